@@ -1,0 +1,5 @@
+//! A playground for PyTorch's ahead-of-time autograd.
+//!
+//! See ARCHITECTURE.md for the way of a program through the crate's rooms.
+
+pub mod report;
