@@ -7,6 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bundle::Bundle;
+
 /// The version of the report's shape; a reader that meets another one says so.
 pub const REPORT_VERSION: u32 = 1;
 /// The release of PyTorch whose behaviour is imitated.
@@ -14,7 +16,7 @@ pub const PYTORCH_VERSION: &str = "2.15.0";
 
 /// A range of the visitor's script: lines count from 1, columns (in characters) from 0, the end is exclusive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Span {
     /// First line.
     pub line: u32,
@@ -28,7 +30,7 @@ pub struct Span {
 
 /// An exception that ended the script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Exception {
     /// Name of its class, as Python shows it.
     #[serde(rename = "type")]
@@ -43,7 +45,7 @@ pub struct Exception {
 
 /// One node of a graph, as page and tools address it: `id` is stable within its graph.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct NodeView {
     /// Position in the graph's order.
     pub id: u32,
@@ -62,6 +64,7 @@ pub struct NodeView {
     /// Strides in elements.
     pub stride: Option<Vec<String>>,
     /// Bytes of its storage at the hinted sizes.
+    #[cfg_attr(test, ts(type = "number | null"))]
     pub bytes: Option<u64>,
     /// Nodes it reads, in order of first use.
     pub inputs: Vec<u32>,
@@ -72,12 +75,13 @@ pub struct NodeView {
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
     /// Sequence number of the forward operator it belongs to.
+    #[cfg_attr(test, ts(type = "number | null"))]
     pub seq_nr: Option<i64>,
 }
 
 /// A graph: its text as PyTorch prints it, and its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct GraphView {
     /// `print_readable(include_stride=True, include_device=True)`.
     pub readable: String,
@@ -87,7 +91,7 @@ pub struct GraphView {
 
 /// A region of Python that `torch.compile` captured, before autograd or functionalization.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Region {
     /// Counts from 0 in the order of capture.
     pub id: u32,
@@ -103,7 +107,7 @@ pub struct Region {
 
 /// A condition under which a compiled region may be used again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Guard {
     /// The condition, in the words of `TORCH_LOGS=guards`.
     pub text: String,
@@ -113,7 +117,7 @@ pub struct Guard {
 
 /// What kind of graph AOTAutograd traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 #[serde(rename_all = "lowercase")]
 pub enum CompilationKind {
     /// Forward and backward in one graph.
@@ -125,7 +129,7 @@ pub enum CompilationKind {
 
 /// Per input: how it is mutated (PyTorch's `InputAliasInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct InputInfo {
     /// Its placeholder in the joint or inference graph.
     pub name: String,
@@ -147,7 +151,7 @@ pub struct InputInfo {
 
 /// Per output: what it aliases (PyTorch's `OutputAliasInfo`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct OutputInfo {
     /// PyTorch's `OutputType`: `non_alias`, `alias_of_input`, `is_input`, ...
     pub output_type: String,
@@ -159,7 +163,7 @@ pub struct OutputInfo {
 
 /// PyTorch's `ViewAndMutationMeta`, as far as it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Metadata {
     /// Per input, in the order of the placeholders.
     pub input_info: Vec<InputInfo>,
@@ -171,7 +175,7 @@ pub struct Metadata {
 
 /// A value saved by the forward for the backward: a tensor, or a symbolic integer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Saved {
     /// Its name in the joint graph.
     pub name: String,
@@ -186,6 +190,7 @@ pub struct Saved {
     pub stride: Option<Vec<String>>,
     /// Bytes at the hinted sizes, of a tensor.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional, type = "number"))]
     pub bytes: Option<u64>,
     /// The expression, of a symbolic integer.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -197,7 +202,7 @@ pub struct Saved {
 
 /// The minimum cut.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Cut {
     /// Its capacity.
     pub value: f64,
@@ -209,7 +214,7 @@ pub struct Cut {
 
 /// The capacity of a node in the flow network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 #[serde(untagged)]
 pub enum Capacity {
     /// A weight in bytes, scaled by distance.
@@ -220,7 +225,7 @@ pub enum Capacity {
 
 /// What the partitioner decided.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Partition {
     /// Its name: `default_partition` or `min_cut_rematerialization_partition`.
     pub partitioner: String,
@@ -240,7 +245,7 @@ pub struct Partition {
 
 /// What became of one forward value, and why.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Decision {
     /// The value's name in the joint graph.
     pub name: String,
@@ -252,7 +257,7 @@ pub struct Decision {
 
 /// One AOTAutograd compilation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Compilation {
     /// Counts from 0 in the order of compilation.
     pub id: u32,
@@ -283,12 +288,13 @@ pub struct Compilation {
     pub partition: Option<Partition>,
     /// Calls of the traced graph: sequence number, target, name.
     #[serde(default)]
+    #[cfg_attr(test, ts(type = "Array<[number | null, string, string]>"))]
     pub seq_nr: Vec<(Option<i64>, String, String)>,
 }
 
 /// A place where capture had to stop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct GraphBreak {
     /// Why, in PyTorch's words.
     pub reason: String,
@@ -298,7 +304,7 @@ pub struct GraphBreak {
 
 /// A compiled graph that was run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct GraphRun {
     /// Which compilation.
     pub compilation: u32,
@@ -308,7 +314,7 @@ pub struct GraphRun {
 
 /// Something became known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The script printed.
@@ -351,6 +357,11 @@ pub enum Event {
         /// Which.
         run: GraphRun,
     },
+    /// A compilation's forward ran for the first time, or its backward did: what it takes to run them elsewhere.
+    Runnable {
+        /// Text, inputs and what the CPU computed; one of a compilation seen before replaces it.
+        bundle: Bundle,
+    },
     /// The script ended.
     Finished {
         /// The exception that ended it, if one did.
@@ -362,7 +373,7 @@ pub enum Event {
 
 /// Everything known of one run of a script: the fold of its events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Report {
     /// [`REPORT_VERSION`].
     pub version: u32,
@@ -413,7 +424,7 @@ impl Default for Report {
 }
 
 impl Report {
-    /// Takes in one event.
+    /// Takes in one event. Bundles are not part of a report: they are data, kept by whoever wants to run them.
     pub fn fold(&mut self, event: Event) {
         match event {
             Event::Stdout { text } => self.stdout.push_str(&text),
@@ -427,6 +438,7 @@ impl Report {
             Event::Recompiled { reasons } => self.recompiles.push(reasons),
             Event::CompiledAutograd { readable } => self.compiled_autograd.push(readable),
             Event::Ran { run } => self.runs.push(run),
+            Event::Runnable { .. } => {}
             Event::Finished { exception, seconds } => {
                 self.exception = exception;
                 self.seconds = seconds;
