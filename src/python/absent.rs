@@ -1,0 +1,52 @@
+//! Importing what the playground does not have: the end of `sys.meta_path`, which says so instead of a bare
+//! "No module named ...".
+
+use rustpython_vm::{
+    AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine,
+    builtins::PyStrRef,
+    function::{FuncArgs, KwArgs},
+};
+
+/// Packages that scripts often import beside PyTorch.
+const PACKAGES: &str = "\
+    PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops functorch gym gymnasium h5py huggingface_hub hydra jax \
+    keras lightning matplotlib networkx numba numpy omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
+    requests safetensors scipy seaborn skimage sklearn sympy tabulate tensorboard tensorboardX tensorflow timm tokenizers \
+    torchaudio torchmetrics torchtext torchvision tqdm transformers triton wandb xformers yaml";
+
+/// A finder that finds nothing and explains it.
+#[pyclass(module = false, name = "AbsentPackages")]
+#[derive(Debug, PyPayload)]
+pub(super) struct AbsentPackages;
+
+#[pyclass]
+impl AbsentPackages {
+    #[pymethod]
+    fn find_spec(_zelf: &Py<Self>, name: PyStrRef, _rest: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let text = name.to_string_lossy();
+        let top = text.split('.').next().unwrap_or_default();
+        let reason = if PACKAGES.split_ascii_whitespace().any(|package| package == top) {
+            format!("No module named '{text}' (the package '{top}' is not available in the playground)")
+        } else if is_standard(top, vm)? {
+            format!("No module named '{text}' (this part of the standard library is not available in the playground)")
+        } else if top == "torch" {
+            format!("No module named '{text}' (this part of PyTorch is not available in the playground)")
+        } else {
+            return Ok(vm.ctx.none());
+        };
+        let class = vm.ctx.exceptions.module_not_found_error;
+        let name = KwArgs::new([("name".to_owned().into(), PyObjectRef::from(name))].into_iter().collect());
+        let exception = class.as_object().call(FuncArgs::new(vec![vm.ctx.new_str(reason).into()], name), vm)?;
+        Err(exception.downcast().map_err(|_| vm.new_type_error("ModuleNotFoundError is no exception"))?)
+    }
+}
+
+/// Whether Python's standard library has a public module of this name. The library itself asks for private ones and does
+/// without them.
+fn is_standard(name: &str, vm: &VirtualMachine) -> PyResult<bool> {
+    if name.starts_with('_') {
+        return Ok(false);
+    }
+    let names = vm.sys_module.get_attr("stdlib_module_names", vm)?;
+    vm.call_method(&names, "__contains__", (name,))?.try_to_bool(vm)
+}

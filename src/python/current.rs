@@ -1,0 +1,69 @@
+//! What a run shares with everything it calls: where its events go, its options, the script's name and text.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::PyStrInterned;
+
+use super::{RunOptions, Sink};
+use crate::report::Event;
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Run>>> = const { RefCell::new(None) };
+}
+
+/// One run of a script.
+pub struct Run {
+    /// Where events go.
+    pub(super) sink: Sink,
+    /// Its options.
+    pub options: RunOptions,
+    /// The script's name, as tracebacks show it.
+    pub filename: &'static PyStrInterned,
+    /// The script's lines, without their ends.
+    pub(super) lines: Vec<String>,
+}
+
+impl Run {
+    /// Line `number` (counted from 1) of the script without surrounding white space; empty where there is none.
+    pub fn line(&self, number: usize) -> &str {
+        self.raw_line(number).trim()
+    }
+
+    /// Line `number` as it is, without its end.
+    pub(super) fn raw_line(&self, number: usize) -> &str {
+        number.checked_sub(1).and_then(|index| self.lines.get(index)).map_or("", String::as_str)
+    }
+}
+
+/// The run of this thread, while there is one.
+pub fn current() -> Option<Rc<Run>> {
+    CURRENT.with_borrow(Clone::clone)
+}
+
+/// Makes something known. Without a run nobody listens.
+pub fn emit(event: Event) {
+    if let Some(run) = current() {
+        (run.sink)(event);
+    }
+}
+
+/// Makes `run` the current one until the guard is dropped; `None` where another run is under way.
+pub(super) fn enter(run: Run) -> Option<Guard> {
+    CURRENT.with_borrow_mut(|current| match current {
+        Some(_) => None,
+        None => {
+            *current = Some(Rc::new(run));
+            Some(Guard)
+        }
+    })
+}
+
+/// Ends the current run when dropped.
+pub(super) struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| *current = None);
+    }
+}

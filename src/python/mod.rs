@@ -1,0 +1,131 @@
+//! The interpreter: RustPython with a hand-picked standard library and our `torch`, running one script at a time.
+//!
+//! There is one [`Interpreter`] for the life of a process or worker. Each [`run`](Interpreter::run) gets a fresh `__main__`;
+//! what an earlier script could have changed in modules (`torch*` above all) is forgotten between runs. Everything that
+//! becomes known (prints, graphs, the exception at the end) is an [`Event`] that goes to the run's sink at once.
+//!
+//! - [`current`]: the run under way, and [`emit`](current::emit) for whoever learns something
+//! - [`span`]: where the script is
+//! - `native/`: Python modules written in Rust; `torch/`: PyTorch's Python files; `stdlib/`, `stdlib.txt`: the library
+
+mod absent;
+pub mod current;
+mod frozen;
+mod limit;
+mod native;
+mod session;
+pub mod span;
+mod stdio;
+mod traceback;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use web_time::Instant;
+
+use crate::report::{Event, Exception};
+use current::Run;
+use limit::Interrupter;
+use session::Session;
+
+/// Where events go.
+pub type Sink = Rc<dyn Fn(Event)>;
+
+/// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
+const STACK: usize = 512 << 20;
+
+/// How a script is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// PyTorch's name of the backend that a plain `torch.compile` stands for.
+    pub backend: String,
+    /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
+    pub time_limit: Option<Duration>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { backend: "aot_eager".to_owned(), time_limit: None }
+    }
+}
+
+/// A Python interpreter.
+pub struct Interpreter {
+    vm: rustpython_vm::Interpreter,
+    interrupter: Interrupter,
+    session: Session,
+}
+
+impl Default for Interpreter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Interpreter {
+    /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
+    pub fn new() -> Self {
+        let (interrupter, receiver) = Interrupter::new();
+        let mut settings = rustpython_vm::Settings::default();
+        settings.install_signal_handlers = false;
+        settings.import_site = false;
+        settings.ignore_environment = true;
+        // The same program prints the same order of a set everywhere and always.
+        settings.hash_seed = Some(0);
+        let builder = rustpython_vm::Interpreter::builder(settings);
+        let natives = native::modules(&builder.ctx);
+        let vm = builder
+            .add_native_modules(&natives)
+            .add_frozen_modules(frozen::modules())
+            .init_hook(move |vm| {
+                vm.set_user_signal_channel(receiver);
+                if let Some(state) = rustpython_vm::common::rc::PyRc::get_mut(&mut vm.state) {
+                    for name in native::REPLACED {
+                        state.module_defs.remove(name);
+                    }
+                }
+            })
+            .build();
+        let session = vm.enter(Session::new);
+        Interpreter { vm, interrupter, session }
+    }
+
+    /// Runs `program` as Python runs a script called `filename`, and answers with the exit status. The last event is
+    /// [`Event::Finished`].
+    pub fn run(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> i32 {
+        let started = Instant::now();
+        let (exception, status) = self.run_script(program, filename, options, sink.clone());
+        sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
+        status
+    }
+
+    fn run_script(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> (Option<Exception>, i32) {
+        self.vm.enter(|vm| {
+            let run = Run {
+                sink,
+                options: options.clone(),
+                filename: vm.ctx.intern_str(filename),
+                lines: program.lines().map(str::to_owned).collect(),
+            };
+            let Some(_run) = current::enter(run) else {
+                let message = "another script is running";
+                let kind = "RuntimeError".to_owned();
+                let traceback = format!("{kind}: {message}\n");
+                return (Some(Exception { kind, message: message.to_owned(), traceback, span: None }), 1);
+            };
+            let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
+            let result = self.session.execute(program, filename, vm);
+            drop(clock);
+            self.session.conclude(result, vm)
+        })
+    }
+}
+
+/// Runs `body` on a thread whose stack is large enough for deep recursion in scripts. Start the interpreter inside it.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn on_large_stack<R: Send>(body: impl FnOnce() -> R + Send) -> std::io::Result<R> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("python".to_owned()).stack_size(STACK).spawn_scoped(scope, body)?;
+        thread.join().map_err(|_| std::io::Error::other("the interpreter's thread panicked"))
+    })
+}

@@ -1,0 +1,69 @@
+//! `_time`: the clocks under `time`, natively and in the browser.
+
+pub(super) use time::module_def;
+
+#[pymodule(name = "_time")]
+mod time {
+    use std::time::Duration;
+
+    use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+    use web_time::{Instant, SystemTime, UNIX_EPOCH};
+
+    /// A sleep looks this often whether it should end early.
+    const NAP: Duration = Duration::from_millis(10);
+
+    std::thread_local! {
+        static START: Instant = Instant::now();
+    }
+
+    fn since_start() -> Duration {
+        START.with(Instant::elapsed)
+    }
+
+    fn since_epoch() -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
+    #[pyfunction]
+    fn time() -> f64 {
+        since_epoch().as_secs_f64()
+    }
+
+    #[pyfunction]
+    fn time_ns() -> u128 {
+        since_epoch().as_nanos()
+    }
+
+    #[pyfunction]
+    fn monotonic() -> f64 {
+        since_start().as_secs_f64()
+    }
+
+    #[pyfunction]
+    fn monotonic_ns() -> u128 {
+        since_start().as_nanos()
+    }
+
+    #[pyfunction]
+    fn sleep(seconds: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let seconds = seconds.try_float(vm)?.to_f64();
+        if seconds.is_nan() {
+            return Err(vm.new_value_error("Invalid value NaN (not a number)"));
+        }
+        if seconds < 0.0 {
+            return Err(vm.new_value_error("sleep length must be non-negative"));
+        }
+        let Ok(wanted) = Duration::try_from_secs_f64(seconds) else {
+            return Err(vm.new_overflow_error("timestamp too large to convert to C PyTime_t"));
+        };
+        let start = Instant::now();
+        while let Some(left) = wanted.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            // A worker in the browser cannot block; it waits by looking at the clock.
+            if cfg!(not(target_arch = "wasm32")) {
+                std::thread::sleep(left.min(NAP));
+            }
+            vm.check_signals()?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Where the script is: the source range of the expression it is evaluating, also while that expression runs library code.
+//!
+//! The interpreter keeps its frames in a chain; the innermost one whose code comes from the script says where the script
+//! is. Walking there costs a pointer comparison per frame, so every operator call can afford to ask.
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use rustpython_vm::common::atomic::Radium;
+use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
+
+use super::current::{Run, current};
+use crate::report::Span;
+
+/// A place in the script that is being executed.
+pub struct Place {
+    run: Rc<Run>,
+    /// The expression.
+    pub span: Span,
+    /// Name of the function it is in; `<module>` at the top level.
+    pub function: &'static str,
+}
+
+impl Place {
+    /// The text of its first line, without surrounding white space.
+    pub fn code(&self) -> &str {
+        self.run.line(self.span.line as usize)
+    }
+
+    /// The script's name.
+    pub fn filename(&self) -> &'static str {
+        self.run.filename.as_str()
+    }
+}
+
+/// The innermost place in the script; `None` when no script is running.
+pub fn here() -> Option<Place> {
+    let run = current()?;
+    let (span, function) = script_frames(&run).next()?;
+    Some(Place { run, span, function })
+}
+
+/// The source range of [`here`].
+pub fn span() -> Option<Span> {
+    let run = current()?;
+    script_frames(&run).next().map(|(span, _)| span)
+}
+
+/// Every place of the script that is on the stack, outermost first.
+pub fn stack() -> Vec<Place> {
+    let Some(run) = current() else { return Vec::new() };
+    let mut places: Vec<Place> = script_frames(&run).map(|(span, function)| Place { run: run.clone(), span, function }).collect();
+    places.reverse();
+    places
+}
+
+/// The script's frames, innermost first.
+fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
+    Frames(current_thread_iframe()).filter_map(|frame| {
+        let code = frame.code();
+        if !std::ptr::eq(code.source_path(), run.filename) {
+            return None;
+        }
+        let last = frame.lasti.load(Ordering::Relaxed) as usize;
+        let (start, end) = code.locations.get(last.saturating_sub(1))?;
+        let span = Span {
+            line: start.line.get() as u32,
+            column: start.character_offset.to_zero_indexed() as u32,
+            end_line: end.line.get() as u32,
+            end_column: end.character_offset.to_zero_indexed() as u32,
+        };
+        Some((span, code.obj_name.as_str()))
+    })
+}
+
+struct Frames(*const InterpreterFrame);
+
+impl Iterator for Frames {
+    type Item = &'static InterpreterFrame;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // SAFETY: the chain holds the frames that this thread is executing. They outlive the walk, which runs nothing in
+        // the interpreter; the references do not leave this module.
+        let frame = unsafe { self.0.as_ref()? };
+        self.0 = frame.previous();
+        Some(frame)
+    }
+}
