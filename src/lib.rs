@@ -6,10 +6,30 @@
 #[macro_use]
 extern crate rustpython_vm;
 
+pub mod backend;
 pub mod bundle;
+pub mod dispatch;
+pub mod error;
+pub mod graph;
+pub mod ops;
 #[cfg(feature = "python")]
 pub mod python;
 pub mod report;
+pub mod shape;
+pub mod span;
+pub mod tensor;
 
 #[cfg(test)]
 mod typescript;
+
+/// Where rooms that do not know each other are put together: the dispatcher finds operators and kernels through here.
+pub(crate) mod wiring {
+    /// Every operator.
+    pub fn catalogue(builder: &mut crate::dispatch::OpBuilder) {
+        crate::ops::register(builder);
+    }
+    /// Every CPU kernel.
+    pub fn cpu_kernels(table: &mut crate::dispatch::KernelTable) {
+        crate::backend::cpu::register(table);
+    }
+}

@@ -1,0 +1,134 @@
+//! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
+
+use super::{Call, OpEntry, Rule, Value, lookup};
+use crate::error::{Error, ErrorKind, Result};
+use crate::tensor::{Geometry, Tensor, TensorSpec};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// A CPU lowering.
+#[derive(Clone, Copy)]
+pub enum Kernel {
+    /// Fills results that the shape rule described and that were allocated zeroed; undefined results are left out.
+    Fill(fn(&Call, &[Tensor]) -> Result<()>),
+    /// Makes the whole result (operators whose rule is `Data`).
+    Make(fn(&Call) -> Result<Value>),
+    /// Writes into `self` directly (in-place operators with a kernel of their own).
+    Mutate(fn(&Call) -> Result<()>),
+}
+
+/// CPU lowerings by full operator name.
+#[derive(Default)]
+pub struct KernelTable(HashMap<&'static str, Kernel>);
+
+impl KernelTable {
+    /// Registers a kernel that fills results: `fill("aten.mm.default", mm)`.
+    pub fn fill(&mut self, name: &'static str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
+        self.0.insert(name, Kernel::Fill(kernel));
+    }
+    /// Registers a kernel that makes the whole result.
+    pub fn make(&mut self, name: &'static str, kernel: fn(&Call) -> Result<Value>) {
+        self.0.insert(name, Kernel::Make(kernel));
+    }
+    /// Registers a kernel that writes into `self`.
+    pub fn mutate(&mut self, name: &'static str, kernel: fn(&Call) -> Result<()>) {
+        self.0.insert(name, Kernel::Mutate(kernel));
+    }
+}
+
+fn kernel(entry: &'static OpEntry) -> Option<Kernel> {
+    static TABLE: OnceLock<KernelTable> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut table = KernelTable::default();
+        crate::wiring::cpu_kernels(&mut table);
+        table
+    });
+    table.0.get(entry.name).copied()
+}
+
+fn missing(entry: &OpEntry) -> Error {
+    Error::not_implemented(format!(
+        "The operator 'aten::{}' is not currently implemented for the CPU in this playground.",
+        &entry.name["aten.".len().min(entry.name.len())..]
+    ))
+}
+
+/// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
+/// rule alone.
+pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
+    let call = Call { entry, args };
+    let mut fake = fake;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| fake |= t.is_fake()));
+    match entry.rule {
+        Rule::Composite(f) => f(&call),
+        Rule::View(rule) => {
+            let base =
+                args.iter().find_map(Value::as_tensor).ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
+            let views = rule(&call)?.into_iter().map(|g| Value::Tensor(base.view_as(g))).collect();
+            Ok(wrap(entry, views))
+        }
+        Rule::Fresh(rule) => {
+            let specs = rule(&call)?;
+            let make = |spec: &TensorSpec| if fake { Tensor::fake(spec) } else { Tensor::zeros(spec) };
+            let made: Vec<Option<Tensor>> = specs.iter().map(|s| s.as_ref().map(make).transpose()).collect::<Result<_>>()?;
+            if !fake {
+                let Some(Kernel::Fill(fill)) = kernel(entry) else { return Err(missing(entry)) };
+                let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
+                fill(&call, &outs)?;
+            }
+            Ok(wrap(entry, made.into_iter().map(Value::from).collect()))
+        }
+        Rule::Inplace(functional) => {
+            let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
+            if !fake && let Some(Kernel::Mutate(mutate)) = kernel(entry) {
+                mutate(&call)?;
+                return Ok(Value::Tensor(target));
+            }
+            let functional = super::op(functional).ok_or_else(|| missing(entry))?;
+            let result = run_backend(functional, args, fake)?.into_tensor()?;
+            check_inplace(&target, &result)?;
+            if !fake {
+                let copy = lookup("aten.copy_.default").ok_or_else(|| missing(entry))?;
+                let Some(Kernel::Mutate(copy_)) = kernel(copy) else { return Err(missing(copy)) };
+                copy_(&Call { entry: copy, args: &[Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)] })?;
+            }
+            Ok(Value::Tensor(target))
+        }
+        Rule::InplaceView(rule) => {
+            let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
+            let geometry: Geometry = rule(&call)?;
+            target.set_geometry(geometry);
+            Ok(Value::Tensor(target))
+        }
+        Rule::Data if fake => Err(Error::new(ErrorKind::DataDependent, entry.name)),
+        Rule::Data => match kernel(entry) {
+            Some(Kernel::Make(make)) => make(&call),
+            _ => Err(missing(entry)),
+        },
+    }
+}
+
+/// One result as itself, several as a list.
+fn wrap(entry: &OpEntry, mut values: Vec<Value>) -> Value {
+    if entry.returns_list() || entry.schema.returns.len() > 1 { Value::List(values) } else { values.pop().unwrap_or_default() }
+}
+
+/// What an in-place operator demands of its result, in PyTorch's words.
+fn check_inplace(target: &Tensor, result: &Tensor) -> Result<()> {
+    let (have, want) = (target.sizes(), result.sizes());
+    let mut same = have.len() == want.len();
+    for (a, b) in have.iter().zip(&want) {
+        same = same && a.sym_eq(b.clone())?;
+    }
+    if !same {
+        return Err(Error::runtime(format!("output with shape {have:?} doesn't match the broadcast shape {want:?}")));
+    }
+    if !result.dtype().can_cast(target.dtype()) {
+        return Err(Error::runtime(format!(
+            "result type {} can't be cast to the desired output type {}",
+            result.dtype().scalar_type(),
+            target.dtype().scalar_type()
+        )));
+    }
+    Ok(())
+}

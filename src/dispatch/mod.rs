@@ -1,0 +1,36 @@
+//! Dispatch: what an operator is, and the re-entrant stack of layers a call of it goes through.
+//!
+//! A call goes from the top of the stack down: capture (torch-level), function transforms, autocast, autograd with view and
+//! version tracking, functionalization, a script's `__torch_dispatch__`, tracing, and last a kernel or a fake kernel. A
+//! layer sees calls and makes calls and knows nothing of those below it. Eager mode is the same way with fewer layers.
+//! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
+
+mod entry;
+mod kernel;
+mod registry;
+mod schema;
+mod stack;
+mod value;
+
+pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
+pub use kernel::{Kernel, KernelTable, run_backend};
+pub use registry::{OpRef, all, lookup, op, overloads};
+pub use schema::{Argument, Default, Return, Schema, Type};
+pub use stack::{Exclude, Key, Layer, Modes, call, call_below, fill_args, modes, pop_layer, push_layer, set_modes};
+pub use value::Value;
+
+/// Calls an operator by name from Rust: `aten!("add.Tensor", a, b; alpha = 2.0)?` gives a [`Value`].
+#[macro_export]
+macro_rules! aten {
+    ($name:literal $(, $arg:expr)* $(; $($key:ident = $value:expr),+)?) => {{
+        static OP: $crate::dispatch::OpRef = $crate::dispatch::OpRef::new($name);
+        $crate::dispatch::fill_args(OP.get(), vec![$($crate::dispatch::Value::from($arg)),*], &[$($((stringify!($key), $crate::dispatch::Value::from($value))),+)?])
+            .and_then(|args| $crate::dispatch::call(OP.get(), args))
+    }};
+}
+
+/// Calls an operator whose result is one tensor: `t!("mm", a, b)?` gives a `Tensor`.
+#[macro_export]
+macro_rules! t {
+    ($($all:tt)*) => { $crate::aten!($($all)*).and_then($crate::dispatch::Value::into_tensor) };
+}

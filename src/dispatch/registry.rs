@@ -1,0 +1,79 @@
+//! The registry: every operator of the catalogue, built once, found by name.
+
+use super::Schema;
+use super::entry::{OpBuilder, OpEntry};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+struct Registry {
+    entries: Vec<&'static OpEntry>,
+    by_name: HashMap<&'static str, &'static OpEntry>,
+    by_packet: HashMap<String, Vec<&'static OpEntry>>,
+}
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let mut builder = OpBuilder::new();
+        crate::wiring::catalogue(&mut builder);
+        let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new() };
+        for pending in builder.entries {
+            let schema = Schema::parse(&pending.schema).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
+            let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+            let name: &'static str = format!("{}.{}.{overload}", pending.namespace, schema.name).leak();
+            let packet = format!("{}.{}", pending.namespace, schema.name);
+            let entry: &'static OpEntry = Box::leak(Box::new(OpEntry {
+                id: registry.entries.len(),
+                name,
+                schema,
+                tags: pending.tags,
+                rule: pending.rule,
+                derivative: pending.derivative,
+                not_differentiable: pending.not_differentiable,
+                non_differentiable_results: pending.non_differentiable_results,
+            }));
+            assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
+            registry.entries.push(entry);
+            registry.by_packet.entry(packet).or_default().push(entry);
+        }
+        registry
+    })
+}
+
+/// Every entry, in the order of registration.
+pub fn all() -> &'static [&'static OpEntry] {
+    &registry().entries
+}
+
+/// The entry of a full name: `aten.add.Tensor`.
+pub fn lookup(name: &str) -> Option<&'static OpEntry> {
+    registry().by_name.get(name).copied()
+}
+
+/// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`.
+pub fn op(name: &str) -> Option<&'static OpEntry> {
+    if name.contains('.') { lookup(&format!("aten.{name}")) } else { lookup(&format!("aten.{name}.default")) }
+}
+
+/// The overloads of a packet, in the order of registration: `aten.add`.
+pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
+    registry().by_packet.get(packet).map_or(&[], Vec::as_slice)
+}
+
+/// A name in the program's text that becomes an entry on first use.
+pub struct OpRef {
+    name: &'static str,
+    entry: OnceLock<&'static OpEntry>,
+}
+
+impl OpRef {
+    /// A reference by signature-style name.
+    pub const fn new(name: &'static str) -> Self {
+        OpRef { name, entry: OnceLock::new() }
+    }
+
+    /// The entry. Names here are the program's own: one that does not exist is a bug that the first use shows.
+    pub fn get(&self) -> &'static OpEntry {
+        self.entry.get_or_init(|| op(self.name).unwrap_or_else(|| panic!("the catalogue has no operator {}", self.name)))
+    }
+}

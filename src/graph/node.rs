@@ -1,0 +1,243 @@
+//! A node: what is called, on what, and everything known about the value.
+
+use crate::shape::SymInt;
+use crate::span::Source;
+use crate::tensor::{Device, Dtype, Layout, MemoryFormat, TensorSpec};
+use std::rc::Rc;
+
+/// A node's position in its graph's arena; stable while the graph is edited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u32);
+
+/// torch.fx's opcodes, as far as these graphs use them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opcode {
+    /// An input.
+    Placeholder,
+    /// A subgraph or a constant tensor of the graph's module, by name.
+    GetAttr,
+    /// A call.
+    Call,
+    /// The result; its first argument is what is returned.
+    Output,
+}
+
+/// How a torch-level call of a captured region is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// `torch.nn.functional.relu(x)`
+    Function(Rc<str>),
+    /// `x.view(-1)`
+    Method(Rc<str>),
+    /// `x + y`, by Python's operator symbol.
+    Operator(Rc<str>),
+}
+
+/// What a node calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// An operator overload: `aten.mm.default`, printed below `torch.ops.`.
+    Op(Rc<str>),
+    /// A torch-level call of a captured region: the operator it resolved to, and how it was written.
+    Torch {
+        /// The overload that replays it.
+        op: Rc<str>,
+        /// How it prints.
+        shown: Shown,
+    },
+    /// `operator.getitem`, printed `x[0]`.
+    Getitem,
+    /// Arithmetic on symbolic integers, by the name in Python's `operator` module: `mul`, `floordiv`.
+    Operator(Rc<str>),
+    /// A higher-order operator: `cond`, printed below `torch.ops.higher_order.`.
+    HigherOrder(Rc<str>),
+    /// The input or attribute of that name (placeholders, `get_attr`); the output has an empty one.
+    Name(Rc<str>),
+}
+
+impl Target {
+    /// As tables show it: `aten.mm.default`.
+    pub fn text(&self) -> String {
+        match self {
+            Target::Op(name) | Target::Name(name) => name.to_string(),
+            Target::Torch { shown: Shown::Function(f), .. } => f.to_string(),
+            Target::Torch { shown: Shown::Method(m) | Shown::Operator(m), .. } => m.to_string(),
+            Target::Getitem => "getitem".to_owned(),
+            Target::Operator(name) => name.to_string(),
+            Target::HigherOrder(name) => format!("higher_order.{name}"),
+        }
+    }
+
+    /// The operator overload, where one is called.
+    pub fn op(&self) -> Option<&Rc<str>> {
+        match self {
+            Target::Op(name) | Target::Torch { op: name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// An argument: a constant, a node, or a tree of them.
+#[derive(Clone, Debug)]
+pub enum Arg {
+    /// `None`
+    None,
+    /// `True`, `False`
+    Bool(bool),
+    /// A number.
+    Int(i64),
+    /// A number; prints as Python's repr.
+    Float(f64),
+    /// A complex number.
+    Complex(f64, f64),
+    /// A string.
+    Str(Rc<str>),
+    /// A dtype.
+    Dtype(Dtype),
+    /// A device.
+    Device(Device),
+    /// A layout.
+    Layout(Layout),
+    /// A memory format.
+    MemoryFormat(MemoryFormat),
+    /// The value of another node.
+    Node(NodeId),
+    /// A list.
+    List(Vec<Arg>),
+    /// A tuple.
+    Tuple(Vec<Arg>),
+    /// `slice(start, stop, step)`
+    Slice(Box<[Arg; 3]>),
+    /// `...`
+    Ellipsis,
+}
+
+impl Arg {
+    /// Calls `f` for every node in the tree, in order.
+    pub fn for_each_node(&self, f: &mut dyn FnMut(NodeId)) {
+        match self {
+            Arg::Node(n) => f(*n),
+            Arg::List(items) | Arg::Tuple(items) => items.iter().for_each(|a| a.for_each_node(f)),
+            Arg::Slice(parts) => parts.iter().for_each(|a| a.for_each_node(f)),
+            _ => {}
+        }
+    }
+
+    /// The tree with every node replaced.
+    pub fn map_nodes(&self, f: &mut dyn FnMut(NodeId) -> Arg) -> Arg {
+        match self {
+            Arg::Node(n) => f(*n),
+            Arg::List(items) => Arg::List(items.iter().map(|a| a.map_nodes(f)).collect()),
+            Arg::Tuple(items) => Arg::Tuple(items.iter().map(|a| a.map_nodes(f)).collect()),
+            Arg::Slice(parts) => Arg::Slice(Box::new([parts[0].map_nodes(f), parts[1].map_nodes(f), parts[2].map_nodes(f)])),
+            other => other.clone(),
+        }
+    }
+}
+
+/// What a node's value is, without the numbers in it (torch.fx's `meta["val"]`).
+#[derive(Clone, Debug)]
+pub enum FakeValue {
+    /// A tensor.
+    Tensor(TensorSpec),
+    /// A symbolic or plain integer.
+    Int(SymInt),
+    /// A symbolic or plain float.
+    Float(Option<f64>),
+    /// A boolean.
+    Bool(Option<bool>),
+    /// Several results.
+    List(Vec<FakeValue>),
+    /// Nothing.
+    None,
+}
+
+impl FakeValue {
+    /// The tensor, where it is one.
+    pub fn tensor(&self) -> Option<&TensorSpec> {
+        match self {
+            FakeValue::Tensor(spec) => Some(spec),
+            _ => None,
+        }
+    }
+}
+
+/// What checkpointing asked of a node (`torch.utils.checkpoint.CheckpointPolicy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recompute {
+    /// `MUST_SAVE`
+    MustSave,
+    /// `PREFER_SAVE`
+    PreferSave,
+    /// `MUST_RECOMPUTE`
+    MustRecompute,
+    /// `PREFER_RECOMPUTE`
+    PreferRecompute,
+}
+
+/// What is known about a node beside its call.
+#[derive(Clone, Debug, Default)]
+pub struct Meta {
+    /// Its value without numbers.
+    pub value: Option<FakeValue>,
+    /// The script's line; of a backward node, its forward node's.
+    pub source: Option<Source>,
+    /// Whether it was traced while the autograd engine ran.
+    pub is_backward: bool,
+    /// Sequence number of the forward operator it belongs to.
+    pub seq_nr: Option<i64>,
+    /// The operator the script's call dispatched to, before decomposition: `aten.linear.default`.
+    pub original_op: Option<Rc<str>>,
+    /// Modules it ran in, outermost first, joined by dots.
+    pub module_path: Option<Rc<str>>,
+    /// What checkpointing asked.
+    pub recompute: Option<Recompute>,
+    /// Which checkpointed region it belongs to.
+    pub checkpoint_region: Option<u32>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its place in the arena.
+    pub id: NodeId,
+    /// What kind of node.
+    pub opcode: Opcode,
+    /// Its unique name.
+    pub name: Rc<str>,
+    /// What it calls.
+    pub target: Target,
+    /// Positional arguments.
+    pub args: Vec<Arg>,
+    /// Keyword arguments, in order.
+    pub kwargs: Vec<(Rc<str>, Arg)>,
+    /// What is known about it.
+    pub meta: Meta,
+}
+
+impl Node {
+    /// Nodes it reads, each once, in order of first use.
+    pub fn inputs(&self) -> Vec<NodeId> {
+        let mut found = Vec::new();
+        let mut add = |n| {
+            if !found.contains(&n) {
+                found.push(n);
+            }
+        };
+        self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut add));
+        found
+    }
+
+    /// Its tensor, where its value is one.
+    pub fn tensor(&self) -> Option<&TensorSpec> {
+        self.meta.value.as_ref().and_then(FakeValue::tensor)
+    }
+
+    /// The operator overload it calls, where it calls one.
+    pub fn op(&self) -> Option<&str> {
+        match self.opcode {
+            Opcode::Call => self.target.op().map(|n| &**n),
+            _ => None,
+        }
+    }
+}

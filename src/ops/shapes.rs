@@ -1,0 +1,228 @@
+//! What shape rules share: dimensions, broadcasting, result strides, type promotion.
+
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::shape::SymInt;
+use crate::tensor::{Category, Device, Dtype, Tensor, TensorSpec, promote};
+use std::cell::Cell;
+
+thread_local! {
+    static DEFAULT_DTYPE: Cell<Dtype> = const { Cell::new(Dtype::Float32) };
+}
+
+/// `torch.get_default_dtype()`.
+pub fn default_dtype() -> Dtype {
+    DEFAULT_DTYPE.get()
+}
+
+/// `torch.set_default_dtype(dtype)`.
+pub fn set_default_dtype(dtype: Dtype) {
+    DEFAULT_DTYPE.set(dtype);
+}
+
+/// A dimension counted from either end, as an index; a scalar has one dimension for this purpose.
+pub fn wrap_dim(dim: i64, ndim: usize) -> Result<usize> {
+    let n = ndim.max(1) as i64;
+    if dim < -n || dim >= n {
+        return Err(Error::index(format!("Dimension out of range (expected to be in range of [{}, {}], but got {dim})", -n, n - 1)));
+    }
+    Ok(if dim < 0 { dim + n } else { dim } as usize)
+}
+
+/// Several dimensions as sorted-free indices, each at most once; an empty list means all of them.
+pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
+    if dims.is_empty() {
+        return Ok((0..ndim).collect());
+    }
+    let mut seen = vec![false; ndim.max(1)];
+    dims.iter()
+        .map(|d| {
+            let i = wrap_dim(*d, ndim)?;
+            if std::mem::replace(&mut seen[i], true) {
+                return Err(Error::runtime(format!("dim {i} appears multiple times in the list of dims")));
+            }
+            Ok(i)
+        })
+        .collect()
+}
+
+/// The shape two shapes broadcast to. May guard.
+pub fn broadcast_two(a: &[SymInt], b: &[SymInt]) -> Result<Vec<SymInt>> {
+    let n = a.len().max(b.len());
+    let mut out = Vec::with_capacity(n);
+    for i in 0..n {
+        let (from_a, from_b) = ((i + a.len()).checked_sub(n).map(|j| &a[j]), (i + b.len()).checked_sub(n).map(|j| &b[j]));
+        out.push(match (from_a, from_b) {
+            (Some(x), Some(y)) => {
+                if y.sym_eq(1)? {
+                    x.clone()
+                } else if x.sym_eq(1)? || x.sym_eq(y.clone())? {
+                    if matches!(x, SymInt::Int(1)) {
+                        y.clone()
+                    } else if x.sym_eq(1)? {
+                        y.clone()
+                    } else {
+                        x.clone()
+                    }
+                } else {
+                    return Err(Error::runtime(format!(
+                        "The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}"
+                    )));
+                }
+            }
+            (Some(x), None) | (None, Some(x)) => x.clone(),
+            (None, None) => unreachable!("one of the two has n dimensions"),
+        });
+    }
+    Ok(out)
+}
+
+/// The shape several shapes broadcast to.
+pub fn broadcast(shapes: &[Vec<SymInt>]) -> Result<Vec<SymInt>> {
+    let mut shapes = shapes.iter();
+    let first = shapes.next().cloned().unwrap_or_default();
+    shapes.try_fold(first, |acc, s| broadcast_two(&acc, s))
+}
+
+/// `torch.result_type`: promotion among tensors with dimensions, zero-dimensional tensors and Python numbers, each class
+/// giving way to the one before it unless its category is higher.
+pub fn result_type(values: &[&Value]) -> Result<Dtype> {
+    let (mut dim, mut zero, mut number): (Option<Dtype>, Option<Dtype>, Option<Dtype>) = (None, None, None);
+    let join = |slot: &mut Option<Dtype>, d: Dtype| *slot = Some(slot.map_or(d, |have| promote(have, d)));
+    for value in values {
+        match value {
+            Value::Tensor(t) if t.is_wrapped_number() => join(&mut number, number_dtype(t.dtype())),
+            Value::Tensor(t) if t.dim() == 0 => join(&mut zero, t.dtype()),
+            Value::Tensor(t) => join(&mut dim, t.dtype()),
+            Value::Bool(_) => join(&mut number, Dtype::Bool),
+            Value::Int(_) => join(&mut number, Dtype::Int64),
+            Value::Float(_) => join(&mut number, default_dtype()),
+            Value::Complex(..) => join(&mut number, default_dtype().to_complex()),
+            _ => {}
+        }
+    }
+    let combine = |higher: Option<Dtype>, lower: Option<Dtype>| match (higher, lower) {
+        (Some(h), Some(l)) if h.category() >= l.category() => Some(h),
+        (Some(h), Some(l)) if l.category() == Category::Complex => {
+            Some(if h.is_floating() { promote(h, Dtype::Complex64).max(h.to_complex()) } else { l })
+        }
+        (_, Some(l)) => Some(l),
+        (h, None) => h,
+    };
+    combine(dim, combine(zero, number)).ok_or_else(|| Error::runtime("no values to promote"))
+}
+
+fn number_dtype(dtype: Dtype) -> Dtype {
+    match dtype.category() {
+        Category::Floating => default_dtype(),
+        Category::Complex => default_dtype().to_complex(),
+        _ => dtype,
+    }
+}
+
+/// Strides of a pointwise result, as PyTorch's TensorIterator chooses them: the permutation of the inputs' strides is kept,
+/// so that e.g. two channels-last inputs give a channels-last result.
+pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<SymInt>> {
+    let ndim = sizes.len();
+    let same_shape = |t: &&Tensor| -> Result<bool> {
+        let own = t.sizes();
+        if own.len() != ndim {
+            return Ok(false);
+        }
+        for (a, b) in own.iter().zip(sizes) {
+            if !a.statically_eq(b.clone()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    };
+    // The fast ways: everything contiguous, or everything alike, non-overlapping and dense.
+    let full: Vec<&&Tensor> = inputs.iter().filter(|t| same_shape(t).unwrap_or(false)).collect();
+    if full.len() == inputs.len() && !full.is_empty() {
+        let mut contiguous = true;
+        for t in &full {
+            contiguous = contiguous && t.is_contiguous()?;
+        }
+        if contiguous {
+            return Ok(crate::tensor::contiguous_strides(sizes));
+        }
+    }
+    // Per input, strides in the result's dimensions; broadcast ones are zero.
+    let mut expanded: Vec<Vec<i64>> = Vec::new();
+    for t in inputs {
+        let g = t.geometry();
+        let lead = ndim - g.sizes.len();
+        let mut strides = vec![0; ndim];
+        for (i, (size, stride)) in g.sizes.iter().zip(&g.strides).enumerate() {
+            let broadcast = size.hint() == Some(1) && sizes[lead + i].hint() != Some(1);
+            strides[lead + i] = if broadcast { 0 } else { stride.hint().unwrap_or(1) };
+        }
+        expanded.push(strides);
+    }
+    // Insertion sort from the innermost dimension, comparing strides input by input; ambiguous pairs keep their order.
+    let mut perm: Vec<usize> = (0..ndim).rev().collect();
+    let should_swap = |d0: usize, d1: usize| -> i32 {
+        for strides in &expanded {
+            let (s0, s1) = (strides[d0], strides[d1]);
+            if s0 == 0 || s1 == 0 {
+                continue;
+            }
+            if s0 < s1 {
+                return -1;
+            }
+            if s0 > s1 {
+                return 1;
+            }
+            if sizes[d0].hint() > sizes[d1].hint() {
+                return 1;
+            }
+        }
+        0
+    };
+    for i in 1..ndim {
+        let mut dim1 = i;
+        for dim0 in (0..i).rev() {
+            match should_swap(perm[dim0], perm[dim1]) {
+                c if c > 0 => {
+                    perm.swap(dim0, dim1);
+                    dim1 = dim0;
+                }
+                c if c < 0 => break,
+                _ => {}
+            }
+        }
+    }
+    let mut strides = vec![SymInt::Int(1); ndim];
+    let mut next = SymInt::Int(1);
+    for d in perm {
+        strides[d] = next.clone();
+        next = &next * &sizes[d].max(&SymInt::Int(1));
+    }
+    Ok(strides)
+}
+
+/// The spec of a pointwise result over all tensors among `values`, of the given dtype.
+pub fn pointwise(values: &[&Value], dtype: Dtype) -> Result<TensorSpec> {
+    let tensors: Vec<&Tensor> = values.iter().filter_map(|v| v.as_tensor()).collect();
+    let sizes = broadcast(&tensors.iter().map(|t| t.sizes()).collect::<Vec<_>>())?;
+    let strides = pointwise_strides(&sizes, &tensors)?;
+    Ok(TensorSpec::strided(sizes, strides, dtype, common_device(&tensors)?))
+}
+
+/// The device of all tensors; zero-dimensional CPU tensors go along with any.
+pub fn common_device(tensors: &[&Tensor]) -> Result<Device> {
+    let mut found: Option<Device> = None;
+    for t in tensors {
+        let d = t.device();
+        match found {
+            Some(f) if f != d && t.dim() > 0 && d != Device::CPU && f != Device::CPU => {
+                return Err(Error::runtime(format!(
+                    "Expected all tensors to be on the same device, but found at least two devices, {f} and {d}!"
+                )));
+            }
+            Some(f) if f != Device::CPU => {}
+            _ => found = Some(d),
+        }
+    }
+    Ok(found.unwrap_or(Device::CPU))
+}

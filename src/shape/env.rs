@@ -1,0 +1,285 @@
+//! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
+
+use super::{Expr, SymInt, Symbol};
+use crate::error::{Error, ErrorKind, Result};
+use crate::span::Source;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A comparison of two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `==`
+    Eq,
+    /// `!=`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+impl Relation {
+    /// Whether it holds between two numbers.
+    pub fn holds(self, a: i64, b: i64) -> bool {
+        match self {
+            Relation::Eq => a == b,
+            Relation::Ne => a != b,
+            Relation::Lt => a < b,
+            Relation::Le => a <= b,
+            Relation::Gt => a > b,
+            Relation::Ge => a >= b,
+        }
+    }
+
+    /// The relation that holds exactly where this one does not.
+    pub fn negated(self) -> Relation {
+        match self {
+            Relation::Eq => Relation::Ne,
+            Relation::Ne => Relation::Eq,
+            Relation::Lt => Relation::Ge,
+            Relation::Le => Relation::Gt,
+            Relation::Gt => Relation::Le,
+            Relation::Ge => Relation::Lt,
+        }
+    }
+
+    /// As Python writes it.
+    pub fn text(self) -> &'static str {
+        match self {
+            Relation::Eq => "==",
+            Relation::Ne => "!=",
+            Relation::Lt => "<",
+            Relation::Le => "<=",
+            Relation::Gt => ">",
+            Relation::Ge => ">=",
+        }
+    }
+}
+
+/// A condition on sizes that the compiled code relies on.
+#[derive(Clone, Debug)]
+pub struct ShapeGuard {
+    /// Left side.
+    pub left: Expr,
+    /// How the sides relate.
+    pub relation: Relation,
+    /// Right side.
+    pub right: Expr,
+    /// The script's line that asked.
+    pub source: Option<Source>,
+}
+
+/// What is known of a symbol. `upper` of `i64::MAX` stands for no bound.
+#[derive(Clone, Debug)]
+pub struct SymbolInfo {
+    /// Where it comes from: `L['x'].size()[0]`.
+    pub origin: String,
+    /// Its value in the call being compiled; `None` for an unbacked symbol.
+    pub hint: Option<i64>,
+    /// Smallest value.
+    pub lower: i64,
+    /// Largest value.
+    pub upper: i64,
+}
+
+#[derive(Default)]
+struct Inner {
+    symbols: BTreeMap<Symbol, SymbolInfo>,
+    replacements: BTreeMap<Symbol, Expr>,
+    guards: Vec<ShapeGuard>,
+    source: Option<Source>,
+    unbacked: u32,
+}
+
+/// The symbols of one compilation. Cloning shares.
+#[derive(Clone, Default)]
+pub struct ShapeEnv(Rc<RefCell<Inner>>);
+
+impl std::fmt::Debug for ShapeEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShapeEnv")
+    }
+}
+
+impl ShapeEnv {
+    /// A new symbol of the given name.
+    pub fn symbol(&self, name: &str, info: SymbolInfo) -> SymInt {
+        let symbol = Symbol(name.into());
+        self.0.borrow_mut().symbols.insert(symbol.clone(), info);
+        SymInt::Sym(Expr::symbol(symbol), self.clone())
+    }
+
+    /// A new unbacked symbol: a size known only when the program runs.
+    pub fn unbacked(&self, origin: &str) -> SymInt {
+        let name = {
+            let mut inner = self.0.borrow_mut();
+            inner.unbacked += 1;
+            format!("u{}", inner.unbacked - 1)
+        };
+        self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower: 0, upper: i64::MAX })
+    }
+
+    /// Whether a symbol of this name exists.
+    pub fn has_symbol(&self, name: &str) -> bool {
+        self.0.borrow().symbols.contains_key(&Symbol(name.into()))
+    }
+
+    /// What is known of a symbol.
+    pub fn info(&self, symbol: &Symbol) -> Option<SymbolInfo> {
+        self.0.borrow().symbols.get(symbol).cloned()
+    }
+
+    /// The line that guards installed from now on are blamed on.
+    pub fn set_source(&self, source: Option<Source>) {
+        self.0.borrow_mut().source = source;
+    }
+
+    /// The expression with every known equality used.
+    pub fn simplify(&self, expr: &Expr) -> Expr {
+        let inner = self.0.borrow();
+        if inner.replacements.is_empty() {
+            return expr.clone();
+        }
+        expr.substitute(&|s| inner.replacements.get(s).cloned())
+    }
+
+    /// The value in the call being compiled.
+    pub fn hint(&self, expr: &Expr) -> Option<i64> {
+        let inner = self.0.borrow();
+        expr.evaluate(&|s| inner.symbols.get(s).and_then(|i| i.hint))
+    }
+
+    /// Bounds of an expression that is linear with one symbol per term; `None` where nothing is known.
+    fn bounds(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
+        let inner = self.0.borrow();
+        let symbols = expr.symbols();
+        let end = |which: fn(&SymbolInfo) -> i64| expr.evaluate(&|s| inner.symbols.get(s).map(which).filter(|v| *v != i64::MAX));
+        let at = |low: bool| {
+            // Monotone in every symbol only if raising any one of them from the lower corner never lowers it.
+            let base = expr.evaluate(&|s| inner.symbols.get(s).map(|i| i.lower))?;
+            for one in &symbols {
+                let raised = expr.evaluate(&|s| inner.symbols.get(s).map(|i| i.lower + i64::from(s == one)))?;
+                if raised < base {
+                    return None;
+                }
+            }
+            if low { Some(base) } else { end(|i| i.upper) }
+        };
+        // Floor division, remainders and products of differences are not settled by corners.
+        let simple = !expr.to_string().contains(['/', 'M']) && !expr.to_string().contains(" - ") && !expr.to_string().starts_with('-');
+        if simple { (at(true), at(false)) } else { (None, None) }
+    }
+
+    /// The truth of a relation, where it holds or fails for every allowed value; never guards.
+    pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
+        let (left, right) = (self.simplify(left), self.simplify(right));
+        let difference = left.sub(&right);
+        if let Some(d) = difference.as_int() {
+            return Some(relation.holds(d, 0));
+        }
+        // left - constant, bounded.
+        let constant = right.as_int().or_else(|| left.as_int());
+        let (varying, flipped) = if right.as_int().is_some() { (&left, false) } else { (&right, true) };
+        let (constant, (low, high)) = (constant?, self.bounds(varying));
+        let relation = match (flipped, relation) {
+            (true, Relation::Lt) => Relation::Gt,
+            (true, Relation::Le) => Relation::Ge,
+            (true, Relation::Gt) => Relation::Lt,
+            (true, Relation::Ge) => Relation::Le,
+            (_, r) => r,
+        };
+        let below = high.is_some_and(|h| h < constant);
+        let above = low.is_some_and(|l| l > constant);
+        match relation {
+            Relation::Eq if below || above => Some(false),
+            Relation::Ne if below || above => Some(true),
+            Relation::Lt if below => Some(true),
+            Relation::Lt if low.is_some_and(|l| l >= constant) => Some(false),
+            Relation::Le if high.is_some_and(|h| h <= constant) => Some(true),
+            Relation::Le if above => Some(false),
+            Relation::Gt if above => Some(true),
+            Relation::Gt if high.is_some_and(|h| h <= constant) => Some(false),
+            Relation::Ge if low.is_some_and(|l| l >= constant) => Some(true),
+            Relation::Ge if below => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The truth of a relation in the call being compiled; installs a guard unless it holds for every allowed value.
+    pub fn evaluate(&self, left: &Expr, relation: Relation, right: &Expr) -> Result<bool> {
+        if let Some(answer) = self.decide(left, relation, right) {
+            return Ok(answer);
+        }
+        let (Some(l), Some(r)) = (self.hint(left), self.hint(right)) else {
+            return Err(Error::new(
+                ErrorKind::GuardOnDataDependent,
+                format!(
+                    "Could not guard on data-dependent expression {left} {} {right} (unhinted: {left} {} {right}).",
+                    relation.text(),
+                    relation.text()
+                ),
+            ));
+        };
+        let answer = relation.holds(l, r);
+        self.install(&self.simplify(left), if answer { relation } else { relation.negated() }, &self.simplify(right));
+        Ok(answer)
+    }
+
+    /// Makes an expression the number it is in the call being compiled, with a guard.
+    pub fn specialize(&self, expr: &Expr) -> Result<i64> {
+        let value = self.hint(expr).ok_or_else(|| {
+            Error::new(
+                ErrorKind::GuardOnDataDependent,
+                format!("Could not extract specialized integer from data-dependent expression {expr} (unhinted: {expr})."),
+            )
+        })?;
+        self.evaluate(expr, Relation::Eq, &Expr::from(value))?;
+        Ok(value)
+    }
+
+    fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
+        let mut inner = self.0.borrow_mut();
+        let source = inner.source.clone();
+        inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
+        if relation == Relation::Eq {
+            // An equality with a bare symbol on one side is used everywhere from now on.
+            let pair = match (left.as_symbol(), right.as_symbol()) {
+                (Some(a), Some(b)) => Some(if a > b { (a.clone(), right.clone()) } else { (b.clone(), left.clone()) }),
+                (Some(s), None) if !right.symbols().contains(s) => Some((s.clone(), right.clone())),
+                (None, Some(s)) if !left.symbols().contains(s) => Some((s.clone(), left.clone())),
+                _ => None,
+            };
+            if let Some((symbol, value)) = pair {
+                let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
+                for known in inner.replacements.values_mut() {
+                    *known = known.substitute(&with);
+                }
+                inner.replacements.insert(symbol, value);
+            }
+        }
+        // A bound on a bare symbol narrows its range.
+        if let (Some(symbol), Some(bound)) = (left.as_symbol(), right.as_int())
+            && let Some(info) = inner.symbols.get_mut(symbol)
+        {
+            match relation {
+                Relation::Lt => info.upper = info.upper.min(bound - 1),
+                Relation::Le => info.upper = info.upper.min(bound),
+                Relation::Gt => info.lower = info.lower.max(bound + 1),
+                Relation::Ge => info.lower = info.lower.max(bound),
+                Relation::Ne if bound == info.lower => info.lower += 1,
+                _ => {}
+            }
+        }
+    }
+
+    /// Every guard installed so far, in order.
+    pub fn guards(&self) -> Vec<ShapeGuard> {
+        self.0.borrow().guards.clone()
+    }
+}

@@ -1,0 +1,13 @@
+//! Sizes: numbers or symbolic expressions, from the first day.
+//!
+//! [`SymInt`] is what shapes are made of. Comparing two of them may install a guard and may fail, so it has neither `Eq`
+//! nor `Ord`: comparisons go through [`ShapeEnv`] and return `Result<bool>`.
+//! Invariant: an expression is always in normal form, so structural equality of [`Expr`] is equality of polynomials.
+
+mod env;
+mod expr;
+mod symint;
+
+pub use env::{Relation, ShapeEnv, ShapeGuard, SymbolInfo};
+pub use expr::{Atom, Expr, Symbol};
+pub use symint::{SymInt, concrete, ints, numel};

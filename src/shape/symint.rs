@@ -1,0 +1,199 @@
+//! `SymInt`: a size that is a number, or an expression in a [`ShapeEnv`].
+
+use super::{Expr, Relation, ShapeEnv};
+use crate::error::{Error, ErrorKind, Result};
+use std::fmt;
+use std::ops::{Add, Mul, Sub};
+
+/// A size. Arithmetic never guards; comparison may, and may fail.
+#[derive(Clone)]
+pub enum SymInt {
+    /// A number.
+    Int(i64),
+    /// An expression over the symbols of an environment.
+    Sym(Expr, ShapeEnv),
+}
+
+impl From<i64> for SymInt {
+    fn from(value: i64) -> Self {
+        SymInt::Int(value)
+    }
+}
+
+impl SymInt {
+    /// The number, where it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            SymInt::Int(i) => Some(*i),
+            SymInt::Sym(..) => None,
+        }
+    }
+
+    /// The expression.
+    pub fn expr(&self) -> Expr {
+        match self {
+            SymInt::Int(i) => Expr::from(*i),
+            SymInt::Sym(e, env) => env.simplify(e),
+        }
+    }
+
+    fn env2<'a>(&'a self, other: &'a SymInt) -> Option<&'a ShapeEnv> {
+        match (self, other) {
+            (SymInt::Sym(_, env), _) | (_, SymInt::Sym(_, env)) => Some(env),
+            _ => None,
+        }
+    }
+
+    fn of(expr: Expr, env: &ShapeEnv) -> SymInt {
+        match expr.as_int() {
+            Some(i) => SymInt::Int(i),
+            None => SymInt::Sym(expr, env.clone()),
+        }
+    }
+
+    fn combine(&self, other: &SymInt, op: impl Fn(&Expr, &Expr) -> Expr) -> SymInt {
+        match self.env2(other) {
+            Some(env) => SymInt::of(op(&self.expr(), &other.expr()), env),
+            None => SymInt::Int(op(&self.expr(), &other.expr()).as_int().unwrap_or_default()),
+        }
+    }
+
+    /// Python's `self // other`.
+    pub fn floor_div(&self, other: &SymInt) -> Result<SymInt> {
+        if other.as_int() == Some(0) {
+            return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
+        }
+        Ok(match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => {
+                SymInt::Int(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && ((*a < 0) != (*b < 0))))
+            }
+            _ => self.combine(other, Expr::floor_div),
+        })
+    }
+
+    /// Python's `self % other`.
+    pub fn modulo(&self, other: &SymInt) -> Result<SymInt> {
+        if other.as_int() == Some(0) {
+            return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
+        }
+        Ok(self.combine(other, Expr::modulo))
+    }
+
+    /// The larger of two, without a guard.
+    pub fn max(&self, other: &SymInt) -> SymInt {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.max(b)),
+            _ => self.combine(other, Expr::larger),
+        }
+    }
+
+    /// The smaller of two, without a guard.
+    pub fn min(&self, other: &SymInt) -> SymInt {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.min(b)),
+            _ => self.combine(other, Expr::smaller),
+        }
+    }
+
+    /// Whether the relation holds; guards where symbols decide.
+    pub fn compare(&self, relation: Relation, other: &SymInt) -> Result<bool> {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => Ok(relation.holds(*a, *b)),
+            _ => match self.env2(other) {
+                Some(env) => env.evaluate(&self.expr(), relation, &other.expr()),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// `self == other`, guarding.
+    pub fn sym_eq(&self, other: impl Into<SymInt>) -> Result<bool> {
+        self.compare(Relation::Eq, &other.into())
+    }
+
+    /// `self < other`, guarding.
+    pub fn sym_lt(&self, other: impl Into<SymInt>) -> Result<bool> {
+        self.compare(Relation::Lt, &other.into())
+    }
+
+    /// Whether the two are equal for every value of the symbols that the environment allows; never guards.
+    pub fn statically_eq(&self, other: impl Into<SymInt>) -> bool {
+        let other = other.into();
+        match (self, &other) {
+            (SymInt::Int(a), SymInt::Int(b)) => a == b,
+            _ => match self.env2(&other) {
+                Some(env) => env.decide(&self.expr(), Relation::Eq, &other.expr()) == Some(true),
+                None => false,
+            },
+        }
+    }
+
+    /// The number; an expression is specialized to its hint, with a guard.
+    pub fn guard_int(&self) -> Result<i64> {
+        match self {
+            SymInt::Int(i) => Ok(*i),
+            SymInt::Sym(e, env) => env.specialize(e),
+        }
+    }
+
+    /// The number this stands for in the call being compiled; never guards. `None` for unbacked symbols.
+    pub fn hint(&self) -> Option<i64> {
+        match self {
+            SymInt::Int(i) => Some(*i),
+            SymInt::Sym(e, env) => env.hint(e),
+        }
+    }
+}
+
+impl fmt::Display for SymInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SymInt::Int(i) => i.fmt(f),
+            SymInt::Sym(..) => self.expr().fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for SymInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+macro_rules! arithmetic {
+    ($trait:ident, $method:ident, $number:expr, $expr:expr) => {
+        impl $trait<&SymInt> for &SymInt {
+            type Output = SymInt;
+            fn $method(self, other: &SymInt) -> SymInt {
+                match (self, other) {
+                    (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int($number(*a, *b)),
+                    _ => self.combine(other, $expr),
+                }
+            }
+        }
+        impl $trait<i64> for &SymInt {
+            type Output = SymInt;
+            fn $method(self, other: i64) -> SymInt {
+                $trait::$method(self, &SymInt::Int(other))
+            }
+        }
+    };
+}
+arithmetic!(Add, add, i64::wrapping_add, Expr::add);
+arithmetic!(Sub, sub, i64::wrapping_sub, Expr::sub);
+arithmetic!(Mul, mul, i64::wrapping_mul, Expr::mul);
+
+/// Numbers as sizes.
+pub fn ints(values: &[i64]) -> Vec<SymInt> {
+    values.iter().map(|v| SymInt::Int(*v)).collect()
+}
+
+/// Sizes as numbers; an expression is specialized, with a guard.
+pub fn concrete(values: &[SymInt]) -> Result<Vec<i64>> {
+    values.iter().map(SymInt::guard_int).collect()
+}
+
+/// The product of sizes.
+pub fn numel(sizes: &[SymInt]) -> SymInt {
+    sizes.iter().fold(SymInt::Int(1), |n, s| &n * s)
+}

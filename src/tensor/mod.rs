@@ -1,0 +1,15 @@
+//! Tensors: storage, views, dtypes. No operators and no autograd.
+//!
+//! A [`Tensor`] is a handle on one [`TensorImpl`]; several may share a [`Storage`] (views). A storage without bytes makes a
+//! fake tensor: everything but its values is known. Sizes are `SymInt`s.
+
+mod dtype;
+mod spec;
+mod storage;
+#[allow(clippy::module_inception)]
+mod tensor;
+
+pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
+pub use spec::{Geometry, TensorSpec, contiguous_strides};
+pub use storage::{Element, Storage, set_budget};
+pub use tensor::{Concrete, Tensor, TensorImpl};
