@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod dispatch;
 pub mod error;
 pub mod graph;
+pub mod graph_view;
 pub mod ops;
 #[cfg(feature = "python")]
 pub mod python;

@@ -6,7 +6,13 @@
 
 #[allow(clippy::module_inception)]
 mod graph;
+mod listing;
+mod literal;
 mod node;
+mod print;
 
 pub use graph::Graph;
+pub use listing::{dot, listing, opcode, tabular};
+pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target};
+pub use print::{Printed, Style, code, print_readable, readable};
