@@ -4,15 +4,19 @@
 //! only. Invariants (checked by [`Graph::validate`]): a node reads only nodes before it, names are unique, the last node is
 //! the output. A validated graph always prints, partitions and lowers.
 
+mod annotation;
+mod cursor;
 #[allow(clippy::module_inception)]
 mod graph;
 mod listing;
 mod literal;
 mod node;
+mod parse;
 mod print;
 
 pub use graph::Graph;
 pub use listing::{dot, listing, opcode, tabular};
 pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target};
+pub use parse::{Parsed, parse};
 pub use print::{Printed, Style, code, print_readable, readable};

@@ -305,8 +305,14 @@ impl fmt::Display for Expr {
                 (_, true) => f.write_str(" - ")?,
                 (_, false) => f.write_str(" + ")?,
             }
-            let mut factors: Vec<String> =
-                m.iter().map(|(atom, power)| if *power == 1 { atom.to_string() } else { format!("{atom}**{power}") }).collect();
+            // Quotients and remainders bind loosely: within anything larger they stand in parentheses of their own.
+            let alone = self.0.len() == 1 && m.len() == 1 && *c == 1;
+            let factor = |(atom, power): &(Atom, u32)| {
+                let loose = matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..)) && !(alone && *power == 1);
+                let base = if loose { format!("({atom})") } else { atom.to_string() };
+                if *power == 1 { base } else { format!("{base}**{power}") }
+            };
+            let mut factors: Vec<String> = m.iter().map(factor).collect();
             if magnitude != 1 || factors.is_empty() {
                 factors.insert(0, magnitude.to_string());
             }
