@@ -1,0 +1,404 @@
+//! The autograd layer: builds the tape, makes views views, counts versions. It calls what lies below and nothing else.
+
+use super::meta::{self, CreationMeta};
+use super::node::{Body, Node};
+use super::saved::SavedVariable;
+use super::views::{ViewStep, edges_of, make_view, rebase_history};
+use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Value, call_below, modes, push_layer};
+use crate::error::{Error, Result};
+use crate::tensor::{Tensor, TensorSpec};
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The dispatch layer.
+pub struct AutogradLayer;
+
+/// Puts the layer into this thread's stack; needed once per thread.
+pub fn install() {
+    thread_local! {
+        static DONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
+    if !DONE.replace(true) {
+        push_layer(Rc::new(AutogradLayer));
+    }
+}
+
+fn tensor_slots(args: &[Value]) -> Vec<Option<Tensor>> {
+    // One slot per tensor position of the arguments, lists spread out; other arguments have none.
+    let mut slots = Vec::new();
+    for arg in args {
+        match arg {
+            Value::Tensor(t) => slots.push(Some(t.clone())),
+            Value::List(items) if items.iter().any(|v| v.as_tensor().is_some()) => {
+                slots.extend(items.iter().map(|v| v.as_tensor().cloned()));
+            }
+            _ => {}
+        }
+    }
+    slots
+}
+
+impl Layer for AutogradLayer {
+    fn key(&self) -> Key {
+        Key::Autograd
+    }
+
+    fn wants(&self, _call: &Call) -> bool {
+        true
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        let mut wants_grad = false;
+        if modes().grad && !entry.not_differentiable {
+            for arg in &args {
+                arg.for_each_tensor(&mut |t| wants_grad |= meta::requires_grad(t));
+            }
+        }
+        match entry.rule {
+            Rule::View(_) => view(entry, args, wants_grad),
+            Rule::Inplace(_) | Rule::InplaceView(_) => inplace(entry, args, wants_grad),
+            _ => fresh(entry, args, wants_grad),
+        }
+    }
+}
+
+/// The names a derivative saves, split into arguments and results.
+fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], written: Option<&Tensor>) -> Result<Vec<(usize, Saved)>> {
+    let mut saved = Vec::new();
+    for name in derivative.saves {
+        let Some(i) = entry.schema.position(name) else { continue };
+        match &args[i] {
+            Value::Tensor(t) => {
+                // What is about to be overwritten is kept as it was.
+                let kept = if written.is_some_and(|w| w.is(t)) { crate::t!("clone", t)? } else { t.clone() };
+                saved.push((i, Saved::One(SavedVariable::input(&kept)?)));
+            }
+            Value::List(items) => {
+                let each = items.iter().map(|v| v.as_tensor().map(SavedVariable::input).transpose()).collect::<Result<_>>()?;
+                saved.push((i, Saved::Many(each)));
+            }
+            _ => {}
+        }
+    }
+    Ok(saved)
+}
+
+fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) -> Result<(Rc<Node>, Option<&'static Derivative>)> {
+    let edges = edges_of(&tensor_slots(args))?;
+    let Some(derivative) = &entry.derivative else {
+        let node = Node::new("NotImplemented", edges, Box::new(NotImplemented(entry)));
+        return Ok((node, None));
+    };
+    let saved = save_arguments(derivative, entry, args, written)?;
+    let kept = args
+        .iter()
+        .map(|v| match v {
+            Value::Tensor(_) => Value::None,
+            Value::List(items) if items.iter().any(|v| v.as_tensor().is_some()) => Value::None,
+            other => other.clone(),
+        })
+        .collect();
+    let specs = args
+        .iter()
+        .map(|v| {
+            let mut specs = Vec::new();
+            v.for_each_tensor(&mut |t| specs.push(t.spec()));
+            specs
+        })
+        .collect();
+    let shapes = args
+        .iter()
+        .map(|v| match v {
+            Value::Tensor(_) => Shape::Tensor,
+            Value::List(items) if items.iter().any(|v| v.as_tensor().is_some()) => {
+                Shape::List(items.iter().map(|v| v.as_tensor().is_some()).collect())
+            }
+            _ => Shape::Other,
+        })
+        .collect();
+    let body = OpBody {
+        entry,
+        derivative,
+        args: kept,
+        specs,
+        shapes,
+        saved: RefCell::new(Some(saved)),
+        results: RefCell::new(Some(Vec::new())),
+        result_specs: RefCell::default(),
+    };
+    Ok((Node::new(format!("{}0", derivative.node), edges, Box::new(body)), Some(derivative)))
+}
+
+fn body_of(node: &Node) -> Option<&OpBody> {
+    node.body.as_any().downcast_ref::<OpBody>()
+}
+
+fn differentiable(t: &Tensor) -> bool {
+    !t.dtype().is_integral()
+}
+
+fn save_results(node: &Rc<Node>, derivative: &Derivative, results: &[Option<Tensor>]) -> Result<()> {
+    let Some(body) = body_of(node) else { return Ok(()) };
+    *body.result_specs.borrow_mut() = results.iter().map(|r| r.as_ref().map(Tensor::spec)).collect();
+    for name in derivative.saves {
+        let Some(number) = name.strip_prefix("result") else { continue };
+        let i = number.parse::<usize>().unwrap_or(0);
+        if let Some(Some(t)) = results.get(i) {
+            let saved = SavedVariable::result(t, i)?;
+            if let Some(list) = body.results.borrow_mut().as_mut() {
+                list.push((i, saved));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn results_of(value: &Value) -> Vec<Option<Tensor>> {
+    match value {
+        Value::List(items) => items.iter().map(|v| v.as_tensor().cloned()).collect(),
+        other => vec![other.as_tensor().cloned()],
+    }
+}
+
+fn fresh(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    let mutated: Vec<Tensor> = mutated_arguments(entry, &args);
+    if !wants_grad {
+        let out = call_below(Key::Autograd, entry, args)?;
+        mutated.iter().for_each(Tensor::bump_version);
+        return Ok(out);
+    }
+    let (node, derivative) = make_node(entry, &args, None)?;
+    let out = call_below(Key::Autograd, entry, args)?;
+    mutated.iter().for_each(Tensor::bump_version);
+    let results = results_of(&out);
+    let mut any = false;
+    for (i, result) in results.iter().enumerate() {
+        match result {
+            Some(t) if differentiable(t) && !entry.non_differentiable_results.contains(&i) => {
+                meta::set_history(t, &node);
+                any = true;
+            }
+            Some(t) => {
+                node.add_input(t);
+            }
+            // Undefined results keep their place.
+            None => node.inputs.borrow_mut().push(super::node::InputMeta {
+                sizes: Vec::new(),
+                dtype: crate::tensor::Dtype::Float32,
+                device: crate::tensor::Device::CPU,
+            }),
+        }
+    }
+    if any && let Some(derivative) = derivative {
+        save_results(&node, derivative, &results)?;
+    }
+    Ok(out)
+}
+
+fn mutated_arguments(entry: &OpEntry, args: &[Value]) -> Vec<Tensor> {
+    entry.schema.arguments.iter().zip(args).filter(|(a, _)| a.mutated).filter_map(|(_, v)| v.as_tensor().cloned()).collect()
+}
+
+fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    let of = args.iter().find_map(Value::as_tensor).cloned().ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
+    let is_detach = entry.name == "aten.detach.default";
+    let node = if wants_grad && !is_detach { Some(make_node(entry, &args, None)?) } else { None };
+    let mut kept = args.clone();
+    kept[0] = Value::None;
+    let out = call_below(Key::Autograd, entry, args)?;
+    let several = matches!(out, Value::List(_));
+    let creation = match (modes(), several) {
+        (m, _) if m.inference => CreationMeta::Inference,
+        (m, true) if m.grad => CreationMeta::MultiOutputNode,
+        (_, true) => CreationMeta::MultiOutputSafe,
+        (m, false) if m.grad => CreationMeta::Default,
+        _ => CreationMeta::NoGrad,
+    };
+    for (i, t) in results_of(&out).into_iter().enumerate() {
+        let Some(t) = t else { continue };
+        let step = ViewStep { entry, args: kept.clone(), result: several.then_some(i) };
+        if let Some((node, _)) = &node {
+            meta::set_history(&t, node);
+        }
+        if !is_detach {
+            make_view(&t, &of, step, creation, true);
+        }
+    }
+    if let Some((node, Some(derivative))) = &node {
+        save_results(node, derivative, &results_of(&out))?;
+    }
+    Ok(out)
+}
+
+/// What PyTorch refuses before an in-place operator on `t`.
+pub(super) fn check_inplace(t: &Tensor, wants_grad: bool) -> Result<()> {
+    if !wants_grad || !modes().grad {
+        return Ok(());
+    }
+    let view = meta::peek(t, |m| m.view.clone()).filter(|v| v.differentiable);
+    if let Some(view) = view {
+        if meta::is_leaf(&view.base) && meta::requires_grad(&view.base) {
+            return Err(Error::runtime("a view of a leaf Variable that requires grad is being used in an in-place operation."));
+        }
+        let what = match view.creation {
+            CreationMeta::Default => return Ok(()),
+            CreationMeta::MultiOutputNode => {
+                "is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+            }
+            CreationMeta::NoGrad | CreationMeta::MultiOutputSafe => {
+                "is a view and its base or another view of its base has been modified inplace. This view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+            }
+            CreationMeta::Inference => {
+                return Err(Error::runtime(
+                    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+                ));
+            }
+            CreationMeta::CustomFunction => {
+                "is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+            }
+        };
+        let name =
+            meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!("Output {i} of {}", n.name))).unwrap_or_else(|| "A view".to_owned());
+        return Err(Error::runtime(format!("{name} {what}")));
+    }
+    if meta::is_leaf(t) && meta::requires_grad(t) {
+        return Err(Error::runtime("a leaf Variable that requires grad is being used in an in-place operation."));
+    }
+    Ok(())
+}
+
+fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    let target = args.first().ok_or_else(|| Error::runtime(format!("{}: nothing to write to", entry.name)))?.tensor()?.clone();
+    let wants_grad = wants_grad && differentiable(&target);
+    check_inplace(&target, wants_grad)?;
+    if entry.name == "aten.detach_.default" {
+        meta::clear(&target);
+        return Ok(Value::Tensor(target));
+    }
+    let node = if wants_grad { Some(make_node(entry, &args, Some(&target))?) } else { None };
+    call_below(Key::Autograd, entry, args)?;
+    target.bump_version();
+    if let Some((node, derivative)) = node {
+        rebase_history(&target, &node)?;
+        if let Some(derivative) = derivative {
+            save_results(&node, derivative, &[Some(target.clone())])?;
+        }
+    }
+    Ok(Value::Tensor(target))
+}
+
+enum Saved {
+    One(SavedVariable),
+    Many(Vec<Option<SavedVariable>>),
+}
+
+#[derive(Clone)]
+enum Shape {
+    Tensor,
+    List(Vec<bool>),
+    Other,
+}
+
+/// The backward of an operator of the catalogue.
+struct OpBody {
+    entry: &'static OpEntry,
+    derivative: &'static Derivative,
+    args: Vec<Value>,
+    specs: Vec<Vec<TensorSpec>>,
+    shapes: Vec<Shape>,
+    saved: RefCell<Option<Vec<(usize, Saved)>>>,
+    results: RefCell<Option<Vec<(usize, SavedVariable)>>>,
+    result_specs: RefCell<Vec<Option<TensorSpec>>>,
+}
+
+impl Body for OpBody {
+    fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let released = || {
+            Error::runtime(
+                "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+            )
+        };
+        let mut args = self.args.clone();
+        let mut results: Vec<Option<Tensor>> = vec![None; self.result_specs.borrow().len()];
+        {
+            let (saved, kept) = (self.saved.borrow(), self.results.borrow());
+            // A formula that reads nothing may run again after release.
+            let reads = !self.derivative.saves.is_empty();
+            if reads && saved.is_none() {
+                return Err(released());
+            }
+            for (i, value) in saved.iter().flatten() {
+                args[*i] = match value {
+                    Saved::One(v) => Value::Tensor(v.unpack(node)?),
+                    Saved::Many(list) => Value::List(
+                        list.iter()
+                            .map(|v| Ok(v.as_ref().map(|v| v.unpack(node)).transpose()?.map_or(Value::None, Value::Tensor)))
+                            .collect::<Result<_>>()?,
+                    ),
+                };
+            }
+            for (i, value) in kept.iter().flatten() {
+                results[*i] = Some(value.unpack(node)?);
+            }
+        }
+        // Which arguments ask for a gradient: edges follow the tensor slots.
+        let (mut needs, mut slot) = (vec![false; self.shapes.len()], 0);
+        for (i, shape) in self.shapes.iter().enumerate() {
+            let count = match shape {
+                Shape::Tensor => 1,
+                Shape::List(items) => items.len(),
+                Shape::Other => 0,
+            };
+            needs[i] = (slot..slot + count).any(|s| node.should_compute(s));
+            slot += count;
+        }
+        if grads.iter().all(Option::is_none) {
+            return Ok(vec![None; slot]);
+        }
+        let result_specs = self.result_specs.borrow();
+        let backward = Backward {
+            entry: self.entry,
+            args: &args,
+            specs: &self.specs,
+            results: &results,
+            result_specs: &result_specs,
+            grads: &grads,
+            needs: &needs,
+        };
+        let computed = (self.derivative.formula)(&backward)?;
+        let mut out = Vec::with_capacity(slot);
+        for (shape, grad) in self.shapes.iter().zip(computed.0) {
+            match (shape, grad) {
+                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(t)),
+                (Shape::Tensor, _) => out.push(None),
+                (Shape::List(_), Grad::List(items)) => out.extend(items),
+                (Shape::List(items), _) => out.extend(items.iter().map(|_| None)),
+                (Shape::Other, _) => {}
+            }
+        }
+        Ok(out)
+    }
+
+    fn release(&self) {
+        *self.saved.borrow_mut() = None;
+        *self.results.borrow_mut() = None;
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The backward of an operator without a derivative: an error that names it.
+struct NotImplemented(&'static OpEntry);
+
+impl Body for NotImplemented {
+    fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        Err(Error::runtime(format!("derivative for aten::{} is not implemented", self.0.schema.name)))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,22 @@
+//! Autograd: the tape that a forward leaves behind, and the engine that walks it back.
+//!
+//! - [`layer`](AutogradLayer): the dispatch layer that builds the tape, tracks views and counts versions
+//! - [`meta`]: what autograd knows of a tensor (requires_grad, grad, grad_fn, view of what)
+//! - [`node`](Node): one function of the tape; [`saved`](SavedVariable): a value kept for it
+//! - [`engine`](run_backward): backward in order of falling sequence number, as PyTorch's engine
+//!
+//! The same derivatives serve eager backward and joint tracing: whatever layers lie below see the calls.
+
+mod engine;
+mod layer;
+pub mod meta;
+mod node;
+mod saved;
+mod views;
+
+pub use engine::{BackwardOptions, current_node, run_backward};
+pub use layer::{AutogradLayer, install};
+pub use meta::CreationMeta;
+pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
+pub use saved::{SavedTensorHooks, SavedVariable, pop_saved_tensor_hooks, push_saved_tensor_hooks};
+pub use views::{ViewInfo, ViewStep, rebase_history, replay};

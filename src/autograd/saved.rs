@@ -1,0 +1,111 @@
+//! Saved values: what a node keeps of the forward, and the check that nobody wrote to it since.
+
+use super::meta;
+use super::node::Node;
+use crate::dispatch::{Key, call_below};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// `torch.autograd.graph.saved_tensors_hooks`.
+pub trait SavedTensorHooks {
+    /// Turns a tensor into what is kept.
+    fn pack(&self, t: &Tensor) -> Result<Rc<dyn Any>>;
+    /// Turns what was kept into the tensor again.
+    fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor>;
+}
+
+thread_local! {
+    static HOOKS: RefCell<Vec<Rc<dyn SavedTensorHooks>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// From now on, saved tensors go through these hooks.
+pub fn push_saved_tensor_hooks(hooks: Rc<dyn SavedTensorHooks>) {
+    HOOKS.with_borrow_mut(|h| h.push(hooks));
+}
+
+/// Ends what [`push_saved_tensor_hooks`] began.
+pub fn pop_saved_tensor_hooks() {
+    HOOKS.with_borrow_mut(Vec::pop);
+}
+
+enum Kept {
+    /// An input, as it is.
+    Original(Tensor),
+    /// A result, without its history: the node itself is its history.
+    Result(Tensor, usize),
+    /// Through hooks.
+    Packed(Rc<dyn SavedTensorHooks>, Rc<dyn Any>),
+}
+
+/// A value kept for the backward.
+pub struct SavedVariable {
+    kept: Kept,
+    version: u64,
+    /// The tensor whose version is checked.
+    checked: Option<Tensor>,
+}
+
+/// `detach` as layers below autograd see it.
+fn detach(t: &Tensor) -> Result<Tensor> {
+    static OP: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
+    call_below(Key::Autograd, OP.get(), vec![t.into()])?.into_tensor()
+}
+
+impl SavedVariable {
+    /// Keeps an input of the forward.
+    pub fn input(t: &Tensor) -> Result<Self> {
+        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
+            let packed = hooks.pack(t)?;
+            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        }
+        Ok(SavedVariable { kept: Kept::Original(t.clone()), version: t.version(), checked: Some(t.clone()) })
+    }
+
+    /// Keeps result `index` of the forward.
+    pub fn result(t: &Tensor, index: usize) -> Result<Self> {
+        let bare = detach(t)?;
+        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
+            let packed = hooks.pack(&bare)?;
+            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        }
+        Ok(SavedVariable { version: t.version(), checked: Some(bare.clone()), kept: Kept::Result(bare, index) })
+    }
+
+    /// The value; an error where it was written to in place.
+    pub fn unpack(&self, node: &Rc<Node>) -> Result<Tensor> {
+        if let Some(t) = &self.checked
+            && t.version() != self.version
+        {
+            return Err(modified(t, node, self.version, matches!(self.kept, Kept::Result(..))));
+        }
+        match &self.kept {
+            Kept::Original(t) => Ok(t.clone()),
+            Kept::Result(t, index) => {
+                let fresh = detach(t)?;
+                meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
+                Ok(fresh)
+            }
+            Kept::Packed(hooks, packed) => hooks.unpack(packed),
+        }
+    }
+}
+
+fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
+    let kind = match t.dtype().scalar_type() {
+        "ComplexFloat" => "torch.ComplexFloatTensor".to_owned(),
+        name => format!("torch.{name}Tensor"),
+    };
+    let sizes = t.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let made_by = if is_result {
+        format!(", which is output 0 of {},", node.name)
+    } else {
+        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", n.name))).unwrap_or_default()
+    };
+    Error::runtime(format!(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
+        t.version()
+    ))
+}
