@@ -95,7 +95,10 @@ fn run(script: &OsString, options: &RunOptions, json: bool) -> Result<u8, String
     let (program, filename) = if script == "-" {
         (std::io::read_to_string(std::io::stdin()).map_err(failed)?, "<stdin>".to_owned())
     } else {
-        (String::from_utf8(std::fs::read(script).map_err(failed)?).map_err(|_| format!("'{shown}' is not UTF-8"))?, shown.clone())
+        let program = String::from_utf8(std::fs::read(script).map_err(failed)?).map_err(|_| format!("'{shown}' is not UTF-8"))?;
+        // Python shows a script by its whole path.
+        let path = std::path::absolute(script).map_or_else(|_| shown.clone(), |path| path.to_string_lossy().into_owned());
+        (program, path)
     };
     let (status, report) = on_large_stack(|| {
         let report = Rc::new(RefCell::new(json.then(Report::default)));

@@ -30,6 +30,11 @@ impl Run {
         self.raw_line(number).trim()
     }
 
+    /// Column in characters of what the interpreter counts in bytes.
+    pub(super) fn column(&self, line: usize, bytes: usize) -> u32 {
+        self.raw_line(line).get(..bytes).map_or(bytes, |before| before.chars().count()) as u32
+    }
+
     /// Line `number` as it is, without its end.
     pub(super) fn raw_line(&self, number: usize) -> &str {
         number.checked_sub(1).and_then(|index| self.lines.get(index)).map_or("", String::as_str)

@@ -10,6 +10,7 @@
 
 mod absent;
 pub mod current;
+mod dialect;
 mod frozen;
 mod limit;
 mod native;
@@ -94,29 +95,33 @@ impl Interpreter {
     /// [`Event::Finished`].
     pub fn run(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> i32 {
         let started = Instant::now();
-        let (exception, status) = self.run_script(program, filename, options, sink.clone());
-        sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
-        status
-    }
-
-    fn run_script(&self, program: &str, filename: &str, options: &RunOptions, sink: Sink) -> (Option<Exception>, i32) {
+        let finish = |exception| sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
         self.vm.enter(|vm| {
             let run = Run {
-                sink,
+                sink: sink.clone(),
                 options: options.clone(),
                 filename: vm.ctx.intern_str(filename),
                 lines: program.lines().map(str::to_owned).collect(),
             };
-            let Some(_run) = current::enter(run) else {
+            let Some(running) = current::enter(run) else {
                 let message = "another script is running";
                 let kind = "RuntimeError".to_owned();
                 let traceback = format!("{kind}: {message}\n");
-                return (Some(Exception { kind, message: message.to_owned(), traceback, span: None }), 1);
+                finish(Some(Exception { kind, message: message.to_owned(), traceback, span: None }));
+                return 1;
             };
             let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
             let result = self.session.execute(program, filename, vm);
-            drop(clock);
-            self.session.conclude(result, vm)
+            let result = match clock {
+                Some(clock) => clock.stop(result),
+                None => result,
+            };
+            let (exception, status) = self.session.conclude(result, vm);
+            finish(exception);
+            drop(running);
+            // A failure to forget can only cost memory.
+            let _ = self.session.forget(vm);
+            status
         })
     }
 }

@@ -9,16 +9,14 @@ use rustpython_vm::{
 
 use super::absent::AbsentPackages;
 use super::current;
+use super::dialect;
+use super::native;
 use super::stdio::{Stream, TextStream};
 use super::traceback::describe;
 use crate::report::{Event, Exception};
 
 /// Python's own limit.
 const RECURSION_LIMIT: usize = 1000;
-/// Modules that keep what a script does to them; the next run imports them anew.
-const STATEFUL: &[&str] =
-    &["torch", "random", "logging", "warnings", "_py_warnings", "os", "unittest", "decimal", "_pydecimal", "__main__"];
-
 /// The parts of an interpreter that outlive a run.
 pub(super) struct Session {
     stdout: PyRef<TextStream>,
@@ -34,6 +32,9 @@ impl Session {
         let mut meta_path =
             vm.sys_module.get_attr("meta_path", vm).and_then(|finders| finders.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
         meta_path.push(AbsentPackages.into_ref(&vm.ctx).into());
+        // Without it things print in the newer style.
+        let _ = dialect::adapt(vm);
+        let _ = native::replace_open(vm);
         Session {
             stdout: TextStream::new(Stream::Stdout).into_ref(&vm.ctx),
             stderr: TextStream::new(Stream::Stderr).into_ref(&vm.ctx),
@@ -76,9 +77,8 @@ impl Session {
         Ok(())
     }
 
-    /// Turns the outcome of a script into an exception to show and an exit status, and cleans up.
+    /// Turns the outcome of a script into an exception to show and an exit status.
     pub(super) fn conclude(&self, result: PyResult<()>, vm: &VirtualMachine) -> (Option<Exception>, i32) {
-        let result = result.and_then(|()| self.run_exit_functions(vm));
         let outcome = match result {
             Ok(()) => (None, 0),
             Err(exception) if exception.fast_isinstance(vm.ctx.exceptions.system_exit) => (None, exit_status(&exception, vm)),
@@ -87,10 +87,10 @@ impl Session {
                 (described, 1)
             }
         };
+        // What fails on the way out does not change the outcome; CPython ignores it too.
+        let _ = self.run_exit_functions(vm);
         self.stdout.send();
         self.stderr.send();
-        // A failure to forget can only cost memory.
-        let _ = self.forget(vm);
         outcome
     }
 
@@ -103,24 +103,32 @@ impl Session {
         Ok(())
     }
 
-    /// Drops what the script defined and every module that may remember it.
-    fn forget(&self, vm: &VirtualMachine) -> PyResult<()> {
+    /// Drops what the script defined, and undoes what it changed.
+    pub(super) fn forget(&self, vm: &VirtualMachine) -> PyResult<()> {
         let modules: PyDictRef = vm.sys_module.get_attr("modules", vm)?.try_into_value(vm)?;
-        if let Ok(main) = modules.get_item("__main__", vm)
-            && let Some(namespace) = main.dict()
-        {
-            namespace.clear();
-        }
-        let names: Vec<PyObjectRef> = (&modules).into_iter().map(|(name, _)| name).collect();
-        for name in names {
+        let imported: Vec<(PyObjectRef, PyObjectRef)> = (&modules).into_iter().collect();
+        let mut dropped = Vec::new();
+        for (name, module) in imported {
             let Some(text) = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()) else { continue };
-            let top = text.split('.').next().unwrap_or_default();
-            if STATEFUL.contains(&top) {
+            if text == "__main__" || text == "torch" || text.starts_with("torch.") {
                 modules.del_item(&*name, vm)?;
+                dropped.push(module);
             }
         }
+        // A module's functions hold its namespace and the other way round, at times through objects that the collector
+        // does not look into: emptied, it holds nothing.
+        for module in dropped {
+            if let Some(namespace) = module.dict() {
+                namespace.clear();
+            }
+        }
+        self.prepare("", vm)?;
+        let forget = vm.import("_forget", 0)?;
+        vm.call_method(&forget, "forget", ())?;
         let gc = vm.import("gc", 0)?;
         vm.call_method(&gc, "collect", ())?;
+        // What is left is the library's: the collector need not look at it again.
+        vm.call_method(&gc, "freeze", ())?;
         Ok(())
     }
 }

@@ -65,9 +65,9 @@ fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
         let (start, end) = code.locations.get(last.saturating_sub(1))?;
         let span = Span {
             line: start.line.get() as u32,
-            column: start.character_offset.to_zero_indexed() as u32,
+            column: run.column(start.line.get(), start.character_offset.to_zero_indexed()),
             end_line: end.line.get() as u32,
-            end_column: end.character_offset.to_zero_indexed() as u32,
+            end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
         };
         Some((span, code.obj_name.as_str()))
     })

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use rustpython_vm::{
-    AsObject, Py, PyObject, PyObjectRef, TryFromObject, VirtualMachine,
+    AsObject, Py, PyObject, PyObjectRef, PyRef, TryFromObject, VirtualMachine,
     builtins::{PyBaseException, PyBaseExceptionRef, PyStr, PyTraceback},
 };
 
 use super::current::Run;
+use super::limit;
 use crate::report::{Exception, Span};
 
 /// CPython shows this many copies of a line that repeats itself, then counts.
@@ -35,19 +36,31 @@ fn span(exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) -> Opti
         let end_line = syntax.end_line.filter(|&end| end >= line).unwrap_or(line);
         return Some(Span { line, column, end_line, end_column });
     }
-    let innermost = exception.traceback()?.iter().filter(|entry| is_script(entry, run)).last()?;
+    let innermost = entries(exception).into_iter().rfind(|entry| is_script(entry, run))?;
     let line = innermost.lineno.get() as u32;
     let code = innermost.frame.iframe().code();
     let range = usize::try_from(innermost.lasti / 2).ok().and_then(|index| code.locations.get(index));
     Some(match range {
         Some((start, end)) if start.line == innermost.lineno => Span {
             line,
-            column: start.character_offset.to_zero_indexed() as u32,
+            column: run.column(line as usize, start.character_offset.to_zero_indexed()),
             end_line: end.line.get() as u32,
-            end_column: end.character_offset.to_zero_indexed() as u32,
+            end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
         },
         _ => Span { line, column: 0, end_line: line, end_column: run.raw_line(line as usize).chars().count() as u32 },
     })
+}
+
+/// The traceback, outermost frame first.
+fn entries(exception: &Py<PyBaseException>) -> Vec<PyRef<PyTraceback>> {
+    let mut entries: Vec<PyRef<PyTraceback>> = exception.traceback().map(|first| first.iter().collect()).unwrap_or_default();
+    if limit::is_time_limit(exception) {
+        // Of the entries of one frame the last is where it was raised first.
+        entries.reverse();
+        entries.dedup_by(|outer, inner| outer.frame.is(&inner.frame));
+        entries.reverse();
+    }
+    entries
 }
 
 fn is_script(entry: &Py<PyTraceback>, run: &Run) -> bool {
@@ -55,7 +68,7 @@ fn is_script(entry: &Py<PyTraceback>, run: &Run) -> bool {
 }
 
 /// The whole text, with the exceptions it was raised from or while handling.
-fn text(exception: &PyBaseExceptionRef, run: &Run, vm: &VirtualMachine) -> String {
+pub(super) fn text(exception: &PyBaseExceptionRef, run: &Run, vm: &VirtualMachine) -> String {
     const CAUSE: &str = "\nThe above exception was the direct cause of the following exception:\n\n";
     const CONTEXT: &str = "\nDuring handling of the above exception, another exception occurred:\n\n";
     // From the last exception to the first, each with the sentence that leads to the one before it in this list.
@@ -82,12 +95,19 @@ fn text(exception: &PyBaseExceptionRef, run: &Run, vm: &VirtualMachine) -> Strin
 }
 
 fn write_frames(out: &mut String, exception: &Py<PyBaseException>, run: &Run) {
-    let Some(traceback) = exception.traceback() else { return };
+    let entries = entries(exception);
+    if entries.is_empty() {
+        return;
+    }
     out.push_str("Traceback (most recent call last):\n");
     let mut last = None;
     let mut repeats = 0;
-    for entry in traceback.iter() {
+    for entry in &entries {
         let code = entry.frame.iframe().code();
+        // As CPython does: how a module is found is not part of the program.
+        if code.source_path().as_str().starts_with("<frozen importlib") {
+            continue;
+        }
         let place = (code.source_path().as_str(), entry.lineno.get(), code.obj_name.as_str());
         if last == Some(place) {
             repeats += 1;
@@ -101,7 +121,7 @@ fn write_frames(out: &mut String, exception: &Py<PyBaseException>, run: &Run) {
         }
         let (file, line, function) = place;
         let _ = writeln!(out, "  File \"{file}\", line {line}, in {function}");
-        if is_script(&entry, run) {
+        if is_script(entry, run) {
             let source = run.line(line);
             if !source.is_empty() {
                 let _ = writeln!(out, "    {source}");
@@ -118,7 +138,7 @@ fn write_repeats(out: &mut String, repeats: usize) {
     }
 }
 
-fn write_exception(out: &mut String, exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) {
+pub(super) fn write_exception(out: &mut String, exception: &Py<PyBaseException>, run: &Run, vm: &VirtualMachine) {
     let name = type_name(exception, vm);
     let message = match syntax_error(exception, vm) {
         Some(syntax) => {
@@ -177,6 +197,7 @@ fn syntax_error(exception: &Py<PyBaseException>, vm: &VirtualMachine) -> Option<
         return None;
     }
     let object = exception.as_object();
+    let is_indentation = exception.fast_isinstance(vm.ctx.exceptions.indentation_error);
     let number = |name| attribute(object, name, vm).and_then(|value| value.try_to_value::<i64>(vm).ok());
     Some(Syntax {
         message: attribute_text(object, "msg", vm).unwrap_or_else(|| message(exception, vm)),
@@ -184,7 +205,8 @@ fn syntax_error(exception: &Py<PyBaseException>, vm: &VirtualMachine) -> Option<
         line: number("lineno").and_then(|line| u32::try_from(line).ok()),
         offset: number("offset"),
         end_line: number("end_lineno").and_then(|line| u32::try_from(line).ok()),
-        end_offset: number("end_offset"),
+        // CPython points at a place there, not at a range.
+        end_offset: number("end_offset").filter(|_| !is_indentation),
         text: attribute_text(object, "text", vm),
     })
 }

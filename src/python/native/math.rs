@@ -1,6 +1,6 @@
 //! `math`: CPython's functions, by `pymath`.
 
-pub(super) use math::module_def;
+pub(super) use module::module_def;
 
 use pymath::Error;
 use rustpython_vm::builtins::PyBaseExceptionRef;
@@ -19,7 +19,7 @@ fn check<T>(result: Result<T, Error>, vm: &VirtualMachine) -> PyResult<T> {
 }
 
 #[pymodule(name = "math")]
-mod math {
+mod module {
     use malachite_bigint::BigInt;
     use pymath::math as m;
     use rustpython_vm::{

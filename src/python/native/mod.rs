@@ -1,8 +1,9 @@
 //! Python modules written in Rust.
 //!
-//! A module is a Rust module under `#[pymodule(name = "...")]` whose `module_def` is listed in [`modules`]; a dotted name
+//! A module is a file here with a `#[pymodule(name = "...")] mod module`, whose `module_def` is listed in [`modules`]; a dotted name
 //! (`torch._C`) puts it into a package, whose `__init__.py` is a frozen file. Each is made when it is first imported.
 
+mod playground;
 mod torch_c;
 
 mod math;
@@ -10,12 +11,26 @@ mod random;
 mod sha2;
 mod time;
 
-use rustpython_vm::Context;
 use rustpython_vm::builtins::PyModuleDef;
+use rustpython_vm::{Context, PyResult, VirtualMachine};
 
 /// Every native module of ours.
 pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
-    vec![torch_c::module_def(ctx), math::module_def(ctx), random::module_def(ctx), sha2::module_def(ctx), time::module_def(ctx)]
+    vec![
+        playground::module_def(ctx),
+        torch_c::module_def(ctx),
+        math::module_def(ctx),
+        random::module_def(ctx),
+        sha2::module_def(ctx),
+        time::module_def(ctx),
+    ]
+}
+
+/// Makes `open` what it is here: the file system is empty but for the script, and read-only.
+pub(super) fn replace_open(vm: &VirtualMachine) -> PyResult<()> {
+    let open = vm.import("_playground", 0)?.get_attr("open", vm)?;
+    vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
+    vm.builtins.set_attr("open", open, vm)
 }
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.

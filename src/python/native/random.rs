@@ -1,9 +1,9 @@
 //! `_random`: CPython's Mersenne Twister, on which `random` stands.
 
-pub(super) use random::module_def;
+pub(super) use module::module_def;
 
 #[pymodule(name = "_random")]
-mod random {
+mod module {
     use std::cell::RefCell;
 
     use malachite_bigint::{BigInt, Sign};
@@ -43,7 +43,7 @@ mod random {
                     Ok(number) => number.as_bigint().magnitude().to_u32_digits(),
                     // Anything else is taken by its hash.
                     Err(object) => {
-                        let hash = (object.hash(vm)? as i64).unsigned_abs();
+                        let hash = object.hash(vm)?.unsigned_abs();
                         vec![hash as u32, (hash >> 32) as u32]
                     }
                 },

@@ -1,9 +1,9 @@
 //! `_sha2`: what `random.seed` of a text needs.
 
-pub(super) use sha2_module::module_def;
+pub(super) use module::module_def;
 
 #[pymodule(name = "_sha2")]
-mod sha2_module {
+mod module {
     use rustpython_vm::{Py, PyPayload, PyRef, VirtualMachine, function::ArgBytesLike};
     use sha2::{Digest, Sha256, Sha512};
 

@@ -1,9 +1,9 @@
 //! `_time`: the clocks under `time`, natively and in the browser.
 
-pub(super) use time::module_def;
+pub(super) use module::module_def;
 
 #[pymodule(name = "_time")]
-mod time {
+mod module {
     use std::time::Duration;
 
     use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};

@@ -1,9 +1,9 @@
 //! `torch._C`: what PyTorch's Python files need of Rust.
 
-pub(super) use torch_c::module_def;
+pub(super) use module::module_def;
 
 #[pymodule(name = "torch._C")]
-mod torch_c {
+mod module {
     use crate::python::current;
     use crate::report::PYTORCH_VERSION;
 

@@ -1,0 +1,3 @@
+print("done")
+exit_code = None
+raise SystemExit

@@ -1,0 +1,2 @@
+def f(x):
+print(f(1))

@@ -1,0 +1,15 @@
+import sys
+
+print("plain", 1, 2.5, True, None, [1, "a"], {"k": (1,)}, sep="|", end="!\n")
+print()
+print("naïve ☃ 🦀", "tab\there")
+sys.stdout.write("no newline, ")
+sys.stdout.write("then one\n")
+print(f"{3.14159:.2f} {42:>6} {'x':^5}| {1e20} {1e-7} {0.1 + 0.2} {10**30} {-7 // 2} {-7 % 3}")
+print("%5.1f%% %s %r" % (99.5, "s", "r"), "{:,}".format(1234567), f"{255:#x} {5:08b} {1e6:g} {123456789.0:e}")
+print("on stderr", file=sys.stderr)
+print(*range(3), flush=True)
+print(repr("quote ' and \" and \\ and \x00 é"), ascii("é"))
+print({1, 2, 3}, frozenset([1]), bytes([1, 65]), bytearray(b"x"), range(3), slice(1, 2), 1 + 2j, ...)
+print(float("inf"), float("nan"), -0.0, 1.0, 1e16, 1e15, 123456789012345678)
+print("last line has no newline", end="")
