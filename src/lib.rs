@@ -34,4 +34,8 @@ pub(crate) mod wiring {
     pub fn cpu_kernels(table: &mut crate::dispatch::KernelTable) {
         crate::backend::cpu::register(table);
     }
+    /// Whether autograd follows a tensor.
+    pub fn requires_grad(tensor: &crate::tensor::Tensor) -> bool {
+        tensor.imp().autograd.borrow().is_some()
+    }
 }

@@ -1,0 +1,79 @@
+//! Negative log likelihood: picks one class per item. Items are laid out as batch x class x place.
+
+use super::dense::{Lane, Real, precise_sum};
+use crate::dispatch::{Call, KernelTable};
+use crate::error::{Error, Result};
+use crate::for_floats;
+use crate::ops::loss::{MEAN, NONE};
+use crate::tensor::Tensor;
+
+/// Registers the family.
+pub fn register(t: &mut KernelTable) {
+    for name in ["aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default"] {
+        t.fill(name, forward);
+    }
+    for name in ["aten.nll_loss_backward.default", "aten.nll_loss2d_backward.default"] {
+        t.fill(name, backward);
+    }
+}
+
+/// One item that counts: its number, its element in the input, its weight.
+struct Item<T> {
+    number: usize,
+    element: usize,
+    weight: T,
+}
+
+fn items<T: Real>(c: &Call) -> Result<Vec<Item<T>>> {
+    let (sizes, targets) = (c.tensor("self")?.concrete()?.sizes, i64::read(c.tensor("target")?)?);
+    let classes = if sizes.len() == 1 { sizes[0] } else { sizes[1] };
+    let places: usize = sizes.iter().skip(2).product();
+    let weights: Option<Vec<T>> = c.opt_tensor("weight").map(T::read).transpose()?;
+    let ignore = c.int("ignore_index")?;
+    let mut items = Vec::new();
+    for (number, target) in targets.into_iter().enumerate() {
+        if target == ignore {
+            continue;
+        }
+        if target < 0 || target >= classes as i64 {
+            return Err(Error::index(format!("Target {target} is out of bounds.")));
+        }
+        let class = target as usize;
+        let (batch, place) = (number / places.max(1), number % places.max(1));
+        let element = (batch * classes + class) * places.max(1) + place;
+        items.push(Item { number, element, weight: weights.as_ref().map_or(T::of(1.0), |w| w[class]) });
+    }
+    Ok(items)
+}
+
+fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (input, reduction) = (c.tensor("self")?, c.int("reduction")?);
+    for_floats!("nll_loss_out_frame", input.dtype(), T => {
+        let (x, items) = (T::read(input)?, items::<T>(c)?);
+        if reduction == NONE {
+            let mut result = vec![T::of(0.0); out[0].numel().guard_int()? as usize];
+            for i in &items {
+                result[i.number] = -x[i.element] * i.weight;
+            }
+            return T::write(&out[0], &result);
+        }
+        let losses: Vec<T> = items.iter().map(|i| -x[i.element] * i.weight).collect();
+        let total = precise_sum(&items.iter().map(|i| i.weight).collect::<Vec<T>>());
+        let sum = precise_sum(&losses);
+        T::write(&out[0], &[if reduction == MEAN { sum / total } else { sum }])?;
+        T::write(&out[1], &[total])
+    })
+}
+
+fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (input, reduction) = (c.tensor("self")?, c.int("reduction")?);
+    for_floats!("nll_loss_backward_out_frame", input.dtype(), T => {
+        let (grad, total) = (T::read(c.tensor("grad_output")?)?, T::read(c.tensor("total_weight")?)?);
+        let mut result = vec![T::of(0.0); input.numel().guard_int()? as usize];
+        for i in items::<T>(c)? {
+            let g = if reduction == NONE { grad[i.number] } else { grad[0] };
+            result[i.element] = -i.weight * if reduction == MEAN { g / total[0] } else { g };
+        }
+        T::write(&out[0], &result)
+    })
+}

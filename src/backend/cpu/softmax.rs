@@ -1,0 +1,77 @@
+//! softmax and log_softmax along one dimension, and their gradients.
+
+use super::dense::{Lane, Real, precise_sum};
+use crate::dispatch::{Call, KernelTable};
+use crate::error::Result;
+use crate::for_floats;
+use crate::ops::shapes::wrap_dim;
+use crate::tensor::Tensor;
+
+/// Registers the family.
+pub fn register(t: &mut KernelTable) {
+    t.fill("aten._softmax.default", |c, out| forward(c, out, "softmax", false));
+    t.fill("aten._log_softmax.default", |c, out| forward(c, out, "log_softmax", true));
+    t.fill("aten._softmax_backward_data.default", |c, out| backward(c, out, false));
+    t.fill("aten._log_softmax_backward_data.default", |c, out| backward(c, out, true));
+}
+
+/// Calls `f` with the indices of every line along a dimension: its start, its step and its length.
+fn lines(t: &Tensor, dim: i64, mut f: impl FnMut(usize, usize, usize)) -> Result<()> {
+    let sizes = t.concrete()?.sizes;
+    if sizes.is_empty() {
+        f(0, 1, 1);
+        return Ok(());
+    }
+    let d = wrap_dim(dim, sizes.len())?;
+    let (outer, n, inner): (usize, usize, usize) = (sizes[..d].iter().product(), sizes[d], sizes[d + 1..].iter().product());
+    for o in 0..outer {
+        for i in 0..inner {
+            f(o * n * inner + i, inner, n);
+        }
+    }
+    Ok(())
+}
+
+fn kernel_name(name: &str, t: &Tensor, dim: i64) -> String {
+    let last = dim == -1 || dim == t.dim() as i64 - 1 || t.dim() == 0;
+    format!("{name}_{}kernel_impl", if last { "lastdim_" } else { "" })
+}
+
+fn forward(c: &Call, out: &[Tensor], name: &str, log: bool) -> Result<()> {
+    let (input, dim) = (c.tensor("self")?, c.int("dim")?);
+    for_floats!(&kernel_name(name, input, dim), out[0].dtype(), T => {
+        let mut x = T::read(input)?;
+        lines(input, dim, |start, step, n| line_forward(&mut x, start, step, n, log))?;
+        T::write(&out[0], &x)
+    })
+}
+
+fn line_forward<T: Real>(x: &mut [T], start: usize, step: usize, n: usize, log: bool) {
+    let at = |i: usize| start + i * step;
+    let Some(max) = (0..n).map(|i| x[at(i)]).reduce(|a, b| if b > a || b.nan() { b } else { a }) else { return };
+    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exp()).collect();
+    let sum = precise_sum(&exps);
+    if log {
+        let shift = sum.ln();
+        (0..n).for_each(|i| x[at(i)] = x[at(i)] - max - shift);
+    } else {
+        (0..n).for_each(|i| x[at(i)] = exps[i] / sum);
+    }
+}
+
+fn backward(c: &Call, out: &[Tensor], log: bool) -> Result<()> {
+    let (grad, output, dim) = (c.tensor("grad_output")?, c.tensor("output")?, c.int("dim")?);
+    for_floats!("softmax_backward", grad.dtype(), T => {
+        let (g, y) = (T::read(grad)?, T::read(output)?);
+        let mut result = vec![T::of(0.0); g.len()];
+        lines(grad, dim, |start, step, n| {
+            let at = |i: usize| start + i * step;
+            let terms: Vec<T> = (0..n).map(|i| if log { g[at(i)] } else { g[at(i)] * y[at(i)] }).collect();
+            let sum = precise_sum(&terms);
+            for i in (0..n).map(at) {
+                result[i] = if log { g[i] - y[i].exp() * sum } else { (g[i] - sum) * y[i] };
+            }
+        })?;
+        T::write(&out[0], &result)
+    })
+}
