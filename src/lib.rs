@@ -36,6 +36,6 @@ pub(crate) mod wiring {
     }
     /// Whether autograd follows a tensor.
     pub fn requires_grad(tensor: &crate::tensor::Tensor) -> bool {
-        tensor.imp().autograd.borrow().is_some()
+        crate::autograd::meta::requires_grad(tensor)
     }
 }

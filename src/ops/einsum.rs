@@ -164,14 +164,7 @@ fn lay_out(equation: &str, inputs: &[Vec<usize>], operands: &[Tensor]) -> Result
 }
 
 /// An operand permuted to the common space; `uses` counts operands per dimension that are not of size one there.
-fn align(
-    mut operand: Tensor,
-    number: usize,
-    labels: &[usize],
-    space: &Space,
-    known: &mut [SymInt],
-    uses: &mut [usize],
-) -> Result<Tensor> {
+fn align(mut operand: Tensor, number: usize, labels: &[usize], space: &Space, known: &mut [SymInt], uses: &mut [usize]) -> Result<Tensor> {
     let mut order: Vec<Option<usize>> = vec![None; space.dims];
     let covered = operand.dim() + 1 - labels.len().min(operand.dim() + 1);
     let mut dim = 0;
@@ -241,7 +234,9 @@ fn einsum(c: &Call) -> Result<Value> {
     }
     let path = if c.get("path").is_none() { None } else { Some(c.ints("path")?) };
     if path.as_ref().is_some_and(|p| p.len() != 2 * (operands.len() - 1)) {
-        return fail("expected contraction path given in path parameter to have length ".to_owned() + &(2 * (operands.len() - 1)).to_string());
+        return fail(
+            "expected contraction path given in path parameter to have length ".to_owned() + &(2 * (operands.len() - 1)).to_string(),
+        );
     }
     let inputs = parse_inputs(equation, &operands)?;
     let space = lay_out(equation, &inputs, &operands)?;

@@ -20,11 +20,11 @@ pub fn register(b: &mut OpBuilder) {
         &["self", "target"],
         |b| both_ways(b, |grad, x, y| t!("mse_loss_backward", grad, x, y, b.arg("reduction"))),
     );
-    b.op(
-        "mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-        Rule::Fresh(grad_spec),
-    )
-    .grad("MseLossBackwardBackward", &["grad_output", "self", "target"], mse_double);
+    b.op("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Rule::Fresh(grad_spec)).grad(
+        "MseLossBackwardBackward",
+        &["grad_output", "self", "target"],
+        mse_double,
+    );
     b.op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Composite(l1_loss));
     b.op("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", Rule::Fresh(smooth_l1_spec)).grad(
         "SmoothL1LossBackward",
@@ -49,21 +49,13 @@ pub fn register(b: &mut OpBuilder) {
         &["self", "target"],
         |b| {
             let grad = b.grad()?;
-            Grads::one(b, "self", || {
-                t!("soft_margin_loss_backward", grad, b.saved("self")?, b.saved("target")?, b.arg("reduction"))
-            })
+            Grads::one(b, "self", || t!("soft_margin_loss_backward", grad, b.saved("self")?, b.saved("target")?, b.arg("reduction")))
         },
     );
-    b.op(
-        "soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
-        Rule::Fresh(grad_spec),
-    );
+    b.op("soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Rule::Fresh(grad_spec));
     b.op("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", Rule::Composite(kl_div));
-    b.op(
-        "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
-        Rule::Fresh(bce_spec),
-    )
-    .grad("BinaryCrossEntropyBackward", &["self", "target", "weight"], bce_grad);
+    b.op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", Rule::Fresh(bce_spec))
+        .grad("BinaryCrossEntropyBackward", &["self", "target", "weight"], bce_grad);
     b.op(
         "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
         Rule::Fresh(|c| Ok(vec![Some(like(c.tensor("self")?)?)])),

@@ -11,11 +11,20 @@ use crate::tensor::{Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("matmul(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)));
-    b.op("linalg_matmul(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)));
+    b.op(
+        "matmul(Tensor self, Tensor other) -> Tensor",
+        Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)),
+    );
+    b.op(
+        "linalg_matmul(Tensor self, Tensor other) -> Tensor",
+        Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)),
+    );
     b.op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Rule::Composite(linear));
     b.op("outer(Tensor self, Tensor vec2) -> Tensor", Rule::Composite(outer));
-    b.op("ger(Tensor self, Tensor vec2) -> Tensor", Rule::Composite(|c| t!("outer", c.tensor("self")?, c.tensor("vec2")?).map(Value::from)));
+    b.op(
+        "ger(Tensor self, Tensor vec2) -> Tensor",
+        Rule::Composite(|c| t!("outer", c.tensor("self")?, c.tensor("vec2")?).map(Value::from)),
+    );
     b.op("inner(Tensor self, Tensor other) -> Tensor", Rule::Composite(inner));
     b.op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", Rule::Composite(tensordot));
     b.op("kron(Tensor self, Tensor other) -> Tensor", Rule::Composite(kron));
@@ -50,11 +59,9 @@ fn should_fold(a: &Tensor, b: &Tensor) -> Result<bool> {
 
 fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     match (a.dim(), b.dim()) {
-        (0, _) | (_, 0) => Err(Error::runtime(format!(
-            "both arguments to matmul need to be at least 1D, but they are {}D and {}D",
-            a.dim(),
-            b.dim()
-        ))),
+        (0, _) | (_, 0) => {
+            Err(Error::runtime(format!("both arguments to matmul need to be at least 1D, but they are {}D and {}D", a.dim(), b.dim())))
+        }
         (1, 1) => t!("dot", a, b),
         (2, 1) => t!("mv", a, b),
         (1, 2) => t!("squeeze.dim", t!("mm", t!("unsqueeze", a, 0)?, b)?, 0),

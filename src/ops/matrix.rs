@@ -102,11 +102,7 @@ fn batch_product(a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {
         )));
     }
     if a.dtype() != b.dtype() {
-        return Err(Error::runtime(format!(
-            "expected scalar type {} but found {}",
-            a.dtype().scalar_type(),
-            b.dtype().scalar_type()
-        )));
+        return Err(Error::runtime(format!("expected scalar type {} but found {}", a.dtype().scalar_type(), b.dtype().scalar_type())));
     }
     Ok(vec![a.size(0), a.size(1), b.size(2)])
 }

@@ -17,7 +17,8 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
         Rule::Composite(|c| {
-            nll_loss_nd(c.tensor("self")?, c.tensor("target")?, c.get("weight"), c.int("reduction")?, c.get("ignore_index")).map(Value::from)
+            nll_loss_nd(c.tensor("self")?, c.tensor("target")?, c.get("weight"), c.int("reduction")?, c.get("ignore_index"))
+                .map(Value::from)
         }),
     );
     b.op(

@@ -17,9 +17,7 @@ pub fn register(t: &mut KernelTable) {
         backward(c, out, "smooth_l1_backward_cpu_out", Formula::SmoothL1(c.float("beta")?))
     });
     t.fill("aten.huber_loss.default", |c, out| forward(c, out, "huber_cpu", Formula::Huber(c.float("delta")?)));
-    t.fill("aten.huber_loss_backward.default", |c, out| {
-        backward(c, out, "huber_backward_cpu_out", Formula::Huber(c.float("delta")?))
-    });
+    t.fill("aten.huber_loss_backward.default", |c, out| backward(c, out, "huber_backward_cpu_out", Formula::Huber(c.float("delta")?)));
     t.fill("aten.soft_margin_loss.default", |c, out| forward(c, out, "soft_margin", Formula::SoftMargin));
     t.fill("aten.soft_margin_loss_backward.default", |c, out| backward(c, out, "soft_margin", Formula::SoftMargin));
     t.fill("aten.binary_cross_entropy.default", bce);
@@ -51,7 +49,15 @@ impl Formula {
 
     fn slope<T: Real>(self, x: T, y: T) -> T {
         let d = x - y;
-        let sign = |t: T| if t > T::of(0.0) { T::of(1.0) } else if t < T::of(0.0) { T::of(-1.0) } else { T::of(0.0) };
+        let sign = |t: T| {
+            if t > T::of(0.0) {
+                T::of(1.0)
+            } else if t < T::of(0.0) {
+                T::of(-1.0)
+            } else {
+                T::of(0.0)
+            }
+        };
         match self {
             Formula::Mse => T::of(2.0) * d,
             Formula::SmoothL1(beta) if d.abs() < T::of(beta) => d / T::of(beta),

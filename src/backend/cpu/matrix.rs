@@ -1,6 +1,6 @@
 //! Matrix products: `matrixmultiply` for floats, on the operands' own strides; plain loops for integers.
 
-use super::dense::{with_trailing_one as column, Lane, Matrix, Real, unsupported};
+use super::dense::{Lane, Matrix, Real, unsupported, with_trailing_one as column};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::tensor::{Dtype, Storage, Tensor};
@@ -132,9 +132,7 @@ fn int_product(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Re
     for batch in 0..batches {
         for i in 0..m {
             for j in 0..n {
-                let sum = (0..k).fold(0i64, |sum, p| {
-                    sum.wrapping_add(a[(batch * m + i) * k + p].wrapping_mul(b[(batch * k + p) * n + j]))
-                });
+                let sum = (0..k).fold(0i64, |sum, p| sum.wrapping_add(a[(batch * m + i) * k + p].wrapping_mul(b[(batch * k + p) * n + j])));
                 let at = &mut c[(batch * m + i) * n + j];
                 *at = at.wrapping_mul(beta).wrapping_add(sum.wrapping_mul(alpha));
             }
