@@ -137,6 +137,7 @@ builtins.len = lambda x: 99
     for _ in 0..3 {
         let (report, status) = run(&interpreter, program);
         assert_eq!((report.stdout.as_str(), status), (expected, 0), "{:?}", report.exception);
+        interpreter.warm_up();
     }
 }
 

@@ -1,5 +1,7 @@
 //! What happens around a script inside the interpreter: streams, `sys`, a fresh `__main__`, and forgetting all of it.
 
+use std::cell::RefCell;
+
 use rustpython_vm::{
     AsObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine,
     builtins::{PyBaseExceptionRef, PyDictRef, PyInt, PyStr},
@@ -24,6 +26,8 @@ pub(super) struct Session {
     /// What `builtins` holds before a script can have changed it.
     builtins: PyDictRef,
     meta_path: Vec<PyObjectRef>,
+    /// The modules of `torch` that the last script imported.
+    forgotten: RefCell<Vec<String>>,
 }
 
 impl Session {
@@ -40,6 +44,7 @@ impl Session {
             stderr: TextStream::new(Stream::Stderr).into_ref(&vm.ctx),
             builtins: vm.builtins.dict().copy().into_ref(&vm.ctx),
             meta_path,
+            forgotten: RefCell::default(),
         }
     }
 
@@ -103,16 +108,27 @@ impl Session {
         Ok(())
     }
 
+    /// Imports anew what was forgotten of `torch`.
+    pub(super) fn warm_up(&self, vm: &VirtualMachine) -> PyResult<()> {
+        let importlib = vm.import("importlib", 0)?;
+        for name in self.forgotten.take() {
+            vm.call_method(&importlib, "import_module", (name,))?;
+        }
+        Ok(())
+    }
+
     /// Drops what the script defined, and undoes what it changed.
     pub(super) fn forget(&self, vm: &VirtualMachine) -> PyResult<()> {
         let modules: PyDictRef = vm.sys_module.get_attr("modules", vm)?.try_into_value(vm)?;
         let imported: Vec<(PyObjectRef, PyObjectRef)> = (&modules).into_iter().collect();
         let mut dropped = Vec::new();
+        let mut forgotten = Vec::new();
         for (name, module) in imported {
             let Some(text) = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()) else { continue };
             if text == "__main__" || text == "torch" || text.starts_with("torch.") {
                 modules.del_item(&*name, vm)?;
                 dropped.push(module);
+                forgotten.push(text);
             }
         }
         // A module's functions hold its namespace and the other way round, at times through objects that the collector
@@ -122,6 +138,8 @@ impl Session {
                 namespace.clear();
             }
         }
+        forgotten.retain(|name| name != "__main__");
+        self.forgotten.replace(forgotten);
         self.prepare("", vm)?;
         let forget = vm.import("_forget", 0)?;
         vm.call_method(&forget, "forget", ())?;
