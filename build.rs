@@ -25,7 +25,7 @@ mod freeze {
     /// Freezes everything; `manifest` is the crate's folder.
     pub fn run(manifest: &Path, out: &Path) -> Result<()> {
         let room = manifest.join("src/python");
-        for watched in ["torch", "stdlib", "stdlib.txt"] {
+        for watched in ["torch", "functorch", "stdlib", "stdlib.txt"] {
             println!("cargo:rerun-if-changed={}", room.join(watched).display());
         }
 
@@ -35,20 +35,24 @@ mod freeze {
         for line in std::fs::read_to_string(room.join("stdlib.txt"))?.lines() {
             let entry = line.split('#').next().unwrap_or_default().trim();
             if !entry.is_empty() {
-                add_file(&mut stdlib, library, Path::new(entry), "")?;
+                add_file(&mut stdlib, library, Path::new(entry))?;
             }
         }
-        add_folder(&mut stdlib, &room.join("stdlib"), Path::new(""), "")?;
+        add_folder(&mut stdlib, &room.join("stdlib"), Path::new(""))?;
         // Docstrings and columns of the library serve nobody here, and are a third of its size.
         let options = CompileOpts { optimize: 2, debug_ranges: false, ..CompileOpts::default() };
         write(&stdlib, &out.join("stdlib.frozen"), &options)?;
 
         let mut torch = Sources::new();
-        add_folder(&mut torch, &room, Path::new("torch"), "")?;
+        for package in ["torch", "functorch"] {
+            if room.join(package).is_dir() {
+                add_folder(&mut torch, &room, Path::new(package))?;
+            }
+        }
         write(&torch, &out.join("torch.frozen"), &CompileOpts::default())
     }
 
-    fn add_folder(sources: &mut Sources, base: &Path, folder: &Path, prefix: &str) -> Result<()> {
+    fn add_folder(sources: &mut Sources, base: &Path, folder: &Path) -> Result<()> {
         let mut entries: Vec<PathBuf> =
             std::fs::read_dir(base.join(folder))?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
         entries.sort();
@@ -56,16 +60,16 @@ mod freeze {
             let relative = path.strip_prefix(base)?.to_owned();
             if path.is_dir() {
                 if !relative.ends_with("__pycache__") {
-                    add_folder(sources, base, &relative, prefix)?;
+                    add_folder(sources, base, &relative)?;
                 }
             } else if path.extension().is_some_and(|extension| extension == "py") {
-                add_file(sources, base, &relative, prefix)?;
+                add_file(sources, base, &relative)?;
             }
         }
         Ok(())
     }
 
-    fn add_file(sources: &mut Sources, base: &Path, relative: &Path, prefix: &str) -> Result<()> {
+    fn add_file(sources: &mut Sources, base: &Path, relative: &Path) -> Result<()> {
         let path = base.join(relative);
         let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut parts: Vec<&str> = relative.iter().filter_map(|part| part.to_str()).collect();
@@ -74,7 +78,7 @@ mod freeze {
         if !package {
             parts.push(last.trim_end_matches(".py"));
         }
-        let shown_as = format!("{prefix}{}", relative.to_string_lossy().replace('\\', "/"));
+        let shown_as = relative.to_string_lossy().replace('\\', "/");
         sources.insert(parts.join("."), Source { shown_as, text, package });
         Ok(())
     }

@@ -9,7 +9,7 @@ use rustpython_vm::{
 
 /// Packages that scripts often import beside PyTorch.
 const PACKAGES: &str = "\
-    PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops functorch gym gymnasium h5py huggingface_hub hydra jax \
+    PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops gym gymnasium h5py huggingface_hub hydra jax \
     keras lightning matplotlib networkx numba numpy omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
     requests safetensors scipy seaborn skimage sklearn sympy tabulate tensorboard tensorboardX tensorflow timm tokenizers \
     torchaudio torchmetrics torchtext torchvision tqdm transformers triton wandb xformers yaml";
@@ -29,7 +29,7 @@ impl AbsentPackages {
             format!("No module named '{text}' (the package '{top}' is not available in the playground)")
         } else if is_standard(top, vm)? {
             format!("No module named '{text}' (this part of the standard library is not available in the playground)")
-        } else if top == "torch" {
+        } else if top == "torch" || top == "functorch" {
             format!("No module named '{text}' (this part of PyTorch is not available in the playground)")
         } else {
             return Ok(vm.ctx.none());

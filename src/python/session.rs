@@ -38,7 +38,7 @@ impl Session {
         meta_path.push(AbsentPackages.into_ref(&vm.ctx).into());
         // Without it things print in the newer style.
         let _ = dialect::adapt(vm);
-        let _ = native::replace_open(vm);
+        let _ = native::extend_builtins(vm);
         Session {
             stdout: TextStream::new(Stream::Stdout).into_ref(&vm.ctx),
             stderr: TextStream::new(Stream::Stderr).into_ref(&vm.ctx),
@@ -66,12 +66,14 @@ impl Session {
         for (name, value) in &self.builtins {
             builtins.set_item(&*name, value, vm)?;
         }
+        let io = vm.import("_io", 0)?;
         let list = |items: Vec<PyObjectRef>| PyObjectRef::from(vm.ctx.new_list(items));
         let (stdout, stderr) = (PyObjectRef::from(self.stdout.clone()), PyObjectRef::from(self.stderr.clone()));
         for (name, value) in [
             ("argv", list(vec![vm.ctx.new_str(filename).into()])),
             ("path", list(Vec::new())),
             ("meta_path", list(self.meta_path.clone())),
+            ("stdin", vm.call_method(&io, "StringIO", ())?),
             ("stdout", stdout.clone()),
             ("stderr", stderr.clone()),
             ("__stdout__", stdout),
@@ -125,7 +127,8 @@ impl Session {
         let mut forgotten = Vec::new();
         for (name, module) in imported {
             let Some(text) = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()) else { continue };
-            if text == "__main__" || text == "torch" || text.starts_with("torch.") {
+            let top = text.split('.').next().unwrap_or_default();
+            if ["__main__", "torch", "functorch"].contains(&top) {
                 modules.del_item(&*name, vm)?;
                 dropped.push(module);
                 forgotten.push(text);

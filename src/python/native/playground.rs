@@ -25,6 +25,13 @@ mod module {
         vm.ctx.new_tuple(vec![vm.ctx.new_str(name).into(), vm.ctx.new_list(lines).into()])
     }
 
+    /// Ends the script.
+    #[pyfunction]
+    fn exit(code: OptionalArg<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
+        let code = code.into_option().into_iter().collect();
+        Err(vm.new_exception(vm.ctx.exceptions.system_exit.to_owned(), code))
+    }
+
     #[derive(FromArgs)]
     struct OpenArgs {
         #[pyarg(any)]
