@@ -10,6 +10,12 @@ pub mod matrix;
 pub mod nll;
 pub mod shapes;
 pub mod softmax;
+pub mod geometry;
+pub mod grids;
+pub mod joining;
+pub mod scatters;
+pub mod view_composites;
+pub mod views;
 
 use crate::dispatch::OpBuilder;
 
@@ -22,4 +28,9 @@ pub fn register(builder: &mut OpBuilder) {
     loss::register(builder);
     nll::register(builder);
     distance::register(builder);
+    views::register(builder);
+    view_composites::register(builder);
+    joining::register(builder);
+    grids::register(builder);
+    scatters::register(builder);
 }

@@ -6,6 +6,7 @@
 mod dtype;
 mod spec;
 mod storage;
+pub mod strided;
 #[allow(clippy::module_inception)]
 mod tensor;
 

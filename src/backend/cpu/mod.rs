@@ -5,6 +5,7 @@ mod loss;
 mod matrix;
 mod nll;
 mod softmax;
+mod arranging;
 
 use crate::dispatch::KernelTable;
 
@@ -14,4 +15,5 @@ pub fn register(table: &mut KernelTable) {
     softmax::register(table);
     loss::register(table);
     nll::register(table);
+    arranging::register(table);
 }
