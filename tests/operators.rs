@@ -28,8 +28,7 @@ fn tensor(v: &Json) -> Tensor {
     }
     let storage = Storage::zeroed(bytes.len()).unwrap();
     storage.bytes_mut().unwrap().copy_from_slice(&bytes);
-    let geometry =
-        Geometry { sizes: ints(&list(&v["s"])), strides: ints(&list(&v["st"])), offset: v["o"].as_i64().unwrap().into() };
+    let geometry = Geometry { sizes: ints(&list(&v["s"])), strides: ints(&list(&v["st"])), offset: v["o"].as_i64().unwrap().into() };
     Tensor::from_storage(storage, geometry, dtype)
 }
 
@@ -115,14 +114,17 @@ fn check(file: &str) {
     for case in cases {
         let name = case[0].as_str().unwrap();
         let args: Vec<Value> = case[1].as_array().unwrap().iter().map(|v| value(v, tensors)).collect();
-        let keywords: Vec<(&str, Value)> =
-            case[2].as_object().unwrap().iter().map(|(k, v)| (k.as_str(), value(v, tensors))).collect();
+        let keywords: Vec<(&str, Value)> = case[2].as_object().unwrap().iter().map(|(k, v)| (k.as_str(), value(v, tensors))).collect();
         let Some(entry) = lookup(name) else {
             wrong.push(format!("{name}: there is no such operator"));
             continue;
         };
         let shown = format!("{args:?}");
-        let answer = fill_args(entry, args, &keywords).and_then(|args| call(entry, args));
+        let run = || fill_args(entry, args, &keywords).and_then(|args| call(entry, args));
+        let Ok(answer) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)) else {
+            wrong.push(format!("{name}{shown}: a panic"));
+            continue;
+        };
         let verdict = match (answer, case[3].get("error")) {
             (Ok(got), None) => compare(&got, &case[3]),
             (Ok(got), Some(error)) => Err(format!("{got:?}, not {error}")),

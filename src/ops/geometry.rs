@@ -120,7 +120,10 @@ pub fn expand(base: &Geometry, size: &[SymInt], name: &str) -> Result<Geometry> 
         )));
     }
     let lead = size.len() - base.sizes.len();
-    if base.sizes.is_empty() && size.iter().all(|s| s.as_int() != Some(-1)) {
+    if base.sizes.is_empty() {
+        if size.iter().any(|s| s.as_int() == Some(-1)) {
+            return Err(Error::runtime("numel: integer multiplication overflow"));
+        }
         return Ok(Geometry { sizes: size.to_vec(), strides: vec![SymInt::Int(0); size.len()], offset: base.offset.clone() });
     }
     let (mut sizes, mut strides) = (size.to_vec(), vec![SymInt::Int(0); size.len()]);
@@ -284,7 +287,7 @@ pub fn slice_range(size: &SymInt, start: Option<&SymInt>, end: Option<&SymInt>, 
 /// `slice(dim, start, end, step)`
 pub fn slice(base: &Geometry, dim: i64, start: Option<&SymInt>, end: Option<&SymInt>, step: &SymInt) -> Result<Geometry> {
     if base.sizes.is_empty() {
-        return Err(Error::runtime("slice() cannot be applied to a 0-dim tensor."));
+        return Err(Error::index("slice() cannot be applied to a 0-dim tensor."));
     }
     let d = wrap_dim(dim, base.sizes.len())?;
     let (first, length) = slice_range(&base.sizes[d], start, end, step)?;
@@ -357,10 +360,7 @@ pub fn as_strided(base: &Geometry, size: &[SymInt], stride: &[SymInt], offset: O
         return Err(Error::runtime("mismatch in length of strides and shape"));
     }
     if stride.iter().any(|s| s.as_int().is_some_and(|s| s < 0)) {
-        return Err(Error::runtime(format!(
-            "as_strided: Negative strides are not supported at the moment, got strides: {}",
-            list(stride)
-        )));
+        return Err(Error::runtime(format!("as_strided: Negative strides are not supported at the moment, got strides: {}", list(stride))));
     }
     Ok(Geometry { sizes: size.to_vec(), strides: stride.to_vec(), offset: offset.unwrap_or(&base.offset).clone() })
 }
@@ -407,9 +407,7 @@ pub fn split_sizes(base: &Geometry, split_size: &SymInt, dim: i64) -> Result<Vec
     let total = &base.sizes[wrap_dim(dim, base.sizes.len())?];
     if split_size.sym_eq(0)? {
         if !total.sym_eq(0)? {
-            return Err(Error::runtime(format!(
-                "split_size can only be 0 if dimension size is 0, but got dimension size of {total}"
-            )));
+            return Err(Error::runtime(format!("split_size can only be 0 if dimension size is 0, but got dimension size of {total}")));
         }
         return Ok(vec![SymInt::Int(0)]);
     }
@@ -421,10 +419,11 @@ pub fn split_sizes(base: &Geometry, split_size: &SymInt, dim: i64) -> Result<Vec
 
 /// `unbind(dim)`
 pub fn unbind(base: &Geometry, dim: i64) -> Result<Vec<Geometry>> {
+    let d = wrap_dim(dim, base.sizes.len())?;
     if base.sizes.is_empty() {
         return Err(Error::index("Dimension specified as 0 but tensor has no dimensions"));
     }
-    let count = base.sizes[wrap_dim(dim, base.sizes.len())?].guard_int()?;
+    let count = base.sizes[d].guard_int()?;
     (0..count).map(|i| select(base, dim, &SymInt::Int(i))).collect()
 }
 
@@ -435,10 +434,7 @@ pub fn reinterpret(base: &Geometry, from: usize, to: usize, names: (&str, &str))
         if from == to {
             return Ok(out);
         }
-        return Err(Error::runtime(format!(
-            "self.dim() cannot be 0 to view {} as {} (different element sizes)",
-            names.0, names.1
-        )));
+        return Err(Error::runtime(format!("self.dim() cannot be 0 to view {} as {} (different element sizes)", names.0, names.1)));
     };
     if from == to {
         return Ok(out);
@@ -483,6 +479,46 @@ pub fn reinterpret(base: &Geometry, from: usize, to: usize, names: (&str, &str))
     out.sizes[last] = out.sizes[last].floor_div(&ratio)?;
     out.offset = out.offset.floor_div(&ratio)?;
     Ok(out)
+}
+
+/// Strides of a tensor of the same sizes that lies densely, with dimensions in the same order in memory
+/// (`torch.preserve_format`): the same strides where they are dense and do not overlap already.
+pub fn preserved_strides(g: &Geometry) -> Vec<SymInt> {
+    let n = g.sizes.len();
+    let (size, stride) = (|d: usize| g.sizes[d].hint().unwrap_or(2), |d: usize| g.strides[d].hint().unwrap_or(1));
+    let mut order: Vec<usize> = (0..n).filter(|d| size(*d) != 1).collect();
+    order.sort_by_key(|d| stride(*d));
+    let mut expected = 1;
+    let dense = order.iter().all(|d| {
+        let fits = stride(*d) == expected;
+        expected *= size(*d);
+        fits
+    });
+    if dense && g.numel().hint() != Some(0) {
+        return g.strides.clone();
+    }
+    // Innermost first; dimensions of one and ambiguous ones keep their place.
+    let mut order: Vec<usize> = (0..n).rev().collect();
+    for i in 1..n {
+        let mut at = i;
+        for before in (0..i).rev() {
+            let (a, b) = (stride(order[before]), stride(order[at]));
+            let swap = a != 0 && b != 0 && (a > b || (a == b && size(order[before]) > size(order[at])));
+            if swap {
+                order.swap(before, at);
+                at = before;
+            } else if a != 0 && b != 0 {
+                break;
+            }
+        }
+    }
+    let mut strides = vec![SymInt::Int(1); n];
+    let mut next = SymInt::Int(1);
+    for d in order {
+        strides[d] = next.clone();
+        next = &next * &g.sizes[d].max(&SymInt::Int(1));
+    }
+    strides
 }
 
 /// Whether two lists of sizes are equal. May guard.

@@ -19,9 +19,7 @@ pub fn meshgrid(tensors: &[Tensor], indexing: &str) -> Result<Vec<Tensor>> {
         "xy" => tensors.len() >= 2,
         "ij" => false,
         _ => {
-            return Err(Error::runtime(format!(
-                "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}"
-            )));
+            return Err(Error::runtime(format!("torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {indexing}")));
         }
     };
     let mut order: Vec<&Tensor> = tensors.iter().collect();

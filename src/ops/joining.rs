@@ -1,7 +1,7 @@
 //! Joining and arranging: concatenation, repetition, flips and rolls, padding, diagonals, grids.
 
 use super::geometry as geo;
-use super::shapes::{common_device, pointwise_strides, result_type, wrap_dim, wrap_dims};
+use super::shapes::{common_device, result_type, wrap_dim, wrap_dims};
 use super::view_composites::{at_least_all, contiguous, reshape};
 use super::views::zeros_of;
 use crate::dispatch::{Backward, Call, Grad, Grads, OpBuilder, Rule, Value};
@@ -18,16 +18,15 @@ pub(super) fn like(tensor: &Tensor, sizes: Vec<SymInt>) -> Vec<Option<TensorSpec
 /// A result of the tensor's own shape, keeping the order of its dimensions in memory.
 pub(super) fn preserved(tensor: &Tensor) -> Result<Vec<Option<TensorSpec>>> {
     let sizes = tensor.sizes();
-    let strides = pointwise_strides(&sizes, &[tensor])?;
+    let strides = geo::preserved_strides(&tensor.geometry());
     Ok(vec![Some(TensorSpec::strided(sizes, strides, tensor.dtype(), tensor.device()))])
 }
 
 /// Whether PyTorch takes the tensor for a channels-last one.
 fn suggests_channels_last(g: &Geometry) -> bool {
-    let (Some(sizes), Some(strides)) = (
-        g.sizes.iter().map(SymInt::hint).collect::<Option<Vec<i64>>>(),
-        g.strides.iter().map(SymInt::hint).collect::<Option<Vec<i64>>>(),
-    ) else {
+    let (Some(sizes), Some(strides)) =
+        (g.sizes.iter().map(SymInt::hint).collect::<Option<Vec<i64>>>(), g.strides.iter().map(SymInt::hint).collect::<Option<Vec<i64>>>())
+    else {
         return false;
     };
     if sizes.len() != 4 || strides[1] == 0 {
@@ -75,11 +74,7 @@ fn cat(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
             continue;
         };
         if total.len() != own.len() {
-            return Err(Error::runtime(format!(
-                "Tensors must have same number of dimensions: got {} and {}",
-                total.len(),
-                own.len()
-            )));
+            return Err(Error::runtime(format!("Tensors must have same number of dimensions: got {} and {}", total.len(), own.len())));
         }
         let d = wrap_dim(call.int("dim")?, own.len())?;
         for k in 0..own.len() {
@@ -280,10 +275,7 @@ fn rot90(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let (a, b) = (wrap_dim(dims[0], tensor.dim())?, wrap_dim(dims[1], tensor.dim())?);
     if a == b {
-        return Err(Error::runtime(format!(
-            "expected rotation dims to be different, but got dim0 = {} and dim1 = {}",
-            dims[0], dims[1]
-        )));
+        return Err(Error::runtime(format!("expected rotation dims to be different, but got dim0 = {} and dim1 = {}", dims[0], dims[1])));
     }
     if k.rem_euclid(4) == 0 {
         return Ok(like(tensor, tensor.sizes()));
@@ -304,11 +296,7 @@ fn roll(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
         return Err(Error::runtime("`shifts` required"));
     }
     if shifts.len() != dims.len() && !(dims.is_empty() && shifts.len() == 1) {
-        return Err(Error::runtime(format!(
-            "shifts and dimensions must align. shifts: {}, dims:{}",
-            shifts.len(),
-            dims.len()
-        )));
+        return Err(Error::runtime(format!("shifts and dimensions must align. shifts: {}, dims:{}", shifts.len(), dims.len())));
     }
     for d in dims {
         wrap_dim(d, tensor.dim())?;
@@ -332,9 +320,22 @@ fn constant_pad(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let n = sizes.len();
     if pad.len() / 2 > n {
         return Err(Error::runtime(format!(
-            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is {} while the input has {n} dimensions.",
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is {}while the input has {n}dimensions.",
             pad.len()
         )));
+    }
+    let mut kept = (*tensor.geometry()).clone();
+    let negative = |p: &SymInt| p.min(&SymInt::Int(0));
+    for (i, pair) in pad.chunks(2).enumerate() {
+        let d = n - 1 - i;
+        kept.sizes[d] = &(&sizes[d] + &negative(&pair[0])) + &negative(&pair[1]);
+        if kept.sizes[d].as_int().is_some_and(|s| s < 0) {
+            return Err(Error::runtime("narrow(): length must be non-negative."));
+        }
+    }
+    if pad.iter().all(|p| p.as_int().is_some_and(|p| p <= 0)) {
+        let strides = geo::preserved_strides(&kept);
+        return Ok(vec![Some(TensorSpec::strided(kept.sizes, strides, tensor.dtype(), tensor.device()))]);
     }
     for (i, pair) in pad.chunks(2).enumerate() {
         let d = n - 1 - i;

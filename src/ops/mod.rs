@@ -4,16 +4,16 @@
 
 pub mod distance;
 pub mod einsum;
+pub mod geometry;
+pub mod grids;
+pub mod joining;
 pub mod loss;
 pub mod matmul;
 pub mod matrix;
 pub mod nll;
+pub mod scatters;
 pub mod shapes;
 pub mod softmax;
-pub mod geometry;
-pub mod grids;
-pub mod joining;
-pub mod scatters;
 pub mod view_composites;
 pub mod views;
 

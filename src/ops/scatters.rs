@@ -144,13 +144,10 @@ pub fn register(b: &mut OpBuilder) {
         &[],
         |b| Grads::one(b, "grad_output", || t!("select.int", b.grad()?, b.arg("dim"), b.arg("index"))),
     );
-    b.op(
-        "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-        Rule::Fresh(backward),
-    )
-    .grad("DiagonalBackwardBackward", &[], |b| {
-        Grads::one(b, "grad_output", || t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2")))
-    });
+    b.op("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", Rule::Fresh(backward))
+        .grad("DiagonalBackwardBackward", &[], |b| {
+            Grads::one(b, "grad_output", || t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2")))
+        });
     b.op(
         "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
         Rule::Fresh(|c| Ok(like(c.tensor("grad_in")?, c.sym_ints("input_sizes")?))),

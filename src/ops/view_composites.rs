@@ -52,7 +52,10 @@ fn unflatten(call: &Call) -> Result<Value> {
     if given.is_empty() {
         return Err(Error::runtime("unflatten: sizes must be non-empty"));
     }
-    let size = if tensor.dim() == 0 { SymInt::Int(1) } else { tensor.size(d) };
+    if tensor.dim() == 0 {
+        return Err(Error::runtime("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions"));
+    }
+    let size = tensor.size(d);
     let parts = geo::infer_size(&given, &size).map_err(|_| {
         Error::runtime(format!(
             "unflatten: Provided sizes {} don't multiply up to the size of dim {d} ({size}) in the input tensor",
@@ -60,10 +63,7 @@ fn unflatten(call: &Call) -> Result<Value> {
         ))
     })?;
     let mut sizes = tensor.sizes();
-    if !sizes.is_empty() {
-        sizes.remove(d);
-    }
-    sizes.splice(d..d, parts);
+    sizes.splice(d..=d, parts);
     t!("view", tensor, sizes).map(Value::from)
 }
 
@@ -100,6 +100,9 @@ fn movedim(call: &Call) -> Result<Value> {
 
 fn matrix_transpose(call: &Call, name: &str) -> Result<Value> {
     let tensor = own(call)?;
+    if tensor.dim() == 0 {
+        return Ok(tensor.into());
+    }
     if tensor.dim() < 2 {
         return Err(Error::runtime(match name {
             "adjoint" => format!("tensor.adjoint() is only supported on matrices or batches of matrices. Got {}-D tensor.", tensor.dim()),
@@ -137,7 +140,7 @@ fn narrow(call: &Call) -> Result<Value> {
         other => other.sym_int()?,
     };
     if start.compare(Relation::Gt, &size)? || (&start + &size).compare(Relation::Lt, &SymInt::Int(0))? {
-        return Err(Error::index(format!("start out of range (expected to be in range of [-{size}, {size}], but got {start})")));
+        return Err(Error::index(format!("start out of range (expected to be in range of [{}, {size}], but got {start})", &size * -1)));
     }
     if start.compare(Relation::Lt, &SymInt::Int(0))? {
         start = &start + &size;
@@ -149,7 +152,11 @@ fn narrow(call: &Call) -> Result<Value> {
     t!("slice.Tensor", tensor, dim, start, end, 1).map(Value::from)
 }
 
-fn chunk(call: &Call, split: fn(&Tensor, SymInt, i64) -> Result<Value>, with_sizes: fn(&Tensor, Vec<SymInt>, i64) -> Result<Value>) -> Result<Value> {
+fn chunk(
+    call: &Call,
+    split: fn(&Tensor, SymInt, i64) -> Result<Value>,
+    with_sizes: fn(&Tensor, Vec<SymInt>, i64) -> Result<Value>,
+) -> Result<Value> {
     let (tensor, chunks, dim) = (own(call)?, call.int("chunks")?, call.int("dim")?);
     if tensor.dim() == 0 {
         return Err(Error::runtime("chunk expects at least a 1-dimensional tensor"));
@@ -307,10 +314,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", Rule::Composite(broadcast_tensors));
     b.op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", Rule::Composite(flatten));
     b.op("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", Rule::Composite(unflatten));
-    b.op(
-        "ravel(Tensor(a) self) -> Tensor(a)",
-        Rule::Composite(|c| t!("view", contiguous(&own(c)?)?, vec![-1i64]).map(Value::from)),
-    );
+    b.op("ravel(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| t!("view", contiguous(&own(c)?)?, vec![-1i64]).map(Value::from)));
     for name in ["movedim", "moveaxis"] {
         b.op(&format!("{name}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)"), Rule::Composite(movedim));
         b.op(&format!("{name}.int(Tensor(a) self, int source, int destination) -> Tensor(a)"), Rule::Composite(movedim));
@@ -345,9 +349,7 @@ pub fn register(b: &mut OpBuilder) {
     );
     b.op(
         "chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-        Rule::Composite(|c| {
-            chunk(c, |t, s, d| crate::aten!("split.Tensor", t, s, d), |t, s, d| crate::aten!("split_with_sizes", t, s, d))
-        }),
+        Rule::Composite(|c| chunk(c, |t, s, d| crate::aten!("split.Tensor", t, s, d), |t, s, d| crate::aten!("split_with_sizes", t, s, d))),
     );
     b.op(
         "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",

@@ -89,8 +89,11 @@ pub fn register(b: &mut OpBuilder) {
         Rule::View(|c| Ok(vec![geo::as_strided(&*base(c)?, &c.sym_ints("size")?, &c.sym_ints("stride")?, None)?])),
     )
     .grad("ReshapeAliasBackward", &[], reshape_grad);
-    b.op("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", Rule::View(expand))
-        .grad("ExpandBackward", &[], |b| Grads::one(b, "self", || sum_to(b.grad()?, &b.sizes("self")?)));
+    b.op("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", Rule::View(expand)).grad(
+        "ExpandBackward",
+        &[],
+        |b| Grads::one(b, "self", || sum_to(b.grad()?, &b.sizes("self")?)),
+    );
     b.op("t(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::t(&*base(c)?)?]))).grad("TBackward", &[], t_grad);
     b.op("t_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(|c| geo::t(&*base(c)?))).grad("TBackward1", &[], t_grad);
     b.op(
@@ -103,8 +106,11 @@ pub fn register(b: &mut OpBuilder) {
         Rule::InplaceView(|c| geo::transpose(&*base(c)?, c.int("dim0")?, c.int("dim1")?)),
     )
     .grad("TransposeBackward1", &[], transpose_grad);
-    b.op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::permute(&*base(c)?, &c.ints("dims")?)?])))
-        .grad("PermuteBackward", &[], permute_grad);
+    b.op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::permute(&*base(c)?, &c.ints("dims")?)?]))).grad(
+        "PermuteBackward",
+        &[],
+        permute_grad,
+    );
 
     b.op("squeeze(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?]))).grad("SqueezeBackward", &[], squeeze_grad);
     b.op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?]))).grad(
@@ -172,9 +178,7 @@ pub fn register(b: &mut OpBuilder) {
         Rule::View(|c| Ok(vec![geo::unfold(&*base(c)?, c.int("dimension")?, c.int("size")?, c.int("step")?)?])),
     )
     .grad("UnfoldBackward", &[], |b| {
-        Grads::one(b, "self", || {
-            t!("unfold_backward", b.grad()?, b.sizes("self")?, b.arg("dimension"), b.arg("size"), b.arg("step"))
-        })
+        Grads::one(b, "self", || t!("unfold_backward", b.grad()?, b.sizes("self")?, b.arg("dimension"), b.arg("size"), b.arg("step")))
     });
     b.op(
         "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
@@ -197,11 +201,8 @@ pub fn register(b: &mut OpBuilder) {
         Rule::View(|c| geo::split_with_sizes(&*base(c)?, &c.sym_ints("split_sizes")?, c.int("dim")?)),
     )
     .grad("SplitWithSizesBackward", &[], split_grad);
-    b.op(
-        "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
-        Rule::Fresh(|c| dense_copies(c, split_parts(c)?)),
-    )
-    .grad("UnsafeSplitBackward", &[], split_grad);
+    b.op("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", Rule::Fresh(|c| dense_copies(c, split_parts(c)?)))
+        .grad("UnsafeSplitBackward", &[], split_grad);
     b.op(
         "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
         Rule::Fresh(|c| dense_copies(c, geo::split_with_sizes(&*base(c)?, &c.sym_ints("split_sizes")?, c.int("dim")?)?)),
@@ -388,7 +389,9 @@ fn as_strided_grad(b: &Backward) -> Result<Grads> {
         let storage = t!("new_zeros", &grad, vec![length.clone()])?;
         let places = if out_overlap || in_overlap {
             let spec = grad.spec();
-            Some(t!("arange.start", 0, &length; dtype = crate::tensor::Dtype::Int64, layout = Value::Layout(crate::tensor::Layout::Strided), device = spec.device)?)
+            Some(
+                t!("arange.start", 0, &length; dtype = crate::tensor::Dtype::Int64, layout = Value::Layout(crate::tensor::Layout::Strided), device = spec.device)?,
+            )
         } else {
             None
         };
@@ -406,7 +409,8 @@ fn as_strided_grad(b: &Backward) -> Result<Grads> {
             let count = t!("zeros_like", &storage)?;
             let index = t!("reshape", t!("as_strided", places, &in_sizes, &in_strides, &in_offset)?, vec![-1i64])?;
             let spec = grad.spec();
-            let one = t!("ones", vec![1i64]; dtype = spec.dtype, layout = Value::Layout(crate::tensor::Layout::Strided), device = spec.device)?;
+            let one =
+                t!("ones", vec![1i64]; dtype = spec.dtype, layout = Value::Layout(crate::tensor::Layout::Strided), device = spec.device)?;
             t!("index_add_", &count, 0, &index, t!("expand", one, vec![numel(&index.sizes())])?)?;
             t!("div_.Tensor", &storage, count)?;
         }

@@ -316,8 +316,7 @@ fn repeat_interleave(call: &Call, outs: &[Tensor]) -> Result<()> {
         return Err(Error::runtime("allocated size does not match required size"));
     }
     let dtype = out.dtype();
-    let bytes: Vec<u8> =
-        repeats.iter().enumerate().flat_map(|(i, r)| Number::Int(i as i64).to_bytes(dtype).repeat(*r as usize)).collect();
+    let bytes: Vec<u8> = repeats.iter().enumerate().flat_map(|(i, r)| Number::Int(i as i64).to_bytes(dtype).repeat(*r as usize)).collect();
     write_dense(out, &bytes)
 }
 

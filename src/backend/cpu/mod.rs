@@ -1,11 +1,11 @@
 //! CPU kernels: the reference that every other backend is compared with.
 
+mod arranging;
 pub mod dense;
 mod loss;
 mod matrix;
 mod nll;
 mod softmax;
-mod arranging;
 
 use crate::dispatch::KernelTable;
 
