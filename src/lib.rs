@@ -14,6 +14,7 @@ pub mod error;
 pub mod graph;
 pub mod graph_view;
 pub mod ops;
+pub mod partition;
 #[cfg(feature = "python")]
 pub mod python;
 pub mod report;

@@ -255,6 +255,7 @@ impl<'a> Cursor<'a> {
             }
             _ => match (names.get(path), path.strip_prefix("torch.").and_then(Dtype::parse)) {
                 (Some(node), _) => Arg::Node(*node),
+                (None, None) if path.starts_with("torch.ops.") => Arg::Op(path["torch.ops.".len()..].into()),
                 (None, Some(dtype)) => Arg::Dtype(dtype),
                 (None, None) => return Err(start.expected("a constant or a value computed above")),
             },

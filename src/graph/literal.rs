@@ -104,6 +104,11 @@ fn write_arg(graph: &Graph, arg: &Arg, mark: &str, out: &mut String) {
         Arg::Dtype(d) => out.push_str(&d.to_string()),
         Arg::Device(d) if listing => out.push_str(&d.to_string()),
         Arg::Device(d) => out.push_str(&device_repr(*d)),
+        Arg::Op(op) if listing => out.push_str(op),
+        Arg::Op(op) => {
+            out.push_str("torch.ops.");
+            out.push_str(op);
+        }
         Arg::Layout(_) => out.push_str("torch.strided"),
         Arg::MemoryFormat(m) => out.push_str(m.name()),
         Arg::Node(n) => {

@@ -100,6 +100,8 @@ pub enum Arg {
     Layout(Layout),
     /// A memory format.
     MemoryFormat(MemoryFormat),
+    /// An operator overload, given to a higher-order operator: `aten.native_dropout.default`.
+    Op(Rc<str>),
     /// The value of another node.
     Node(NodeId),
     /// A list.

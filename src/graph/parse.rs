@@ -382,7 +382,10 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
                     args.insert(0, Arg::Node(id));
                     Target::Torch { op: "".into(), shown: Shown::Method(method.into()) }
                 }
-                (None, None) => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
+                (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_")) {
+                    Some(name) => Target::Operator(name.into()),
+                    None => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
+                },
             };
             return Ok(Call { attribute: None, target, args, kwargs });
         }

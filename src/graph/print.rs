@@ -281,7 +281,7 @@ fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
             ("invert", _) => with_symbol("~"),
             ("setitem", _) => with_symbol("[]="),
             (_, Some(symbol)) => with_symbol(symbol),
-            (other, None) if other.contains('.') => assign(format!("{other}({})", arguments(0))),
+            (other, None) if other.starts_with("sym_") => assign(format!("torch.{other}({})", arguments(0))),
             (other, None) => assign(format!("_operator_{other}({})", arguments(0))),
         },
         Target::Torch { shown: Shown::Method(method), .. } => assign(format!("{}({})", attribute(&arg(0), method), arguments(1))),

@@ -1,0 +1,287 @@
+//! Splitting a joint graph into a forward and a backward: PyTorch's `default_partition` and
+//! `min_cut_rematerialization_partition`, with the reasons for every value.
+//!
+//! Both decide which forward values to save and leave the rest to [`extract`]: a part is what can be computed from its
+//! inputs and is needed for its outputs. Decisions rest on operators' names ([`op_sets`]), sizes, strides and marks in the
+//! graph's metadata; no tensor data is read. Invariants: what may not be recomputed never is, and the forward returns what
+//! the joint graph returned first, then saved tensors, then saved symbolic numbers.
+
+mod budget;
+mod classify;
+mod cse;
+mod extract;
+pub mod flow;
+mod joint;
+pub mod op_sets;
+mod reasons;
+mod recompute;
+mod reorder;
+mod rng;
+mod rules;
+
+pub use joint::{is_primal, is_tangent, mark_backward};
+pub use rules::MinCutOptions;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Graph, NodeId, Opcode, Recompute, Target};
+use crate::report;
+use classify::{NodeInfo, classify_nodes};
+use extract::{Modules, extract_fwd_bwd_modules};
+use joint::{Joint, index, is_fwd_seed_offset, is_sym_node, must_recompute};
+use std::collections::HashSet;
+
+/// Which partitioner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partitioner {
+    /// `default_partition`: everything the backward reads is saved.
+    Default,
+    /// `min_cut_rematerialization_partition`: the cheapest set of values is saved, the rest is recomputed.
+    MinCut,
+}
+
+impl Partitioner {
+    /// PyTorch's name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Partitioner::Default => "default_partition",
+            Partitioner::MinCut => "min_cut_rematerialization_partition",
+        }
+    }
+}
+
+/// What decides, by PyTorch's names in `torch._functorch.config`.
+#[derive(Clone, Debug)]
+pub struct PartitionConfig {
+    /// Which partitioner.
+    pub partitioner: Partitioner,
+    /// Inputs that live as long as the model (`static_lifetime_input_indices`): positions among the primals.
+    pub static_inputs: Vec<usize>,
+    /// Inputs that require grad and are written to after the forward has run (`aot_runtime_epilogue_input_mutation`):
+    /// positions among the primals. The backward would read what was written.
+    pub replayed_mutations: Vec<usize>,
+    /// `cse`
+    pub cse: bool,
+    /// `treat_parameters_as_free_to_save`
+    pub treat_parameters_as_free_to_save: bool,
+    /// `recompute_views`
+    pub recompute_views: bool,
+    /// `aggressive_recomputation`
+    pub aggressive_recomputation: bool,
+    /// `max_dist_from_bw`
+    pub max_dist_from_bw: u64,
+    /// `activation_memory_budget`
+    pub activation_memory_budget: f64,
+    /// `ban_recompute_*`
+    pub min_cut: MinCutOptions,
+    /// Whether an unread random call is kept: so it is outside `torch.compile`.
+    pub random_is_impure: bool,
+}
+
+impl Default for PartitionConfig {
+    fn default() -> Self {
+        PartitionConfig {
+            partitioner: Partitioner::MinCut,
+            static_inputs: Vec::new(),
+            replayed_mutations: Vec::new(),
+            cse: true,
+            treat_parameters_as_free_to_save: true,
+            recompute_views: false,
+            aggressive_recomputation: false,
+            max_dist_from_bw: 1000,
+            activation_memory_budget: 1.0,
+            min_cut: MinCutOptions {
+                ban_if_used_far_apart: true,
+                ban_if_long_fusible_chains: true,
+                ban_if_materialized_backward: true,
+                ban_if_not_in_allowlist: true,
+                ban_if_reduction: true,
+            },
+            random_is_impure: false,
+        }
+    }
+}
+
+/// A joint graph in two.
+#[derive(Clone, Debug)]
+pub struct Partitioned {
+    /// The forward: the joint graph's first outputs, then what is saved.
+    pub forward: Graph,
+    /// The backward: takes symbolic numbers, tensors, then tangents.
+    pub backward: Graph,
+    /// Names of what is saved, in the order the forward returns it: tensors, then symbolic numbers.
+    pub saved: Vec<String>,
+    /// How many of them, at the end, are symbolic numbers.
+    pub num_saved_symints: usize,
+    /// What was decided and why.
+    pub report: report::Partition,
+}
+
+/// Splits a joint graph whose first outputs are the forward's.
+///
+/// # Errors
+/// `RuntimeError` where a value is needed in the backward that can be neither saved nor recomputed; `AssertionError` where
+/// an output of the forward depends on tangents.
+pub fn partition(joint: &Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
+    let graph = joint.clone();
+    match config.partitioner {
+        Partitioner::Default => default_partition(graph, num_fwd_outputs, config),
+        Partitioner::MinCut => min_cut_partition(graph, num_fwd_outputs, config),
+    }
+}
+
+fn has_recomputable_ops(graph: &Graph) -> bool {
+    graph.nodes().any(must_recompute)
+}
+
+fn min_cut_partition(mut graph: Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
+    graph.eliminate_dead_code(&|n| op_sets::is_impure(n, config.random_is_impure));
+    if config.cse {
+        cse::merge_equal_calls(&mut graph, num_fwd_outputs);
+    }
+    let recomputes = has_recomputable_ops(&graph);
+    let recomputes_random = rng::has_recomputable_rng_ops(&graph);
+    if recomputes {
+        recompute::cleanup_recompute_tags(&mut graph, false);
+    }
+    recompute::force_save_bw_mutation_src(&mut graph);
+    let joint = Joint::new(&graph, num_fwd_outputs);
+    let info = classify_nodes(&joint, config)?;
+    if !info.has_backward() {
+        return default_partition(graph, num_fwd_outputs, config);
+    }
+    let (chosen, solution) = budget::choose_saved_values(&joint, &info, config)?;
+    let is_sym = |id: &NodeId| is_sym_node(graph.node(*id));
+    let (sym_nodes, values) = chosen.into_iter().partition(is_sym);
+    let mut modules = extract_fwd_bwd_modules(&joint, values, sym_nodes, config.random_is_impure)?;
+    if recomputes_random {
+        rng::functionalize_rng_ops(&graph, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
+    }
+    reorder::mimic_autograd_engine(&mut modules.backward);
+    finish(Partitioner::MinCut, &joint, &info, modules, solution)
+}
+
+fn default_partition(mut graph: Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
+    let recomputes = has_recomputable_ops(&graph);
+    let recomputes_random = rng::has_recomputable_rng_ops(&graph);
+    let writes_input = |n: &crate::graph::Node| match n.args.first() {
+        Some(crate::graph::Arg::Node(base)) => joint::is_copy_(n) && graph.node(*base).opcode == Opcode::Placeholder,
+        _ => false,
+    };
+    let is_functional = graph.nodes().all(|n| !op_sets::is_mutable(n) || writes_input(n));
+    if recomputes && !is_functional {
+        return min_cut_partition(graph, num_fwd_outputs, config);
+    }
+    if recomputes {
+        recompute::cleanup_recompute_tags(&mut graph, true);
+    }
+    recompute::force_save_bw_mutation_src(&mut graph);
+    let joint = Joint::new(&graph, num_fwd_outputs);
+    let info = classify_nodes(&joint, config)?;
+    let (values, sym_nodes) = default_saved_values(&joint)?;
+    let mut modules = extract_fwd_bwd_modules(&joint, values, sym_nodes, config.random_is_impure)?;
+    if recomputes {
+        if recomputes_random {
+            rng::functionalize_rng_ops(&graph, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
+        }
+        reorder::mimic_autograd_engine(&mut modules.backward);
+    }
+    finish(Partitioner::Default, &joint, &info, modules, None)
+}
+
+/// What was traced in the forward and is read in the backward: tensors, and symbolic numbers.
+fn default_saved_values(joint: &Joint) -> Result<(Vec<NodeId>, Vec<NodeId>)> {
+    let graph = joint.graph;
+    let traced_forward = |n: &crate::graph::Node| match n.opcode {
+        Opcode::Placeholder => is_primal(n) || is_fwd_seed_offset(n),
+        Opcode::Call | Opcode::GetAttr => !n.meta.is_backward && !op_sets::is_mutable(n),
+        Opcode::Output => false,
+    };
+    let last = graph.nodes().rposition(traced_forward);
+    let Some(last) = last else { return Err(Error::new(ErrorKind::Assertion, "last_node must not be None")) };
+    let mut in_forward = vec![false; graph.arena_len()];
+    for node in graph.nodes().take(last + 1).filter(|n| !is_tangent(n)) {
+        in_forward[index(node.id)] = true;
+    }
+    let (mut values, mut sym_nodes) = (Vec::new(), Vec::new());
+    for node in graph.nodes().filter(|n| in_forward[index(n.id)]) {
+        let names_subgraph = match &node.target {
+            Target::Name(name) => node.opcode == Opcode::GetAttr && graph.subgraphs.iter().any(|(n, _)| n == name),
+            _ => false,
+        };
+        if names_subgraph || node.op().is_some_and(|op| op.starts_with("aten._assert_")) {
+            continue;
+        }
+        if is_sym_node(node) {
+            sym_nodes.push(node.id);
+            continue;
+        }
+        if joint.is_multi_output(node.id) {
+            continue;
+        }
+        if node.meta.recompute == Some(Recompute::MustSave) || (node.opcode == Opcode::Call && op_sets::is_impure(node, false)) {
+            values.push(node.id);
+            continue;
+        }
+        if node.opcode == Opcode::Call && node.tensor().is_none() {
+            return Err(Error::new(ErrorKind::Assertion, format!("Expected {} to be a tensor", node.name)));
+        }
+        let read: Vec<NodeId> = joint.users[index(node.id)].iter().copied().filter(|u| !in_forward[index(*u)]).collect();
+        if read.iter().all(|u| is_sym_node(graph.node(*u))) {
+            // Only its sizes are needed: those are saved, not the tensor.
+            sym_nodes.extend(read);
+        } else if !must_recompute(node) {
+            values.push(node.id);
+        }
+    }
+    let mut seen = HashSet::new();
+    sym_nodes.retain(|id| seen.insert(*id));
+    let only_asserted = |id: &NodeId| {
+        let users = &joint.users[index(*id)];
+        matches!(graph.node(*id).meta.value, Some(crate::graph::FakeValue::Bool(_)))
+            && !users.is_empty()
+            && users.iter().all(|u| graph.node(*u).op() == Some("aten._assert_scalar.default"))
+    };
+    sym_nodes.retain(|id| !only_asserted(id));
+    Ok((values, sym_nodes))
+}
+
+/// Puts results in their final order and writes down what was decided.
+fn finish(
+    partitioner: Partitioner,
+    joint: &Joint,
+    info: &NodeInfo,
+    mut modules: Modules,
+    solution: Option<rules::Solution>,
+) -> Result<Partitioned> {
+    reorder::raise_getitems(&mut modules.forward)?;
+    reorder::raise_getitems(&mut modules.backward)?;
+    let graph = joint.graph;
+    let name = |id: &NodeId| graph.node(*id).name.to_string();
+    let saved_ids: Vec<NodeId> = modules.saved_values.iter().chain(&modules.saved_sym_nodes).copied().collect();
+    let forward_calls: HashSet<&str> = modules.forward.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| &*n.name).collect();
+    let recomputed = modules
+        .backward
+        .nodes()
+        .filter(|n| n.opcode == Opcode::Call && forward_calls.contains(&*n.name))
+        .map(|n| n.name.to_string())
+        .collect();
+    let cut = solution.as_ref().map(|s| {
+        let (capacities, reasons) = reasons::by_name(graph, s);
+        let capacity = |c: f64| if c.is_infinite() { report::Capacity::Infinite("inf".to_owned()) } else { report::Capacity::Finite(c) };
+        report::Cut { value: s.value, capacities: capacities.into_iter().map(|(n, c)| (n, capacity(c))).collect(), reasons }
+    });
+    let report = report::Partition {
+        partitioner: partitioner.name().to_owned(),
+        banned: solution.as_ref().map(|s| s.banned.iter().map(name).collect()),
+        cut,
+        recomputed,
+        decisions: reasons::decisions(joint, info, solution.as_ref(), &saved_ids, &modules.backward),
+    };
+    Ok(Partitioned {
+        saved: saved_ids.iter().map(name).collect(),
+        num_saved_symints: modules.saved_sym_nodes.len(),
+        forward: modules.forward,
+        backward: modules.backward,
+        report,
+    })
+}

@@ -1,0 +1,92 @@
+//! Random calls that the backward repeats: the forward hands over the generator's state, the backward starts from it
+//! (PyTorch's `functionalize_rng_ops`, for the CPU's generator).
+
+use super::joint::{is_rng_op, is_tangent, must_recompute};
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Target};
+use crate::shape::SymInt;
+use crate::tensor::{Device, Dtype, TensorSpec};
+
+/// Bytes of the CPU generator's state.
+const CPU_STATE: i64 = 5056;
+
+/// Whether some random call is to be recomputed.
+pub(super) fn has_recomputable_rng_ops(graph: &Graph) -> bool {
+    graph.nodes().any(|n| must_recompute(n) && is_rng_op(n))
+}
+
+/// Rewrites both parts; `num_sym_nodes` symbolic numbers stay at the end of the forward's outputs.
+pub(super) fn functionalize_rng_ops(joint: &Graph, forward: &mut Graph, backward: &mut Graph, num_sym_nodes: usize) -> Result<()> {
+    if !backward.placeholders().any(is_tangent) {
+        return Err(Error::runtime("Couldn't find tangent node in graph inputs. This is unexpected, please file a bug if you see this"));
+    }
+    let find = |graph: &Graph, name: &str| graph.find(name).filter(|n| is_rng_op(n)).map(|n| n.id);
+    let mut states = Vec::new();
+    for node in joint.nodes().filter(|n| must_recompute(n) && is_rng_op(n)) {
+        let (Some(fw), Some(bw)) = (find(forward, &node.name), find(backward, &node.name)) else { continue };
+        states.push(save_state(forward, fw));
+        let name = format!("rng_state_output_{}", states.len() - 1);
+        restore_state(backward, bw, &name);
+    }
+    if states.is_empty() {
+        return Ok(());
+    }
+    let mut outputs = forward.outputs();
+    let at = outputs.len() - num_sym_nodes.min(outputs.len());
+    outputs.splice(at..at, states.into_iter().map(Arg::Node));
+    if let Some(output) = forward.output().map(|o| o.id) {
+        forward.node_mut(output).args = vec![Arg::Tuple(outputs)];
+    }
+    Ok(())
+}
+
+fn state_meta() -> Meta {
+    let spec = TensorSpec::contiguous(vec![SymInt::Int(CPU_STATE)], Dtype::UInt8, Device::CPU);
+    Meta { value: Some(FakeValue::Tensor(spec)), ..Meta::default() }
+}
+
+/// The call, as the first argument of a higher-order operator.
+fn wrapped(graph: &Graph, id: NodeId) -> Vec<Arg> {
+    let node = graph.node(id);
+    let mut args = vec![node.op().map_or(Arg::None, |op| Arg::Op(op.into()))];
+    args.extend(node.args.iter().cloned());
+    args
+}
+
+/// Puts nodes that were appended right before another one, and drops that one.
+fn put_in_place(graph: &mut Graph, old: NodeId, new: &[NodeId]) {
+    let order = graph.nodes().map(|n| n.id).filter(|id| !new.contains(id)).collect::<Vec<_>>();
+    let order = order.into_iter().flat_map(|id| if id == old { new.to_vec() } else { vec![id] }).collect();
+    graph.reorder(order);
+}
+
+fn save_state(graph: &mut Graph, id: NodeId) -> NodeId {
+    let node = graph.node(id);
+    let (meta, kwargs, args) = (node.meta.clone(), node.kwargs.clone(), wrapped(graph, id));
+    let value = Some(FakeValue::List(vec![state_meta().value.unwrap_or(FakeValue::None), meta.value.clone().unwrap_or(FakeValue::None)]));
+    let target = Target::HigherOrder("run_and_save_rng_state".into());
+    let call = graph.call("run_and_save_rng_state", target, args, kwargs, Meta { value, ..Meta::default() });
+    let take = |i| vec![Arg::Node(call), Arg::Int(i)];
+    let state = graph.call("getitem", Target::Getitem, take(0), Vec::new(), state_meta());
+    let result = graph.call("getitem", Target::Getitem, take(1), Vec::new(), meta);
+    graph.replace_uses(id, &Arg::Node(result));
+    put_in_place(graph, id, &[call, state, result]);
+    state
+}
+
+fn restore_state(graph: &mut Graph, id: NodeId, name: &str) {
+    let state = graph.placeholder(name, state_meta());
+    let node = graph.node(id);
+    let mut args = vec![Arg::Node(state)];
+    args.extend(wrapped(graph, id));
+    // PyTorch leaves a single result without a type here; several print none anyway, and are known to those who run them.
+    let value = node.meta.value.clone().filter(|v| matches!(v, FakeValue::List(_)));
+    let (kwargs, meta) = (node.kwargs.clone(), Meta { value, ..Meta::default() });
+    let call = graph.call("run_with_rng_state", Target::HigherOrder("run_with_rng_state".into()), args, kwargs, meta);
+    graph.replace_uses(id, &Arg::Node(call));
+    put_in_place(graph, id, &[call]);
+    let tangent = graph.placeholders().find(|n| is_tangent(n)).map(|n| n.id);
+    let others: Vec<NodeId> = graph.nodes().map(|n| n.id).filter(|n| *n != state).collect();
+    let order = others.into_iter().flat_map(|n| if Some(n) == tangent { vec![state, n] } else { vec![n] }).collect();
+    graph.reorder(order);
+}
