@@ -28,3 +28,50 @@ pub struct Source {
     /// The line of code, stripped.
     pub code: std::rc::Rc<str>,
 }
+
+/// How the script wrote the call that is being made; the captured graph shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// `torch.nn.functional.relu(x)`: what stands before the name, and the name.
+    Function(&'static str, &'static str),
+    /// `x.view(-1)`
+    Method(&'static str),
+    /// `x + y`
+    Operator(&'static str),
+}
+
+thread_local! {
+    static WRITTEN: std::cell::Cell<Option<Written>> = const { std::cell::Cell::new(None) };
+    static PROVIDER: std::cell::Cell<Option<fn() -> Option<Source>>> = const { std::cell::Cell::new(None) };
+}
+
+/// Restores what was written before, when dropped.
+pub struct WrittenGuard(Option<Written>);
+
+impl Written {
+    /// Until the guard is dropped, calls are written this way.
+    pub fn enter(self) -> WrittenGuard {
+        WrittenGuard(WRITTEN.replace(Some(self)))
+    }
+
+    /// How the call under way is written.
+    pub fn current() -> Option<Written> {
+        WRITTEN.get()
+    }
+}
+
+impl Drop for WrittenGuard {
+    fn drop(&mut self) {
+        WRITTEN.set(self.0);
+    }
+}
+
+/// Says who knows where the script is.
+pub fn set_source_provider(provider: fn() -> Option<Source>) {
+    PROVIDER.set(Some(provider));
+}
+
+/// Where the script is.
+pub fn current_source() -> Option<Source> {
+    PROVIDER.get().and_then(|p| p())
+}

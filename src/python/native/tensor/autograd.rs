@@ -1,0 +1,423 @@
+//! Native functions of `torch._C`: making tensors from Python data, the grad modes, backward, hooks.
+
+use std::rc::Rc;
+
+use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
+
+use super::convert::{raised, to_tensor};
+use super::wrap;
+use crate::autograd::{GradHook, Node, NodeHook};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// A Python hook on gradients as the engine calls it.
+pub fn grad_hook(hook: PyObjectRef) -> GradHook {
+    Rc::new(move |grad: &Tensor| {
+        with_vm(|vm| {
+            let result = wrap(grad, vm).and_then(|g| hook.call((g,), vm)).map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(None);
+            }
+            to_tensor(&result).map(Some).ok_or_else(|| Error::type_error(format!("hook must return None or a Tensor, got {}", result.class().name())))
+        })
+    })
+}
+
+fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
+    rustpython_vm::vm::thread::with_current_vm(f)
+}
+
+fn tuple_of(grads: &[Option<Tensor>], vm: &VirtualMachine) -> Result<PyObjectRef> {
+    let items = grads.iter().map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm))).collect::<Result<Vec<_>, _>>().map_err(raised)?;
+    Ok(vm.ctx.new_tuple(items).into())
+}
+
+/// Registers a Python hook on a node: before it runs (`hook(grad_outputs)`), or after (`hook(grad_inputs, grad_outputs)`).
+pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: bool) {
+    let call: NodeHook = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
+        with_vm(|vm| {
+            let first = tuple_of(&grads, vm)?;
+            let result = if before { hook.call((first,), vm) } else { hook.call((first, tuple_of(outputs, vm)?), vm) }.map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(grads);
+            }
+            match super::convert::items(&result) {
+                Some(items) => Ok(items.iter().map(|o| to_tensor(o)).collect()),
+                None => Ok(vec![to_tensor(&result)]),
+            }
+        })
+    });
+    if before { node.pre_hooks.borrow_mut().push((id, call)) } else { node.post_hooks.borrow_mut().push((id, call)) };
+}
+
+/// What `torch._C` offers as functions.
+#[pymodule(sub)]
+pub mod functions {
+    use rustpython_vm::builtins::PyTypeRef;
+    use rustpython_vm::function::{FuncArgs, OptionalArg};
+    use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+    use super::super::class;
+    use super::super::convert::{from_value, items, raise, to_tensor, to_value};
+    use super::super::objects::{PyDtype, PyGenerator};
+    use super::super::packet::{self, Style};
+    use super::super::wrap;
+    use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+    use crate::dispatch::{Modes, Value, modes, set_modes};
+    use crate::error::Error;
+    use crate::ops::shapes::{default_dtype, set_default_dtype};
+    use crate::tensor::{Dtype, Layout, MemoryFormat, Tensor, random};
+
+    #[pyfunction]
+    fn _set_tensor_class(cls: PyTypeRef, vm: &VirtualMachine) {
+        thread_local! {
+            static DONE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+        }
+        use rustpython_vm::class::StaticType;
+        if !DONE.replace(true) {
+            packet::add_methods(super::super::TensorBase::static_type(), vm);
+        }
+        class::set_tensor_class(cls);
+    }
+
+    /// A tensor object of a Python subclass over the data of another tensor.
+    #[pyfunction]
+    fn _make_subclass(cls: PyTypeRef, data: PyObjectRef, requires_grad: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
+        let data = to_tensor(&data).ok_or_else(|| vm.new_type_error("_make_subclass(): data must be a Tensor"))?;
+        let own = crate::t!("detach", &data).map_err(|e| raise(e, vm))?;
+        if requires_grad.unwrap_or(false) {
+            meta::set_requires_grad(&own, true).map_err(|e| raise(e, vm))?;
+        }
+        class::wrap_as(&own, cls, vm)
+    }
+
+    /// The packet of a name in `aten` as `torch.<name>`, or None.
+    #[pyfunction]
+    fn _function(name: rustpython_vm::builtins::PyStrRef, prefix: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyObjectRef {
+        let prefix = match &*prefix.to_string_lossy() {
+            "torch._C._nn." => "torch._C._nn.",
+            "torch.nn.functional." => "torch.nn.functional.",
+            "torch.special." => "torch.special.",
+            "torch.linalg." => "torch.linalg.",
+            "torch.fft." => "torch.fft.",
+            _ => "torch.",
+        };
+        packet::packet(&format!("aten.{}", name.to_string_lossy()), Style::Function(prefix)).map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
+    }
+
+    /// The packet `namespace.name` as in `torch.ops`, or None.
+    #[pyfunction]
+    fn _ops_packet(namespace: rustpython_vm::builtins::PyStrRef, name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyObjectRef {
+        let full = format!("{}.{}", namespace.to_string_lossy(), name.to_string_lossy());
+        packet::packet(&full, Style::Ops).map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
+    }
+
+    #[pyfunction]
+    fn _dtype(name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult {
+        Dtype::parse(&name.to_string_lossy()).map_or_else(|| Ok(vm.ctx.none()), |d| PyDtype::object(d, vm))
+    }
+
+    #[pyfunction]
+    fn _memory_format(name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult {
+        let format = match &*name.to_string_lossy() {
+            "contiguous_format" => MemoryFormat::Contiguous,
+            "preserve_format" => MemoryFormat::Preserve,
+            "channels_last" => MemoryFormat::ChannelsLast,
+            "channels_last_3d" => MemoryFormat::ChannelsLast3d,
+            other => return Err(vm.new_value_error(format!("no memory format {other}"))),
+        };
+        from_value(Value::MemoryFormat(format), vm)
+    }
+
+    #[pyfunction]
+    fn _strided(vm: &VirtualMachine) -> PyResult {
+        from_value(Value::Layout(Layout::Strided), vm)
+    }
+
+    thread_local! {
+        static SIZE_CLASS: std::cell::RefCell<Option<PyTypeRef>> = const { std::cell::RefCell::new(None) };
+    }
+
+    #[pyfunction]
+    fn _set_size_class(cls: PyTypeRef) {
+        SIZE_CLASS.set(Some(cls));
+    }
+
+    /// A `torch.Size`.
+    pub fn size_object(sizes: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
+        let tuple = vm.ctx.new_tuple(sizes);
+        match SIZE_CLASS.with_borrow(Clone::clone) {
+            Some(class) => class.as_object().call((tuple,), vm),
+            None => Ok(tuple.into()),
+        }
+    }
+
+    /// The shape and the numbers of nested sequences.
+    fn flatten(o: &PyObject, depth: usize, shape: &mut Vec<i64>, flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
+        if depth > 64 {
+            return Err(vm.new_value_error("too many dimensions"));
+        }
+        let sequence = match items(o) {
+            Some(list) => Some(list),
+            None if to_tensor(o).is_none() && o.class().has_attr(vm.ctx.intern_str("__len__")) && o.class().has_attr(vm.ctx.intern_str("__getitem__")) && o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_none() => {
+                Some(o.try_to_value::<Vec<PyObjectRef>>(vm)?)
+            }
+            None => None,
+        };
+        if let Some(list) = sequence {
+            if shape.len() == depth {
+                shape.push(list.len() as i64);
+            } else if shape[depth] != list.len() as i64 {
+                return Err(vm.new_value_error(format!("expected sequence of length {} at dim {depth} (got {})", shape[depth], list.len())));
+            }
+            for item in &list {
+                flatten(item, depth + 1, shape, flat, vm)?;
+            }
+            return Ok(());
+        }
+        let mut push = |v: Value| -> PyResult<()> {
+            if shape.len() > depth {
+                return Err(vm.new_type_error("not a sequence"));
+            }
+            flat.push(v);
+            Ok(())
+        };
+        match to_value(o, vm) {
+            Some(Value::Tensor(t)) if t.numel().as_int() == Some(1) => push(crate::aten!("_local_scalar_dense", &t).map_err(|e| raise(e, vm))?),
+            Some(Value::Tensor(_)) => Err(vm.new_value_error("only one element tensors can be converted to Python scalars")),
+            Some(v) if v.is_scalar() => push(v),
+            Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
+            _ => Err(vm.new_runtime_error(format!("Could not infer dtype of {}", o.class().name()))),
+        }
+    }
+
+    /// A tensor of Python data, its dtype inferred unless given.
+    pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> PyResult<Tensor> {
+        if let Some(t) = to_tensor(o) {
+            let copy = crate::t!("detach", crate::t!("clone", &t).map_err(|e| raise(e, vm))?).map_err(|e| raise(e, vm))?;
+            return match dtype {
+                Some(d) if d != copy.dtype() => crate::t!("_to_copy", copy; dtype = d).map_err(|e| raise(e, vm)),
+                _ => Ok(copy),
+            };
+        }
+        let (mut shape, mut flat) = (Vec::new(), Vec::new());
+        flatten(o, 0, &mut shape, &mut flat, vm)?;
+        let dtype = dtype.unwrap_or_else(|| {
+            flat.iter().fold(None, |found: Option<Dtype>, v| {
+                let d = match v {
+                    Value::Bool(_) => Dtype::Bool,
+                    Value::Int(_) => Dtype::Int64,
+                    Value::Complex(..) => default_dtype().to_complex(),
+                    _ => default_dtype(),
+                };
+                Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
+            })
+            .unwrap_or_else(default_dtype)
+        });
+        crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+    }
+
+    fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
+        use crate::tensor::Number;
+        values
+            .iter()
+            .map(|v| match v {
+                Value::Bool(b) => Number::Int(i64::from(*b)),
+                Value::Int(i) => Number::Int(i.as_int().unwrap_or_default()),
+                Value::Float(f) => Number::Float(*f),
+                Value::Complex(re, im) => Number::Complex(*re, *im),
+                _ => Number::Int(0),
+            })
+            .collect()
+    }
+
+    /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
+    #[pyfunction]
+    fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let data = args.args.first().or_else(|| args.kwargs.get("data")).ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
+        let dtype = args.kwargs.get("dtype").filter(|o| !vm.is_none(o)).map(|o| match to_value(o, vm) {
+            Some(Value::Dtype(d)) => Ok(d),
+            _ => PyDtype::of_python_type(o, vm).ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
+        });
+        let t = tensor_from(data, dtype.transpose()?, vm)?;
+        let t = crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))?;
+        if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
+            meta::set_requires_grad(&t, true).map_err(|e| raise(e, vm))?;
+        }
+        wrap(&t, vm)
+    }
+
+    #[pyfunction]
+    fn is_grad_enabled() -> bool {
+        modes().grad
+    }
+
+    #[pyfunction]
+    fn _set_grad_enabled(enabled: bool) {
+        set_modes(Modes { grad: enabled, ..modes() });
+    }
+
+    #[pyfunction]
+    fn is_inference_mode_enabled() -> bool {
+        modes().inference
+    }
+
+    #[pyfunction]
+    fn _set_inference_mode(enabled: bool) {
+        set_modes(Modes { inference: enabled, grad: if enabled { false } else { modes().grad }, ..modes() });
+    }
+
+    #[pyfunction]
+    fn get_default_dtype(vm: &VirtualMachine) -> PyResult {
+        PyDtype::object(default_dtype(), vm)
+    }
+
+    #[pyfunction]
+    fn _set_default_dtype(dtype: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        match to_value(&dtype, vm) {
+            Some(Value::Dtype(d)) if d.is_floating() => {
+                set_default_dtype(d);
+                Ok(())
+            }
+            _ => Err(vm.new_type_error("only floating-point types are supported as the default type")),
+        }
+    }
+
+    #[pyfunction]
+    fn promote_types(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        match (to_value(&a, vm), to_value(&b, vm)) {
+            (Some(Value::Dtype(a)), Some(Value::Dtype(b))) => PyDtype::object(crate::tensor::promote(a, b), vm),
+            _ => Err(vm.new_type_error("promote_types(): arguments must be torch.dtype")),
+        }
+    }
+
+    #[pyfunction]
+    fn result_type(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let (a, b) = (packet::value(&a, vm)?, packet::value(&b, vm)?);
+        PyDtype::object(crate::ops::shapes::result_type(&[&a, &b]).map_err(|e| raise(e, vm))?, vm)
+    }
+
+    #[pyfunction]
+    fn can_cast(from: PyObjectRef, to: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+        match (to_value(&from, vm), to_value(&to, vm)) {
+            (Some(Value::Dtype(a)), Some(Value::Dtype(b))) => Ok(a.can_cast(b)),
+            _ => Err(vm.new_type_error("can_cast(): arguments must be torch.dtype")),
+        }
+    }
+
+    #[pyfunction]
+    fn _default_generator(vm: &VirtualMachine) -> PyObjectRef {
+        PyGenerator(random::default_generator()).into_pyobject(vm)
+    }
+
+    /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
+    #[pyfunction]
+    fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
+        let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
+        let error = |e: Error| raise(e, vm);
+        let mut roots = Vec::new();
+        let grads = list(1);
+        for (i, o) in list(0).iter().enumerate() {
+            let t = to_tensor(o).ok_or_else(|| vm.new_type_error("expected Tensors to differentiate"))?;
+            let Some(edge) = gradient_edge(&t).map_err(error)? else {
+                return Err(error(Error::runtime(format!("element {i} of tensors does not require grad and does not have a grad_fn"))));
+            };
+            let grad = match grads.get(i).and_then(|g| to_tensor(g)) {
+                Some(g) => g,
+                None => {
+                    if t.numel().hint() != Some(1) {
+                        return Err(error(Error::runtime("grad can be implicitly created only for scalar outputs")));
+                    }
+                    crate::t!("ones_like", &t; memory_format = MemoryFormat::Preserve).map_err(error)?
+                }
+            };
+            roots.push((edge, grad));
+        }
+        let options = BackwardOptions { retain_graph: flag(2), create_graph: flag(3) };
+        let inputs = list(4);
+        if inputs.is_empty() {
+            run_backward(roots, None, options).map_err(error)?;
+            return Ok(vm.ctx.new_tuple(Vec::new()).into());
+        }
+        let tensors: Vec<Tensor> = inputs.iter().filter_map(|o| to_tensor(o)).collect();
+        let mut edges: Vec<Edge> = Vec::new();
+        for t in &tensors {
+            edges.push(gradient_edge(t).map_err(error)?.ok_or_else(|| error(Error::runtime("One of the differentiated Tensors does not require grad")))?);
+        }
+        let found = run_backward(roots, Some(&edges), options).map_err(error)?;
+        if flag(6) {
+            for (t, g) in tensors.iter().zip(&found) {
+                if let Some(g) = g {
+                    crate::autograd::accumulate(t, g.clone()).map_err(error)?;
+                }
+            }
+            return Ok(vm.ctx.new_tuple(Vec::new()).into());
+        }
+        let mut out = Vec::new();
+        for g in found {
+            out.push(match g {
+                Some(g) => wrap(&g, vm)?,
+                None if flag(5) => vm.ctx.none(),
+                None => {
+                    return Err(error(Error::runtime(
+                        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
+                    )));
+                }
+            });
+        }
+        Ok(vm.ctx.new_tuple(out).into())
+    }
+
+    /// Registers a hook on a tensor's gradient under a handle of the caller's.
+    #[pyfunction]
+    fn _register_hook(tensor: PyObjectRef, id: u64, hook: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        if !meta::requires_grad(&t) {
+            return Err(raise(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"), vm));
+        }
+        let hook = super::grad_hook(hook);
+        match meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
+            Some((node, index)) => node.tensor_hooks.borrow_mut().push((index, id, hook)),
+            None => meta::with(&t, |m| m.hooks.push((id, hook))),
+        }
+        Ok(())
+    }
+
+    /// Registers a hook that runs after a leaf's gradient was accumulated.
+    #[pyfunction]
+    fn _register_post_accumulate_grad_hook(tensor: PyObjectRef, id: u64, hook: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        if !meta::requires_grad(&t) {
+            return Err(raise(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"), vm));
+        }
+        if meta::grad_fn(&t).map_err(|e| raise(e, vm))?.is_some() {
+            return Err(raise(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"), vm));
+        }
+        meta::with(&t, |m| m.post_accumulate_hooks.push((id, super::grad_hook(hook))));
+        Ok(())
+    }
+
+    /// Removes a hook by its handle.
+    #[pyfunction]
+    fn _remove_hook(tensor: PyObjectRef, id: u64, vm: &VirtualMachine) -> PyResult<()> {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        meta::with(&t, |m| {
+            m.hooks.retain(|(i, _)| *i != id);
+            m.post_accumulate_hooks.retain(|(i, _)| *i != id);
+        });
+        if let Some((node, _)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
+            node.tensor_hooks.borrow_mut().retain(|(_, i, _)| *i != id);
+        }
+        Ok(())
+    }
+
+    /// The text `print(tensor)` shows.
+    #[pyfunction]
+    fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
+        let suffixes = crate::tensor::print::Suffixes { requires_grad: meta::requires_grad(&t), grad_fn, prefix: class_name.to_string_lossy().into_owned() };
+        crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
+    }
+}

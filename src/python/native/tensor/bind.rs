@@ -1,0 +1,256 @@
+//! How a Python call finds its overload: each signature of the packet is tried in turn, as PyTorch's argument parser does.
+
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+
+use super::convert::{items, to_int, to_tensor, to_value};
+use super::objects::PyDtype;
+use crate::dispatch::{Argument, OpEntry, Schema, Tags, Type, Value};
+use crate::error::{Error, Result};
+use crate::shape::SymInt;
+use crate::tensor::{Device, Dtype};
+
+/// What a call resolved to.
+pub struct Bound {
+    /// The overload.
+    pub entry: &'static OpEntry,
+    /// All of its arguments.
+    pub args: Vec<Value>,
+    /// `requires_grad=True` was given to a factory.
+    pub requires_grad: bool,
+    /// `out=` was given.
+    pub out: Option<PyObjectRef>,
+}
+
+/// Finds the overload for a call. `args` holds `self` for a method.
+pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, vm: &VirtualMachine) -> Result<Bound> {
+    let mut keywords: Vec<(String, PyObjectRef)> = args.kwargs.iter().map(|(k, v)| (k.to_string_lossy().into_owned(), v.clone())).collect();
+    let mut take = |name: &str| keywords.iter().position(|(k, _)| k == name).map(|i| keywords.remove(i).1);
+    let out = take("out").filter(|o| !vm.is_none(o));
+    let factory = overloads.iter().any(|e| e.tags.has(Tags::FACTORY));
+    let requires_grad = if factory { take("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) } else { false };
+    if factory {
+        take("names");
+    }
+    let mut failure = None;
+    for entry in overloads {
+        match bind_one(entry, &args.args, &keywords, vm) {
+            Ok(args) => return Ok(Bound { entry, args, requires_grad, out }),
+            Err(e) => failure = Some(e),
+        }
+    }
+    let single = overloads.len() == 1;
+    Err(match failure {
+        Some(reason) if single => Error::type_error(format!("{name}(): {reason}")),
+        _ => invalid_combination(name, overloads, args),
+    })
+}
+
+fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs) -> Error {
+    let type_name = |o: &PyObjectRef| {
+        let class = o.class().name().to_string();
+        if to_tensor(o).is_some() && class == "TensorBase" { "Tensor".to_owned() } else { class }
+    };
+    let mut got: Vec<String> = args.args.iter().map(type_name).collect();
+    got.extend(args.kwargs.iter().map(|(k, v)| format!("{}={}", k.to_string_lossy(), type_name(v))));
+    let forms: Vec<String> = overloads.iter().map(|e| format!(" * ({})", python_signature(&e.schema))).collect();
+    Error::type_error(format!("{name}() received an invalid combination of arguments - got ({}), but expected one of:\n{}\n", got.join(", "), forms.join("\n")))
+}
+
+/// `Tensor input, Tensor other, *, Number alpha = 1`
+fn python_signature(schema: &Schema) -> String {
+    let mut parts = Vec::new();
+    let mut star = false;
+    for a in &schema.arguments {
+        if a.kwarg_only && !star {
+            parts.push("*".to_owned());
+            star = true;
+        }
+        let name = if a.name == "self" { "input" } else { &a.name };
+        let default = match &a.default {
+            None => String::new(),
+            Some(crate::dispatch::Default::None) => " = None".to_owned(),
+            Some(d) => match d.value() {
+                Value::Bool(b) => format!(" = {}", if b { "True" } else { "False" }),
+                other => format!(" = {other:?}"),
+            },
+        };
+        parts.push(format!("{} {name}{default}", python_type(&a.ty)));
+    }
+    parts.join(", ")
+}
+
+fn python_type(ty: &Type) -> String {
+    match ty {
+        Type::Tensor => "Tensor".into(),
+        Type::Int => "int".into(),
+        Type::Float => "float".into(),
+        Type::Bool => "bool".into(),
+        Type::Scalar => "Number".into(),
+        Type::Str => "str".into(),
+        Type::Dtype => "torch.dtype".into(),
+        Type::Device => "torch.device".into(),
+        Type::Layout => "torch.layout".into(),
+        Type::MemoryFormat => "torch.memory_format".into(),
+        Type::Generator => "torch.Generator".into(),
+        Type::Dimname => "name".into(),
+        Type::Optional(inner) => python_type(inner),
+        Type::List(inner, _) => format!("tuple of {}s", python_type(inner)),
+    }
+}
+
+/// Names that Python callers may use for an argument.
+fn answers_to(argument: &Argument, keyword: &str) -> bool {
+    argument.name == keyword
+        || matches!((argument.name.as_str(), keyword), ("self", "input" | "x" | "a" | "x1") | ("dim", "axis") | ("dims", "axis" | "dim" | "axes") | ("keepdim", "keepdims") | ("other", "x2"))
+}
+
+fn bind_one(entry: &'static OpEntry, positional: &[PyObjectRef], keywords: &[(String, PyObjectRef)], vm: &VirtualMachine) -> Result<Vec<Value>, String> {
+    let arguments = &entry.schema.arguments;
+    let numbers = entry.tags.has(Tags::NUMBERS_AS_TENSORS);
+    let positional_count = arguments.iter().filter(|a| !a.kwarg_only).count();
+    // `x.view(2, 3)`, `torch.zeros(2, 3)`: a signature whose only positional argument beside self is a list takes it spread out.
+    let first = usize::from(arguments.first().is_some_and(|a| a.name == "self" && a.ty == Type::Tensor));
+    let spread = positional_count == first + 1
+        && matches!(&arguments[first].ty, Type::List(inner, _) if matches!(**inner, Type::Int))
+        && positional.get(first).is_some_and(|o| items(o).is_none() && is_index(o));
+    let spread_bound: Vec<PyObjectRef>;
+    let mut positional = positional;
+    if spread {
+        let list = vm.ctx.new_list(positional[first..].to_vec()).into();
+        spread_bound = positional[..first].iter().cloned().chain([list]).collect();
+        positional = &spread_bound;
+    }
+    if positional.len() > positional_count {
+        return Err(format!("takes {positional_count} positional arguments but {} were given", positional.len()));
+    }
+    let mut used = 0;
+    let mut values = Vec::with_capacity(arguments.len());
+    for (i, argument) in arguments.iter().enumerate() {
+        let given = match positional.get(i).filter(|_| !argument.kwarg_only) {
+            Some(o) => Some(o),
+            None => {
+                let found = keywords.iter().find(|(k, _)| answers_to(argument, k)).map(|(_, o)| o);
+                used += usize::from(found.is_some());
+                found
+            }
+        };
+        values.push(match (given, &argument.default) {
+            (Some(o), default) => match convert(o, &argument.ty, numbers, vm) {
+                Some(v) => v,
+                // A None where the schema has a default but no optional type stands for the default.
+                None if vm.is_none(o) && default.is_some() => default.as_ref().map(crate::dispatch::Default::value).unwrap_or_default(),
+                None => {
+                    let position = if argument.kwarg_only { String::new() } else { format!(" (position {})", i + 1 - first.min(i)) };
+                    let name = if argument.name == "self" { "input" } else { &argument.name };
+                    return Err(format!("argument '{name}'{position} must be {}, not {}", python_type(&argument.ty), o.class().name()));
+                }
+            },
+            (None, Some(default)) => default.value(),
+            (None, None) if matches!(argument.ty, Type::Optional(_)) && argument.kwarg_only => Value::None,
+            (None, None) => return Err(format!("missing 1 required positional arguments: \"{}\"", argument.name)),
+        });
+    }
+    if used < keywords.len() {
+        let unknown = keywords.iter().find(|(k, _)| !arguments.iter().any(|a| answers_to(a, k))).map_or("", |(k, _)| k);
+        return Err(format!("got an unexpected keyword argument '{unknown}'"));
+    }
+    Ok(values)
+}
+
+/// Whether an object counts as an integer: an int, or a zero-dimensional integer tensor.
+fn is_index(o: &PyObject) -> bool {
+    to_int(o).is_some() || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
+}
+
+fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
+    if let Some(i) = to_int(o) {
+        return Some(Value::Int(SymInt::Int(i)));
+    }
+    if let Some(t) = to_tensor(o) {
+        return (t.dim() == 0 && t.dtype().is_integral() && t.dtype() != Dtype::Bool)
+            .then(|| crate::aten!("_local_scalar_dense", &t).ok())
+            .flatten();
+    }
+    // Whatever has `__index__` (an enum of integers), but no float.
+    o.to_number().index(vm)?.ok().and_then(|i| to_int(i.as_object())).map(|i| Value::Int(SymInt::Int(i)))
+}
+
+trait ToNumber {
+    fn to_number(&self) -> rustpython_vm::protocol::PyNumber<'_>;
+}
+
+impl ToNumber for PyObject {
+    fn to_number(&self) -> rustpython_vm::protocol::PyNumber<'_> {
+        self.number()
+    }
+}
+
+fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Option<Value> {
+    match ty {
+        Type::Optional(_) if vm.is_none(o) => Some(Value::None),
+        Type::Optional(inner) => convert(o, inner, numbers, vm),
+        Type::Tensor => match to_value(o, vm)? {
+            v @ Value::Tensor(_) => Some(v),
+            v if numbers && v.is_scalar() => Some(v),
+            _ => None,
+        },
+        Type::Bool => match to_value(o, vm)? {
+            v @ Value::Bool(_) => Some(v),
+            Value::Tensor(t) if t.dim() == 0 && t.dtype() == Dtype::Bool => crate::aten!("_local_scalar_dense", &t).ok(),
+            _ => None,
+        },
+        Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten().or_else(|| to_int(o).map(Value::from)),
+        Type::Float => match to_value(o, vm)? {
+            v @ Value::Float(_) => Some(v),
+            Value::Int(i) => i.as_int().map(|i| Value::Float(i as f64)),
+            Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
+            Value::Tensor(t) if t.numel().as_int() == Some(1) => crate::aten!("_local_scalar_dense", &t).ok().and_then(|v| v.float().ok()).map(Value::Float),
+            _ => None,
+        },
+        Type::Scalar => match to_value(o, vm)? {
+            v if v.is_scalar() => Some(v),
+            Value::Tensor(t) if t.dim() == 0 && !crate::autograd::meta::requires_grad(&t) => crate::aten!("_local_scalar_dense", &t).ok(),
+            _ => None,
+        },
+        Type::Str => match to_value(o, vm)? {
+            v @ Value::Str(_) => Some(v),
+            _ => None,
+        },
+        Type::Dtype => match to_value(o, vm) {
+            Some(v @ Value::Dtype(_)) => Some(v),
+            _ => PyDtype::of_python_type(o, vm).map(Value::Dtype),
+        },
+        Type::Device => match to_value(o, vm)? {
+            v @ Value::Device(_) => Some(v),
+            Value::Str(s) => super::objects::parse_device(&s).ok().map(Value::Device),
+            Value::Int(i) => Some(Value::Device(Device { kind: crate::tensor::DeviceType::Cuda, index: i.as_int().and_then(|i| u8::try_from(i).ok()) })),
+            _ => None,
+        },
+        Type::Layout => match to_value(o, vm)? {
+            v @ Value::Layout(_) => Some(v),
+            _ => None,
+        },
+        Type::MemoryFormat => match to_value(o, vm)? {
+            v @ Value::MemoryFormat(_) => Some(v),
+            _ => None,
+        },
+        Type::Generator => match to_value(o, vm)? {
+            v @ Value::Opaque(_) => Some(v),
+            _ => None,
+        },
+        Type::Dimname => None,
+        Type::List(inner, length) => {
+            let list = match items(o) {
+                Some(items) => items.iter().map(|i| convert(i, inner, numbers, vm)).collect::<Option<Vec<_>>>()?,
+                // A single number stands for a list of the fixed length.
+                None if length.is_some() && !matches!(**inner, Type::Tensor) => vec![convert(o, inner, numbers, vm)?; 1],
+                None => return None,
+            };
+            Some(Value::List(match (items(o), length) {
+                (None, Some(n)) => vec![list.first()?.clone(); *n],
+                _ => list,
+            }))
+        }
+    }
+}

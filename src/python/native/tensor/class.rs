@@ -1,0 +1,638 @@
+//! `torch._C.TensorBase`: what of a tensor is Python protocol rather than operator. `torch.Tensor` subclasses it in Python.
+
+use std::cell::RefCell;
+
+use rustpython_vm::builtins::{PySlice, PyType, PyTypeRef};
+use rustpython_vm::function::{Either, FuncArgs, OptionalArg, PyComparisonValue};
+use rustpython_vm::protocol::{PyMappingMethods, PyNumberMethods};
+use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, Hashable, PyComparisonOp};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
+
+use super::convert::{from_size, from_value, items, raise, to_int, to_tensor, to_value};
+use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
+use super::packet::call_packet;
+use crate::autograd::{gradient_edge, meta};
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::ops::indexing::{IndexItem, getitem, setitem};
+use crate::shape::SymInt;
+use crate::span::Written;
+use crate::tensor::{Dtype, Layout, Tensor};
+
+/// The payload of every tensor object.
+#[pyclass(module = "torch._C", name = "TensorBase")]
+#[derive(PyPayload)]
+pub struct TensorBase(RefCell<Tensor>);
+
+impl std::fmt::Debug for TensorBase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.tensor().fmt(f)
+    }
+}
+
+/// The Python object a tensor is known by. The object clears it when it dies, so what is there is alive.
+struct Known(*const PyObject);
+
+impl Drop for TensorBase {
+    fn drop(&mut self) {
+        *self.0.get_mut().imp().python.borrow_mut() = None;
+    }
+}
+
+thread_local! {
+    static CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
+}
+
+/// The class that tensors get: `torch.Tensor` once it exists.
+pub fn tensor_class(vm: &VirtualMachine) -> PyTypeRef {
+    CLASS.with_borrow(Clone::clone).unwrap_or_else(|| TensorBase::class(&vm.ctx).to_owned())
+}
+
+/// Says which class tensors get.
+pub fn set_tensor_class(class: PyTypeRef) {
+    CLASS.set(Some(class));
+}
+
+/// The Python object of a tensor: the one it is known by, or a new one.
+pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    if let Some(known) = t.imp().python.borrow().as_ref().and_then(|b| b.downcast_ref::<Known>()) {
+        // SAFETY: the pointer is removed when the object's payload is dropped (above), and objects do not move.
+        return Ok(unsafe { &*known.0 }.to_owned());
+    }
+    wrap_as(t, tensor_class(vm), vm)
+}
+
+/// A new Python object of a class for a tensor that has none.
+pub fn wrap_as(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
+    let object: PyRef<TensorBase> = TensorBase(RefCell::new(t.clone())).into_ref_with_type_lazy_dict(vm, class)?;
+    let object: PyObjectRef = object.into();
+    *t.imp().python.borrow_mut() = Some(Box::new(Known(&*object as *const PyObject)));
+    Ok(object)
+}
+
+impl TensorBase {
+    /// The tensor.
+    pub fn tensor(&self) -> Tensor {
+        self.0.borrow().clone()
+    }
+}
+
+fn unary(packet: &'static str, written: Written, a: &PyObject, vm: &VirtualMachine) -> PyResult {
+    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned()]), vm)
+}
+
+/// A binary operator; what is neither tensor nor number is left to the other side.
+fn binary(packet: &'static str, written: Written, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
+    let fits = |o: &PyObject| match to_value(o, vm) {
+        Some(v) => v.is_scalar() || v.as_tensor().is_some(),
+        None => false,
+    };
+    if !fits(a) || !fits(b) {
+        return Ok(vm.ctx.not_implemented());
+    }
+    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm)
+}
+
+macro_rules! commutative {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| match to_tensor(a) {
+            Some(_) => binary($packet, Written::Operator($symbol), a, b, vm),
+            None => binary($packet, Written::Operator($symbol), b, a, vm),
+        })
+    };
+}
+macro_rules! ordered {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
+    };
+}
+macro_rules! written_to {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
+    };
+}
+
+/// The number behind a tensor of one element.
+fn item(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
+    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
+        return Err(raise(Error::runtime(format!("a Tensor with {} elements cannot be converted to Scalar", t.numel())), vm));
+    }
+    crate::aten!("_local_scalar_dense", t).map_err(|e| raise(e, vm))
+}
+
+fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
+    let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
+    match n {
+        1 => Ok(match item(t, vm)? {
+            Value::Bool(b) => b,
+            Value::Int(i) => i.as_int() != Some(0),
+            Value::Float(f) => f != 0.0,
+            Value::Complex(re, im) => re != 0.0 || im != 0.0,
+            _ => true,
+        }),
+        0 => Err(raise(Error::runtime("Boolean value of Tensor with no values is ambiguous"), vm)),
+        _ => Err(raise(Error::runtime("Boolean value of Tensor with more than one value is ambiguous"), vm)),
+    }
+}
+
+fn me(o: &PyObject, vm: &VirtualMachine) -> PyResult<Tensor> {
+    to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+}
+
+impl AsNumber for TensorBase {
+    fn as_number() -> &'static PyNumberMethods {
+        static METHODS: PyNumberMethods = PyNumberMethods {
+            add: commutative!("aten.add", "+"),
+            multiply: commutative!("aten.mul", "*"),
+            subtract: Some(|a, b, vm| match to_tensor(a) {
+                Some(_) => binary("aten.sub", Written::Operator("-"), a, b, vm),
+                None => binary("aten.rsub", Written::Operator("-"), b, a, vm),
+            }),
+            true_divide: Some(|a, b, vm| match to_tensor(a) {
+                Some(_) => binary("aten.div", Written::Operator("/"), a, b, vm),
+                None => {
+                    if to_value(a, vm).is_none_or(|v| !v.is_scalar()) {
+                        return Ok(vm.ctx.not_implemented());
+                    }
+                    let inverse = unary("aten.reciprocal", Written::Method("reciprocal"), b, vm)?;
+                    binary("aten.mul", Written::Operator("*"), &inverse, a, vm)
+                }
+            }),
+            floor_divide: ordered!("aten.floor_divide", "//"),
+            remainder: ordered!("aten.remainder", "%"),
+            power: Some(|a, b, _modulus, vm| binary("aten.pow", Written::Operator("**"), a, b, vm)),
+            matrix_multiply: ordered!("aten.matmul", "@"),
+            and: commutative!("aten.bitwise_and", "&"),
+            or: commutative!("aten.bitwise_or", "|"),
+            xor: commutative!("aten.bitwise_xor", "^"),
+            lshift: ordered!("aten.__lshift__", "<<"),
+            rshift: ordered!("aten.__rshift__", ">>"),
+            negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
+            positive: Some(|a, _vm| Ok(a.obj.to_owned())),
+            absolute: Some(|a, vm| unary("aten.abs", Written::Function("", "abs"), a.obj, vm)),
+            invert: Some(|a, vm| unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)),
+            boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
+            int: Some(|a, vm| {
+                let value = from_value(item(&me(a.obj, vm)?, vm)?, vm)?;
+                vm.ctx.types.int_type.to_owned().as_object().call((value,), vm)
+            }),
+            float: Some(|a, vm| {
+                let value = from_value(item(&me(a.obj, vm)?, vm)?, vm)?;
+                vm.ctx.types.float_type.to_owned().as_object().call((value,), vm)
+            }),
+            index: Some(|a, vm| {
+                let t = me(a.obj, vm)?;
+                if t.dtype().is_integral() && t.numel().as_int() == Some(1) {
+                    let value = from_value(item(&t, vm)?, vm)?;
+                    return vm.ctx.types.int_type.to_owned().as_object().call((value,), vm);
+                }
+                Err(vm.new_type_error("only integer tensors of a single element can be converted to an index"))
+            }),
+            inplace_add: written_to!("aten.add_", "+="),
+            inplace_subtract: written_to!("aten.sub_", "-="),
+            inplace_multiply: written_to!("aten.mul_", "*="),
+            inplace_true_divide: written_to!("aten.div_", "/="),
+            inplace_floor_divide: written_to!("aten.floor_divide_", "//="),
+            inplace_remainder: written_to!("aten.remainder_", "%="),
+            inplace_power: Some(|a, b, _modulus, vm| binary("aten.pow_", Written::Operator("**="), a, b, vm)),
+            inplace_and: written_to!("aten.bitwise_and_", "&="),
+            inplace_or: written_to!("aten.bitwise_or_", "|="),
+            inplace_xor: written_to!("aten.bitwise_xor_", "^="),
+            ..PyNumberMethods::NOT_IMPLEMENTED
+        };
+        &METHODS
+    }
+}
+
+impl Comparable for TensorBase {
+    fn slot_richcompare(zelf: &PyObject, other: &PyObject, op: PyComparisonOp, vm: &VirtualMachine) -> PyResult<Either<PyObjectRef, PyComparisonValue>> {
+        let (packet, symbol) = match op {
+            PyComparisonOp::Lt => ("aten.lt", "<"),
+            PyComparisonOp::Gt => ("aten.gt", ">"),
+            PyComparisonOp::Ge => ("aten.ge", ">="),
+            PyComparisonOp::Le => ("aten.le", "<="),
+            PyComparisonOp::Eq => ("aten.eq", "=="),
+            PyComparisonOp::Ne => ("aten.ne", "!="),
+        };
+        let result = binary(packet, Written::Operator(symbol), zelf, other, vm)?;
+        Ok(if result.is(&vm.ctx.not_implemented) { Either::B(PyComparisonValue::NotImplemented) } else { Either::A(result) })
+    }
+
+    fn cmp(_zelf: &Py<Self>, _other: &PyObject, _op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        Ok(PyComparisonValue::NotImplemented)
+    }
+}
+
+impl Hashable for TensorBase {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(zelf.tensor().id() as i64)
+    }
+}
+
+fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
+    if let Some(s) = o.downcast_ref::<PySlice>() {
+        let part = |p: &PyObject| -> PyResult<Option<SymInt>> {
+            if vm.is_none(p) {
+                return Ok(None);
+            }
+            let index = p.try_index(vm)?;
+            Ok(to_int(index.as_object()).map(SymInt::Int))
+        };
+        let or_none = |p: &Option<PyObjectRef>| p.as_ref().map_or(Ok(None), |p| part(p));
+        return Ok(IndexItem::Slice(or_none(&s.start)?, part(&s.stop)?, or_none(&s.step)?));
+    }
+    if o.is(&vm.ctx.ellipsis) {
+        return Ok(IndexItem::Ellipsis);
+    }
+    if items(o).is_some() {
+        // A list inside an index is a tensor of indices.
+        let t = super::autograd::functions::tensor_from(o, None, vm)?;
+        return Ok(IndexItem::Tensor(t));
+    }
+    match to_value(o, vm) {
+        Some(Value::None) => Ok(IndexItem::NewAxis),
+        Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
+        Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
+        Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
+        _ => {
+            let index = o.try_index(vm).map_err(|_| {
+                vm.new_index_error(format!(
+                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",
+                    o.class().name()
+                ))
+            })?;
+            Ok(IndexItem::Int(SymInt::Int(to_int(index.as_object()).unwrap_or(i64::MAX))))
+        }
+    }
+}
+
+fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
+    if let Some(t) = o.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
+        return t.as_slice().iter().map(|i| index_item(i, vm)).collect();
+    }
+    Ok(vec![index_item(o, vm)?])
+}
+
+impl AsMapping for TensorBase {
+    fn as_mapping() -> &'static PyMappingMethods {
+        static METHODS: PyMappingMethods = PyMappingMethods {
+            length: Some(|mapping, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                if t.dim() == 0 {
+                    return Err(vm.new_type_error("len() of a 0-d tensor"));
+                }
+                t.size(0).guard_int().map(|n| n as usize).map_err(|e| raise(e, vm))
+            }),
+            subscript: Some(|mapping, needle, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                let _written = Written::Operator("[]").enter();
+                let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
+                super::wrap(&result, vm)
+            }),
+            ass_subscript: Some(|mapping, needle, value, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
+                let value = super::packet::value(&value, vm)?;
+                let _written = Written::Operator("[]=").enter();
+                setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))
+            }),
+        };
+        &METHODS
+    }
+}
+
+impl Constructor for TensorBase {
+    type Args = FuncArgs;
+
+    fn slot_new(cls: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        // `torch.Tensor(data)`, `torch.Tensor(2, 3)`: float32, as the old constructor has it.
+        let first = args.args.first();
+        let t = match first.and_then(|o| to_tensor(o)) {
+            Some(t) => crate::t!("alias", t),
+            None if args.args.is_empty() => crate::t!("empty.memory_format", vec![0i64]; dtype = crate::ops::shapes::default_dtype()),
+            None => match first.and_then(|o| items(o)) {
+                Some(_) => return wrap_as(&super::autograd::functions::tensor_from(&args.args[0], Some(crate::ops::shapes::default_dtype()), vm)?, cls, vm),
+                None => {
+                    let sizes: Vec<i64> = args.args.iter().filter_map(|o| to_int(o)).collect();
+                    crate::t!("empty.memory_format", sizes; dtype = crate::ops::shapes::default_dtype())
+                }
+            },
+        };
+        wrap_as(&t.map_err(|e| raise(e, vm))?, cls, vm)
+    }
+
+    fn py_new(_cls: &Py<PyType>, _args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
+        Err(vm.new_type_error("TensorBase cannot be made this way"))
+    }
+}
+
+/// A nested list of the elements.
+fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    let c = t.concrete().map_err(|e| raise(e, vm))?;
+    let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
+    let values = elements(&flat).map_err(|e| raise(e, vm))?;
+    let mut objects: Vec<PyObjectRef> = values.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<_>>()?;
+    for &size in c.sizes.iter().rev() {
+        if size == 0 {
+            // Lists of nothing: as many as the sizes before it say.
+            objects = vec![vm.ctx.new_list(Vec::new()).into(); c.sizes.iter().take_while(|s| **s != 0).product()];
+            continue;
+        }
+        objects = objects.chunks(size).map(|chunk| vm.ctx.new_list(chunk.to_vec()).into()).collect();
+    }
+    Ok(objects.into_iter().next().unwrap_or_else(|| vm.ctx.new_list(Vec::new()).into()))
+}
+
+/// The elements of a contiguous tensor as Python numbers.
+pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
+    let n = t.numel().guard_int()? as usize;
+    let at = t.geometry().offset.guard_int()? as usize;
+    macro_rules! read {
+        ($ty:ty, $f:expr) => {
+            t.with_slice::<$ty, _>(|s| s[at..at + n].iter().map($f).collect())
+        };
+    }
+    match t.dtype() {
+        Dtype::Bool => read!(u8, |v| Value::Bool(*v != 0)),
+        Dtype::UInt8 => read!(u8, |v| Value::from(i64::from(*v))),
+        Dtype::Int8 => read!(i8, |v| Value::from(i64::from(*v))),
+        Dtype::Int16 => read!(i16, |v| Value::from(i64::from(*v))),
+        Dtype::Int32 => read!(i32, |v| Value::from(i64::from(*v))),
+        Dtype::Int64 => read!(i64, |v| Value::from(*v)),
+        Dtype::Float16 => read!(half::f16, |v| Value::Float(f64::from(*v))),
+        Dtype::BFloat16 => read!(half::bf16, |v| Value::Float(f64::from(*v))),
+        Dtype::Float32 => read!(f32, |v| Value::Float(f64::from(*v))),
+        Dtype::Float64 => read!(f64, |v| Value::Float(*v)),
+        Dtype::Complex64 => t.with_slice::<f32, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(f64::from(p[0]), f64::from(p[1]))).collect()),
+        Dtype::Complex128 => t.with_slice::<f64, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(p[0], p[1])).collect()),
+    }
+}
+
+#[pyclass(flags(BASETYPE, HAS_DICT, HAS_WEAKREF), with(AsNumber, AsMapping, Comparable, Hashable, Constructor))]
+impl TensorBase {
+    #[pygetset]
+    fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let sizes = zelf.tensor().sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
+        super::autograd::functions::size_object(sizes, vm)
+    }
+    #[pymethod]
+    fn size(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {
+        match dim.flatten() {
+            None => Self::shape(zelf, vm),
+            Some(d) => {
+                let t = zelf.tensor();
+                let d = crate::ops::shapes::wrap_dim(d, t.dim()).map_err(|e| raise(e, vm))?;
+                if t.dim() == 0 {
+                    return Err(vm.new_index_error("Dimension specified as 0 but tensor has no dimensions"));
+                }
+                from_size(&t.size(d), vm)
+            }
+        }
+    }
+    #[pymethod]
+    fn stride(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {
+        let t = zelf.tensor();
+        let strides = t.geometry().strides.clone();
+        match dim.flatten() {
+            None => Ok(vm.ctx.new_tuple(strides.iter().map(|s| from_size(s, vm)).collect::<PyResult<_>>()?).into()),
+            Some(d) => {
+                let d = crate::ops::shapes::wrap_dim(d, t.dim()).map_err(|e| raise(e, vm))?;
+                strides.get(d).map_or_else(|| Err(vm.new_index_error("Dimension out of range")), |s| from_size(s, vm))
+            }
+        }
+    }
+    #[pymethod]
+    fn storage_offset(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        from_size(&zelf.tensor().geometry().offset, vm)
+    }
+    #[pymethod]
+    fn dim(zelf: &Py<Self>) -> usize {
+        zelf.tensor().dim()
+    }
+    #[pymethod]
+    fn ndimension(zelf: &Py<Self>) -> usize {
+        zelf.tensor().dim()
+    }
+    #[pygetset]
+    fn ndim(zelf: &Py<Self>) -> usize {
+        zelf.tensor().dim()
+    }
+    #[pymethod]
+    fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        from_size(&zelf.tensor().numel(), vm)
+    }
+    #[pymethod]
+    fn nelement(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        from_size(&zelf.tensor().numel(), vm)
+    }
+    #[pymethod]
+    fn element_size(zelf: &Py<Self>) -> usize {
+        zelf.tensor().dtype().itemsize()
+    }
+    #[pygetset]
+    fn itemsize(zelf: &Py<Self>) -> usize {
+        zelf.tensor().dtype().itemsize()
+    }
+    #[pygetset]
+    fn nbytes(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let t = zelf.tensor();
+        from_size(&(&t.numel() * t.dtype().itemsize() as i64), vm)
+    }
+    #[pygetset]
+    fn dtype(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        PyDtype::object(zelf.tensor().dtype(), vm)
+    }
+    #[pygetset]
+    fn device(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        PyDevice(zelf.tensor().device()).into_pyobject(vm)
+    }
+    #[pygetset]
+    fn layout(_zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        PyLayout(Layout::Strided).into_pyobject(vm)
+    }
+    #[pygetset]
+    fn is_cuda(zelf: &Py<Self>) -> bool {
+        zelf.tensor().device().kind == crate::tensor::DeviceType::Cuda
+    }
+    #[pygetset]
+    fn is_cpu(zelf: &Py<Self>) -> bool {
+        zelf.tensor().device().kind == crate::tensor::DeviceType::Cpu
+    }
+    #[pygetset]
+    fn is_meta(zelf: &Py<Self>) -> bool {
+        zelf.tensor().device().kind == crate::tensor::DeviceType::Meta
+    }
+    #[pygetset]
+    fn is_sparse(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pygetset]
+    fn is_quantized(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pygetset]
+    fn is_mkldnn(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pygetset]
+    fn is_nested(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pymethod]
+    fn is_floating_point(zelf: &Py<Self>) -> bool {
+        zelf.tensor().dtype().is_floating()
+    }
+    #[pymethod]
+    fn is_complex(zelf: &Py<Self>) -> bool {
+        zelf.tensor().dtype().is_complex()
+    }
+    #[pymethod]
+    fn is_signed(zelf: &Py<Self>) -> bool {
+        !matches!(zelf.tensor().dtype(), Dtype::Bool | Dtype::UInt8)
+    }
+    #[pymethod]
+    fn is_conj(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pymethod]
+    fn is_neg(_zelf: &Py<Self>) -> bool {
+        false
+    }
+    #[pymethod]
+    fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {
+        let t = zelf.tensor();
+        let format = args.args.first().or_else(|| args.kwargs.get("memory_format")).and_then(|o| to_value(o, vm));
+        match format {
+            Some(Value::MemoryFormat(f)) if f != crate::tensor::MemoryFormat::Contiguous => {
+                let like = crate::ops::shapes::memory_format_strides(&t.sizes(), f).map_err(|e| raise(e, vm))?;
+                let g = t.geometry();
+                Ok(g.strides.iter().zip(&like).zip(&g.sizes).all(|((a, b), n)| n.statically_eq(1) || a.statically_eq(b.clone())))
+            }
+            _ => t.is_contiguous().map_err(|e| raise(e, vm)),
+        }
+    }
+    #[pymethod]
+    fn is_set_to(zelf: &Py<Self>, other: PyObjectRef) -> bool {
+        to_tensor(&other).is_some_and(|o| o.storage().same(&zelf.tensor().storage()))
+    }
+    #[pymethod]
+    fn data_ptr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {
+        let t = zelf.tensor();
+        let offset = t.geometry().offset.guard_int().map_err(|e| raise(e, vm))?;
+        Ok(((t.storage().id() as i64) << 36) + offset * t.dtype().itemsize() as i64)
+    }
+    #[pymethod]
+    fn _storage_id(zelf: &Py<Self>) -> u64 {
+        zelf.tensor().storage().id()
+    }
+    #[pymethod]
+    fn item(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        from_value(item(&zelf.tensor(), vm)?, vm)
+    }
+    #[pymethod]
+    fn tolist(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        nested(&zelf.tensor(), vm)
+    }
+    #[pygetset]
+    fn requires_grad(zelf: &Py<Self>) -> bool {
+        meta::requires_grad(&zelf.tensor())
+    }
+    #[pygetset(setter)]
+    fn set_requires_grad(zelf: &Py<Self>, value: bool, vm: &VirtualMachine) -> PyResult<()> {
+        meta::set_requires_grad(&zelf.tensor(), value).map_err(|e| raise(e, vm))
+    }
+    #[pymethod]
+    fn requires_grad_(zelf: PyRef<Self>, value: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
+        meta::set_requires_grad(&zelf.tensor(), value.unwrap_or(true)).map_err(|e| raise(e, vm))?;
+        Ok(zelf.into())
+    }
+    #[pygetset]
+    fn is_leaf(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        Ok(meta::grad_fn(&zelf.tensor()).map_err(|e| raise(e, vm))?.is_none())
+    }
+    #[pygetset]
+    fn grad(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        meta::grad(&zelf.tensor()).map_or_else(|| Ok(vm.ctx.none()), |g| super::wrap(&g, vm))
+    }
+    #[pygetset(setter)]
+    fn set_grad(zelf: &Py<Self>, value: rustpython_vm::function::PySetterValue<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
+        let rustpython_vm::function::PySetterValue::Assign(value) = value else {
+            meta::set_grad(&zelf.tensor(), None);
+            return Ok(());
+        };
+        if vm.is_none(&value) {
+            meta::set_grad(&zelf.tensor(), None);
+            return Ok(());
+        }
+        let Some(g) = to_tensor(&value) else {
+            return Err(vm.new_type_error(format!("assigned grad expected to be a Tensor or None but got grad of type {}", value.class().name())));
+        };
+        let t = zelf.tensor();
+        if g.dim() != t.dim() || g.sizes().iter().zip(t.sizes()).any(|(a, b)| a.hint() != b.hint()) {
+            return Err(raise(Error::runtime(format!("assigned grad has data of a different size")), vm));
+        }
+        meta::set_grad(&t, Some(g));
+        Ok(())
+    }
+    #[pygetset]
+    fn grad_fn(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let f = meta::grad_fn(&zelf.tensor()).map_err(|e| raise(e, vm))?;
+        Ok(f.map_or_else(|| vm.ctx.none(), |(node, _)| PyNode(node).into_pyobject(vm)))
+    }
+    #[pygetset]
+    fn output_nr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<usize> {
+        Ok(meta::grad_fn(&zelf.tensor()).map_err(|e| raise(e, vm))?.map_or(0, |(_, i)| i))
+    }
+    #[pygetset]
+    fn data(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let t = zelf.tensor();
+        let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
+        let own = alias.shallow_copy();
+        super::wrap(&if t.imp().functional.borrow().is_some() { alias } else { own }, vm)
+    }
+    #[pygetset(setter)]
+    fn set_data(zelf: &Py<Self>, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let value = to_tensor(&value).ok_or_else(|| vm.new_type_error("Variable data has to be a tensor"))?;
+        zelf.tensor().adopt(&value);
+        Ok(())
+    }
+    #[pygetset]
+    fn _base(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        meta::base(&zelf.tensor()).map_or_else(|| Ok(vm.ctx.none()), |b| super::wrap(&b, vm))
+    }
+    #[pymethod]
+    fn _is_view(zelf: &Py<Self>) -> bool {
+        meta::base(&zelf.tensor()).is_some()
+    }
+    #[pygetset]
+    fn _version(zelf: &Py<Self>) -> u64 {
+        zelf.tensor().version()
+    }
+    #[pygetset]
+    fn retains_grad(zelf: &Py<Self>) -> bool {
+        meta::peek(&zelf.tensor(), |m| m.retains_grad)
+    }
+    #[pymethod]
+    fn retain_grad(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<()> {
+        let t = zelf.tensor();
+        if !meta::requires_grad(&t) {
+            return Err(raise(Error::runtime("can't retain_grad on Tensor that has requires_grad=False"), vm));
+        }
+        if meta::peek(&t, |m| m.retains_grad) {
+            return Ok(());
+        }
+        if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
+            node.retain_grad.borrow_mut().push((index, t.downgrade()));
+            meta::with(&t, |m| m.retains_grad = true);
+        }
+        Ok(())
+    }
+    #[pymethod]
+    fn _gradient_edge_is_leaf(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        Ok(gradient_edge(&zelf.tensor()).map_err(|e| raise(e, vm))?.is_none_or(|e| e.node.seq_nr == u64::MAX))
+    }
+    #[pymethod]
+    fn __bool__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        truth(&zelf.tensor(), vm)
+    }
+}

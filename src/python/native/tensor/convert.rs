@@ -1,0 +1,152 @@
+//! Between Python objects and [`Value`]s, and between errors and exceptions.
+
+use std::rc::Rc;
+
+use malachite_bigint::BigInt;
+use num_traits::ToPrimitive;
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+use super::class::{TensorBase, wrap};
+use super::objects::{PyDevice, PyDtype, PyGenerator, PyLayout, PyMemoryFormat};
+use crate::dispatch::Value;
+use crate::error::{Error, ErrorKind};
+use crate::shape::SymInt;
+use crate::tensor::Tensor;
+
+/// The exception of an error. One that passed through the compiler comes out as it went in.
+pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
+    if let Some(exception) = error.foreign.as_ref().and_then(|f| f.downcast_ref::<PyBaseExceptionRef>()) {
+        return exception.clone();
+    }
+    let types = &vm.ctx.exceptions;
+    let class = match error.kind {
+        ErrorKind::Runtime => types.runtime_error,
+        ErrorKind::Type => types.type_error,
+        ErrorKind::Value => types.value_error,
+        ErrorKind::Index => types.index_error,
+        ErrorKind::NotImplemented => types.not_implemented_error,
+        ErrorKind::Attribute => types.attribute_error,
+        ErrorKind::Assertion => types.assertion_error,
+        ErrorKind::ZeroDivision => types.zero_division_error,
+        ErrorKind::Overflow => types.overflow_error,
+        ErrorKind::Memory => types.memory_error,
+        ErrorKind::LinAlg | ErrorKind::DataDependent | ErrorKind::GuardOnDataDependent => {
+            let (module, name) = match error.kind {
+                ErrorKind::LinAlg => ("torch._C._errors", "_LinAlgError"),
+                ErrorKind::DataDependent => ("torch._C._errors", "DataDependentOutputException"),
+                _ => ("torch._C._errors", "GuardOnDataDependentSymNode"),
+            };
+            let made = vm.import(module, 0).and_then(|_| {
+                let sys = vm.sys_module.get_attr("modules", vm)?.get_item(module, vm)?;
+                sys.get_attr(name, vm)?.call((error.message.clone(),), vm)
+            });
+            if let Ok(Ok(exception)) = made.map(PyObjectRef::downcast) {
+                return exception;
+            }
+            types.runtime_error
+        }
+    };
+    vm.new_exception_msg(class.to_owned(), error.message.into())
+}
+
+/// An exception on its way through the compiler.
+pub fn raised(exception: PyBaseExceptionRef) -> Error {
+    Error { kind: ErrorKind::Runtime, message: "an exception of the script".to_owned(), foreign: Some(Rc::new(exception)) }
+}
+
+/// The tensor of a Python object, where it is one.
+pub fn to_tensor(object: &PyObject) -> Option<Tensor> {
+    object.downcast_ref::<TensorBase>().map(|t| t.tensor().clone())
+}
+
+/// A Python integer that fits 64 bits.
+pub fn to_int(object: &PyObject) -> Option<i64> {
+    object.downcast_ref::<PyInt>().and_then(|i| i.as_bigint().to_i64())
+}
+
+/// The value of any Python object that an operator could take; `None` for others.
+pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
+    if vm.is_none(object) {
+        return Some(Value::None);
+    }
+    if let Some(t) = to_tensor(object) {
+        return Some(Value::Tensor(t));
+    }
+    if object.class().is(vm.ctx.types.bool_type) {
+        return Some(Value::Bool(object.is(&vm.ctx.true_value)));
+    }
+    if let Some(i) = object.downcast_ref::<PyInt>() {
+        return Some(i.as_bigint().to_i64().map_or_else(|| Value::Float(i.as_bigint().to_f64().unwrap_or(f64::INFINITY)), |v| Value::Int(SymInt::Int(v))));
+    }
+    if let Some(f) = object.downcast_ref::<PyFloat>() {
+        return Some(Value::Float(f.to_f64()));
+    }
+    if let Some(c) = object.downcast_ref::<PyComplex>() {
+        let c = c.to_complex64();
+        return Some(Value::Complex(c.re, c.im));
+    }
+    if let Some(s) = object.downcast_ref::<PyStr>() {
+        return Some(Value::Str(s.to_string_lossy().as_ref().into()));
+    }
+    if let Some(items) = items(object) {
+        return items.iter().map(|o| to_value(o, vm)).collect::<Option<Vec<_>>>().map(Value::List);
+    }
+    if let Some(d) = object.downcast_ref::<PyDtype>() {
+        return Some(Value::Dtype(d.0));
+    }
+    if let Some(d) = object.downcast_ref::<PyDevice>() {
+        return Some(Value::Device(d.0));
+    }
+    if let Some(m) = object.downcast_ref::<PyMemoryFormat>() {
+        return Some(Value::MemoryFormat(m.0));
+    }
+    if let Some(l) = object.downcast_ref::<PyLayout>() {
+        return Some(Value::Layout(l.0));
+    }
+    object.downcast_ref::<PyGenerator>().map(|g| Value::Opaque(g.0.clone()))
+}
+
+/// The items of a list or tuple.
+pub fn items(object: &PyObject) -> Option<Vec<PyObjectRef>> {
+    if let Some(l) = object.downcast_ref::<PyList>() {
+        return Some(l.borrow_vec().to_vec());
+    }
+    object.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec())
+}
+
+/// A size as Python sees it.
+pub fn from_size(size: &SymInt, vm: &VirtualMachine) -> PyResult {
+    let number = size.guard_int().map_err(|e| raise(e, vm))?;
+    Ok(vm.ctx.new_int(number).into())
+}
+
+/// The Python object of a value.
+pub fn from_value(value: Value, vm: &VirtualMachine) -> PyResult {
+    Ok(match value {
+        Value::None => vm.ctx.none(),
+        Value::Bool(b) => vm.ctx.new_bool(b).into(),
+        Value::Int(i) => from_size(&i, vm)?,
+        Value::Float(f) => vm.ctx.new_float(f).into(),
+        Value::Complex(re, im) => vm.ctx.new_complex(num_complex::Complex64::new(re, im)).into(),
+        Value::Str(s) => vm.ctx.new_str(&*s).into(),
+        Value::Tensor(t) => wrap(&t, vm)?,
+        Value::List(items) => {
+            let items = items.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+            vm.ctx.new_tuple(items).into()
+        }
+        Value::Dtype(d) => PyDtype::object(d, vm)?,
+        Value::Device(d) => PyDevice(d).into_pyobject(vm),
+        Value::Layout(l) => PyLayout(l).into_pyobject(vm),
+        Value::MemoryFormat(m) => PyMemoryFormat(m).into_pyobject(vm),
+        Value::Opaque(any) => match any.downcast::<crate::tensor::random::Generator>() {
+            Ok(generator) => PyGenerator(generator).into_pyobject(vm),
+            Err(_) => vm.ctx.none(),
+        },
+    })
+}
+
+/// A Python integer from 64 bits.
+pub fn big(value: i64) -> BigInt {
+    BigInt::from(value)
+}

@@ -1,0 +1,356 @@
+//! The small objects around tensors: dtypes, devices, layouts, memory formats, generators, autograd nodes.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::PyTypeRef;
+use rustpython_vm::function::{FuncArgs, OptionalArg};
+use rustpython_vm::types::{Comparable, Constructor, Hashable, PyComparisonOp, Representable};
+use rustpython_vm::function::PyComparisonValue;
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+use super::convert::raise;
+use crate::autograd::Node;
+use crate::error::{Error, Result};
+use crate::tensor::random::Generator;
+use crate::tensor::{Device, DeviceType, Dtype, Layout, MemoryFormat};
+
+/// `torch.dtype`
+#[pyclass(module = "torch", name = "dtype")]
+#[derive(Debug, PyPayload)]
+pub struct PyDtype(pub Dtype);
+
+impl PyDtype {
+    /// The one object of a dtype: comparison by identity is what scripts do.
+    pub fn object(dtype: Dtype, vm: &VirtualMachine) -> PyResult {
+        thread_local! {
+            static OBJECTS: std::cell::RefCell<Vec<PyObjectRef>> = const { std::cell::RefCell::new(Vec::new()) };
+        }
+        let known = OBJECTS.with_borrow(|o| o.get(dtype as usize).cloned());
+        Ok(known.unwrap_or_else(|| {
+            OBJECTS.with_borrow_mut(|o| {
+                *o = Dtype::ALL.iter().map(|d| PyDtype(*d).into_pyobject(vm)).collect();
+                o[dtype as usize].clone()
+            })
+        }))
+    }
+
+    /// `float`, `int`, `bool`, `complex` as dtypes.
+    pub fn of_python_type(o: &PyObject, vm: &VirtualMachine) -> Option<Dtype> {
+        let types = &vm.ctx.types;
+        if o.is(types.float_type) {
+            Some(crate::ops::shapes::default_dtype())
+        } else if o.is(types.int_type) {
+            Some(Dtype::Int64)
+        } else if o.is(types.bool_type) {
+            Some(Dtype::Bool)
+        } else if o.is(types.complex_type) {
+            Some(crate::ops::shapes::default_dtype().to_complex())
+        } else {
+            None
+        }
+    }
+}
+
+impl Representable for PyDtype {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(zelf.0.to_string())
+    }
+}
+
+#[pyclass(with(Representable))]
+impl PyDtype {
+    #[pygetset]
+    fn is_floating_point(zelf: &Py<Self>) -> bool {
+        zelf.0.is_floating()
+    }
+    #[pygetset]
+    fn is_complex(zelf: &Py<Self>) -> bool {
+        zelf.0.is_complex()
+    }
+    #[pygetset]
+    fn is_signed(zelf: &Py<Self>) -> bool {
+        !matches!(zelf.0, Dtype::Bool | Dtype::UInt8)
+    }
+    #[pygetset]
+    fn itemsize(zelf: &Py<Self>) -> usize {
+        zelf.0.itemsize()
+    }
+    #[pymethod]
+    fn to_real(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        PyDtype::object(zelf.0.to_real(), vm)
+    }
+    #[pymethod]
+    fn to_complex(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        PyDtype::object(zelf.0.to_complex(), vm)
+    }
+    #[pymethod]
+    fn __reduce__(zelf: &Py<Self>) -> &'static str {
+        zelf.0.name()
+    }
+    #[pymethod]
+    fn __copy__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
+        zelf.into()
+    }
+    #[pymethod]
+    fn __deepcopy__(zelf: rustpython_vm::PyRef<Self>, _memo: FuncArgs) -> PyObjectRef {
+        zelf.into()
+    }
+}
+
+/// `cpu`, `cuda:0`
+pub fn parse_device(text: &str) -> Result<Device> {
+    let (kind, index) = match text.split_once(':') {
+        Some((kind, index)) => (kind, Some(index.parse().map_err(|_| Error::runtime(format!("Invalid device string: '{text}'")))?)),
+        None => (text, None),
+    };
+    let kind = match kind {
+        "cpu" => DeviceType::Cpu,
+        "cuda" => DeviceType::Cuda,
+        "meta" => DeviceType::Meta,
+        _ => {
+            return Err(Error::runtime(format!(
+                "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone device type at start of device string: {kind}"
+            )));
+        }
+    };
+    Ok(Device { kind, index })
+}
+
+/// `torch.device`
+#[pyclass(module = "torch", name = "device")]
+#[derive(Debug, PyPayload)]
+pub struct PyDevice(pub Device);
+
+impl Constructor for PyDevice {
+    type Args = (PyObjectRef, OptionalArg<u8>);
+    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, (kind, index): Self::Args, vm: &VirtualMachine) -> PyResult<Self> {
+        if let Some(d) = kind.downcast_ref::<PyDevice>() {
+            return Ok(PyDevice(d.0));
+        }
+        if let Some(i) = super::convert::to_int(&kind) {
+            return Ok(PyDevice(Device { kind: DeviceType::Cuda, index: u8::try_from(i).ok() }));
+        }
+        let text = kind.str(vm)?.to_string_lossy().into_owned();
+        let mut device = parse_device(&text).map_err(|e| raise(e, vm))?;
+        if let OptionalArg::Present(i) = index {
+            device.index = Some(i);
+        }
+        Ok(PyDevice(device))
+    }
+}
+
+impl Representable for PyDevice {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        let d = zelf.0;
+        let kind = Device { index: None, ..d };
+        Ok(d.index.map_or_else(|| format!("device(type='{kind}')"), |i| format!("device(type='{kind}', index={i})")))
+    }
+}
+
+impl Comparable for PyDevice {
+    fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0))))
+    }
+}
+
+impl Hashable for PyDevice {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(i64::from(zelf.0.index.map_or(-1, i16::from)) * 8 + zelf.0.kind as i64)
+    }
+}
+
+#[pyclass(with(Constructor, Representable, Comparable, Hashable))]
+impl PyDevice {
+    #[pygetset(name = "type")]
+    fn kind(zelf: &Py<Self>) -> String {
+        Device { index: None, ..zelf.0 }.to_string()
+    }
+    #[pygetset]
+    fn index(zelf: &Py<Self>) -> Option<u8> {
+        zelf.0.index
+    }
+    #[pymethod]
+    fn __str__(zelf: &Py<Self>) -> String {
+        zelf.0.to_string()
+    }
+}
+
+/// `torch.layout`
+#[pyclass(module = "torch", name = "layout")]
+#[derive(Debug, PyPayload)]
+pub struct PyLayout(pub Layout);
+
+impl Representable for PyLayout {
+    fn repr_str(_zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok("torch.strided".to_owned())
+    }
+}
+
+#[pyclass(with(Representable))]
+impl PyLayout {
+    #[pymethod]
+    fn __eq__(_zelf: &Py<Self>, other: PyObjectRef) -> bool {
+        other.downcast_ref::<PyLayout>().is_some()
+    }
+}
+
+/// `torch.memory_format`
+#[pyclass(module = "torch", name = "memory_format")]
+#[derive(Debug, PyPayload)]
+pub struct PyMemoryFormat(pub MemoryFormat);
+
+impl Representable for PyMemoryFormat {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(zelf.0.name().to_owned())
+    }
+}
+
+impl Comparable for PyMemoryFormat {
+    fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0))))
+    }
+}
+
+#[pyclass(with(Representable, Comparable))]
+impl PyMemoryFormat {}
+
+/// `torch.Generator`
+#[pyclass(module = "torch", name = "Generator")]
+#[derive(PyPayload)]
+pub struct PyGenerator(pub Rc<Generator>);
+
+impl std::fmt::Debug for PyGenerator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("<torch.Generator>")
+    }
+}
+
+impl Constructor for PyGenerator {
+    type Args = FuncArgs;
+    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, _args: FuncArgs, _vm: &VirtualMachine) -> PyResult<Self> {
+        Ok(PyGenerator(Rc::new(Generator::default())))
+    }
+}
+
+#[pyclass(with(Constructor))]
+impl PyGenerator {
+    #[pymethod]
+    fn manual_seed(zelf: rustpython_vm::PyRef<Self>, seed: i64) -> PyObjectRef {
+        zelf.0.manual_seed(seed as u64);
+        zelf.into()
+    }
+    #[pymethod]
+    fn initial_seed(zelf: &Py<Self>) -> u64 {
+        zelf.0.initial_seed()
+    }
+    #[pymethod]
+    fn seed(zelf: &Py<Self>) -> u64 {
+        // Without entropy a page cannot reproduce a run; the seed is derived from the state.
+        let seed = zelf.0.random64();
+        zelf.0.manual_seed(seed);
+        seed
+    }
+    #[pymethod]
+    fn get_state(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let state = zelf.0.get_state().map_err(|e| raise(e, vm))?;
+        super::wrap(&state, vm)
+    }
+    #[pymethod]
+    fn set_state(zelf: rustpython_vm::PyRef<Self>, state: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let state = super::to_tensor(&state).ok_or_else(|| vm.new_type_error("expected a torch.ByteTensor"))?;
+        zelf.0.set_state(&state).map_err(|e| raise(e, vm))?;
+        Ok(zelf.into())
+    }
+    #[pygetset]
+    fn device(_zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        PyDevice(Device::CPU).into_pyobject(vm)
+    }
+}
+
+/// `torch.autograd.graph.Node`
+#[pyclass(module = "torch.autograd.graph", name = "Node")]
+#[derive(PyPayload)]
+pub struct PyNode(pub Rc<Node>);
+
+impl std::fmt::Debug for PyNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.name)
+    }
+}
+
+impl Representable for PyNode {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(format!("<{} object at {:#x}>", zelf.0.name, Rc::as_ptr(&zelf.0) as usize))
+    }
+}
+
+impl Comparable for PyNode {
+    fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(Rc::ptr_eq(&o.0, &zelf.0)))))
+    }
+}
+
+impl Hashable for PyNode {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(Rc::as_ptr(&zelf.0) as usize as i64)
+    }
+}
+
+#[pyclass(with(Representable, Comparable, Hashable))]
+impl PyNode {
+    #[pymethod]
+    fn name(zelf: &Py<Self>) -> String {
+        zelf.0.name.clone()
+    }
+    #[pygetset]
+    fn next_functions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        let edges = zelf.0.edges.borrow();
+        let items = edges
+            .iter()
+            .map(|e| {
+                let (node, index) = match e {
+                    Some(e) => (PyNode(e.node.clone()).into_pyobject(vm), e.index),
+                    None => (vm.ctx.none(), 0),
+                };
+                vm.ctx.new_tuple(vec![node, vm.ctx.new_int(index).into()]).into()
+            })
+            .collect();
+        vm.ctx.new_tuple(items).into()
+    }
+    #[pygetset]
+    fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        let mut slot = zelf.0.metadata.borrow_mut();
+        let any: &mut Box<dyn Any> = slot.get_or_insert_with(|| Box::new(PyObjectRef::from(vm.ctx.new_dict())));
+        any.downcast_ref::<PyObjectRef>().cloned().unwrap_or_else(|| vm.ctx.none())
+    }
+    #[pymethod]
+    fn _sequence_nr(zelf: &Py<Self>) -> u64 {
+        zelf.0.seq_nr
+    }
+    #[pygetset]
+    fn variable(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        match crate::autograd::accumulated_variable(&zelf.0) {
+            Some(t) => super::wrap(&t, vm),
+            None => Err(vm.new_attribute_error(format!("'{}' object has no attribute 'variable'", zelf.0.name))),
+        }
+    }
+    #[pymethod]
+    fn _register_hook(zelf: &Py<Self>, id: u64, hook: PyObjectRef) {
+        super::autograd::register_node_hook(&zelf.0, id, hook, false);
+    }
+    #[pymethod]
+    fn _register_prehook(zelf: &Py<Self>, id: u64, hook: PyObjectRef) {
+        super::autograd::register_node_hook(&zelf.0, id, hook, true);
+    }
+    #[pymethod]
+    fn _remove_hook(zelf: &Py<Self>, id: u64) {
+        zelf.0.post_hooks.borrow_mut().retain(|(i, _)| *i != id);
+        zelf.0.pre_hooks.borrow_mut().retain(|(i, _)| *i != id);
+    }
+}
+
+/// The class of an object, for messages.
+pub fn class_of(o: &PyObject) -> PyTypeRef {
+    o.class().to_owned()
+}

@@ -1,0 +1,257 @@
+//! Operators as Python objects: `torch.add`, `Tensor.add`, `torch.ops.aten.add` are a packet; `torch.ops.aten.add.Tensor` an overload.
+
+use rustpython_vm::builtins::PyType;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::types::{Callable, GetAttr, GetDescriptor, Representable};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
+
+use super::bind::{Bound, bind};
+use super::convert::{from_value, raise, to_tensor, to_value};
+use crate::dispatch::{OpEntry, Tags, Value, call, lookup, overloads};
+use crate::error::{Error, Result};
+use crate::span::Written;
+use crate::tensor::Tensor;
+
+/// All overloads of an operator.
+#[pyclass(module = "torch._ops", name = "OpOverloadPacket")]
+#[derive(Debug, PyPayload)]
+pub struct PyPacket {
+    /// `aten.add`
+    pub packet: &'static str,
+    /// How a call through it is written.
+    pub style: Style,
+}
+
+/// How a call is written, which the captured graph shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// `torch.add(x, y)`, with what stands before the name.
+    Function(&'static str),
+    /// `x.add(y)`
+    Method,
+    /// `torch.ops.aten.add(x, y)`
+    Ops,
+}
+
+/// One overload.
+#[pyclass(module = "torch._ops", name = "OpOverload")]
+#[derive(PyPayload)]
+pub struct PyOverload(pub &'static OpEntry);
+
+impl std::fmt::Debug for PyOverload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name)
+    }
+}
+
+fn base_name(packet: &str) -> &str {
+    packet.rsplit('.').next().unwrap_or(packet)
+}
+
+/// Calls a packet: finds the overload, dispatches, converts the result.
+pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let bound = bind(base_name(packet), overloads(packet), args, vm).map_err(|e| raise(e, vm))?;
+    let _written = written.enter();
+    run(bound, vm)
+}
+
+fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
+    let Bound { entry, args, requires_grad, out } = bound;
+    let result = dispatch(entry, args, requires_grad).map_err(|e| raise(e, vm))?;
+    if let Some(out) = out {
+        write_out(&result, &out, vm).map_err(|e| raise(e, vm))?;
+        return Ok(out);
+    }
+    results(entry, result, vm)
+}
+
+fn dispatch(entry: &'static OpEntry, args: Vec<Value>, requires_grad: bool) -> Result<Value> {
+    let value = call(entry, args)?;
+    if requires_grad && entry.tags.has(Tags::FACTORY) {
+        crate::autograd::meta::set_requires_grad(value.tensor()?, true)?;
+    }
+    Ok(value)
+}
+
+/// `out=`: the result is written into the given tensor, which takes its shape.
+fn write_out(result: &Value, out: &PyObject, _vm: &VirtualMachine) -> Result<()> {
+    let write = |value: &Tensor, target: &Tensor| -> Result<()> {
+        if target.sizes().len() != value.sizes().len() || target.sizes().iter().zip(value.sizes()).any(|(a, b)| !a.statically_eq(b)) {
+            crate::t!("resize_", target, value.sizes())?;
+        }
+        crate::t!("copy_", target, value).map(|_| ())
+    };
+    match (result, super::convert::items(out)) {
+        (Value::List(values), Some(targets)) => {
+            for (v, o) in values.iter().zip(targets) {
+                let target = to_tensor(&o).ok_or_else(|| Error::type_error("out must be a tuple of tensors"))?;
+                write(v.tensor()?, &target)?;
+            }
+            Ok(())
+        }
+        (value, _) => {
+            let target = to_tensor(out).ok_or_else(|| Error::type_error("out must be a Tensor"))?;
+            write(value.tensor()?, &target)
+        }
+    }
+}
+
+/// Several named results become PyTorch's named tuple, a list of tensors a list or tuple as there.
+fn results(entry: &'static OpEntry, value: Value, vm: &VirtualMachine) -> PyResult {
+    let named = entry.schema.returns.len() > 1 && entry.schema.returns.iter().all(|r| r.name.is_some());
+    if named {
+        let names: Vec<PyObjectRef> = entry.schema.returns.iter().filter_map(|r| r.name.as_ref()).map(|n| vm.ctx.new_str(n.as_str()).into()).collect();
+        let tuple = from_value(value, vm)?;
+        let make = vm.import("torch._C._results", 0).and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._C._results", vm)?.get_attr("make", vm))?;
+        return make.call((vm.ctx.new_str(base_name(&entry.schema.name)), vm.ctx.new_tuple(names), tuple), vm);
+    }
+    from_value(value, vm)
+}
+
+impl PyPacket {
+    fn written(&self) -> Written {
+        match self.style {
+            Style::Function(prefix) => Written::Function(prefix, base_name(self.packet)),
+            Style::Method => Written::Method(base_name(self.packet)),
+            Style::Ops => Written::Function("torch.ops.", self.packet),
+        }
+    }
+}
+
+impl Callable for PyPacket {
+    type Args = FuncArgs;
+    fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        call_packet(zelf.packet, zelf.written(), &args, vm)
+    }
+}
+
+impl GetDescriptor for PyPacket {
+    fn descr_get(zelf: &PyObject, obj: Option<&PyObject>, _cls: Option<&PyObject>, vm: &VirtualMachine) -> PyResult {
+        let packet = Self::_as_pyref(zelf, vm)?;
+        match obj {
+            Some(obj) if packet.style == Style::Method && !vm.is_none(obj) => {
+                Ok(rustpython_vm::builtins::PyBoundMethod::new(obj.to_owned(), zelf.to_owned()).into_pyobject(vm))
+            }
+            _ => Ok(zelf.to_owned()),
+        }
+    }
+}
+
+impl GetAttr for PyPacket {
+    fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
+        let text = name.to_string_lossy();
+        if !text.starts_with("__")
+            && let Some(entry) = lookup(&format!("{}.{text}", zelf.packet))
+        {
+            return Ok(PyOverload(entry).into_pyobject(vm));
+        }
+        zelf.as_object().generic_getattr(name, vm)
+    }
+}
+
+impl Representable for PyPacket {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(match zelf.style {
+            Style::Ops => format!("<OpOverloadPacket(op='{}')>", zelf.packet),
+            Style::Method => format!("<method '{}' of 'torch._C.TensorBase' objects>", base_name(zelf.packet)),
+            Style::Function(_) => format!("<built-in method {} of type object>", base_name(zelf.packet)),
+        })
+    }
+}
+
+#[pyclass(with(Callable, GetDescriptor, GetAttr, Representable))]
+impl PyPacket {
+    #[pygetset]
+    fn __name__(zelf: &Py<Self>) -> &'static str {
+        base_name(zelf.packet)
+    }
+
+    #[pygetset]
+    fn __qualname__(zelf: &Py<Self>) -> &'static str {
+        base_name(zelf.packet)
+    }
+
+    #[pygetset]
+    fn __doc__(zelf: &Py<Self>) -> String {
+        overloads(zelf.packet).iter().map(|e| e.name).collect::<Vec<_>>().join("\n")
+    }
+
+    #[pymethod]
+    fn overloads(zelf: &Py<Self>) -> Vec<String> {
+        overloads(zelf.packet).iter().map(|e| e.name.rsplit('.').next().unwrap_or("default").to_owned()).collect()
+    }
+}
+
+impl Callable for PyOverload {
+    type Args = FuncArgs;
+    fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let entry = zelf.0;
+        let bound = bind(entry.name, &[entry], &args, vm).map_err(|e| raise(e, vm))?;
+        let _written = Written::Function("torch.ops.", entry.name).enter();
+        run(bound, vm)
+    }
+}
+
+impl Representable for PyOverload {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        let entry = zelf.0;
+        let overload = entry.name.rsplit('.').next().unwrap_or("default");
+        Ok(format!("<OpOverload(op='{}', overload='{overload}')>", entry.name.trim_end_matches(overload).trim_end_matches('.')))
+    }
+}
+
+#[pyclass(with(Callable, Representable))]
+impl PyOverload {
+    #[pygetset]
+    fn __name__(zelf: &Py<Self>) -> String {
+        let parts: Vec<&str> = zelf.0.name.split('.').skip(1).collect();
+        parts.join(".")
+    }
+
+    #[pymethod]
+    fn __str__(zelf: &Py<Self>) -> &'static str {
+        zelf.0.name
+    }
+
+    #[pymethod]
+    fn __hash__(zelf: &Py<Self>) -> usize {
+        zelf.0.id
+    }
+
+    #[pymethod]
+    fn name(zelf: &Py<Self>) -> String {
+        let mut parts = zelf.0.name.split('.');
+        format!("{}::{}", parts.next().unwrap_or(""), parts.collect::<Vec<_>>().join(".").trim_end_matches(".default"))
+    }
+}
+
+/// The packet of a name, if the catalogue has it: `aten.add`.
+pub fn packet(name: &str, style: Style) -> Option<PyPacket> {
+    let first = overloads(name).first()?;
+    let end = first.name.rfind('.')?;
+    Some(PyPacket { packet: &first.name[..end], style })
+}
+
+/// Gives the class a method for every packet whose first argument is a tensor named `self`.
+pub fn add_methods(class: &'static Py<PyType>, vm: &VirtualMachine) {
+    let mut done = std::collections::HashSet::new();
+    for entry in crate::dispatch::all() {
+        let takes_self = entry.schema.arguments.first().is_some_and(|a| a.name == "self" && a.ty == crate::dispatch::Type::Tensor);
+        let Some(end) = entry.name.rfind('.') else { continue };
+        let name = &entry.name[..end];
+        if !takes_self || !name.starts_with("aten.") || !done.insert(name) {
+            continue;
+        }
+        let short = base_name(name);
+        let key = vm.ctx.intern_str(short);
+        if class.attributes.read().get(key).is_none() {
+            let method: PyRef<PyPacket> = PyPacket { packet: name, style: Style::Method }.into_ref(&vm.ctx);
+            class.set_attr(key, method.into());
+        }
+    }
+}
+
+/// The value of an object or a `TypeError`.
+pub fn value(o: &PyObject, vm: &VirtualMachine) -> PyResult<Value> {
+    to_value(o, vm).ok_or_else(|| vm.new_type_error(format!("{} is not a value an operator takes", o.class().name())))
+}
