@@ -322,35 +322,7 @@ impl Body for AccumulateGrad {
         if !meta::requires_grad(variable) {
             return Ok(Vec::new());
         }
-        match meta::grad(variable) {
-            None => {
-                let keeps_graph = modes().grad;
-                let fits = {
-                    let (a, b) = (grad.geometry(), variable.geometry());
-                    a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).all(|(x, y)| x.statically_eq(y.clone()))
-                };
-                let stored = if keeps_graph {
-                    t!("clone", grad)?
-                } else if fits && grad.handles() == 1 {
-                    t!("detach", grad)?
-                } else if fits {
-                    t!("clone", grad)?
-                } else {
-                    // The gradient takes the variable's layout.
-                    let g = variable.geometry();
-                    let like = t!("new_empty_strided", &grad, &g.sizes, &g.strides)?;
-                    t!("copy_", like, grad)?
-                };
-                meta::set_grad(variable, Some(stored));
-            }
-            Some(have) if modes().grad => {
-                let total = t!("add.Tensor", have, grad)?;
-                meta::set_grad(variable, Some(total));
-            }
-            Some(have) => {
-                t!("add_.Tensor", have, grad)?;
-            }
-        }
+        accumulate(variable, grad)?;
         let hooks: Vec<_> = meta::peek(variable, |m| m.post_accumulate_hooks.clone());
         for (_, hook) in hooks {
             hook(variable)?;
@@ -361,4 +333,43 @@ impl Body for AccumulateGrad {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// The leaf an accumulator belongs to.
+pub fn accumulated_variable(node: &Node) -> Option<Tensor> {
+    node.body.as_any().downcast_ref::<AccumulateGrad>().map(|a| a.variable.clone())
+}
+
+/// Adds a gradient into `.grad`, which takes the variable's layout; the first one is taken over where nobody else holds it.
+pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
+    match meta::grad(variable) {
+        None => {
+            let keeps_graph = modes().grad;
+            let fits = {
+                let (a, b) = (grad.geometry(), variable.geometry());
+                a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).all(|(x, y)| x.statically_eq(y.clone()))
+            };
+            let stored = if keeps_graph {
+                t!("clone", grad)?
+            } else if fits && grad.handles() == 1 {
+                t!("detach", grad)?
+            } else if fits {
+                t!("clone", grad)?
+            } else {
+                // The gradient takes the variable's layout.
+                let g = variable.geometry();
+                let like = t!("new_empty_strided", &grad, &g.sizes, &g.strides)?;
+                t!("copy_", like, grad)?
+            };
+            meta::set_grad(variable, Some(stored));
+        }
+        Some(have) if modes().grad => {
+            let total = t!("add.Tensor", have, grad)?;
+            meta::set_grad(variable, Some(total));
+        }
+        Some(have) => {
+            t!("add_.Tensor", have, grad)?;
+        }
+    }
+    Ok(())
 }

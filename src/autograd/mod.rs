@@ -14,7 +14,7 @@ mod node;
 mod saved;
 mod views;
 
-pub use engine::{BackwardOptions, current_node, run_backward};
+pub use engine::{BackwardOptions, accumulate, accumulated_variable, current_node, run_backward};
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
 pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};

@@ -6,6 +6,7 @@ pub mod distance;
 pub mod einsum;
 pub mod geometry;
 pub mod grids;
+pub mod indexing;
 pub mod joining;
 pub mod loss;
 pub mod matmul;

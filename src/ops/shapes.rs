@@ -3,7 +3,7 @@
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Category, Device, Dtype, Tensor, TensorSpec, promote};
+use crate::tensor::{Category, Device, Dtype, MemoryFormat, Tensor, TensorSpec, promote};
 use std::cell::Cell;
 
 thread_local! {
@@ -225,4 +225,24 @@ pub fn common_device(tensors: &[&Tensor]) -> Result<Device> {
         }
     }
     Ok(found.unwrap_or(Device::CPU))
+}
+
+/// Strides of a dense tensor in a memory format; row-major for contiguous (and preserve, which the caller resolves).
+pub fn memory_format_strides(sizes: &[SymInt], format: MemoryFormat) -> Result<Vec<SymInt>> {
+    let order: &[usize] = match (format, sizes.len()) {
+        (MemoryFormat::ChannelsLast, 4) => &[1, 3, 2, 0],
+        (MemoryFormat::ChannelsLast, 3) => &[0, 2, 1],
+        (MemoryFormat::ChannelsLast3d, 5) => &[1, 4, 3, 2, 0],
+        (MemoryFormat::ChannelsLast3d, 4) => &[0, 3, 2, 1],
+        (MemoryFormat::ChannelsLast, _) => return Err(Error::runtime("required rank 4 tensor to use channels_last format")),
+        (MemoryFormat::ChannelsLast3d, _) => return Err(Error::runtime("required rank 5 tensor to use channels_last_3d format")),
+        _ => return Ok(crate::tensor::contiguous_strides(sizes)),
+    };
+    let mut strides = vec![SymInt::Int(1); sizes.len()];
+    let mut next = SymInt::Int(1);
+    for &d in order {
+        strides[d] = next.clone();
+        next = &next * &sizes[d].max(&SymInt::Int(1));
+    }
+    Ok(strides)
 }

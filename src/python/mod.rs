@@ -66,6 +66,8 @@ impl Default for Interpreter {
 impl Interpreter {
     /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
     pub fn new() -> Self {
+        crate::autograd::install();
+        crate::span::set_source_provider(span::source);
         let (interrupter, receiver) = Interrupter::new();
         let mut settings = rustpython_vm::Settings::default();
         settings.install_signal_handlers = false;

@@ -86,3 +86,14 @@ impl Iterator for Frames {
         Some(frame)
     }
 }
+
+/// [`here`] as the compiler keeps it.
+pub fn source() -> Option<crate::span::Source> {
+    let place = here()?;
+    Some(crate::span::Source {
+        file: place.filename().into(),
+        function: place.function.into(),
+        code: place.code().into(),
+        span: place.span,
+    })
+}

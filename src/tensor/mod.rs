@@ -4,6 +4,9 @@
 //! fake tensor: everything but its values is known. Sizes are `SymInt`s.
 
 mod dtype;
+mod number;
+pub mod print;
+pub mod random;
 mod spec;
 mod storage;
 pub mod strided;
@@ -11,6 +14,7 @@ pub mod strided;
 mod tensor;
 
 pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
+pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
 pub use storage::{Element, Storage, set_budget};
 pub use tensor::{Concrete, Tensor, TensorImpl};

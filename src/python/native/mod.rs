@@ -4,11 +4,11 @@
 //! (`torch._C`) puts it into a package, whose `__init__.py` is a frozen file. Each is made when it is first imported.
 
 mod playground;
-mod torch_c;
 
 mod math;
 mod random;
 mod sha2;
+mod tensor;
 mod time;
 
 use rustpython_vm::builtins::PyModuleDef;
@@ -18,7 +18,7 @@ use rustpython_vm::{Context, PyResult, VirtualMachine};
 pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     vec![
         playground::module_def(ctx),
-        torch_c::module_def(ctx),
+        tensor::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),

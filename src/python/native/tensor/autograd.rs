@@ -18,7 +18,9 @@ pub fn grad_hook(hook: PyObjectRef) -> GradHook {
             if vm.is_none(&result) {
                 return Ok(None);
             }
-            to_tensor(&result).map(Some).ok_or_else(|| Error::type_error(format!("hook must return None or a Tensor, got {}", result.class().name())))
+            to_tensor(&result)
+                .map(Some)
+                .ok_or_else(|| Error::type_error(format!("hook must return None or a Tensor, got {}", result.class().name())))
         })
     })
 }
@@ -28,7 +30,11 @@ fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
 }
 
 fn tuple_of(grads: &[Option<Tensor>], vm: &VirtualMachine) -> Result<PyObjectRef> {
-    let items = grads.iter().map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm))).collect::<Result<Vec<_>, _>>().map_err(raised)?;
+    let items = grads
+        .iter()
+        .map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm)))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(raised)?;
     Ok(vm.ctx.new_tuple(items).into())
 }
 
@@ -47,13 +53,18 @@ pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: b
             }
         })
     });
-    if before { node.pre_hooks.borrow_mut().push((id, call)) } else { node.post_hooks.borrow_mut().push((id, call)) };
+    if before {
+        node.pre_hooks.borrow_mut().push((id, call))
+    } else {
+        node.post_hooks.borrow_mut().push((id, call))
+    };
 }
 
 /// What `torch._C` offers as functions.
-#[pymodule(sub)]
+#[pymodule(name = "torch._native")]
 pub mod functions {
     use rustpython_vm::builtins::PyTypeRef;
+    use rustpython_vm::class::PyClassImpl;
     use rustpython_vm::function::{FuncArgs, OptionalArg};
     use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
@@ -67,6 +78,70 @@ pub mod functions {
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
     use crate::tensor::{Dtype, Layout, MemoryFormat, Tensor, random};
+
+    #[pyattr(name = "TensorBase")]
+    fn class_tensorbase(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::class::TensorBase::make_static_type()
+    }
+
+    #[pyattr(name = "Node")]
+    fn class_node(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyNode::make_static_type()
+    }
+
+    #[pyattr(name = "device")]
+    fn class_device(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyDevice::make_static_type()
+    }
+
+    #[pyattr(name = "dtype")]
+    fn class_dtype(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyDtype::make_static_type()
+    }
+
+    #[pyattr(name = "Generator")]
+    fn class_generator(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyGenerator::make_static_type()
+    }
+
+    #[pyattr(name = "layout")]
+    fn class_layout(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyLayout::make_static_type()
+    }
+
+    #[pyattr(name = "memory_format")]
+    fn class_memory_format(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::objects::PyMemoryFormat::make_static_type()
+    }
+
+    #[pyattr(name = "OpOverload")]
+    fn class_opoverload(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::packet::PyOverload::make_static_type()
+    }
+
+    #[pyattr(name = "OpOverloadPacket")]
+    fn class_opoverloadpacket(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::packet::PyPacket::make_static_type()
+    }
+
+    /// The release of PyTorch that is imitated.
+    #[pyattr]
+    fn _pytorch_version(_vm: &VirtualMachine) -> &'static str {
+        crate::report::PYTORCH_VERSION
+    }
+
+    /// PyTorch's name of the backend that a plain `torch.compile` stands for.
+    #[pyfunction]
+    fn _default_backend() -> Option<String> {
+        crate::python::current::current().map(|run| run.options.backend.clone())
+    }
+
+    /// Names of every operator.
+    #[pyfunction]
+    fn _function_names(vm: &VirtualMachine) -> PyObjectRef {
+        let names: std::collections::BTreeSet<&str> = crate::dispatch::all().iter().map(|e| e.base_name()).collect();
+        vm.ctx.new_list(names.into_iter().map(|n| vm.ctx.new_str(n).into()).collect()).into()
+    }
 
     #[pyfunction]
     fn _set_tensor_class(cls: PyTypeRef, vm: &VirtualMachine) {
@@ -102,12 +177,17 @@ pub mod functions {
             "torch.fft." => "torch.fft.",
             _ => "torch.",
         };
-        packet::packet(&format!("aten.{}", name.to_string_lossy()), Style::Function(prefix)).map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
+        packet::packet(&format!("aten.{}", name.to_string_lossy()), Style::Function(prefix))
+            .map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
     }
 
     /// The packet `namespace.name` as in `torch.ops`, or None.
     #[pyfunction]
-    fn _ops_packet(namespace: rustpython_vm::builtins::PyStrRef, name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyObjectRef {
+    fn _ops_packet(
+        namespace: rustpython_vm::builtins::PyStrRef,
+        name: rustpython_vm::builtins::PyStrRef,
+        vm: &VirtualMachine,
+    ) -> PyObjectRef {
         let full = format!("{}.{}", namespace.to_string_lossy(), name.to_string_lossy());
         packet::packet(&full, Style::Ops).map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
     }
@@ -159,7 +239,11 @@ pub mod functions {
         }
         let sequence = match items(o) {
             Some(list) => Some(list),
-            None if to_tensor(o).is_none() && o.class().has_attr(vm.ctx.intern_str("__len__")) && o.class().has_attr(vm.ctx.intern_str("__getitem__")) && o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_none() => {
+            None if to_tensor(o).is_none()
+                && o.class().has_attr(vm.ctx.intern_str("__len__"))
+                && o.class().has_attr(vm.ctx.intern_str("__getitem__"))
+                && o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_none() =>
+            {
                 Some(o.try_to_value::<Vec<PyObjectRef>>(vm)?)
             }
             None => None,
@@ -168,7 +252,11 @@ pub mod functions {
             if shape.len() == depth {
                 shape.push(list.len() as i64);
             } else if shape[depth] != list.len() as i64 {
-                return Err(vm.new_value_error(format!("expected sequence of length {} at dim {depth} (got {})", shape[depth], list.len())));
+                return Err(vm.new_value_error(format!(
+                    "expected sequence of length {} at dim {depth} (got {})",
+                    shape[depth],
+                    list.len()
+                )));
             }
             for item in &list {
                 flatten(item, depth + 1, shape, flat, vm)?;
@@ -183,7 +271,9 @@ pub mod functions {
             Ok(())
         };
         match to_value(o, vm) {
-            Some(Value::Tensor(t)) if t.numel().as_int() == Some(1) => push(crate::aten!("_local_scalar_dense", &t).map_err(|e| raise(e, vm))?),
+            Some(Value::Tensor(t)) if t.numel().as_int() == Some(1) => {
+                push(crate::aten!("_local_scalar_dense", &t).map_err(|e| raise(e, vm))?)
+            }
             Some(Value::Tensor(_)) => Err(vm.new_value_error("only one element tensors can be converted to Python scalars")),
             Some(v) if v.is_scalar() => push(v),
             Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
@@ -203,16 +293,17 @@ pub mod functions {
         let (mut shape, mut flat) = (Vec::new(), Vec::new());
         flatten(o, 0, &mut shape, &mut flat, vm)?;
         let dtype = dtype.unwrap_or_else(|| {
-            flat.iter().fold(None, |found: Option<Dtype>, v| {
-                let d = match v {
-                    Value::Bool(_) => Dtype::Bool,
-                    Value::Int(_) => Dtype::Int64,
-                    Value::Complex(..) => default_dtype().to_complex(),
-                    _ => default_dtype(),
-                };
-                Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
-            })
-            .unwrap_or_else(default_dtype)
+            flat.iter()
+                .fold(None, |found: Option<Dtype>, v| {
+                    let d = match v {
+                        Value::Bool(_) => Dtype::Bool,
+                        Value::Int(_) => Dtype::Int64,
+                        Value::Complex(..) => default_dtype().to_complex(),
+                        _ => default_dtype(),
+                    };
+                    Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
+                })
+                .unwrap_or_else(default_dtype)
         });
         crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
     }
@@ -234,10 +325,15 @@ pub mod functions {
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
     #[pyfunction]
     fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        let data = args.args.first().or_else(|| args.kwargs.get("data")).ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
+        let data = args
+            .args
+            .first()
+            .or_else(|| args.kwargs.get("data"))
+            .ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
         let dtype = args.kwargs.get("dtype").filter(|o| !vm.is_none(o)).map(|o| match to_value(o, vm) {
             Some(Value::Dtype(d)) => Ok(d),
-            _ => PyDtype::of_python_type(o, vm).ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
+            _ => PyDtype::of_python_type(o, vm)
+                .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
         });
         let t = tensor_from(data, dtype.transpose()?, vm)?;
         let t = crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))?;
@@ -343,7 +439,11 @@ pub mod functions {
         let tensors: Vec<Tensor> = inputs.iter().filter_map(|o| to_tensor(o)).collect();
         let mut edges: Vec<Edge> = Vec::new();
         for t in &tensors {
-            edges.push(gradient_edge(t).map_err(error)?.ok_or_else(|| error(Error::runtime("One of the differentiated Tensors does not require grad")))?);
+            edges.push(
+                gradient_edge(t)
+                    .map_err(error)?
+                    .ok_or_else(|| error(Error::runtime("One of the differentiated Tensors does not require grad")))?,
+            );
         }
         let found = run_backward(roots, Some(&edges), options).map_err(error)?;
         if flag(6) {
@@ -417,7 +517,11 @@ pub mod functions {
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
-        let suffixes = crate::tensor::print::Suffixes { requires_grad: meta::requires_grad(&t), grad_fn, prefix: class_name.to_string_lossy().into_owned() };
+        let suffixes = crate::tensor::print::Suffixes {
+            requires_grad: meta::requires_grad(&t),
+            grad_fn,
+            prefix: class_name.to_string_lossy().into_owned(),
+        };
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
     }
 }

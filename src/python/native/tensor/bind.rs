@@ -54,7 +54,11 @@ fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncAr
     let mut got: Vec<String> = args.args.iter().map(type_name).collect();
     got.extend(args.kwargs.iter().map(|(k, v)| format!("{}={}", k.to_string_lossy(), type_name(v))));
     let forms: Vec<String> = overloads.iter().map(|e| format!(" * ({})", python_signature(&e.schema))).collect();
-    Error::type_error(format!("{name}() received an invalid combination of arguments - got ({}), but expected one of:\n{}\n", got.join(", "), forms.join("\n")))
+    Error::type_error(format!(
+        "{name}() received an invalid combination of arguments - got ({}), but expected one of:\n{}\n",
+        got.join(", "),
+        forms.join("\n")
+    ))
 }
 
 /// `Tensor input, Tensor other, *, Number alpha = 1`
@@ -102,10 +106,22 @@ fn python_type(ty: &Type) -> String {
 /// Names that Python callers may use for an argument.
 fn answers_to(argument: &Argument, keyword: &str) -> bool {
     argument.name == keyword
-        || matches!((argument.name.as_str(), keyword), ("self", "input" | "x" | "a" | "x1") | ("dim", "axis") | ("dims", "axis" | "dim" | "axes") | ("keepdim", "keepdims") | ("other", "x2"))
+        || matches!(
+            (argument.name.as_str(), keyword),
+            ("self", "input" | "x" | "a" | "x1")
+                | ("dim", "axis")
+                | ("dims", "axis" | "dim" | "axes")
+                | ("keepdim", "keepdims")
+                | ("other", "x2")
+        )
 }
 
-fn bind_one(entry: &'static OpEntry, positional: &[PyObjectRef], keywords: &[(String, PyObjectRef)], vm: &VirtualMachine) -> Result<Vec<Value>, String> {
+fn bind_one(
+    entry: &'static OpEntry,
+    positional: &[PyObjectRef],
+    keywords: &[(String, PyObjectRef)],
+    vm: &VirtualMachine,
+) -> Result<Vec<Value>, String> {
     let arguments = &entry.schema.arguments;
     let numbers = entry.tags.has(Tags::NUMBERS_AS_TENSORS);
     let positional_count = arguments.iter().filter(|a| !a.kwarg_only).count();
@@ -205,7 +221,9 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
             v @ Value::Float(_) => Some(v),
             Value::Int(i) => i.as_int().map(|i| Value::Float(i as f64)),
             Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
-            Value::Tensor(t) if t.numel().as_int() == Some(1) => crate::aten!("_local_scalar_dense", &t).ok().and_then(|v| v.float().ok()).map(Value::Float),
+            Value::Tensor(t) if t.numel().as_int() == Some(1) => {
+                crate::aten!("_local_scalar_dense", &t).ok().and_then(|v| v.float().ok()).map(Value::Float)
+            }
             _ => None,
         },
         Type::Scalar => match to_value(o, vm)? {
@@ -224,7 +242,9 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
         Type::Device => match to_value(o, vm)? {
             v @ Value::Device(_) => Some(v),
             Value::Str(s) => super::objects::parse_device(&s).ok().map(Value::Device),
-            Value::Int(i) => Some(Value::Device(Device { kind: crate::tensor::DeviceType::Cuda, index: i.as_int().and_then(|i| u8::try_from(i).ok()) })),
+            Value::Int(i) => {
+                Some(Value::Device(Device { kind: crate::tensor::DeviceType::Cuda, index: i.as_int().and_then(|i| u8::try_from(i).ok()) }))
+            }
             _ => None,
         },
         Type::Layout => match to_value(o, vm)? {

@@ -205,7 +205,12 @@ impl AsNumber for TensorBase {
 }
 
 impl Comparable for TensorBase {
-    fn slot_richcompare(zelf: &PyObject, other: &PyObject, op: PyComparisonOp, vm: &VirtualMachine) -> PyResult<Either<PyObjectRef, PyComparisonValue>> {
+    fn slot_richcompare(
+        zelf: &PyObject,
+        other: &PyObject,
+        op: PyComparisonOp,
+        vm: &VirtualMachine,
+    ) -> PyResult<Either<PyObjectRef, PyComparisonValue>> {
         let (packet, symbol) = match op {
             PyComparisonOp::Lt => ("aten.lt", "<"),
             PyComparisonOp::Gt => ("aten.gt", ">"),
@@ -311,7 +316,13 @@ impl Constructor for TensorBase {
             Some(t) => crate::t!("alias", t),
             None if args.args.is_empty() => crate::t!("empty.memory_format", vec![0i64]; dtype = crate::ops::shapes::default_dtype()),
             None => match first.and_then(|o| items(o)) {
-                Some(_) => return wrap_as(&super::autograd::functions::tensor_from(&args.args[0], Some(crate::ops::shapes::default_dtype()), vm)?, cls, vm),
+                Some(_) => {
+                    return wrap_as(
+                        &super::autograd::functions::tensor_from(&args.args[0], Some(crate::ops::shapes::default_dtype()), vm)?,
+                        cls,
+                        vm,
+                    );
+                }
                 None => {
                     let sizes: Vec<i64> = args.args.iter().filter_map(|o| to_int(o)).collect();
                     crate::t!("empty.memory_format", sizes; dtype = crate::ops::shapes::default_dtype())
@@ -363,7 +374,9 @@ pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
         Dtype::BFloat16 => read!(half::bf16, |v| Value::Float(f64::from(*v))),
         Dtype::Float32 => read!(f32, |v| Value::Float(f64::from(*v))),
         Dtype::Float64 => read!(f64, |v| Value::Float(*v)),
-        Dtype::Complex64 => t.with_slice::<f32, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(f64::from(p[0]), f64::from(p[1]))).collect()),
+        Dtype::Complex64 => t.with_slice::<f32, _>(|s| {
+            s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(f64::from(p[0]), f64::from(p[1]))).collect()
+        }),
         Dtype::Complex128 => t.with_slice::<f64, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(p[0], p[1])).collect()),
     }
 }
@@ -565,7 +578,9 @@ impl TensorBase {
             return Ok(());
         }
         let Some(g) = to_tensor(&value) else {
-            return Err(vm.new_type_error(format!("assigned grad expected to be a Tensor or None but got grad of type {}", value.class().name())));
+            return Err(
+                vm.new_type_error(format!("assigned grad expected to be a Tensor or None but got grad of type {}", value.class().name()))
+            );
         };
         let t = zelf.tensor();
         if g.dim() != t.dim() || g.sizes().iter().zip(t.sizes()).any(|(a, b)| a.hint() != b.hint()) {
@@ -630,9 +645,5 @@ impl TensorBase {
     #[pymethod]
     fn _gradient_edge_is_leaf(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
         Ok(gradient_edge(&zelf.tensor()).map_err(|e| raise(e, vm))?.is_none_or(|e| e.node.seq_nr == u64::MAX))
-    }
-    #[pymethod]
-    fn __bool__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        truth(&zelf.tensor(), vm)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use malachite_bigint::BigInt;
 use num_traits::ToPrimitive;
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
@@ -33,9 +32,9 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
         ErrorKind::Memory => types.memory_error,
         ErrorKind::LinAlg | ErrorKind::DataDependent | ErrorKind::GuardOnDataDependent => {
             let (module, name) = match error.kind {
-                ErrorKind::LinAlg => ("torch._C._errors", "_LinAlgError"),
-                ErrorKind::DataDependent => ("torch._C._errors", "DataDependentOutputException"),
-                _ => ("torch._C._errors", "GuardOnDataDependentSymNode"),
+                ErrorKind::LinAlg => ("torch._errors", "_LinAlgError"),
+                ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
+                _ => ("torch._errors", "GuardOnDataDependentSymNode"),
             };
             let made = vm.import(module, 0).and_then(|_| {
                 let sys = vm.sys_module.get_attr("modules", vm)?.get_item(module, vm)?;
@@ -77,7 +76,11 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
         return Some(Value::Bool(object.is(&vm.ctx.true_value)));
     }
     if let Some(i) = object.downcast_ref::<PyInt>() {
-        return Some(i.as_bigint().to_i64().map_or_else(|| Value::Float(i.as_bigint().to_f64().unwrap_or(f64::INFINITY)), |v| Value::Int(SymInt::Int(v))));
+        return Some(
+            i.as_bigint()
+                .to_i64()
+                .map_or_else(|| Value::Float(i.as_bigint().to_f64().unwrap_or(f64::INFINITY)), |v| Value::Int(SymInt::Int(v))),
+        );
     }
     if let Some(f) = object.downcast_ref::<PyFloat>() {
         return Some(Value::Float(f.to_f64()));
@@ -144,9 +147,4 @@ pub fn from_value(value: Value, vm: &VirtualMachine) -> PyResult {
             Err(_) => vm.ctx.none(),
         },
     })
-}
-
-/// A Python integer from 64 bits.
-pub fn big(value: i64) -> BigInt {
-    BigInt::from(value)
 }

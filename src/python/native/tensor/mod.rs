@@ -10,29 +10,6 @@ mod convert;
 mod objects;
 mod packet;
 
-pub(in crate::python) use class::{TensorBase, tensor_class, wrap};
-pub(in crate::python) use convert::{from_value, raise, raised, to_tensor, to_value};
-pub(super) use module::module_def;
-
-#[pymodule(name = "torch._C._tensor")]
-mod module {
-    pub use super::autograd::functions::*;
-    #[pyattr]
-    pub use super::class::TensorBase;
-    #[pyattr(name = "Node")]
-    pub use super::objects::PyNode;
-    #[pyattr(name = "device")]
-    pub use super::objects::PyDevice;
-    #[pyattr(name = "dtype")]
-    pub use super::objects::PyDtype;
-    #[pyattr(name = "Generator")]
-    pub use super::objects::PyGenerator;
-    #[pyattr(name = "layout")]
-    pub use super::objects::PyLayout;
-    #[pyattr(name = "memory_format")]
-    pub use super::objects::PyMemoryFormat;
-    #[pyattr(name = "OpOverload")]
-    pub use super::packet::PyOverload;
-    #[pyattr(name = "OpOverloadPacket")]
-    pub use super::packet::PyPacket;
-}
+pub(super) use autograd::functions::module_def;
+pub(in crate::python) use class::{TensorBase, wrap};
+pub(in crate::python) use convert::to_tensor;

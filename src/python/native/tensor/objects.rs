@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::PyTypeRef;
+use rustpython_vm::function::PyComparisonValue;
 use rustpython_vm::function::{FuncArgs, OptionalArg};
 use rustpython_vm::types::{Comparable, Constructor, Hashable, PyComparisonOp, Representable};
-use rustpython_vm::function::PyComparisonValue;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::raise;
@@ -150,7 +149,9 @@ impl Representable for PyDevice {
 
 impl Comparable for PyDevice {
     fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
-        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0))))
+        op.eq_only(|| {
+            Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0)))
+        })
     }
 }
 
@@ -187,13 +188,16 @@ impl Representable for PyLayout {
     }
 }
 
-#[pyclass(with(Representable))]
-impl PyLayout {
-    #[pymethod]
-    fn __eq__(_zelf: &Py<Self>, other: PyObjectRef) -> bool {
-        other.downcast_ref::<PyLayout>().is_some()
+impl Comparable for PyLayout {
+    fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        op.eq_only(|| {
+            Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0)))
+        })
     }
 }
+
+#[pyclass(with(Representable, Comparable))]
+impl PyLayout {}
 
 /// `torch.memory_format`
 #[pyclass(module = "torch", name = "memory_format")]
@@ -208,7 +212,9 @@ impl Representable for PyMemoryFormat {
 
 impl Comparable for PyMemoryFormat {
     fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
-        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0))))
+        op.eq_only(|| {
+            Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0 == zelf.0)))
+        })
     }
 }
 
@@ -287,7 +293,11 @@ impl Representable for PyNode {
 
 impl Comparable for PyNode {
     fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
-        op.eq_only(|| Ok(other.downcast_ref::<Self>().map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(Rc::ptr_eq(&o.0, &zelf.0)))))
+        op.eq_only(|| {
+            Ok(other
+                .downcast_ref::<Self>()
+                .map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(Rc::ptr_eq(&o.0, &zelf.0))))
+        })
     }
 }
 
@@ -348,9 +358,4 @@ impl PyNode {
         zelf.0.post_hooks.borrow_mut().retain(|(i, _)| *i != id);
         zelf.0.pre_hooks.borrow_mut().retain(|(i, _)| *i != id);
     }
-}
-
-/// The class of an object, for messages.
-pub fn class_of(o: &PyObject) -> PyTypeRef {
-    o.class().to_owned()
 }

@@ -1,8 +1,8 @@
 //! Operators as Python objects: `torch.add`, `Tensor.add`, `torch.ops.aten.add` are a packet; `torch.ops.aten.add.Tensor` an overload.
 
 use rustpython_vm::builtins::PyType;
-use rustpython_vm::function::FuncArgs;
-use rustpython_vm::types::{Callable, GetAttr, GetDescriptor, Representable};
+use rustpython_vm::function::{FuncArgs, PyComparisonValue};
+use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
 
 use super::bind::{Bound, bind};
@@ -100,9 +100,12 @@ fn write_out(result: &Value, out: &PyObject, _vm: &VirtualMachine) -> Result<()>
 fn results(entry: &'static OpEntry, value: Value, vm: &VirtualMachine) -> PyResult {
     let named = entry.schema.returns.len() > 1 && entry.schema.returns.iter().all(|r| r.name.is_some());
     if named {
-        let names: Vec<PyObjectRef> = entry.schema.returns.iter().filter_map(|r| r.name.as_ref()).map(|n| vm.ctx.new_str(n.as_str()).into()).collect();
+        let names: Vec<PyObjectRef> =
+            entry.schema.returns.iter().filter_map(|r| r.name.as_ref()).map(|n| vm.ctx.new_str(n.as_str()).into()).collect();
         let tuple = from_value(value, vm)?;
-        let make = vm.import("torch._C._results", 0).and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._C._results", vm)?.get_attr("make", vm))?;
+        let make = vm
+            .import("torch._results", 0)
+            .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._results", vm)?.get_attr("make", vm))?;
         return make.call((vm.ctx.new_str(base_name(&entry.schema.name)), vm.ctx.new_tuple(names), tuple), vm);
     }
     from_value(value, vm)
@@ -177,8 +180,25 @@ impl PyPacket {
     }
 
     #[pymethod]
-    fn overloads(zelf: &Py<Self>) -> Vec<String> {
-        overloads(zelf.packet).iter().map(|e| e.name.rsplit('.').next().unwrap_or("default").to_owned()).collect()
+    fn overloads(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        let names = overloads(zelf.packet).iter().map(|e| vm.ctx.new_str(e.name.rsplit('.').next().unwrap_or("default")).into());
+        vm.ctx.new_list(names.collect()).into()
+    }
+}
+
+impl Hashable for PyOverload {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(zelf.0.id as i64)
+    }
+}
+
+impl Comparable for PyOverload {
+    fn cmp(zelf: &Py<Self>, other: &PyObject, op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        op.eq_only(|| {
+            Ok(other
+                .downcast_ref::<Self>()
+                .map_or(PyComparisonValue::NotImplemented, |o| PyComparisonValue::Implemented(o.0.id == zelf.0.id)))
+        })
     }
 }
 
@@ -200,7 +220,7 @@ impl Representable for PyOverload {
     }
 }
 
-#[pyclass(with(Callable, Representable))]
+#[pyclass(with(Callable, Representable, Hashable, Comparable))]
 impl PyOverload {
     #[pygetset]
     fn __name__(zelf: &Py<Self>) -> String {
@@ -211,11 +231,6 @@ impl PyOverload {
     #[pymethod]
     fn __str__(zelf: &Py<Self>) -> &'static str {
         zelf.0.name
-    }
-
-    #[pymethod]
-    fn __hash__(zelf: &Py<Self>) -> usize {
-        zelf.0.id
     }
 
     #[pymethod]
@@ -244,7 +259,7 @@ pub fn add_methods(class: &'static Py<PyType>, vm: &VirtualMachine) {
         }
         let short = base_name(name);
         let key = vm.ctx.intern_str(short);
-        if class.attributes.read().get(key).is_none() {
+        if class.get_direct_attr(key).is_none() {
             let method: PyRef<PyPacket> = PyPacket { packet: name, style: Style::Method }.into_ref(&vm.ctx);
             class.set_attr(key, method.into());
         }

@@ -1,0 +1,87 @@
+"""What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
+
+from torch import _native
+
+
+class _Operators:
+    """A namespace in which every operator of the catalogue is a function, made when it is first used."""
+
+    def __init__(self, prefix):
+        self.__dict__["_prefix"] = prefix
+
+    def __getattr__(self, name):
+        found = None if name.startswith("__") else _native._function(name, self._prefix)
+        if found is None:
+            raise AttributeError(f"module '{self._prefix.rstrip('.')}' has no attribute '{name}'")
+        self.__dict__[name] = found
+        return found
+
+    def __dir__(self):
+        return _native._function_names()
+
+
+_VariableFunctions = _Operators("torch.")
+_nn = _Operators("torch._C._nn.")
+_special = _Operators("torch.special.")
+_linalg = _Operators("torch.linalg.")
+_fft = _Operators("torch.fft.")
+
+TensorBase = _native.TensorBase
+default_generator = _native._default_generator()
+
+
+class _InferenceMode:
+    """Inference mode for a block."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        self.before = (_native.is_inference_mode_enabled(), _native.is_grad_enabled())
+        _native._set_inference_mode(self.mode)
+
+    def __exit__(self, *exc):
+        _native._set_inference_mode(self.before[0])
+        _native._set_grad_enabled(self.before[1])
+
+
+def _parse_to(*args, **kwargs):
+    """`(device, dtype, non_blocking, memory_format)` of the arguments of `Module.to`."""
+    device = kwargs.get("device")
+    dtype = kwargs.get("dtype")
+    for arg in args:
+        if isinstance(arg, _native.dtype):
+            dtype = arg
+        elif isinstance(arg, _native.TensorBase):
+            device, dtype = arg.device, arg.dtype
+        elif isinstance(arg, (str, int, _native.device)) and not isinstance(arg, bool):
+            device = arg
+    if device is not None and not isinstance(device, _native.device):
+        device = _native.device(device)
+    return device, dtype, kwargs.get("non_blocking", False), kwargs.get("memory_format")
+
+
+_nn.__dict__["_parse_to"] = _parse_to
+
+
+def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
+    return func(*args, **(kwargs or {}))
+
+
+def __getattr__(name):
+    if name == "Tensor":
+        from torch._tensor import Tensor as value
+    elif name == "Size":
+        from torch._tensor import Size as value
+    elif hasattr(_native, name):
+        value = getattr(_native, name)
+    elif (value := _native._dtype(name)) is not None:
+        pass
+    elif name in ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d"):
+        value = _native._memory_format(name)
+    elif name == "strided":
+        value = _native._strided()
+    else:
+        raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
+    globals()[name] = value
+    return value

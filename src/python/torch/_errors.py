@@ -1,0 +1,13 @@
+"""Exceptions that have a place of their own in PyTorch."""
+
+
+class _LinAlgError(RuntimeError):
+    """`torch.linalg.LinAlgError`"""
+
+
+class DataDependentOutputException(RuntimeError):
+    """A value was asked of a fake tensor."""
+
+
+class GuardOnDataDependentSymNode(RuntimeError):
+    """A decision depends on a size that is known only at run time."""

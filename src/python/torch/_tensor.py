@@ -1,0 +1,315 @@
+"""`torch.Tensor`: what of it is written in Python, over the native `TensorBase` with a method for every operator."""
+
+from torch import _native
+from torch._native import TensorBase
+
+
+class Size(tuple):
+    """The sizes of a tensor."""
+
+    def numel(self):
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    __str__ = __repr__
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, other))
+
+    def __mul__(self, n):
+        return Size(tuple.__mul__(self, n))
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, index):
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+
+_native._set_size_class(Size)
+
+
+class Tensor(TensorBase):
+    """A multi-dimensional array of one dtype."""
+
+    __module__ = "torch"
+
+    def __repr__(self, *, tensor_contents=None):
+        return _native._tensor_repr(self, "tensor(")
+
+    def __str__(self):
+        return self.__repr__()
+
+    def __format__(self, spec):
+        if self.dim() == 0 and type(self) is not _Parameter():
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __hash__(self):
+        return TensorBase.__hash__(self)
+
+    def __eq__(self, other):
+        return TensorBase.__eq__(self, other)
+
+    def __iter__(self):
+        if self.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __contains__(self, element):
+        if isinstance(element, (Tensor, bool, int, float, complex)):
+            return bool((element == self).any().item())
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        copied = self.detach().clone()
+        if type(self) is not Tensor:
+            copied = _native._make_subclass(type(self), copied)
+        copied.requires_grad_(self.requires_grad)
+        if self.grad is not None:
+            copied.grad = self.grad.__deepcopy__(memo)
+        if self.__dict__:
+            from copy import deepcopy
+
+            copied.__dict__ = deepcopy(self.__dict__, memo)
+        memo[id(self)] = copied
+        return copied
+
+    def __copy__(self):
+        return self.detach().requires_grad_(self.requires_grad)
+
+    def __dir__(self):
+        return sorted({*object.__dir__(self)} - {"__cuda_array_interface__"})
+
+    def __array__(self, dtype=None):
+        raise ModuleNotFoundError("numpy is not available in the playground")
+
+    numpy = __array__
+
+    def __rpow__(self, other):
+        return _native._function("pow", "torch.")(other, self)
+
+    # Autograd
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Computes the gradients of the leaves this tensor was made of."""
+        from torch.autograd import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook):
+        """Calls `hook` with the gradient of this tensor when it is computed."""
+        from torch.utils.hooks import RemovableHandle
+
+        handle = RemovableHandle({})
+        _native._register_hook(self, handle.id, hook)
+        return _with_remove(handle, self)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook` with this leaf after a gradient was added to its `.grad`."""
+        from torch.utils.hooks import RemovableHandle
+
+        handle = RemovableHandle({})
+        _native._register_post_accumulate_grad_hook(self, handle.id, hook)
+        return _with_remove(handle, self)
+
+    # Conversions
+
+    def float(self, memory_format=None):
+        return self._cast("float32", memory_format)
+
+    def double(self, memory_format=None):
+        return self._cast("float64", memory_format)
+
+    def half(self, memory_format=None):
+        return self._cast("float16", memory_format)
+
+    def bfloat16(self, memory_format=None):
+        return self._cast("bfloat16", memory_format)
+
+    def long(self, memory_format=None):
+        return self._cast("int64", memory_format)
+
+    def int(self, memory_format=None):
+        return self._cast("int32", memory_format)
+
+    def short(self, memory_format=None):
+        return self._cast("int16", memory_format)
+
+    def char(self, memory_format=None):
+        return self._cast("int8", memory_format)
+
+    def byte(self, memory_format=None):
+        return self._cast("uint8", memory_format)
+
+    def bool(self, memory_format=None):
+        return self._cast("bool", memory_format)
+
+    def cfloat(self, memory_format=None):
+        return self._cast("complex64", memory_format)
+
+    def cdouble(self, memory_format=None):
+        return self._cast("complex128", memory_format)
+
+    def _cast(self, name, memory_format):
+        if memory_format is None:
+            return self.to(_native._dtype(name))
+        return self.to(_native._dtype(name), memory_format=memory_format)
+
+    def cpu(self, memory_format=None):
+        return self.to("cpu")
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        return self.to("cuda" if device is None else device)
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the type, or the tensor as another type."""
+        if dtype is None:
+            names = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int64": "Long"}
+            names.update(int32="Int", int16="Short", int8="Char", uint8="Byte", bool="Bool")
+            names.update(complex64="ComplexFloat", complex128="ComplexDouble")
+            return f"torch.{names[str(self.dtype)[6:]]}Tensor"
+        if isinstance(dtype, str):
+            short = dtype.removeprefix("torch.").removesuffix("Tensor").lower()
+            dtype = _native._dtype({"byte": "uint8", "char": "int8"}.get(short, short))
+        return self.to(dtype)
+
+    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+        return _native.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+
+    def new(self, *args):
+        return self.new_empty(args) if all(isinstance(a, int) for a in args) else self.new_tensor(args[0])
+
+    # Properties that are operators
+
+    @property
+    def T(self):
+        return self.numpy_T()
+
+    @property
+    def mT(self):
+        return self.transpose(-2, -1) if self.dim() >= 2 else _only_matrices("mT", self)
+
+    @property
+    def H(self):
+        return self.adjoint() if self.dim() == 2 else _only_matrices("H", self)
+
+    @property
+    def mH(self):
+        return self.adjoint()
+
+    @property
+    def real(self):
+        return self if not self.is_complex() else _native._function("real", "torch.")(self)
+
+    @property
+    def imag(self):
+        return _native._function("imag", "torch.")(self)
+
+    @property
+    def names(self):
+        return (None,) * self.dim()
+
+    # What PyTorch writes in Python
+
+    def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
+        from torch.functional import norm
+
+        return norm(self, p, dim, keepdim, dtype=dtype)
+
+    def split(self, split_size, dim=0):
+        if isinstance(split_size, (list, tuple)):
+            return self.split_with_sizes(split_size, dim)
+        return TensorBase.split(self, split_size, dim)
+
+    def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
+        from torch.functional import unique
+
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
+        from torch.functional import unique_consecutive
+
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def dim_order(self):
+        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+    def untyped_storage(self):
+        return _Storage(self)
+
+    storage = untyped_storage
+
+    def share_memory_(self):
+        return self
+
+    def is_shared(self):
+        return False
+
+    def pin_memory(self, device=None):
+        return self
+
+    def is_pinned(self, device=None):
+        return False
+
+    def reinforce(self, reward):
+        raise RuntimeError("reinforce() was removed.")
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class _Storage:
+    """The memory of a tensor, as far as scripts compare it."""
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def data_ptr(self):
+        return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
+
+    def nbytes(self):
+        return self._tensor._storage_nbytes()
+
+    size = __len__ = nbytes
+
+
+def _only_matrices(name, tensor):
+    raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.dim()}-D tensor.")
+
+
+def _Parameter():
+    from torch.nn.parameter import Parameter
+
+    return Parameter
+
+
+def _with_remove(handle, tensor):
+    number = handle.id
+    handle.remove = lambda: _native._remove_hook(tensor, number)
+    return handle
+
+
+_native._set_tensor_class(Tensor)
