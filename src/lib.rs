@@ -21,6 +21,8 @@ pub mod report;
 pub mod shape;
 pub mod span;
 pub mod tensor;
+#[cfg(target_arch = "wasm32")]
+pub mod web;
 
 #[cfg(test)]
 mod typescript;

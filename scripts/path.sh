@@ -1,0 +1,3 @@
+# Sourced: puts the project's own tools first.
+PATH="$PWD/target/tools/bin:$PATH"
+export PATH

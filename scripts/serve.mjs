@@ -1,0 +1,70 @@
+// Serves a folder as a static host would: right types, compressed copies where the browser takes them, long caching for
+// files whose name holds a hash. `node scripts/serve.mjs FOLDER [PORT]`; port 0 takes any that is free.
+import { createReadStream, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".wasm": "application/wasm",
+};
+// The page carries its policy itself; workers take theirs from here.
+const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+
+const size = (path) => {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  return stat?.isFile() ? stat.size : undefined;
+};
+
+/** The file that an address asks for; nothing outside the folder. */
+function find(root, url) {
+  let name;
+  try {
+    name = decodeURIComponent(new URL(url, "http://localhost").pathname);
+  } catch {
+    return undefined;
+  }
+  const path = join(root, normalize(name.endsWith("/") ? `${name}index.html` : name));
+  return path.startsWith(root + sep) && !path.includes("\0") ? path : undefined;
+}
+
+export function serve(folder, port) {
+  const root = resolve(folder);
+  const server = createServer((request, response) => {
+    const path = find(root, request.url ?? "/");
+    const type = path && TYPES[extname(path)];
+    if (!type || size(path) === undefined || !["GET", "HEAD"].includes(request.method ?? "")) {
+      response.writeHead(404, { "Content-Type": "text/plain" }).end("Not found\n");
+      return;
+    }
+    const takesBrotli = /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
+    const packed = takesBrotli ? size(`${path}.br`) : undefined;
+    const headers = {
+      "Content-Type": type,
+      "Content-Length": packed ?? size(path),
+      "Cache-Control": path.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache",
+      "X-Content-Type-Options": "nosniff",
+      Vary: "Accept-Encoding",
+    };
+    if (packed !== undefined) headers["Content-Encoding"] = "br";
+    if (type.startsWith("text/javascript")) headers["Content-Security-Policy"] = POLICY;
+    response.writeHead(200, headers);
+    if (request.method === "HEAD") response.end();
+    else createReadStream(packed === undefined ? path : `${path}.br`).pipe(response);
+  });
+  return new Promise((done, fail) => {
+    server.on("error", fail);
+    server.listen(port, "127.0.0.1", () => done(server));
+  });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const server = await serve(process.argv[2] ?? "www/dist", Number(process.argv[3] ?? 8080));
+  console.log(`http://localhost:${server.address().port}/`);
+}

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Runs every test: native, in the browser's page and worker, of the page's own code, and of the built page in a browser.
+# Needs rustup and Node 20; installs Debian's chromium, chromium-driver and mesa-vulkan-drivers where they are missing, as
+# root or through sudo.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/setup.sh test
+. scripts/path.sh
+
+step() { printf '\n=== %s\n' "$1"; }
+# Warnings end the build, without a rebuild of anything.
+export CARGO_BUILD_WARNINGS=deny
+
+step "Format"
+cargo fmt --check
+step "Lints"
+cargo clippy --locked --all-targets
+step "Native tests"
+cargo test --locked
+step "Documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+step "The page"
+node scripts/build.mjs
+step "Types and unit tests of the page"
+npm run --silent --prefix www check
+npm test --silent --prefix www
+step "Crate tests in the browser"
+node scripts/test-modules.mjs
+step "The page in the browser"
+npm run --silent --prefix www e2e

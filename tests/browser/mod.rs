@@ -1,0 +1,47 @@
+//! What must hold of the interpreter's module in a browser, in a page and in a worker alike.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use aot_playground::report::{Event, Report};
+use aot_playground::web::interpreter;
+use wasm_bindgen::prelude::*;
+
+/// Runs a script through the exported function, as a worker does, and folds the events it hears of.
+fn run(program: &str) -> Report {
+    let report = Rc::new(RefCell::new(Report::default()));
+    let heard = report.clone();
+    let sink = Closure::<dyn FnMut(JsValue)>::new(move |event| {
+        let event: Event = serde_wasm_bindgen::from_value(event).expect("an event crosses and comes back");
+        heard.borrow_mut().fold(event);
+    });
+    let options = js_sys::Object::new();
+    js_sys::Reflect::set(&options, &"backend".into(), &"aot_eager".into()).expect("an object takes a property");
+    interpreter::run(program, options.into(), sink.as_ref().unchecked_ref::<js_sys::Function>().clone()).expect("the run takes place");
+    drop(sink);
+    Rc::try_unwrap(report).expect("the sink is gone").into_inner()
+}
+
+pub fn prints() {
+    let report = run("print('one')\nprint('zwölf')\n");
+    assert_eq!((report.stdout.as_str(), report.exception, report.finished), ("one\nzwölf\n", None, true));
+}
+
+pub fn raises() {
+    let report = run("x = 1\nraise ValueError('no')\n");
+    let exception = report.exception.expect("the script raised");
+    assert_eq!((exception.kind.as_str(), exception.message.as_str()), ("ValueError", "no"));
+    assert_eq!(exception.span.map(|span| span.line), Some(2));
+}
+
+pub fn forgets() {
+    run("x = 1\n");
+    let exception = run("print(x)\n").exception.expect("a run sees nothing of the last");
+    assert_eq!(exception.kind, "NameError");
+}
+
+pub fn survives_recursion() {
+    let exception = run("def f():\n    return f()\nf()\n").exception.expect("recursion ends");
+    assert_eq!(exception.kind, "RecursionError");
+    assert_eq!(run("print(2)").stdout, "2\n");
+}

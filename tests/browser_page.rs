@@ -1,0 +1,28 @@
+//! The interpreter's module in a page.
+#![cfg(target_arch = "wasm32")]
+
+mod browser;
+
+use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+#[wasm_bindgen_test]
+fn a_script_prints() {
+    browser::prints();
+}
+
+#[wasm_bindgen_test]
+fn an_exception_has_its_line() {
+    browser::raises();
+}
+
+#[wasm_bindgen_test]
+fn runs_do_not_see_each_other() {
+    browser::forgets();
+}
+
+#[wasm_bindgen_test]
+fn endless_recursion_is_an_exception() {
+    browser::survives_recursion();
+}

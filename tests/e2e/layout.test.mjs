@@ -1,0 +1,54 @@
+// Panes by mouse and by keyboard, and the page on a phone.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { output, playground, settled, shows, write } from "./lib/page.mjs";
+
+describe("the layout", () => {
+  const pages = playground();
+
+  it("resizes by mouse and by keyboard, and remembers", async () => {
+    const page = await pages.open();
+    const bar = page.getByRole("separator", { name: "Width of the script" });
+    const before = Number(await bar.getAttribute("aria-valuenow"));
+    await bar.focus();
+    await page.keyboard.press("ArrowRight");
+    const after = Number(await bar.getAttribute("aria-valuenow"));
+    assert.equal(after, before + 4);
+    const box = await bar.boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + 200);
+    await page.mouse.down();
+    await page.mouse.move(box.x - 150, box.y + 200, { steps: 4 });
+    await page.mouse.up();
+    const dragged = Number(await bar.getAttribute("aria-valuenow"));
+    assert.ok(dragged < after, `${dragged} after ${after}`);
+    await page.reload();
+    assert.equal(Number(await bar.getAttribute("aria-valuenow")), dragged);
+  });
+
+  it("is walked by keyboard alone", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await page.getByRole("tab", { name: "Saved values" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator("[data-pane=run]").waitFor();
+    await page.locator("[data-pane=script] .cm-content").focus();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.insertText('print("by keyboard")');
+    await page.keyboard.press("Control+Enter");
+    await shows(output(page), "by keyboard");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement?.closest(".cm-editor")), null);
+  });
+
+  it("becomes tabs on a phone, with every view", async () => {
+    const page = await pages.open("", { viewport: { width: 390, height: 780 }, hasTouch: true });
+    await write(page, 'print("small")');
+    for (const [name, pane] of [["Output", "output"], ["Graphs", "graphs"], ["Saved", "saved"], ["Run", "run"], ["Script", "script"]]) {
+      await page.getByRole("tablist", { name: "Views" }).getByRole("tab", { name }).click();
+      await page.locator(`[data-pane=${pane}]`).waitFor();
+      if (pane === "output") await shows(output(page), "small");
+    }
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth), false);
+  });
+});

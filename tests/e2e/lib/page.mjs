@@ -1,0 +1,88 @@
+// Opens the built page in Debian's Chromium, as wasm-pack.toml says to start it, and watches it: a test that leaves an
+// error in the console has failed.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { after, afterEach, before } from "node:test";
+import { config, ROOT } from "../../../scripts/lib/config.mjs";
+import { serve } from "../../../scripts/serve.mjs";
+
+const { chromium } = createRequire(new URL("../../../www/package.json", import.meta.url))("playwright-core");
+
+/** What a test waits for at most: the first start of the interpreter on a busy machine, with room. */
+export const PATIENCE_MS = 60_000;
+
+/**
+ * Starts server and browser before a file's tests. `open` gives a page in a fresh profile; `path` begins after the slash.
+ * `without` names flags of the browser to leave out.
+ */
+export function playground({ without = [] } = {}) {
+  let server;
+  let browser;
+  let contexts = [];
+  before(async () => {
+    server = await serve(`${ROOT}www/dist`, 0);
+    const args = config.test.args.filter((flag) => !flag.startsWith("--headless") && !without.includes(flag));
+    browser = await chromium.launch({ executablePath: config.test.binary, args });
+  });
+  after(async () => {
+    await browser?.close();
+    server?.closeAllConnections();
+    server?.close();
+  });
+  afterEach(async () => {
+    const opened = contexts;
+    contexts = [];
+    for (const { context, errors } of opened) {
+      await context.close();
+      assert.deepEqual(errors, [], "errors in the console");
+    }
+  });
+
+  const base = () => `http://localhost:${server.address().port}/`;
+  return {
+    base,
+    async open(path = "", options = {}) {
+      const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"], ...options });
+      context.setDefaultTimeout(PATIENCE_MS);
+      const errors = [];
+      contexts.push({ context, errors });
+      const page = await context.newPage();
+      page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+      page.on("pageerror", (error) => errors.push(String(error)));
+      page.on("request", (request) => request.url().startsWith(base()) || errors.push(`a request to ${request.url()}`));
+      await options.prepare?.(page);
+      await page.goto(base() + path);
+      return page;
+    },
+  };
+}
+
+/** The script's text, by way of the clipboard: the editor draws only what can be seen. */
+export async function text(page) {
+  await page.locator("[data-pane=script] .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Control+c");
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+/** Types a script in the place of what is there. */
+export async function write(page, script) {
+  await page.locator("[data-pane=script] .cm-content").click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(script);
+}
+
+/** Waits until the last run has ended: in an exception, or not. */
+export async function settled(page) {
+  await page.locator('.status[data-state="ready"]').filter({ hasText: /Ran in|after|Stopped/ }).waitFor();
+}
+
+export const output = (page) => page.locator("[data-pane=output]");
+
+/** Waits until `locator` shows `expected`, a text or a pattern. */
+export async function shows(locator, expected) {
+  await locator.filter({ hasText: expected }).waitFor();
+}
+
+/** Opens one of the graphs. */
+export const stage = (page, name) => page.getByRole("tablist", { name: "Stage" }).getByRole("tab", { name }).click();

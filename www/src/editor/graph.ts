@@ -1,0 +1,69 @@
+// A graph's text, to read: CodeMirror draws only what can be seen, so that graphs of thousands of lines stay quick.
+import { defaultKeymap } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { foldGutter, foldKeymap } from "@codemirror/language";
+import { search, searchKeymap } from "@codemirror/search";
+import { Compartment, EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
+import { Decoration, drawSelection, EditorView, keymap } from "@codemirror/view";
+import type { GraphView } from "../generated/report";
+import { linked } from "./marks";
+import { nameMarks } from "./names";
+import { codeLook } from "./theme";
+
+const wrapping = new Compartment();
+
+/** `onLine` hears which line (counted from 0) the visitor goes to. */
+export function createGraphViewer(label: string, onLine: (line: number) => void): EditorView {
+  return new EditorView({ state: state("", label, onLine, []) });
+}
+
+function state(text: string, label: string, onLine: (line: number) => void, more: Extension): EditorState {
+  return EditorState.create({
+    doc: text,
+    extensions: [
+      EditorState.readOnly.of(true),
+      drawSelection(),
+      foldGutter(),
+      search({ top: true }),
+      keymap.of([...defaultKeymap, ...searchKeymap, ...foldKeymap]),
+      python(),
+      codeLook,
+      linked.field,
+      nameMarks,
+      wrapping.of([]),
+      EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true" }),
+      EditorView.updateListener.of((update) => {
+        if (update.selectionSet && update.transactions.some((transaction) => transaction.isUserEvent("select"))) {
+          onLine(update.state.doc.lineAt(update.state.selection.main.head).number - 1);
+        }
+      }),
+      more,
+    ],
+  });
+}
+
+/** Shows another graph, from its top; forward and backward nodes get their colour in the margin where both are there. */
+export function showGraph(view: EditorView, graph: GraphView, label: string, onLine: (line: number) => void): void {
+  view.setState(state(graph.readable, label, onLine, directions(graph)));
+}
+
+function directions(graph: GraphView): Extension {
+  if (!graph.nodes.some((node) => node.is_backward) || graph.nodes.every((node) => node.is_backward)) return [];
+  const starts = lineStarts(graph.readable);
+  const ranges: Range<Decoration>[] = [];
+  for (const node of graph.nodes) {
+    const from = node.op === "call_function" && node.text_line !== null ? starts[node.text_line] : undefined;
+    if (from !== undefined) ranges.push(Decoration.line({ class: node.is_backward ? "cm-backward" : "cm-forward" }).range(from));
+  }
+  return EditorView.decorations.of(RangeSet.of(ranges, true));
+}
+
+function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  return starts;
+}
+
+export function setWrapping(view: EditorView, on: boolean): void {
+  view.dispatch({ effects: wrapping.reconfigure(on ? EditorView.lineWrapping : []) });
+}

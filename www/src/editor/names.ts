@@ -1,0 +1,75 @@
+// Colours the names of values in a graph's text: saved, recomputed, chosen; and what matters of an operator's long name.
+// Only what can be seen is looked at.
+import { type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+
+export interface NameClasses {
+  saved: ReadonlySet<string>;
+  recomputed: ReadonlySet<string>;
+  chosen: ReadonlySet<string>;
+}
+
+const nothing: NameClasses = { saved: new Set(), recomputed: new Set(), chosen: new Set() };
+export const setNames = StateEffect.define<NameClasses>();
+
+const names = StateField.define<NameClasses>({
+  create: () => nothing,
+  update: (value, transaction) => {
+    for (const effect of transaction.effects) if (effect.is(setNames)) return effect.value;
+    return value;
+  },
+});
+
+function classOf(name: string, { saved, recomputed, chosen }: NameClasses): string {
+  const classes = [];
+  if (saved.has(name)) classes.push("cm-saved");
+  else if (recomputed.has(name)) classes.push("cm-recomputed");
+  if (chosen.has(name)) classes.push("cm-chosen");
+  return classes.join(" ");
+}
+
+/** Names, but not attributes of something (`torch.ops.aten.t.default`) and not what stands in a string. */
+const NAME = /"[^"]*"|(?<![\w.])(torch\.ops\.)(\w+\.\w+)(\.\w+)?|(?<![\w.])[A-Za-z_]\w*/g;
+
+const namespace = Decoration.mark({ class: "cm-namespace" });
+const operator = Decoration.mark({ class: "cm-operator" });
+
+function decorate(view: EditorView): DecorationSet {
+  const builder = new RangeSetBuilder<Decoration>();
+  const classes = view.state.field(names);
+  for (const { from, to } of view.visibleRanges) {
+    const start = view.state.doc.lineAt(from).from;
+    const text = view.state.sliceDoc(start, to);
+    for (const match of text.matchAll(NAME)) {
+      const [whole, prefix, name, overload] = match;
+      const at = start + match.index;
+      if (prefix && name) {
+        const nameAt = at + prefix.length;
+        builder.add(at, nameAt, namespace);
+        builder.add(nameAt, nameAt + name.length, operator);
+        if (overload) builder.add(nameAt + name.length, at + whole.length, namespace);
+        continue;
+      }
+      const found = classOf(whole, classes);
+      if (found) builder.add(at, at + whole.length, Decoration.mark({ class: found }));
+    }
+  }
+  return builder.finish();
+}
+
+export const nameMarks: Extension = [
+  names,
+  ViewPlugin.fromClass(
+    class {
+      decorations: DecorationSet;
+      constructor(view: EditorView) {
+        this.decorations = decorate(view);
+      }
+      update(update: ViewUpdate): void {
+        const changed = update.startState.field(names) !== update.state.field(names);
+        if (changed || update.docChanged || update.viewportChanged) this.decorations = decorate(update.view);
+      }
+    },
+    { decorations: (plugin) => plugin.decorations },
+  ),
+];

@@ -1,0 +1,80 @@
+// The script's editor. One view lives as long as the page, whichever pane holds it: text, history and scroll stay.
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
+import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { Annotation, EditorState, Prec } from "@codemirror/state";
+import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { linked, raised } from "./marks";
+import { codeLook } from "./theme";
+
+export interface ScriptEvents {
+  /** The visitor changed the text. */
+  onEdit(): void;
+  /** The visitor paused in typing, not in the middle of composing a character. */
+  onPause(): void;
+  /** The visitor asks for a run. */
+  onRun(): void;
+  /** The visitor went to other lines (counted from 1), without typing. */
+  onLines(first: number, last: number): void;
+}
+
+export const PAUSE_MS = 400;
+/** Marks a change that is not the visitor's: a link or an example was opened. */
+const quiet = Annotation.define<boolean>();
+
+export function createScriptEditor(events: ScriptEvents): EditorView {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const pause = (view: EditorView): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => (view.composing ? pause(view) : events.onPause()), PAUSE_MS);
+  };
+  const listener = EditorView.updateListener.of((update) => {
+    if (update.docChanged) {
+      const byVisitor = update.transactions.some((transaction) => transaction.docChanged && !transaction.annotation(quiet));
+      if (!byVisitor) return;
+      events.onEdit();
+      pause(update.view);
+    } else if (update.selectionSet && update.transactions.some((transaction) => transaction.isUserEvent("select"))) {
+      const { from, to } = update.state.selection.main;
+      events.onLines(update.state.doc.lineAt(from).number, update.state.doc.lineAt(to).number);
+    }
+  });
+  const run = (): boolean => {
+    clearTimeout(timer);
+    events.onRun();
+    return true;
+  };
+  return new EditorView({
+    state: EditorState.create({
+      extensions: [
+        lineNumbers(),
+        highlightActiveLineGutter(),
+        history(),
+        drawSelection(),
+        EditorState.allowMultipleSelections.of(true),
+        indentUnit.of("    "),
+        indentOnInput(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightSelectionMatches(),
+        search({ top: true }),
+        Prec.high(keymap.of([{ key: "Mod-Enter", run }, { key: "Shift-Enter", run }])),
+        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+        python(),
+        codeLook,
+        linked.field,
+        raised.field,
+        EditorView.contentAttributes.of({ "aria-label": "Script", "aria-describedby": "script-help", spellcheck: "false" }),
+        listener,
+      ],
+    }),
+  });
+}
+
+/** Replaces the whole text, without the events of an edit. */
+export function setText(view: EditorView, text: string): void {
+  view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 }, annotations: quiet.of(true) });
+}

@@ -1,0 +1,103 @@
+// The page's side of the interpreter: one worker at a time, ended to stop a script and replaced at once.
+import type { Event } from "../generated/report";
+import type { FromInterpreter, ToInterpreter } from "./protocol";
+
+export interface Handlers {
+  onEvent(event: Event): void;
+  /** The run is over: by itself, or because the module failed, with what it said. */
+  onEnd(failure: string | undefined): void;
+}
+
+/** A worker as this needs it; tests bring their own. */
+export interface WorkerLike {
+  postMessage(message: ToInterpreter): void;
+  terminate(): void;
+  onmessage: ((event: MessageEvent<FromInterpreter>) => void) | null;
+  onerror: ((event: ErrorEvent) => void) | null;
+}
+
+export class Interpreter {
+  #worker: WorkerLike | undefined;
+  #ready = false;
+  #run = 0;
+  #handlers: Handlers | undefined;
+
+  constructor(
+    private readonly module: WebAssembly.Module,
+    private readonly createWorker: () => WorkerLike,
+    private readonly onReady: (ready: boolean) => void,
+    /** The module cannot even start. */
+    private readonly onFatal: (message: string) => void,
+  ) {
+    this.#start();
+  }
+
+  /** Whether a script is running. */
+  get busy(): boolean {
+    return this.#handlers !== undefined;
+  }
+
+  /** Runs `program`; a script that still runs is ended first, silently. */
+  run(program: string, options: { backend: string }, handlers: Handlers): void {
+    if (this.busy) this.stop();
+    this.#run += 1;
+    this.#handlers = handlers;
+    this.#worker?.postMessage({ type: "run", run: this.#run, program, options });
+  }
+
+  /** Ends the running script with its worker, and starts the next worker. The script's handlers hear nothing more. */
+  stop(): void {
+    this.#handlers = undefined;
+    this.#start();
+  }
+
+  #start(): void {
+    if (this.#worker) {
+      this.#worker.onmessage = null;
+      this.#worker.onerror = null;
+      this.#worker.terminate();
+    }
+    this.#setReady(false);
+    const worker = this.createWorker();
+    worker.onmessage = ({ data }) => this.#receive(data);
+    worker.onerror = (event) => this.#fail(event.message || "the worker could not be started");
+    worker.postMessage({ type: "init", module: this.module });
+    this.#worker = worker;
+  }
+
+  #receive(message: FromInterpreter): void {
+    switch (message.type) {
+      case "ready":
+        this.#setReady(true);
+        break;
+      case "event":
+        if (message.run === this.#run) this.#handlers?.onEvent(message.event);
+        break;
+      case "done":
+        if (message.run === this.#run) this.#end(undefined);
+        break;
+      case "failed":
+        this.#fail(message.message);
+        break;
+    }
+  }
+
+  /** A trap leaves the instance unusable. A module that fails before it was ready would fail again: it is not restarted. */
+  #fail(message: string): void {
+    if (!this.#ready) return this.onFatal(message);
+    this.#start();
+    this.#end(message);
+  }
+
+  #end(failure: string | undefined): void {
+    const handlers = this.#handlers;
+    this.#handlers = undefined;
+    handlers?.onEnd(failure);
+  }
+
+  #setReady(ready: boolean): void {
+    if (this.#ready === ready) return;
+    this.#ready = ready;
+    this.onReady(ready);
+  }
+}

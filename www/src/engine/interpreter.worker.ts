@@ -1,0 +1,26 @@
+// Runs scripts. Python is synchronous, so this worker hears nothing while a script runs: whoever wants it to stop ends the
+// worker. What becomes known is therefore sent the moment it is known.
+import init, { run } from "../../pkg/interpreter/interpreter.js";
+import type { Event } from "../generated/report";
+import type { FromInterpreter, ToInterpreter } from "./protocol";
+
+const post = (message: FromInterpreter): void => self.postMessage(message);
+
+// Messages are taken one after the other: a run may arrive while the module is still starting.
+let ready: Promise<unknown> = Promise.resolve();
+
+self.onmessage = ({ data }: MessageEvent<ToInterpreter>): void => {
+  ready = ready.then(() => handle(data)).catch((error: unknown) => post({ type: "failed", message: String(error) }));
+};
+
+async function handle(message: ToInterpreter): Promise<void> {
+  if (message.type === "init") {
+    await init({ module_or_path: message.module });
+    // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
+    run("import torch", { backend: "aot_eager" }, () => {});
+    post({ type: "ready" });
+  } else {
+    run(message.program, message.options, (event: Event) => post({ type: "event", run: message.run, event }));
+    post({ type: "done", run: message.run });
+  }
+}

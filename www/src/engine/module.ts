@@ -1,0 +1,40 @@
+// Downloads a WebAssembly module once, telling how far it is, and keeps it compiled for every worker that wants it.
+
+export interface Progress {
+  loaded: number;
+  total: number;
+}
+
+export class ModuleSource {
+  #module: Promise<WebAssembly.Module> | undefined;
+
+  /** `bytes` is the size after decompression, which is what the progress counts. */
+  constructor(
+    private readonly url: string,
+    private readonly bytes: number,
+  ) {}
+
+  /** The module; a download that failed is tried again by the next call. */
+  get(onProgress: (progress: Progress) => void = () => {}): Promise<WebAssembly.Module> {
+    this.#module ??= this.#download(onProgress).catch((error: unknown) => {
+      this.#module = undefined;
+      throw error;
+    });
+    return this.#module;
+  }
+
+  async #download(onProgress: (progress: Progress) => void): Promise<WebAssembly.Module> {
+    const response = await fetch(this.url);
+    if (!response.ok || !response.body) throw new Error(`${response.status} ${response.statusText}`);
+    let loaded = 0;
+    const count = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        loaded += chunk.length;
+        onProgress({ loaded, total: Math.max(this.bytes, loaded) });
+        controller.enqueue(chunk);
+      },
+    });
+    const counted = new Response(response.body.pipeThrough(count), { headers: { "Content-Type": "application/wasm" } });
+    return WebAssembly.compileStreaming(counted);
+  }
+}

@@ -1,0 +1,5 @@
+/// <reference types="vite/client" />
+
+/** Bytes of the modules as they are before compression. */
+declare const __INTERPRETER_BYTES__: number;
+declare const __GPU_BYTES__: number;

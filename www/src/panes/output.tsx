@@ -1,0 +1,91 @@
+// What the script printed, as it prints, and the traceback of what ended it. All of it is text, never markup.
+import { useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { plural } from "../report/format";
+import { select } from "../state/selection";
+import { MOST_PRINTED, shown } from "../state/session";
+
+export function OutputPane(): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  useSignalEffect(() => {
+    void shown.value;
+    requestAnimationFrame(() => {
+      if (atEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    });
+  });
+
+  const run = shown.value;
+  if (!run) return <p class="empty">What the script prints appears here.</p>;
+  const { report, printed, outcome } = run;
+  const silent = printed.length === 0 && !report.exception && outcome.kind === "finished";
+  return (
+    <div
+      ref={box}
+      class="output"
+      role="log"
+      aria-label="Output of the script"
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - 8;
+      }}
+    >
+      {report.stdout.length + report.stderr.length > MOST_PRINTED && <p class="note">This is the end of a longer output.</p>}
+      {printed.map(({ stream, text }, index) => (
+        <pre key={index} class={stream}>
+          {text}
+        </pre>
+      ))}
+      {silent && <p class="empty">The script printed nothing.</p>}
+      {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
+      {report.breaks.map(({ reason, span }, index) => (
+        <p key={index} class="note">
+          Graph break{span && <LineLink line={span.line} />}: {reason}
+        </p>
+      ))}
+      {outcome.kind === "stopped" && (
+        <p class="note stopped" role="status">
+          {outcome.why} What was known by then is shown.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Traceback({ traceback, line }: { traceback: string; line: number | undefined }): JSX.Element {
+  return (
+    <div class="traceback">
+      <pre>{traceback}</pre>
+      {line !== undefined && (
+        <p>
+          Raised <LineLink line={line} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Goes to a line of the script. */
+export function LineLink({ line }: { line: number }): JSX.Element {
+  const go = (): void => select({ from: "output", span: { line, column: 0, end_line: line, end_column: 0 }, names: [] });
+  return (
+    <>
+      {" "}
+      <button type="button" class="link" onClick={go}>
+        line {line}
+      </button>
+    </>
+  );
+}
+
+export function OutputTools(): JSX.Element | null {
+  const report = shown.value?.report;
+  if (!report) return null;
+  const parts = [
+    report.regions.length > 0 && plural(report.regions.length, "region"),
+    report.recompiles.length > 0 && plural(report.recompiles.length, "recompilation"),
+    report.breaks.length > 0 && plural(report.breaks.length, "graph break"),
+  ].filter(Boolean);
+  return <span class="tools muted">{parts.join(" · ")}</span>;
+}

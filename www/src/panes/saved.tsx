@@ -1,0 +1,82 @@
+// The values that the forward saves for the backward: name, type, bytes, the line that made them, and why they are saved.
+import type { JSX } from "preact";
+import type { Compilation, Saved } from "../generated/report";
+import { formatBytes, formatShape, plural } from "../report/format";
+import { select, selection } from "../state/selection";
+import { graphsAreOld } from "../state/session";
+import { selectedUnit } from "../state/unit";
+
+export function SavedPane(): JSX.Element {
+  const compilation = selectedUnit.value?.compilation;
+  if (!compilation) return <p class="empty">The values saved between forward and backward appear here.</p>;
+  if (compilation.kind === "inference") return <p class="empty">Nothing requires grad here: there is no backward to save anything for.</p>;
+  const saved = compilation.saved ?? [];
+  if (saved.length === 0) return <p class="empty">The backward needs nothing of the forward.</p>;
+  const bytes = saved.reduce((sum, value) => sum + (value.bytes ?? 0), 0);
+  const why = reasons(compilation);
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Saved values">
+      {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">Value</th>
+            <th scope="col">Type</th>
+            <th scope="col">Shape</th>
+            <th scope="col" class="number">
+              Bytes
+            </th>
+            <th scope="col" class="number">
+              Line
+            </th>
+            {why.size > 0 && <th scope="col">Why</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {saved.map((value) => (
+            <Row key={value.name} value={value} why={why} />
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row" colSpan={3}>
+              {plural(saved.length, "value")}
+            </th>
+            <td class="number">{formatBytes(bytes)}</td>
+            <td />
+            {why.size > 0 && <td />}
+          </tr>
+        </tfoot>
+      </table>
+      {compilation.partition && (
+        <p class="caption">
+          Chosen by <code>{compilation.partition.partitioner}</code>.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Row({ value, why }: { value: Saved; why: ReadonlyMap<string, string> }): JSX.Element {
+  const chosen = selection.value?.names.includes(value.name) ?? false;
+  const choose = (): void => select({ from: "saved", span: value.span ?? undefined, names: [value.name] });
+  return (
+    <tr class={chosen ? "chosen" : ""} onClick={choose}>
+      <th scope="row">
+        <button type="button" class="link code saved-name" aria-pressed={chosen} onClick={choose}>
+          {value.name}
+        </button>
+      </th>
+      <td class="code">{value.sym ? "SymInt" : value.dtype}</td>
+      <td class="code">{value.sym ?? formatShape(value.shape)}</td>
+      <td class="number">{value.bytes === undefined || value.bytes === null ? "" : formatBytes(value.bytes)}</td>
+      <td class="number">{value.span?.line}</td>
+      {why.size > 0 && <td class="muted">{why.get(value.name)}</td>}
+    </tr>
+  );
+}
+
+function reasons(compilation: Compilation): Map<string, string> {
+  const decided = compilation.partition?.decisions ?? [];
+  return new Map(decided.flatMap(({ name, reason }) => (reason ? [[name, reason]] : [])));
+}

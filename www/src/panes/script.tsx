@@ -1,0 +1,40 @@
+// The script. Its editor lives outside: here it is put in place, and marked.
+import { useComputed, useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { reveal, showLinked, showRaised } from "../editor/marks";
+import { editor } from "../state/script";
+import { selection } from "../state/selection";
+import { shown } from "../state/session";
+
+export function ScriptPane(): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    host.current?.append(editor.dom);
+    editor.requestMeasure();
+  }, []);
+
+  // The mark of an exception follows edits by itself; a new run brings a new one.
+  const exception = useComputed(() => shown.value?.report.exception);
+  useSignalEffect(() => showRaised(editor, exception.value?.span ?? undefined));
+
+  useSignalEffect(() => {
+    const chosen = selection.value;
+    const span = chosen?.from === "script" ? undefined : chosen?.span;
+    showLinked(editor, span ? range(span.line, span.end_line) : []);
+    if (span) reveal(editor, span.line);
+  });
+
+  return (
+    <>
+      <div class="editor" ref={host} />
+      <p id="script-help" class="visually-hidden">
+        Python. Control or Command and Enter runs the script. Escape, then Tab, leaves the editor.
+      </p>
+    </>
+  );
+}
+
+function range(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+}

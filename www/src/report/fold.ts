@@ -1,0 +1,75 @@
+// The report is the fold of the events so far, here as in Rust (`Report::fold`): a test holds the two together.
+import { type Event, PYTORCH_VERSION, type Report, REPORT_VERSION } from "../generated/report";
+
+export function emptyReport(): Report {
+  return {
+    version: REPORT_VERSION,
+    pytorch: PYTORCH_VERSION,
+    stdout: "",
+    stderr: "",
+    exception: null,
+    regions: [],
+    compilations: [],
+    compiled_autograd: [],
+    recompiles: [],
+    breaks: [],
+    runs: [],
+    finished: false,
+    seconds: 0,
+  };
+}
+
+/** Takes in `events`; `report` stays as it is. */
+export function fold(report: Report, events: readonly Event[]): Report {
+  // Copied once for all of them: a training loop sends thousands.
+  const next: Report = {
+    ...report,
+    regions: [...report.regions],
+    compilations: [...report.compilations],
+    compiled_autograd: [...report.compiled_autograd],
+    recompiles: [...report.recompiles],
+    breaks: [...report.breaks],
+    runs: [...report.runs],
+  };
+  for (const event of events) take(next, event);
+  return next;
+}
+
+function take(report: Report, event: Event): void {
+  switch (event.event) {
+    case "stdout":
+      report.stdout += event.text;
+      break;
+    case "stderr":
+      report.stderr += event.text;
+      break;
+    case "captured":
+      report.regions.push(event.region);
+      break;
+    case "compiled": {
+      const known = report.compilations.findIndex(({ id }) => id === event.compilation.id);
+      if (known >= 0) report.compilations[known] = event.compilation;
+      else report.compilations.push(event.compilation);
+      break;
+    }
+    case "broke":
+      report.breaks.push(event.graph_break);
+      break;
+    case "recompiled":
+      report.recompiles.push(event.reasons);
+      break;
+    case "compiled_autograd":
+      report.compiled_autograd.push(event.readable);
+      break;
+    case "ran":
+      report.runs.push(event.run);
+      break;
+    case "runnable":
+      break;
+    case "finished":
+      report.exception = event.exception;
+      report.seconds = event.seconds;
+      report.finished = true;
+      break;
+  }
+}

@@ -1,0 +1,54 @@
+// The stages of a compilation, in the order they come to be.
+import type { Compilation, GraphView, Report } from "../generated/report";
+
+export const STAGES = ["captured", "joint", "forward", "backward", "inference"] as const;
+export type Stage = (typeof STAGES)[number];
+
+export const STAGE_TITLES: Record<Stage, string> = {
+  captured: "Captured",
+  joint: "Joint",
+  forward: "Forward",
+  backward: "Backward",
+  inference: "Inference",
+};
+
+/** What a stage is, in one sentence. */
+export const STAGE_HELP: Record<Stage, string> = {
+  captured: "What torch.compile recorded of the Python code, before autograd.",
+  joint: "Forward and backward traced into one graph, mutations made functional.",
+  forward: "The partitioned forward: it returns its outputs, then the values saved for the backward.",
+  backward: "The partitioned backward: it takes the saved values and the tangents, and returns the gradients.",
+  inference: "Nothing requires grad: the forward alone.",
+};
+
+/** One thing to look at: a compilation with the region it comes from, or either alone. */
+export interface Unit {
+  key: string;
+  title: string;
+  stages: Partial<Record<Stage, GraphView>>;
+  compilation: Compilation | undefined;
+}
+
+/** The units of a report: a captured region that was not compiled (yet) is one of its own. */
+export function units(report: Report): Unit[] {
+  const result: Unit[] = [];
+  const compiled = new Set<number>();
+  for (const compilation of report.compilations) {
+    const region = report.regions.find(({ id }) => id === compilation.region);
+    if (region) compiled.add(region.id);
+    const stages: Unit["stages"] = {};
+    if (region) stages.captured = region.graph;
+    for (const stage of ["joint", "forward", "backward", "inference"] as const) {
+      const graph = compilation[stage];
+      if (graph) stages[stage] = graph;
+    }
+    const title = region?.function ?? `graph ${compilation.id}`;
+    result.push({ key: `c${compilation.id}`, title, stages, compilation });
+  }
+  for (const region of report.regions) {
+    if (!compiled.has(region.id)) {
+      result.push({ key: `r${region.id}`, title: region.function, stages: { captured: region.graph }, compilation: undefined });
+    }
+  }
+  return result;
+}

@@ -1,0 +1,54 @@
+// Runs of a compilation on a device, and what the browser has to offer for them.
+import { computed, signal } from "@preact/signals";
+import { Gpu } from "../engine/gpu";
+import { ModuleSource, type Progress } from "../engine/module";
+import type { Device } from "../engine/protocol";
+import type { Bundle, RunResult } from "../generated/report";
+import { graphsRun } from "./session";
+import { selectedUnit } from "./unit";
+
+export type Attempt =
+  | { state: "loading"; progress: Progress | undefined }
+  | { state: "done"; result: RunResult; bundle: Bundle }
+  | { state: "failed"; message: string };
+
+/** Whether the browser gives pages a GPU; `undefined` until it has answered. */
+export const webgpu = signal<boolean | undefined>(undefined);
+export const wantedDevice = signal<Device>("webgpu");
+export const device = computed<Device>(() => (webgpu.value === false ? "cpu" : wantedDevice.value));
+export const attempt = signal<Attempt | undefined>(undefined);
+
+/** What would be run: the selected compilation with the script's own inputs. */
+export const bundle = computed(() => {
+  const id = selectedUnit.value?.compilation?.id;
+  return id === undefined ? undefined : graphsRun.value?.bundles.get(id);
+});
+
+let gpu: Gpu | undefined;
+
+/** Prepares for runs: nothing is fetched yet. */
+export function prepareGpu(source: ModuleSource, createWorker: () => Worker): void {
+  gpu = new Gpu(source, createWorker);
+  void askForAdapter().then((there) => (webgpu.value = there));
+}
+
+async function askForAdapter(): Promise<boolean> {
+  try {
+    return (await navigator.gpu?.requestAdapter()) != null;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs what is selected. */
+export async function runOnDevice(): Promise<void> {
+  const what = bundle.value;
+  if (!gpu || !what || attempt.value?.state === "loading") return;
+  attempt.value = { state: "loading", progress: undefined };
+  try {
+    const result = await gpu.run(what, device.value, (progress) => (attempt.value = { state: "loading", progress }));
+    attempt.value = { state: "done", result, bundle: what };
+  } catch (error) {
+    attempt.value = { state: "failed", message: error instanceof Error ? error.message : String(error) };
+  }
+}

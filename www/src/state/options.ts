@@ -1,0 +1,39 @@
+// What a visitor may choose besides the script. Every option has a default, that links leave out.
+
+/** What a plain `torch.compile` stands for, by PyTorch's names. */
+export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner"] as const;
+/** Seconds after which a script is stopped. */
+export const LIMITS = [5, 10, 30, 60, 300] as const;
+
+export interface Options {
+  backend: (typeof BACKENDS)[number];
+  limit: (typeof LIMITS)[number];
+}
+
+export const DEFAULTS: Options = { backend: "aot_eager", limit: 10 };
+
+const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS };
+
+/** The options that are not their defaults. */
+export function withoutDefaults(options: Options): Partial<Options> {
+  const entries = Object.entries(options).filter(([key, value]) => DEFAULTS[key as keyof Options] !== value);
+  return Object.fromEntries(entries) as Partial<Options>;
+}
+
+/** Reads options from a link or from storage: what is not known is said, and its default taken. */
+export function readOptions(raw: unknown): { options: Options; notes: string[] } {
+  const options: Options = { ...DEFAULTS };
+  const notes: string[] = [];
+  if (raw === undefined || raw === null) return { options, notes };
+  if (typeof raw !== "object") return { options, notes: ["Its options cannot be read; defaults are used."] };
+  for (const [key, value] of Object.entries(raw)) {
+    if (!(key in CHOICES)) {
+      notes.push(`It sets an option this page does not have: ${key}.`);
+    } else if (!(CHOICES[key as keyof Options] as readonly unknown[]).includes(value)) {
+      notes.push(`It sets ${key} to ${JSON.stringify(value)}, which this page does not know; ${DEFAULTS[key as keyof Options]} is used.`);
+    } else {
+      Object.assign(options, { [key]: value });
+    }
+  }
+  return { options, notes };
+}

@@ -1,0 +1,197 @@
+// The script's runs: when they start, what is known of them, how they end.
+//
+// A `Run` is a value: a new one replaces it at most once per frame. Until a new run has something to show, the last one
+// stays, so that quick runs do not flicker; and while a script cannot be compiled, the last graphs stay, marked as old.
+import { computed, signal } from "@preact/signals";
+import { Interpreter, type WorkerLike } from "../engine/interpreter";
+import type { ModuleSource, Progress } from "../engine/module";
+import type { Bundle, Event, Report } from "../generated/report";
+import { emptyReport, fold } from "../report/fold";
+import { formatSeconds } from "../report/format";
+import type { Options } from "./options";
+
+export type Outcome =
+  | { kind: "running" }
+  | { kind: "finished" }
+  /** Ended from outside, with a sentence that says why. */
+  | { kind: "stopped"; why: string };
+
+/** What was printed, in order. */
+export interface Printed {
+  stream: "stdout" | "stderr";
+  text: string;
+}
+
+export interface Run {
+  program: string;
+  report: Report;
+  printed: readonly Printed[];
+  /** What it takes to run a compilation elsewhere, by its id. */
+  bundles: ReadonlyMap<number, Bundle>;
+  outcome: Outcome;
+  /** Milliseconds from the request to the end, as the page saw them. */
+  elapsed: number;
+}
+
+export type Engine =
+  | { state: "loading"; progress: Progress }
+  | { state: "starting" }
+  | { state: "ready" }
+  | { state: "failed"; message: string };
+
+export const engine = signal<Engine>({ state: "loading", progress: { loaded: 0, total: 0 } });
+export const running = signal(false);
+/** The run that is shown. */
+export const shown = signal<Run | undefined>(undefined);
+const lastWithGraphs = signal<Run | undefined>(undefined);
+
+/** The run whose graphs are shown: the last one that had any, where the shown one ended in an exception before its first. */
+export const graphsRun = computed(() => {
+  const run = shown.value;
+  if (!run || hasGraphs(run) || (run.outcome.kind === "finished" && !run.report.exception)) return run;
+  return lastWithGraphs.value ?? run;
+});
+/** Whether those graphs are of an earlier run. */
+export const graphsAreOld = computed(() => graphsRun.value !== shown.value && shown.value?.outcome.kind !== "running");
+
+/** A run younger than this is not shown while it has not ended: the last one stays. */
+const PATIENCE_MS = 150;
+/** A running script is shown at most this often: a loop may print without pause. */
+const SHOW_EVERY_MS = 50;
+/** Printed text kept by the page, in characters. */
+export const MOST_PRINTED = 200_000;
+
+interface Request {
+  program: string;
+  options: Options;
+}
+
+let interpreter: Interpreter | undefined;
+let queued: Request | undefined;
+/** The run that goes on: events that are not taken in yet, when it began, when it may next be shown. */
+let active: { run: Run; events: Event[]; started: number; limit: number | undefined; frame: number | undefined; next: number } | undefined;
+
+/** Fetches the module and starts the first worker; a run asked for meanwhile begins as soon as it can. */
+export async function startEngine(source: ModuleSource, createWorker: () => WorkerLike): Promise<void> {
+  engine.value = { state: "loading", progress: { loaded: 0, total: 0 } };
+  try {
+    const module = await source.get((progress) => {
+      engine.value = { state: "loading", progress };
+    });
+    engine.value = { state: "starting" };
+    const onReady = (ready: boolean): void => {
+      engine.value = { state: ready ? "ready" : "starting" };
+      if (ready) beginQueued();
+    };
+    interpreter = new Interpreter(module, createWorker, onReady, failEngine);
+  } catch (error) {
+    failEngine(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function failEngine(message: string): void {
+  engine.value = { state: "failed", message };
+  running.value = false;
+}
+
+/** Runs a script as soon as possible; one that still runs is ended. */
+export function requestRun(program: string, options: Options): void {
+  if (active && interpreter?.busy) {
+    end({ kind: "stopped", why: "Ended: the script was changed." });
+    interpreter.stop();
+  }
+  queued = { program, options };
+  running.value = true;
+  if (engine.value.state === "ready") beginQueued();
+}
+
+/** Ends the running script. What is known of it stays. */
+export function stopRun(why = "Stopped."): void {
+  queued = undefined;
+  running.value = false;
+  if (!active) return;
+  end({ kind: "stopped", why });
+  interpreter?.stop();
+}
+
+function beginQueued(): void {
+  if (!queued || !interpreter) return;
+  const { program, options } = queued;
+  queued = undefined;
+  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), outcome: { kind: "running" }, elapsed: 0 };
+  const limit = setTimeout(() => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`), options.limit * 1000);
+  active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
+  scheduleFrame();
+  interpreter.run(program, { backend: options.backend }, {
+    onEvent: (event) => {
+      active?.events.push(event);
+      scheduleFrame();
+    },
+    onEnd: (failure) => {
+      running.value = queued !== undefined;
+      end(failure === undefined ? { kind: "finished" } : { kind: "stopped", why: `The interpreter failed: ${failure}` });
+    },
+  });
+}
+
+function scheduleFrame(): void {
+  if (!active || active.frame !== undefined) return;
+  active.frame = requestAnimationFrame(() => {
+    if (!active) return;
+    active.frame = undefined;
+    if (performance.now() < active.next) return scheduleFrame();
+    active.next = performance.now() + SHOW_EVERY_MS;
+    absorb(active);
+    publish(active.run);
+  });
+}
+
+/** Ends the active run: what has arrived is taken in and shown. */
+function end(outcome: Outcome): void {
+  if (!active) return;
+  clearTimeout(active.limit);
+  if (active.frame !== undefined) cancelAnimationFrame(active.frame);
+  absorb(active);
+  publish({ ...active.run, outcome, elapsed: performance.now() - active.started });
+  active = undefined;
+}
+
+function publish(run: Run): void {
+  shown.value = run;
+  if (hasGraphs(run)) lastWithGraphs.value = run;
+}
+
+function absorb(state: NonNullable<typeof active>): void {
+  const { run, events } = state;
+  if (events.length === 0) return;
+  state.events = [];
+  let bundles = run.bundles;
+  const printed = [...run.printed];
+  for (const event of events) {
+    if (event.event === "runnable") bundles = new Map(bundles).set(event.bundle.compilation, event.bundle);
+    if (event.event === "stdout" || event.event === "stderr") print(printed, event.event, event.text);
+  }
+  state.run = { ...run, report: fold(run.report, events), bundles, printed: shorten(printed) };
+}
+
+function print(printed: Printed[], stream: Printed["stream"], text: string): void {
+  const last = printed.at(-1);
+  if (last?.stream === stream) printed[printed.length - 1] = { stream, text: last.text + text };
+  else printed.push({ stream, text });
+}
+
+/** Leaves out the earliest where there is too much. */
+function shorten(printed: Printed[]): Printed[] {
+  let room = MOST_PRINTED;
+  const kept: Printed[] = [];
+  for (const { stream, text } of printed.toReversed()) {
+    if (room <= 0) break;
+    kept.unshift({ stream, text: text.length > room ? text.slice(-room) : text });
+    room -= text.length;
+  }
+  return kept;
+}
+
+function hasGraphs(run: Run): boolean {
+  return run.report.regions.length > 0 || run.report.compilations.length > 0;
+}

@@ -1,0 +1,16 @@
+// Which compilation and which of its stages are looked at.
+import { computed, signal } from "@preact/signals";
+import { STAGES, type Stage, units } from "../report/stages";
+import { graphsRun } from "./session";
+
+/** The visitor's choices; what is shown follows them as far as it can. */
+export const wantedUnit = signal<string | undefined>(undefined);
+export const wantedStage = signal<Stage>("joint");
+
+export const allUnits = computed(() => (graphsRun.value ? units(graphsRun.value.report) : []));
+export const selectedUnit = computed(() => allUnits.value.find(({ key }) => key === wantedUnit.value) ?? allUnits.value[0]);
+export const stagesOfUnit = computed(() => STAGES.filter((stage) => selectedUnit.value?.stages[stage]));
+export const selectedStage = computed(() => {
+  const there = stagesOfUnit.value;
+  return there.includes(wantedStage.value) ? wantedStage.value : (there.find((stage) => stage !== "captured") ?? there[0]);
+});

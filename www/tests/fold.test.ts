@@ -1,0 +1,31 @@
+// @vitest-environment node
+import { expect, it } from "vitest";
+import sample from "../src/generated/fold.sample.json";
+import type { Event, Report } from "../src/generated/report";
+import { emptyReport, fold } from "../src/report/fold";
+import { units } from "../src/report/stages";
+
+const events = sample.events as unknown as Event[];
+
+it("folds events as the Rust side does", () => {
+  expect(fold(emptyReport(), events)).toEqual(sample.report);
+});
+
+it("folds the same however the events are cut", () => {
+  let report: Report = emptyReport();
+  for (const event of events) {
+    const before = structuredClone(report);
+    const next = fold(report, [event]);
+    expect(report).toEqual(before);
+    report = next;
+  }
+  expect(report).toEqual(sample.report);
+});
+
+it("makes one unit of a region and its compilation", () => {
+  const found = units(sample.report as unknown as Report);
+  expect(found.map(({ key, title, stages }) => [key, title, Object.keys(stages)])).toEqual([
+    ["c0", "f", ["captured", "joint", "forward", "backward"]],
+    ["c1", "graph 1", []],
+  ]);
+});

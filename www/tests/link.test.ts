@@ -1,0 +1,79 @@
+// @vitest-environment node
+import { describe, expect, it } from "vitest";
+import { decodeLink, encodeLink } from "../src/state/link";
+import { DEFAULTS } from "../src/state/options";
+import { KEPT } from "./links";
+
+const program = 'import torch\nprint("häß → 🔥")\n';
+
+async function pack(content: string): Promise<string> {
+  const packed = new Blob([content]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+  const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+describe("links", () => {
+  it("bring back program and options exactly", async () => {
+    for (const shared of [
+      { program, options: { ...DEFAULTS } },
+      { program: "", options: { ...DEFAULTS, backend: "aot_eager_default_partitioner", limit: 60 } as const },
+      { program: "x = 1\r\n".repeat(20_000), options: { ...DEFAULTS } },
+    ]) {
+      expect(await decodeLink(await encodeLink(shared))).toEqual({ kind: "shared", shared, notes: [] });
+    }
+  });
+
+  it("leave defaults out", async () => {
+    const short = await encodeLink({ program, options: { ...DEFAULTS } });
+    expect(short).toBe(`#v1/${await pack(JSON.stringify({ p: program }))}`);
+  });
+
+  it.each(KEPT)("keep opening: $name", async ({ fragment, program, options }) => {
+    const link = await decodeLink(fragment);
+    expect(link).toMatchObject({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options } } });
+  });
+
+  it("are told from no link at all", async () => {
+    expect(await decodeLink("")).toEqual({ kind: "none" });
+    expect(await decodeLink("#")).toEqual({ kind: "none" });
+  });
+
+  it.each([
+    ["foreign", "#section-2", /not made by this page/],
+    ["newer", "#v7/abcd", /newer version.*v7/],
+    ["never made", "#v0/abcd", /never was/],
+    ["mangled", "#v1/ab%20cd", /damaged.*characters/],
+    ["empty", "#v1/", /damaged/],
+    ["cut off", "#v1/q1ZKzs8tyC9OTVFISSxJVLJSSssvUkhUyMwtyC8q", /damaged/],
+  ])("that are broken say what is wrong: %s", async (_name, fragment, reason) => {
+    const link = await decodeLink(fragment);
+    expect(link.kind).toBe("broken");
+    expect(link.kind === "broken" && link.reason).toMatch(reason);
+  });
+
+  it("cut at any point never throw and never give another program", async () => {
+    const whole = await encodeLink({ program, options: { ...DEFAULTS } });
+    for (let length = 2; length < whole.length; length += 1) {
+      const link = await decodeLink(whole.slice(0, length));
+      expect(link.kind, whole.slice(0, length)).toBe("broken");
+    }
+  });
+
+  it("without a program are damaged", async () => {
+    for (const content of ["[]", "null", "1", '{"o":{}}', '{"p":1}', "not json"]) {
+      expect((await decodeLink(`#v1/${await pack(content)}`)).kind).toBe("broken");
+    }
+  });
+
+  it("do not unpack without end", async () => {
+    const bomb = await pack(JSON.stringify({ p: "a".repeat(8 << 20) }));
+    expect(await decodeLink(`#v1/${bomb}`)).toMatchObject({ kind: "broken", reason: expect.stringMatching(/more than/) as string });
+  });
+
+  it("with options that are not known say so, and open", async () => {
+    const link = await decodeLink(`#v1/${await pack(JSON.stringify({ p: "", o: { backend: "tpu", colour: 1, limit: 30 } }))}`);
+    expect(link).toMatchObject({ kind: "shared", shared: { options: { ...DEFAULTS, limit: 30 } } });
+    expect(link.kind === "shared" && link.notes).toHaveLength(2);
+  });
+});
