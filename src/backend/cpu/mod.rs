@@ -1,7 +1,9 @@
 //! CPU kernels: the reference that every other backend is compared with.
 
 mod arranging;
+pub mod bundle;
 pub mod dense;
+pub mod interpret;
 mod loss;
 mod matrix;
 mod nll;

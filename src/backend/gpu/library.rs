@@ -1,0 +1,202 @@
+//! The kernels' own functions: what WGSL lacks or leaves too inexact (its `sin` may be wrong by 2^-11).
+//!
+//! Polynomials are the single-precision ones of the Cephes library; NaN and infinity are made and told by their bits,
+//! because WGSL has no literal for them and lets compilers assume that they do not occur.
+
+/// A function: its name, and its source. A source may call functions that stand before it.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("inf", "fn inf() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }"),
+    ("nan", "fn nan() -> f32 { var bits = 0x7fc00000u; return bitcast<f32>(bits); }"),
+    ("is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }"),
+    ("is_inf", "fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }"),
+    ("is_finite", "fn is_finite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f800000u; }"),
+    ("nan_max", "fn nan_max(a: f32, b: f32) -> f32 { return select(select(max(a, b), b, is_nan(b)), a, is_nan(a)); }"),
+    ("nan_min", "fn nan_min(a: f32, b: f32) -> f32 { return select(select(min(a, b), b, is_nan(b)), a, is_nan(a)); }"),
+    (
+        "sin_of",
+        "fn sin_of(z: f32, x: f32) -> f32 {
+  return ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * x + x;
+}",
+    ),
+    (
+        "cos_of",
+        "fn cos_of(z: f32) -> f32 {
+  return ((2.443315711809948e-5f * z - 1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - 0.5f * z + 1.0f;
+}",
+    ),
+    (
+        "octant",
+        "// Octant of x in whole quarter turns, rounded to even.
+fn octant(x: f32) -> i32 { let j = i32(x * 1.27323954473516f); return j + (j & 1); }",
+    ),
+    (
+        "reduced",
+        "fn reduced(x: f32, j: i32) -> f32 {
+  let y = f32(j);
+  return ((x - y * 0.78515625f) - y * 2.4187564849853515625e-4f) - y * 3.77489497744594108e-8f;
+}",
+    ),
+    (
+        "sine",
+        "fn sine(x: f32) -> f32 {
+  let a = abs(x);
+  if (a > 8192.0f) { return sin(x); }
+  let j = octant(a);
+  let r = reduced(a, j);
+  let z = r * r;
+  let v = select(sin_of(z, r), cos_of(z), (j & 2) != 0);
+  return select(v, -v, ((j & 4) != 0) != (x < 0.0f));
+}",
+    ),
+    (
+        "cosine",
+        "fn cosine(x: f32) -> f32 {
+  let a = abs(x);
+  if (a > 8192.0f) { return cos(x); }
+  let j = octant(a);
+  let r = reduced(a, j);
+  let z = r * r;
+  let v = select(cos_of(z), sin_of(z, r), (j & 2) != 0);
+  return select(v, -v, ((j + 2) & 4) != 0);
+}",
+    ),
+    (
+        "tanh_of",
+        "fn tanh_of(x: f32) -> f32 {
+  let a = abs(x);
+  if (a < 0.625f) {
+    let z = x * x;
+    let p = (((-5.70498872745e-3f * z + 2.06390887954e-2f) * z - 5.37397155531e-2f) * z + 1.33314422036e-1f) * z - 3.33332819422e-1f;
+    return p * z * x + x;
+  }
+  let e = exp(-2.0f * a);
+  let t = (1.0f - e) / (1.0f + e);
+  return select(t, -t, x < 0.0f);
+}",
+    ),
+    ("sigmoid", "fn sigmoid(x: f32) -> f32 { return 1.0f / (1.0f + exp(-x)); }"),
+    (
+        "expm1",
+        "fn expm1(x: f32) -> f32 {
+  if (abs(x) > 0.5f) { return exp(x) - 1.0f; }
+  return x * (1.0f + x * (0.5f + x * (1.6666667e-1f + x * (4.1666667e-2f + x * (8.3333333e-3f + x * (1.3888889e-3f + x * (1.9841270e-4f + x * 2.4801587e-5f)))))));
+}",
+    ),
+    (
+        "log1p",
+        "fn log1p(x: f32) -> f32 {
+  if (x < -0.3f || x > 0.5f) { return log(1.0f + x); }
+  let s = x / (2.0f + x);
+  let z = s * s;
+  return 2.0f * s * (1.0f + z * (0.33333333f + z * (0.2f + z * (0.14285714f + z * (0.11111111f + z * 0.09090909f)))));
+}",
+    ),
+    (
+        "erf",
+        "fn erf(x: f32) -> f32 {
+  let t = abs(x);
+  let s = x * x;
+  if (t > 0.927734375f) {
+    var r = -1.72853470e-5f * t + 3.83197126e-4f;
+    let u = -3.88396438e-3f * t + 2.42546219e-2f;
+    r = r * s + u;
+    r = r * t - 1.06777877e-1f;
+    r = r * t - 6.34846687e-1f;
+    r = r * t - 1.28717512e-1f;
+    r = r * t - t;
+    r = 1.0f - exp(r);
+    return select(r, -r, x < 0.0f);
+  }
+  var r = -5.96761703e-4f;
+  r = r * s + 4.99119423e-3f;
+  r = r * s - 2.67681349e-2f;
+  r = r * s + 1.12819925e-1f;
+  r = r * s - 3.76125336e-1f;
+  r = r * s + 1.28379166e-1f;
+  return r * x + x;
+}",
+    ),
+    (
+        "power",
+        "fn power(x: f32, y: f32) -> f32 {
+  if (y == 0.0f || x == 1.0f) { return 1.0f; }
+  if (is_nan(x) || is_nan(y)) { return nan(); }
+  let whole = floor(y) == y;
+  let odd = whole && abs(y) < 16777216.0f && (i32(y) & 1) != 0;
+  if (x == 0.0f) { return select(0.0f, inf(), y < 0.0f); }
+  if (x < 0.0f && !whole) { return nan(); }
+  let p = pow(abs(x), y);
+  return select(p, -p, x < 0.0f && odd);
+}",
+    ),
+    (
+        "remainder",
+        "fn remainder(x: f32, y: f32) -> f32 {
+  let r = x - trunc(x / y) * y;
+  return select(r, r + y, r != 0.0f && (r < 0.0f) != (y < 0.0f));
+}",
+    ),
+    ("fmod", "fn fmod(x: f32, y: f32) -> f32 { return x - trunc(x / y) * y; }"),
+    (
+        "floor_div_int",
+        "fn floor_div_int(x: i32, y: i32) -> i32 {
+  let q = x / y;
+  return select(q, q - 1, q * y != x && (x < 0) != (y < 0));
+}",
+    ),
+    ("remainder_int", "fn remainder_int(x: i32, y: i32) -> i32 { return x - floor_div_int(x, y) * y; }"),
+    ("fmod_int", "fn fmod_int(x: i32, y: i32) -> i32 { return x % y; }"),
+    (
+        "power_int",
+        "fn power_int(x: i32, y: i32) -> i32 {
+  if (y < 0) { return select(select(0, select(1, -1, (y & 1) != 0), x == -1), 1, x == 1); }
+  var result = 1;
+  var base = x;
+  var n = y;
+  loop {
+    if (n == 0) { break; }
+    if ((n & 1) != 0) { result = result * base; }
+    base = base * base;
+    n = n >> 1u;
+  }
+  return result;
+}",
+    ),
+    ("shift_left", "fn shift_left(a: i32, b: i32) -> i32 { return a << u32(b); }"),
+    ("shift_right", "fn shift_right(a: i32, b: i32) -> i32 { return a >> u32(b); }"),
+    (
+        "round_f16",
+        "// To float16 and back.
+fn round_f16(x: f32) -> f32 {
+  if (abs(x) >= 65520.0f && is_finite(x)) { return select(inf(), -inf(), x < 0.0f); }
+  if (!is_finite(x)) { return x; }
+  return unpack2x16float(pack2x16float(vec2<f32>(x, 0.0f))).x;
+}",
+    ),
+    (
+        "round_bf16",
+        "// To bfloat16 and back, to nearest even.
+fn round_bf16(x: f32) -> f32 {
+  if (is_nan(x)) { return x; }
+  let bits = bitcast<u32>(x);
+  return bitcast<f32>((bits + 0x7fffu + ((bits >> 16u) & 1u)) & 0xffff0000u);
+}",
+    ),
+];
+
+/// The sources of every function that `text` calls, directly or not, in an order that can be compiled.
+pub fn used_by(text: &str) -> String {
+    let calls = |source: &str, name: &str| {
+        source.match_indices(name).any(|(at, _)| {
+            let before = source[..at].chars().next_back();
+            source[at + name.len()..].starts_with('(') && !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+        })
+    };
+    let mut wanted = vec![false; FUNCTIONS.len()];
+    for i in (0..FUNCTIONS.len()).rev() {
+        let name = FUNCTIONS[i].0;
+        wanted[i] = calls(text, name) || (i + 1..FUNCTIONS.len()).any(|j| wanted[j] && calls(FUNCTIONS[j].1, name));
+    }
+    let sources: Vec<&str> = FUNCTIONS.iter().zip(&wanted).filter(|(_, w)| **w).map(|(f, _)| f.1).collect();
+    if sources.is_empty() { String::new() } else { sources.join("\n") + "\n\n" }
+}
