@@ -2,8 +2,15 @@
 //!
 //! Adding an operator touches its entry here and its lowerings in the backends, nothing else.
 
+pub mod activation;
+pub mod binary;
+mod clamp_tensor;
+pub mod common;
+pub mod compare;
+pub mod copy;
 pub mod distance;
 pub mod einsum;
+pub mod factory;
 pub mod geometry;
 pub mod grids;
 pub mod indexing;
@@ -15,6 +22,7 @@ pub mod nll;
 pub mod scatters;
 pub mod shapes;
 pub mod softmax;
+pub mod unary;
 pub mod view_composites;
 pub mod views;
 
@@ -34,4 +42,10 @@ pub fn register(builder: &mut OpBuilder) {
     joining::register(builder);
     grids::register(builder);
     scatters::register(builder);
+    unary::register(builder);
+    activation::register(builder);
+    binary::register(builder);
+    compare::register(builder);
+    factory::register(builder);
+    copy::register(builder);
 }

@@ -1,0 +1,124 @@
+//! Kernels that copy, convert and fill.
+
+use super::elementwise::{gather, number, scatter, values};
+use crate::dispatch::{Call, KernelTable, Value};
+use crate::error::{Error, Result};
+use crate::tensor::{Dtype, Tensor};
+use crate::with_element;
+
+/// Copies `src`, broadcast and converted, into `dst`. The two may share a storage.
+pub fn write(dst: &Tensor, src: &Tensor) -> Result<()> {
+    let to = dst.concrete()?;
+    let from = src.concrete()?;
+    if dst.dtype() == src.dtype() && to.sizes == from.sizes && to.is_contiguous() && from.is_contiguous() {
+        let (size, n) = (dst.dtype().itemsize(), to.numel());
+        if n == 0 {
+            return Ok(());
+        }
+        let (a, b) = (to.offset * size, from.offset * size);
+        let (target, source) = (dst.storage().clone(), src.storage().clone());
+        if target.same(&source) {
+            target.bytes_mut()?.copy_within(b..b + n * size, a);
+        } else {
+            target.bytes_mut()?[a..a + n * size].copy_from_slice(&source.bytes()?[b..b + n * size]);
+        }
+        return Ok(());
+    }
+    match src.dtype() {
+        Dtype::Float64 => scatter(dst, &gather::<f64>(src, &to.sizes)?),
+        d if d.is_integral() => scatter(dst, &gather::<i64>(src, &to.sizes)?),
+        _ => scatter(dst, &gather::<f32>(src, &to.sizes)?),
+    }
+}
+
+/// The value of a tensor of one element, as a Python number.
+pub fn item(x: &Tensor) -> Result<Value> {
+    let single =
+        |n: usize| if n == 1 { Ok(()) } else { Err(Error::runtime(format!("a Tensor with {n} elements cannot be converted to Scalar"))) };
+    single(x.concrete()?.numel())?;
+    Ok(match x.dtype() {
+        Dtype::Bool => Value::Bool(values::<i64>(x)?[0] != 0),
+        d if d.is_integral() => Value::from(values::<i64>(x)?[0]),
+        _ => Value::Float(values::<f64>(x)?[0]),
+    })
+}
+
+/// Fills a tensor with a number or the value of a tensor.
+pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
+    let value = match value {
+        Value::Tensor(t) => item(t)?,
+        other => other.clone(),
+    };
+    let n = out.concrete()?.numel();
+    if out.dtype().is_integral() && !matches!(value, Value::Float(_)) {
+        let v: i64 = number(&value)?;
+        return scatter(out, &vec![v; n]);
+    }
+    let v: f64 = number(&value)?;
+    let g = out.concrete()?;
+    if g.is_contiguous() && out.dtype() != Dtype::Bool {
+        use super::elementwise::Compute;
+        return with_element!(out.dtype(), "fill_cpu", T => out.with_slice_mut::<T, _>(|d| d[g.offset..g.offset + n].fill(v.write())));
+    }
+    scatter(out, &vec![v; n])
+}
+
+/// Registers the kernels.
+pub fn register(t: &mut KernelTable) {
+    for name in [
+        "aten.clone.default",
+        "aten._to_copy.default",
+        "aten.lift_fresh_copy.default",
+        "aten.lift.default",
+        "aten.detach_copy.default",
+        "aten.alias_copy.default",
+    ] {
+        t.fill(name, |c, o| write(&o[0], c.tensor("self")?));
+    }
+    t.fill("aten.copy.default", |c, o| write(&o[0], c.tensor("src")?));
+    t.mutate("aten.copy_.default", |c| {
+        check_copy(c)?;
+        write(c.tensor("self")?, c.tensor("src")?)
+    });
+    for name in ["aten.fill.Scalar", "aten.fill.Tensor"] {
+        t.fill(name, |c, o| fill(&o[0], c.get("value")));
+    }
+    for name in ["aten.fill_.Scalar", "aten.fill_.Tensor"] {
+        t.mutate(name, |c| {
+            if let Value::Tensor(v) = c.get("value")
+                && v.dim() != 0
+            {
+                return Err(Error::runtime(format!(
+                    "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+                    v.dim()
+                )));
+            }
+            fill(c.tensor("self")?, c.get("value"))
+        });
+    }
+    t.fill("aten.zero.default", |_, _| Ok(()));
+    t.mutate("aten.zero_.default", |c| fill(c.tensor("self")?, &Value::from(0)));
+    t.fill("aten._assert_async.msg", |c, _| match item(c.tensor("self")?)? {
+        Value::Bool(true) => Ok(()),
+        _ => Err(Error::runtime(c.str("assert_msg")?)),
+    });
+}
+
+/// The source must broadcast to the target without changing it.
+fn check_copy(c: &Call) -> Result<()> {
+    let (x, src) = (c.tensor("self")?.concrete()?.sizes, c.tensor("src")?.concrete()?.sizes);
+    let lead = src.len().saturating_sub(x.len());
+    let fits = src[..lead].iter().all(|n| *n == 1) && {
+        let src = &src[lead..];
+        src.iter().zip(&x[x.len() - src.len()..]).all(|(s, n)| s == n || *s == 1)
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {}",
+        x.last().copied().unwrap_or(1),
+        src.last().copied().unwrap_or(1),
+        x.len().max(1) - 1
+    )))
+}
