@@ -3,34 +3,12 @@
 use aot_playground::dispatch::{Value, call, fill_args, lookup};
 use aot_playground::error::ErrorKind;
 use aot_playground::shape::ints;
-use aot_playground::tensor::strided::{Number, numbers};
-use aot_playground::tensor::{Dtype, Geometry, MemoryFormat, Storage, Tensor};
+use aot_playground::tensor::strided::numbers;
+use aot_playground::tensor::{Dtype, Geometry, MemoryFormat, Number};
+use recorded::{list, number, tensor};
 use serde_json::Value as Json;
 
-fn number(v: &Json) -> Number {
-    match v {
-        Json::Bool(b) => Number::Bool(*b),
-        Json::String(s) => Number::Float(s.parse().unwrap()),
-        Json::Array(parts) => Number::Complex(number(&parts[0]).float(), number(&parts[1]).float()),
-        v => v.as_i64().map_or_else(|| Number::Float(v.as_f64().unwrap()), Number::Int),
-    }
-}
-
-fn list(v: &Json) -> Vec<i64> {
-    v.as_array().unwrap().iter().map(|x| x.as_i64().unwrap()).collect()
-}
-
-fn tensor(v: &Json) -> Tensor {
-    let dtype = Dtype::parse(v["t"].as_str().unwrap()).unwrap();
-    let bytes: Vec<u8> = v["d"].as_array().unwrap().iter().flat_map(|x| number(x).to_bytes(dtype)).collect();
-    if v.get("st").is_none() {
-        return Tensor::from_bytes(&bytes, &list(&v["s"]), dtype).unwrap();
-    }
-    let storage = Storage::zeroed(bytes.len()).unwrap();
-    storage.bytes_mut().unwrap().copy_from_slice(&bytes);
-    let geometry = Geometry { sizes: ints(&list(&v["s"])), strides: ints(&list(&v["st"])), offset: v["o"].as_i64().unwrap().into() };
-    Tensor::from_storage(storage, geometry, dtype)
-}
+mod recorded;
 
 fn value(v: &Json, tensors: &[Json]) -> Value {
     match v {
@@ -52,7 +30,7 @@ fn same_number(a: Number, b: Number, tolerance: f64) -> bool {
     let close = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * (1.0 + a.abs());
     match (a, b) {
         (Number::Complex(ar, ai), Number::Complex(br, bi)) => close(ar, br) && close(ai, bi),
-        _ => close(a.float(), b.float()),
+        _ => close(a.to_f64(), b.to_f64()),
     }
 }
 

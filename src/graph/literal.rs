@@ -3,24 +3,7 @@
 use super::{Arg, Graph};
 use crate::tensor::{Device, DeviceType};
 
-/// Python's `repr` of a float: the shortest digits that read back, with an exponent below 1e-4 and from 1e16 on.
-pub fn float_repr(value: f64) -> String {
-    if value.is_nan() {
-        return "nan".to_owned();
-    }
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
-    }
-    let scientific = format!("{value:e}");
-    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if value != 0.0 && !(-4..16).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{digits}e{sign}{:02}", exponent.abs());
-    }
-    let plain = value.to_string();
-    if plain.contains('.') { plain } else { format!("{plain}.0") }
-}
+pub use crate::tensor::pyfloat::python_float as float_repr;
 
 /// Python's `repr` of a string.
 pub fn str_repr(text: &str) -> String {

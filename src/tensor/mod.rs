@@ -6,6 +6,7 @@
 mod dtype;
 mod number;
 pub mod print;
+pub mod pyfloat;
 pub mod random;
 mod spec;
 mod storage;

@@ -1,6 +1,6 @@
 //! Reading and writing tensors element by element, whatever their strides, as dense row-major bytes or as numbers.
 
-use super::{Concrete, Dtype, Tensor};
+use super::{Concrete, Dtype, Number, Tensor};
 use crate::error::{Error, Result};
 
 /// Calls `f` with the storage offset of every element, in row-major order.
@@ -103,70 +103,6 @@ pub fn write_dense(tensor: &Tensor, values: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A number read from a tensor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// `bool`
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// A float, widened.
-    Float(f64),
-    /// A complex number, widened.
-    Complex(f64, f64),
-}
-
-impl Number {
-    /// The number as an integer, truncated.
-    pub fn int(self) -> i64 {
-        match self {
-            Number::Bool(b) => b.into(),
-            Number::Int(i) => i,
-            Number::Float(f) | Number::Complex(f, _) => f as i64,
-        }
-    }
-
-    /// The number (the real part) as a float.
-    pub fn float(self) -> f64 {
-        match self {
-            Number::Bool(b) => f64::from(u8::from(b)),
-            Number::Int(i) => i as f64,
-            Number::Float(f) | Number::Complex(f, _) => f,
-        }
-    }
-
-    /// Whether it is not zero.
-    pub fn truth(self) -> bool {
-        match self {
-            Number::Bool(b) => b,
-            Number::Int(i) => i != 0,
-            Number::Float(f) => f != 0.0,
-            Number::Complex(re, im) => re != 0.0 || im != 0.0,
-        }
-    }
-
-    /// Its bytes as an element of a dtype; integers wrap.
-    pub fn to_bytes(self, dtype: Dtype) -> Vec<u8> {
-        match dtype {
-            Dtype::Bool => vec![u8::from(self.truth())],
-            Dtype::UInt8 => vec![self.int() as u8],
-            Dtype::Int8 => vec![self.int() as i8 as u8],
-            Dtype::Int16 => (self.int() as i16).to_ne_bytes().to_vec(),
-            Dtype::Int32 => (self.int() as i32).to_ne_bytes().to_vec(),
-            Dtype::Int64 => self.int().to_ne_bytes().to_vec(),
-            Dtype::Float16 => half::f16::from_f64(self.float()).to_ne_bytes().to_vec(),
-            Dtype::BFloat16 => half::bf16::from_f64(self.float()).to_ne_bytes().to_vec(),
-            Dtype::Float32 => (self.float() as f32).to_ne_bytes().to_vec(),
-            Dtype::Float64 => self.float().to_ne_bytes().to_vec(),
-            Dtype::Complex64 | Dtype::Complex128 => {
-                let imaginary = if let Number::Complex(_, im) = self { im } else { 0.0 };
-                let part = dtype.to_real();
-                [Number::Float(self.float()).to_bytes(part), Number::Float(imaginary).to_bytes(part)].concat()
-            }
-        }
-    }
-}
-
 /// One element of dense bytes.
 pub fn number_at(bytes: &[u8], index: usize, dtype: Dtype) -> Number {
     macro_rules! read {
@@ -204,5 +140,5 @@ pub fn numbers(tensor: &Tensor) -> Result<Vec<Number>> {
 
 /// The elements as integers, row-major.
 pub fn integers(tensor: &Tensor) -> Result<Vec<i64>> {
-    Ok(numbers(tensor)?.into_iter().map(Number::int).collect())
+    Ok(numbers(tensor)?.into_iter().map(Number::to_i64).collect())
 }

@@ -45,7 +45,7 @@ def encode(v):
 
 def whole(v):
     """Floats that are integers, written as such."""
-    return int(v) if isinstance(v, float) and v.is_integer() else v
+    return int(v) if isinstance(v, float) and v.is_integer() and str(v) != "-0.0" else v
 
 
 def result(v):

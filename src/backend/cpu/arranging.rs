@@ -7,8 +7,8 @@ use crate::ops::geometry as geo;
 use crate::ops::scatters::region;
 use crate::ops::shapes::wrap_dim;
 use crate::shape::{SymInt, concrete, ints};
-use crate::tensor::strided::{Number, dense_bytes, for_each_offset, number_at, write_dense};
-use crate::tensor::{Dtype, Geometry, Tensor};
+use crate::tensor::strided::{dense_bytes, for_each_offset, number_at, write_dense};
+use crate::tensor::{Dtype, Geometry, Number, Tensor};
 
 /// Sizes and strides of a geometry in numbers.
 fn numbers_of(g: &Geometry) -> Result<(Vec<usize>, Vec<isize>, usize)> {

@@ -313,7 +313,7 @@ pub mod functions {
         values
             .iter()
             .map(|v| match v {
-                Value::Bool(b) => Number::Int(i64::from(*b)),
+                Value::Bool(b) => Number::Bool(*b),
                 Value::Int(i) => Number::Int(i.as_int().unwrap_or_default()),
                 Value::Float(f) => Number::Float(*f),
                 Value::Complex(re, im) => Number::Complex(*re, *im),
@@ -521,6 +521,8 @@ pub mod functions {
             requires_grad: meta::requires_grad(&t),
             grad_fn,
             prefix: class_name.to_string_lossy().into_owned(),
+            default_dtype: crate::ops::shapes::default_dtype(),
+            tangent: None,
         };
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
     }
