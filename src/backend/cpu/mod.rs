@@ -4,14 +4,18 @@ mod activation;
 mod arranging;
 mod binary;
 pub mod bundle;
+mod convolution;
 mod copy;
 pub mod dense;
+mod distance;
 pub mod elementwise;
+mod embedding;
 mod factory;
 pub mod interpret;
 mod loss;
 mod matrix;
 mod nll;
+mod normalization;
 mod softmax;
 mod special;
 mod unary;
@@ -30,4 +34,8 @@ pub fn register(table: &mut KernelTable) {
     binary::register(table);
     factory::register(table);
     copy::register(table);
+    embedding::register(table);
+    normalization::register(table);
+    convolution::register(table);
+    distance::register(table);
 }

@@ -1,0 +1,43 @@
+F32 = torch.float32
+
+
+def cl(t):
+    return t.detach().to(memory_format=torch.channels_last).requires_grad_(t.requires_grad)
+
+
+case("embedding", "aten.embedding.default", r(7, 4), ints(7, 2, 3))
+case("embedding padding", "aten.embedding.default", r(7, 4), torch.tensor([1, 3, 1, 2]), 1)
+case("embedding by frequency", "aten.embedding.default", r(7, 4), torch.tensor([1, 3, 1, 2]), -1, True)
+case("embedding int32", "aten.embedding.default", r(7, 4), ints(7, 2).int())
+case("layer_norm", "aten.layer_norm.default", r(2, 3, 5), [5], r(5), r(5))
+case("layer_norm plain", "aten.layer_norm.default", r(2, 3, 5), [3, 5])
+case("layer_norm strided", "aten.layer_norm.default", r(2, 3, 5, grad=False).transpose(0, 1).requires_grad_(), [5], r(5), r(5))
+case("layer_norm of data", "aten.layer_norm.default", r(2, 5, grad=False), [5], r(5), r(5))
+case("rms_norm", "aten.rms_norm.default", r(2, 3, 5), [5], r(5))
+case("rms_norm bfloat16", "aten.rms_norm.default", r(2, 5, grad=False, dtype=torch.bfloat16), [5], r(5, grad=False, dtype=torch.bfloat16))
+for shape in [(4, 3), (2, 3, 4, 4)]:
+    case(f"batch_norm training {shape}", "aten.batch_norm.default", r(*shape), r(3), r(3), u(3), u(3), True, 0.1, 1e-5, True)
+    case(f"batch_norm eval {shape}", "aten.batch_norm.default", r(*shape), r(3), r(3), u(3), u(3), False, 0.1, 1e-5, True)
+    case(f"batch_norm without statistics {shape}", "aten.batch_norm.default", r(*shape), r(3), r(3), None, None, True, 0.1, 1e-5, True)
+case("batch_norm channels last", "aten.batch_norm.default", cl(r(2, 3, 2, 2)), r(3), r(3), u(3), u(3), True, 0.1, 1e-5, True)
+case("batch_norm functional", "aten._native_batch_norm_legit_functional.default", r(2, 3, 4), r(3), r(3), u(3), u(3), True, 0.1, 1e-5)
+case("group_norm", "aten.group_norm.default", r(2, 4, 3, 3), 2, r(4), r(4))
+case("group_norm plain", "aten.group_norm.default", r(2, 4, 3), 4)
+case("instance_norm", "aten.instance_norm.default", r(2, 4, 3, 3), r(4), r(4), None, None, True, 0.1, 1e-5, True)
+case("instance_norm statistics", "aten.instance_norm.default", r(2, 4, 3, 3), r(4), r(4), u(4), u(4), True, 0.1, 1e-5, True)
+case("conv2d", "aten.conv2d.default", r(2, 3, 5, 5), r(4, 3, 3, 3), r(4))
+case("conv2d stride, padding, dilation", "aten.conv2d.default", r(2, 2, 7, 6), r(3, 2, 3, 2), None, [2, 1], [1, 2], [2, 1])
+case("conv2d groups", "aten.conv2d.default", r(2, 4, 4, 4), r(6, 2, 3, 3), r(6), [1, 1], [1, 1], [1, 1], 2)
+case("conv2d depthwise", "aten.conv2d.default", r(1, 3, 4, 4), r(3, 1, 3, 3), None, [1, 1], [1, 1], [1, 1], 3)
+case("conv2d single item", "aten.conv2d.default", r(3, 5, 5), r(4, 3, 3, 3), r(4))
+case("conv2d of data", "aten.conv2d.default", r(2, 3, 5, 5, grad=False), r(4, 3, 3, 3), r(4))
+case("conv2d channels last", "aten.conv2d.default", cl(r(2, 3, 4, 4)), r(4, 3, 3, 3), r(4))
+case("conv2d same", "aten.conv2d.padding", r(2, 3, 4, 4), r(4, 3, 3, 3), None, [1, 1], "same")
+case("conv2d same, even kernel", "aten.conv2d.padding", r(2, 3, 4, 4), r(4, 3, 2, 2), None, [1, 1], "same")
+case("conv1d", "aten.conv1d.default", r(2, 3, 5), r(4, 3, 3), r(4), [1], [1])
+case("conv1d strided input", "aten.conv1d.default", r(2, 5, 3, grad=False).transpose(1, 2).requires_grad_(), r(4, 3, 3), r(4))
+case("conv3d", "aten.conv3d.default", r(1, 2, 3, 3, 3), r(2, 2, 2, 2, 2), r(2))
+case("conv_transpose2d", "aten.conv_transpose2d.input", r(2, 3, 3, 3), r(3, 4, 2, 2), r(4), [2, 2])
+case("conv_transpose2d everything", "aten.conv_transpose2d.input", r(2, 4, 3, 3), r(4, 3, 3, 2), r(6), [2, 3], [1, 0], [1, 2], 2, [2, 1])
+case("conv_transpose1d", "aten.conv_transpose1d.default", r(2, 3, 4), r(3, 4, 2), r(4), [2])
+case("conv_transpose3d", "aten.conv_transpose3d.input", r(1, 2, 2, 2, 2), r(2, 2, 2, 2, 2), None, [2, 2, 2])
