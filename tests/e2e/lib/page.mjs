@@ -1,12 +1,10 @@
 // Opens the built page in Debian's Chromium, as wasm-pack.toml says to start it, and watches it: a test that leaves an
 // error in the console has failed.
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { after, afterEach, before } from "node:test";
-import { config, ROOT } from "../../../scripts/lib/config.mjs";
+import { launch } from "../../../scripts/lib/browser.mjs";
+import { ROOT } from "../../../scripts/lib/config.mjs";
 import { serve } from "../../../scripts/serve.mjs";
-
-const { chromium } = createRequire(new URL("../../../www/package.json", import.meta.url))("playwright-core");
 
 /** What a test waits for at most: the first start of the interpreter on a busy machine, with room. */
 export const PATIENCE_MS = 60_000;
@@ -21,8 +19,7 @@ export function playground({ without = [] } = {}) {
   let contexts = [];
   before(async () => {
     server = await serve(`${ROOT}www/dist`, 0);
-    const args = config.test.args.filter((flag) => !flag.startsWith("--headless") && !without.includes(flag));
-    browser = await chromium.launch({ executablePath: config.test.binary, args });
+    browser = await launch({ without });
   });
   after(async () => {
     await browser?.close();
