@@ -64,31 +64,53 @@ pub mod interpreter {
 /// The GPU's module.
 #[cfg(feature = "gpu")]
 pub mod gpu {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
     use wasm_bindgen::prelude::*;
 
     use super::to_js;
-    use crate::bundle::{BUNDLE_VERSION, Bundle, RunError};
+    use crate::backend::{cpu, gpu};
+    use crate::bundle::{RunError, RunResult};
+
+    thread_local! {
+        // One for the life of the worker, with its pipelines; another once it is lost.
+        static DEVICE: RefCell<Option<Rc<gpu::GpuDevice>>> = const { RefCell::new(None) };
+    }
 
     /// Runs a bundle on the GPU and gives a `RunResult`; rejects with a `RunError`.
     #[wasm_bindgen]
     pub async fn run_bundle(#[wasm_bindgen(unchecked_param_type = "any")] bundle: JsValue) -> Result<JsValue, JsValue> {
-        read(bundle)?;
-        Err(to_js(&RunError { message: "This build has no GPU backend.".to_owned(), node: None })?)
+        let bundle = serde_wasm_bindgen::from_value(bundle)?;
+        let result = match device().await {
+            Ok(device) => gpu::run_bundle(&device, &bundle).await,
+            Err(error) => Err(error),
+        };
+        answer(result)
     }
 
     /// Runs a bundle on the CPU and gives a `RunResult`; throws a `RunError`.
     #[wasm_bindgen]
     pub fn run_bundle_cpu(#[wasm_bindgen(unchecked_param_type = "any")] bundle: JsValue) -> Result<JsValue, JsValue> {
-        read(bundle)?;
-        Err(to_js(&RunError { message: "This build has no CPU backend.".to_owned(), node: None })?)
+        answer(cpu::bundle::run_bundle_cpu(&serde_wasm_bindgen::from_value(bundle)?))
     }
 
-    fn read(bundle: JsValue) -> Result<Bundle, JsValue> {
-        let bundle: Bundle = serde_wasm_bindgen::from_value(bundle)?;
-        if bundle.version == BUNDLE_VERSION {
-            return Ok(bundle);
+    fn answer(result: Result<RunResult, RunError>) -> Result<JsValue, JsValue> {
+        match result {
+            Ok(result) => to_js(&result),
+            Err(error) => Err(to_js(&error)?),
         }
-        let message = format!("This bundle is of version {}; version {BUNDLE_VERSION} is understood.", bundle.version);
-        Err(to_js(&RunError { message, node: None })?)
+    }
+
+    async fn device() -> Result<Rc<gpu::GpuDevice>, RunError> {
+        let known = DEVICE.with_borrow(Option::clone);
+        if let Some(device) = known.filter(|device| device.check().is_ok()) {
+            return Ok(device);
+        }
+        let failed = |message: String| RunError { message, node: None };
+        let device = gpu::GpuDevice::request().await.map_err(|error| failed(error.to_string()))?;
+        let device = Rc::new(device.ok_or_else(|| failed("There is no WebGPU adapter.".to_owned()))?);
+        DEVICE.set(Some(device.clone()));
+        Ok(device)
     }
 }
