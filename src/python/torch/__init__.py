@@ -1,6 +1,65 @@
 """The part of PyTorch that the playground has, in PyTorch's own package layout.
 
-Its files are frozen into the binary and read when they are imported; what is not Python is in `torch._C`.
+Its files are frozen into the binary and read when they are imported; what is not Python is in `torch._C`. A name of this
+module is looked up when it is first used: among what Python defines, the submodules, then the operators and the rest of
+`torch._C`. So `import torch` costs next to nothing.
 """
 
+from math import e, inf, nan, pi
+
 from torch._C import _pytorch_version as __version__
+
+newaxis = None
+
+# Names that Python defines, by the file they are in.
+_PARTS = {
+    "autograd.grad_mode": "no_grad enable_grad set_grad_enabled inference_mode",
+    "_limits": "finfo iinfo",
+    "_tensor_str": "set_printoptions",
+    "_utils": (
+        "typename is_tensor is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
+        "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
+        "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
+        "sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _check _check_is_size _check_index _check_value "
+        "_check_type _check_not_implemented _check_with _check_tensor_all"
+    ),
+    "functional": (
+        "align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
+        "chain_matmul einsum lu meshgrid norm split stft istft tensordot unique unique_consecutive unravel_index"
+    ),
+    "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
+    "serialization": "save load",
+}
+_HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
+_SUBMODULES = (
+    "__config__ __future__ _C _dynamo _functorch _higher_order_ops _inductor _library _logging _ops _prims_common "
+    "_subclasses _tensor _utils _VF ao amp autograd backends compiler cpu cuda distributed distributions export fft func "
+    "functional futures fx hub jit library linalg masked mps multiprocessing nested nn onnx optim overrides package "
+    "profiler quantization random serialization signal sparse special testing types utils version xpu"
+).split()
+
+
+def __getattr__(name):
+    from torch import _C
+
+    part = _HOME.get(name)
+    if part is not None:
+        value = getattr(__import__(f"torch.{part}", fromlist=[name]), name)
+    elif name in _SUBMODULES:
+        return __import__(f"torch.{name}", fromlist=["_"])
+    elif hasattr(_C, "_VariableFunctions") and hasattr(_C._VariableFunctions, name):
+        value = getattr(_C._VariableFunctions, name)
+    elif hasattr(_C, name) and name != "__path__":
+        value = getattr(_C, name)
+    else:
+        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    from torch import _C
+
+    operators = dir(_C._VariableFunctions) if hasattr(_C, "_VariableFunctions") else ()
+    public = (name for name in (*operators, *dir(_C)) if not name.startswith("_"))
+    return sorted({*globals(), *_HOME, *_SUBMODULES, *public})

@@ -1,0 +1,206 @@
+"""Small functions of `torch` itself: types and names, defaults, numbers that may be symbolic, checks."""
+
+import builtins
+
+import torch
+from torch import _C
+
+_deterministic = {"algorithms": False, "warn_only": False, "matmul": "highest"}
+
+
+def typename(obj):
+    """The name of an object's type, with its module."""
+    if isinstance(obj, torch.Tensor):
+        return obj.type()
+    module = getattr(obj, "__module__", None) or ""
+    for attribute in ("__qualname__", "__name__"):
+        name = getattr(obj, attribute, None)
+        if name is not None:
+            break
+    else:
+        module, name = type(obj).__module__ or "", type(obj).__qualname__
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def is_tensor(obj):
+    """Whether `obj` is a tensor."""
+    return isinstance(obj, torch.Tensor)
+
+
+def is_storage(obj):
+    """Whether `obj` is a tensor's storage."""
+    return type(obj).__name__ in ("UntypedStorage", "TypedStorage")
+
+
+def set_default_dtype(d):
+    """The dtype of floating-point tensors that do not say theirs."""
+    _C._set_default_dtype(d)
+
+
+def set_default_tensor_type(t):
+    """The older form of `set_default_dtype`."""
+    names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16}
+    name = t if isinstance(t, str) else getattr(t, "__name__", str(t))
+    if name.rpartition(".")[2] not in names:
+        raise TypeError(f"invalid type object: {name}")
+    _C._set_default_dtype(names[name.rpartition(".")[2]])
+
+
+def set_default_device(device):
+    """The device of tensors that do not say theirs."""
+    _C._set_default_device(None if device is None else torch.device(device))
+
+
+def get_default_device():
+    """The device of tensors that do not say theirs."""
+    device = _C._get_default_device()
+    return torch.device("cpu") if device is None else torch.device(device)
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Everything here is deterministic; the choice is kept for who asks."""
+    _deterministic.update(algorithms=mode, warn_only=warn_only)
+
+
+def are_deterministic_algorithms_enabled():
+    """What `use_deterministic_algorithms` was told."""
+    return _deterministic["algorithms"]
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """What `use_deterministic_algorithms` was told."""
+    return _deterministic["warn_only"]
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """The older form of `use_deterministic_algorithms`."""
+    levels = {"default": 0, "warn": 1, "error": 2}
+    level = levels.get(debug_mode, debug_mode)
+    _deterministic.update(algorithms=level > 0, warn_only=level == 1)
+
+
+def set_float32_matmul_precision(precision):
+    """Products are always in full precision here; the choice is kept for who asks."""
+    _deterministic["matmul"] = precision
+
+
+def get_float32_matmul_precision():
+    """What `set_float32_matmul_precision` was told."""
+    return _deterministic["matmul"]
+
+
+def _symbolic(value, method):
+    found = getattr(value, method, None)
+    return None if found is None else found()
+
+
+def sym_int(a):
+    """`int` that keeps symbolic numbers symbolic: rounds towards zero."""
+    if isinstance(a, torch.SymInt):
+        return a
+    if isinstance(a, torch.SymFloat):
+        import math
+
+        return math.trunc(a)
+    return builtins.int(a)
+
+
+def sym_float(a):
+    """`float` that keeps symbolic numbers symbolic."""
+    if isinstance(a, torch.SymFloat):
+        return a
+    result = _symbolic(a, "__sym_float__")
+    return builtins.float(a) if result is None else result
+
+
+def sym_not(a):
+    """`not` that keeps symbolic booleans symbolic."""
+    result = _symbolic(a, "__sym_not__")
+    return not a if result is None else result
+
+
+def sym_max(a, b):
+    """`max` that keeps symbolic numbers symbolic; an integer and a float give a float."""
+    if hasattr(a, "__sym_max__"):
+        return a.__sym_max__(b)
+    if hasattr(b, "__sym_max__"):
+        return b.__sym_max__(a)
+    result = builtins.max(a, b)
+    return builtins.float(result) if isinstance(a, float) or isinstance(b, float) else result
+
+
+def sym_min(a, b):
+    """`min` that keeps symbolic numbers symbolic; an integer and a float give a float."""
+    if hasattr(a, "__sym_min__"):
+        return a.__sym_min__(b)
+    if hasattr(b, "__sym_min__"):
+        return b.__sym_min__(a)
+    result = builtins.min(a, b)
+    return builtins.float(result) if isinstance(a, float) or isinstance(b, float) else result
+
+
+def sym_ite(b, t, f):
+    """`t if b else f` that keeps symbolic numbers symbolic."""
+    return b.__sym_ite__(t, f) if hasattr(b, "__sym_ite__") else (t if b else f)
+
+
+def sym_sum(args):
+    """`sum` that keeps symbolic numbers symbolic."""
+    return builtins.sum(args)
+
+
+def _check_with(error_type, cond, message):
+    """Raises `error_type` with what `message()` says unless `cond`."""
+    if not isinstance(cond, (bool, torch.SymBool)):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        raise error_type(
+            "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+            "enhancement request to PyTorch.)"
+        )
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()))
+
+
+def _check(cond, message=None):
+    """RuntimeError unless `cond`."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond, message=None):
+    """IndexError unless `cond`."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond, message=None):
+    """ValueError unless `cond`."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond, message=None):
+    """TypeError unless `cond`."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    """NotImplementedError unless `cond`."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_is_size(i, message=None, *, max=None):
+    """RuntimeError unless `i` can be a size."""
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_tensor_all(cond, message=None):
+    """RuntimeError unless all elements are true."""
+    if not isinstance(cond, torch.Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype != torch.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check(bool(cond.all().item()), message)

@@ -1,0 +1,45 @@
+"""The default random generator."""
+
+from contextlib import contextmanager
+
+from torch._C import default_generator
+
+__all__ = ["set_rng_state", "get_rng_state", "manual_seed", "seed", "initial_seed", "fork_rng"]
+
+
+def set_rng_state(new_state):
+    """Puts the generator into a state that `get_rng_state` gave."""
+    default_generator.set_state(new_state)
+
+
+def get_rng_state():
+    """The generator's state as a tensor of bytes."""
+    return default_generator.get_state()
+
+
+def manual_seed(seed):
+    """Seeds the generator."""
+    return default_generator.manual_seed(int(seed))
+
+
+def seed():
+    """Seeds the generator with a number nobody chose, and gives it."""
+    return default_generator.seed()
+
+
+def initial_seed():
+    """The number it was seeded with."""
+    return default_generator.initial_seed()
+
+
+@contextmanager
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    """Puts the generator back where it was after a block."""
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
