@@ -6,7 +6,7 @@ from torch.nn import init
 from torch.nn.modules.module import Module
 from torch.nn.parameter import Parameter
 
-__all__ = ["LocalResponseNorm", "CrossMapLRN2d", "LayerNorm", "GroupNorm", "RMSNorm"]
+__all__ = ["LocalResponseNorm", "LayerNorm", "GroupNorm", "RMSNorm"]
 
 
 class LocalResponseNorm(Module):
@@ -24,22 +24,6 @@ class LocalResponseNorm(Module):
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class CrossMapLRN2d(LocalResponseNorm):
-    """Normalizes images by the channels on either side, of which there are equally many."""
-
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
-        super().__init__(size, alpha, beta, k)
-
-    def forward(self, input):
-        if input.dim() != 4:
-            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        side = (self.size - 1) // 2
-        count = 2 * side + 1
-        squares = F.pad(input.pow(2).unsqueeze(1), (0, 0, 0, 0, side, side))
-        total = F.avg_pool3d(squares, (count, 1, 1), stride=1).squeeze(1) * count
-        return input / (total * (self.alpha / self.size) + self.k).pow(self.beta)
 
 
 def _is_integer(value):

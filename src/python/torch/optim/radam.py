@@ -1,0 +1,67 @@
+"""Rectified Adam."""
+
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _zeros
+
+__all__ = ["RAdam"]
+
+
+class RAdam(PerParameter):
+    """Adam that adapts only once the variance is known well enough."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        decoupled_weight_decay=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+    ):
+        _check_options(lr, eps=eps, betas=betas, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, param, group):
+        return {"step": _counter(), "exp_avg": _zeros(param), "exp_avg_sq": _zeros(param)}
+
+    def _update(self, param, grad, state, group):
+        lr, weight_decay = _to_scalar(group["lr"]), group["weight_decay"]
+        beta1, beta2 = group["betas"]
+        average, square = state["exp_avg"], state["exp_avg_sq"]
+        state["step"] += 1
+        step = state["step"].item()
+        if weight_decay != 0:
+            if group["decoupled_weight_decay"]:
+                param.mul_(1 - lr * weight_decay)
+            else:
+                grad = grad.add(param, alpha=weight_decay)
+        average.lerp_(grad, 1 - beta1)
+        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        correction2 = 1 - beta2**step
+        corrected = average / (1 - beta1**step)
+        longest = 2 / (1 - beta2) - 1
+        length = longest - 2 * step * beta2**step / correction2
+        if length > 5.0:
+            root = square.sqrt()
+            root = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
+            rectified = (
+                (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
+            ) ** 0.5
+            param.add_(corrected * lr * (correction2**0.5 / root) * rectified, alpha=-1.0)
+        else:
+            param.add_(corrected * lr, alpha=-1.0)

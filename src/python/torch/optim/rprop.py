@@ -1,0 +1,58 @@
+"""Resilient backpropagation."""
+
+import torch
+from torch.optim.optimizer import PerParameter, _check_options, _get_scalar_dtype, _to_scalar, _zeros
+
+__all__ = ["Rprop"]
+
+
+class Rprop(PerParameter):
+    """Step sizes of their own for all elements, by the gradients' signs."""
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        etas=(0.5, 1.2),
+        step_sizes=(1e-6, 50),
+        *,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        _check_options(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, param, group):
+        lr = _to_scalar(group["lr"])
+        return {
+            "step": torch.zeros((), dtype=_get_scalar_dtype()),
+            "prev": _zeros(param),
+            "step_size": torch.full_like(param.grad, complex(lr, lr) if torch.is_complex(param) else lr),
+        }
+
+    def _update(self, param, grad, state, group):
+        smaller, larger = group["etas"]
+        previous, size = state["prev"], state["step_size"]
+        state["step"] += 1
+        factor = grad.mul(previous.clone() if group["differentiable"] else previous).sign()
+        factor[factor.gt(0)] = larger
+        factor[factor.lt(0)] = smaller
+        factor[factor.eq(0)] = 1
+        size.mul_(factor).clamp_(*group["step_sizes"])
+        grad = grad.clone(memory_format=torch.preserve_format)
+        grad[factor.eq(smaller)] = 0
+        param.addcmul_(grad.sign(), size, value=-1)
+        previous.copy_(grad)
