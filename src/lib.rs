@@ -6,6 +6,7 @@
 #[macro_use]
 extern crate rustpython_vm;
 
+pub mod aot;
 pub mod autograd;
 pub mod backend;
 pub mod bundle;

@@ -186,6 +186,8 @@ pub struct Meta {
     pub source: Option<Source>,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
+    /// Of a backward node: whether `source` is a line that ran in the backward (a custom function's), not its forward node's.
+    pub own_source: bool,
     /// Sequence number of the forward operator it belongs to.
     pub seq_nr: Option<i64>,
     /// The operator the script's call dispatched to, before decomposition: `aten.linear.default`.

@@ -1,0 +1,386 @@
+//! The pipeline: analyse, trace, partition, compile, wrap.
+
+use super::functionalize::{self, FunctionalizeLayer};
+use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
+use super::runtime::Runtime;
+use super::trace::{Pushed, TraceLayer, Tracer};
+use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::partition::{PartitionConfig, Partitioned, partition};
+use crate::tensor::{Tensor, TensorSpec};
+use std::rc::Rc;
+
+/// A function on tensors that may be run several times.
+pub type Function = Rc<dyn Fn(&[Tensor]) -> Result<Vec<Value>>>;
+
+/// A compiled graph. The callee empties the list of inputs, so that what it consumes can be freed.
+pub trait GraphCallable {
+    /// Runs it.
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>>;
+}
+
+/// Turns a graph with fake example inputs into something callable.
+pub type GraphCompiler = Rc<dyn Fn(Graph, &[Value]) -> Result<Rc<dyn GraphCallable>>>;
+
+/// Splits a joint graph with fake inputs, given the number of the forward's outputs (a script's own `partition_fn`).
+pub type PartitionFn = Rc<dyn Fn(&Graph, usize) -> Result<(Graph, Graph)>>;
+
+/// What is known of an input before tracing.
+#[derive(Clone, Debug)]
+pub struct InputSpec {
+    /// Its tensor.
+    pub spec: TensorSpec,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Whether it is a leaf.
+    pub is_leaf: bool,
+}
+
+impl InputSpec {
+    /// Of a tensor.
+    pub fn of(t: &Tensor) -> Result<Self> {
+        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf: meta::grad_fn(t)?.is_none() })
+    }
+}
+
+/// How to compile.
+#[derive(Clone)]
+pub struct Config {
+    /// Whether mutations of inputs stay in the graph where they can.
+    pub keep_input_mutations: bool,
+    /// How joint graphs are split.
+    pub partition: PartitionConfig,
+    /// A partitioner of the script's own.
+    pub partition_fn: Option<PartitionFn>,
+    /// Compiles forwards.
+    pub fw_compiler: GraphCompiler,
+    /// Compiles backwards.
+    pub bw_compiler: GraphCompiler,
+    /// Compiles graphs without a backward.
+    pub inference_compiler: GraphCompiler,
+    /// Sees what was made, as soon as it is.
+    pub observer: Option<Rc<dyn Fn(&Artifacts)>>,
+}
+
+/// What one compilation made.
+pub struct Artifacts {
+    /// The joint graph, or the inference graph.
+    pub traced: Graph,
+    /// Whether it is a joint graph.
+    pub is_joint: bool,
+    /// Mutation and aliasing.
+    pub metadata: ViewAndMutationMeta,
+    /// The joint graph in two.
+    pub partitioned: Option<Partitioned>,
+}
+
+/// A compiled function.
+pub struct Compiled {
+    /// The wrapper that runs it.
+    pub runtime: Runtime,
+}
+
+impl Compiled {
+    /// Calls it on real tensors; mutations and aliases come out as the function's own.
+    pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
+        self.runtime.call(inputs)
+    }
+}
+
+/// Compiles a function for inputs like these.
+pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
+    let before = modes();
+    // Nothing above autograd sees what happens while tracing.
+    let _capture = Exclude::only(Key::Capture);
+    let outcome = compile_inner(f, inputs, config);
+    set_modes(Modes { fake: before.fake, ..modes() });
+    set_modes(before);
+    outcome
+}
+
+fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
+    let wants_grad = modes().grad && inputs.iter().any(|i| i.requires_grad);
+    let metadata = collect(&**f, inputs, config.keep_input_mutations)?;
+    let differentiates = wants_grad
+        && (metadata.output_info.iter().any(|o| o.requires_grad)
+            || metadata.input_info.iter().any(|i| {
+                i.requires_grad && i.mutates_data && !i.mutations_hidden_from_autograd && !i.mutations_under_no_grad_or_inference_mode
+            }));
+    if differentiates {
+        let joint = trace_joint(f, inputs, &metadata)?;
+        let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
+        let num_fwd = metadata.num_forward_returns();
+        let mut options = config.partition.clone();
+        options.static_inputs = static_inputs(inputs);
+        options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
+        let partitioned = match &config.partition_fn {
+            Some(split) => {
+                let (forward, backward) = split(&joint, num_fwd)?;
+                own_partition(forward, backward, num_fwd)
+            }
+            None => partition(&joint, num_fwd, &options)?,
+        };
+        let artifacts = Artifacts { traced: joint, is_joint: true, metadata: metadata.clone(), partitioned: Some(partitioned.clone()) };
+        if let Some(observer) = &config.observer {
+            observer(&artifacts);
+        }
+        let forward = (config.fw_compiler)(partitioned.forward.clone(), &examples[..inputs.len().min(examples.len())])?;
+        let runtime = Runtime::joint(metadata, forward, partitioned, config.bw_compiler.clone())?;
+        return Ok(Compiled { runtime });
+    }
+    let graph = trace_inference(f, inputs, &metadata)?;
+    let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
+    let artifacts = Artifacts { traced: graph.clone(), is_joint: false, metadata: metadata.clone(), partitioned: None };
+    if let Some(observer) = &config.observer {
+        observer(&artifacts);
+    }
+    let callable = (config.inference_compiler)(graph, &examples)?;
+    Ok(Compiled { runtime: Runtime::inference(metadata, callable) })
+}
+
+/// What a partition by the script's own function comes to.
+fn own_partition(forward: Graph, backward: Graph, num_fwd: usize) -> Partitioned {
+    let saved: Vec<String> = forward
+        .outputs()
+        .iter()
+        .skip(num_fwd)
+        .filter_map(|a| match a {
+            crate::graph::Arg::Node(id) => Some(forward.node(*id).name.to_string()),
+            _ => None,
+        })
+        .collect();
+    let is_symint = |name: &String| forward.find(name).is_some_and(|n| matches!(n.meta.value, Some(crate::graph::FakeValue::Int(_))));
+    let num_saved_symints = saved.iter().filter(|n| is_symint(n)).count();
+    let report = crate::report::Partition { partitioner: "partition_fn".to_owned(), ..Default::default() };
+    Partitioned { forward, backward, saved, num_saved_symints, report }
+}
+
+/// Parameters and buffers of modules are inputs that live as long as the model; leaves that require grad stand for them.
+fn static_inputs(_inputs: &[InputSpec]) -> Vec<usize> {
+    Vec::new()
+}
+
+/// A fake example of a placeholder.
+fn example(node: &crate::graph::Node) -> Result<Value> {
+    match &node.meta.value {
+        Some(crate::graph::FakeValue::Tensor(spec)) => Tensor::fake(spec).map(Value::Tensor),
+        Some(crate::graph::FakeValue::Int(i)) => Ok(Value::Int(i.clone())),
+        _ => Ok(Value::None),
+    }
+}
+
+/// While it lives, calls are functionalized and recorded; afterwards modes are as before.
+struct Tracing {
+    before: Modes,
+    _trace: Pushed,
+    _functionalize: Pushed,
+}
+
+impl Tracing {
+    fn start(tracer: &Rc<Tracer>) -> Self {
+        let before = modes();
+        set_modes(Modes { fake: true, ..before });
+        Tracing {
+            before,
+            _trace: Pushed::new(Rc::new(TraceLayer(tracer.clone()))),
+            _functionalize: Pushed::new(Rc::new(FunctionalizeLayer)),
+        }
+    }
+}
+
+impl Drop for Tracing {
+    fn drop(&mut self) {
+        set_modes(self.before);
+    }
+}
+
+/// Inputs of a traced graph: placeholders for the fake tensors, and functional wrappers around them.
+struct Inputs {
+    inner: Vec<Tensor>,
+    outer: Vec<Tensor>,
+}
+
+fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> String, differentiable: bool) -> Result<Inputs> {
+    let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
+    for (i, spec) in inputs.iter().enumerate() {
+        let inner = Tensor::fake(&spec.spec)?;
+        tracer.placeholder(&name(i), &inner);
+        let outer = functionalize::wrap(&inner)?;
+        if differentiable {
+            prepare_leaf(&outer, spec)?;
+        }
+        made.inner.push(inner);
+        made.outer.push(outer);
+    }
+    Ok(made)
+}
+
+/// Writes of inputs that stay in the graph: a trailing `copy_` for each.
+fn copy_mutations(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<()> {
+    for (i, info) in metadata.input_info.iter().enumerate() {
+        if info.mutation_type == MutationType::MutatedInGraph {
+            let value = functionalize::unwrap(&inputs.outer[i])?;
+            functionalize::copy_into(&inputs.inner[i], &value)?;
+        }
+    }
+    Ok(())
+}
+
+/// The values of outputs, writes through aliases included.
+fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {
+    values.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
+}
+
+/// The values the forward returns before saved ones: mutated inputs, outputs, intermediate bases.
+fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &[Value]) -> Vec<Value> {
+    let mut returned: Vec<Value> = metadata.runtime_mutated().into_iter().map(|i| Value::from(&inputs[i])).collect();
+    returned.extend(outputs.iter().cloned());
+    for (info, value) in metadata.output_info.iter().zip(outputs) {
+        if info.output_type == OutputType::AliasOfIntermediateSaveAsOutput
+            && let Some(base) = value.as_tensor().and_then(meta::base)
+        {
+            returned.push(Value::Tensor(base));
+        }
+    }
+    returned
+}
+
+fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
+    let tracer = Tracer::new("<lambda>");
+    let inputs = make_inputs(&tracer, specs, |i| format!("arg{i}_1"), false)?;
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        let outputs = f(&inputs.outer)?;
+        let returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
+        copy_mutations(metadata, &inputs)?;
+        returned
+    };
+    tracer.finish(&outputs)
+}
+
+fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
+    let tracer = Tracer::new("inner_f");
+    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", i + 1), true)?;
+    // Tangents look like the values they are gradients of.
+    let mut tangents = Vec::new();
+    let mut add_tangent = |spec: &TensorSpec| -> Result<()> {
+        let inner = Tensor::fake(&tangent_spec(spec)?)?;
+        tracer.placeholder(&format!("tangents_{}", tangents.len() + 1), &inner);
+        tangents.push(functionalize::wrap(&inner)?);
+        Ok(())
+    };
+    for spec in tangent_specs(f, specs, metadata)? {
+        add_tangent(&spec)?;
+    }
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        // A differentiable input that is written to is written to as a copy.
+        let given: Vec<Tensor> = inputs
+            .outer
+            .iter()
+            .zip(&metadata.input_info)
+            .map(|(t, info)| match (info.mutation_type, info.requires_grad && info.mutates_data, info.mutates_metadata) {
+                (MutationType::MutatedOutGraph, true, _) => crate::t!("clone", t),
+                (MutationType::MutatedOutGraph, _, true) => crate::t!("view", t, t.sizes()),
+                _ => Ok(t.clone()),
+            })
+            .collect::<Result<_>>()?;
+        let outputs = f(&given)?;
+        let returned = forward_returns(metadata, &given, &outputs);
+        let mut all = unwrap_all(&returned)?;
+        tracer.enter_backward();
+        let differentiated = tangent_positions(metadata);
+        let mut roots = Vec::new();
+        for (position, tangent) in differentiated.iter().zip(&tangents) {
+            if let Some(t) = returned[*position].as_tensor()
+                && let Some(edge) = gradient_edge(t)?
+            {
+                roots.push((edge, tangent.clone()));
+            }
+        }
+        let mut wanted: Vec<(usize, Edge)> = Vec::new();
+        for (i, t) in inputs.outer.iter().enumerate() {
+            if specs[i].requires_grad
+                && let Some(edge) = gradient_edge(t)?
+            {
+                wanted.push((i, edge));
+            }
+        }
+        let edges: Vec<Edge> = wanted.iter().map(|(_, e)| e.clone()).collect();
+        let found = run_backward(roots, Some(&edges), BackwardOptions::default())?;
+        let mut grads = vec![Value::None; specs.len()];
+        for ((i, _), grad) in wanted.iter().zip(found) {
+            grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
+        }
+        all.extend(grads);
+        copy_mutations(metadata, &inputs)?;
+        all
+    };
+    let mut graph = tracer.finish(&outputs)?;
+    graph.joint_signature = true;
+    Ok(graph)
+}
+
+/// Positions among the forward's returns of values that have a tangent.
+pub fn tangent_positions(metadata: &ViewAndMutationMeta) -> Vec<usize> {
+    let mutated = metadata.runtime_mutated();
+    let mut positions = Vec::new();
+    for (p, i) in mutated.iter().enumerate() {
+        let info = &metadata.input_info[*i];
+        if info.mutates_data && info.requires_grad {
+            positions.push(p);
+        }
+    }
+    for (o, info) in metadata.output_info.iter().enumerate() {
+        let plain = matches!(info.output_type, OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView);
+        if plain && info.is_tensor && info.requires_grad_for_backward {
+            positions.push(mutated.len() + o);
+        }
+    }
+    let bases = mutated.len() + metadata.output_info.len();
+    positions.extend(bases..bases + metadata.num_intermediate_bases);
+    positions
+}
+
+/// A tangent is expected in the memory layout of its value where that is dense, else contiguous.
+fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
+    let g = &spec.geometry;
+    let mut order: Vec<usize> = (0..g.sizes.len()).collect();
+    order.sort_by_key(|d| (g.strides[*d].hint(), std::cmp::Reverse(*d)));
+    let mut expected = crate::shape::SymInt::Int(1);
+    let mut dense = true;
+    for d in order {
+        if g.sizes[d].statically_eq(1) {
+            continue;
+        }
+        dense = dense && g.strides[d].statically_eq(expected.clone());
+        expected = &expected * &g.sizes[d];
+    }
+    if dense {
+        return Ok(TensorSpec::strided(g.sizes.clone(), g.strides.clone(), spec.dtype, spec.device));
+    }
+    Ok(TensorSpec::contiguous(g.sizes.clone(), spec.dtype, spec.device))
+}
+
+/// Specs of the values that have tangents, found by running the function once more on fake tensors.
+fn tangent_specs(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Vec<TensorSpec>> {
+    let before = modes();
+    set_modes(Modes { fake: true, ..before });
+    let outcome = (|| {
+        let _layer = Pushed::new(Rc::new(FunctionalizeLayer));
+        let outer: Vec<Tensor> = specs
+            .iter()
+            .map(|s| {
+                let t = super::metadata::functional_input(s)?;
+                if s.requires_grad { super::metadata::as_non_leaf(&t) } else { Ok(t) }
+            })
+            .collect::<Result<_>>()?;
+        let outputs = f(&outer)?;
+        let returned = forward_returns(metadata, &outer, &outputs);
+        tangent_positions(metadata).into_iter().map(|p| Ok(returned[p].tensor()?.spec())).collect()
+    })();
+    set_modes(before);
+    outcome
+}

@@ -1,0 +1,372 @@
+//! Functionalization: in-place operators become functional ones, a write through a view becomes a scatter onto its base.
+//!
+//! A functional tensor wraps the current value of a tensor. Tensors that alias share a [`FunctionalStorage`]: it holds the
+//! value of the base and the writes not yet applied to it. A write replaces the writer's value, is queued on the storage and
+//! applied at once for the writer; other aliases notice by the generation that they are stale, and replay their views from
+//! the updated base when they are next used. (The design of PyTorch's FunctionalTensorWrapper.)
+
+use crate::autograd::ViewStep;
+use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Value, call_below, lookup, modes, op};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use crate::{aten, t};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// What aliases share.
+pub struct FunctionalStorage {
+    base: RefCell<Tensor>,
+    updates: RefCell<Vec<(Tensor, Vec<ViewStep>)>>,
+    generation: Cell<u64>,
+    /// How many writes there were, of them under no_grad and hidden from autograd.
+    pub writes: Cell<u64>,
+    /// Writes under no_grad or inference mode.
+    pub writes_no_grad: Cell<u64>,
+    /// Writes through `detach()` or `.data`.
+    pub writes_hidden: Cell<u64>,
+}
+
+/// The state of one functional tensor.
+#[derive(Clone)]
+pub struct Functional {
+    value: Tensor,
+    /// Shared with its aliases.
+    pub storage: Rc<FunctionalStorage>,
+    /// From the base to this tensor.
+    pub steps: Vec<ViewStep>,
+    generation: u64,
+    /// Whether its geometry was changed in place.
+    pub metadata_mutated: bool,
+    /// Whether it was reached through `detach()`.
+    hidden: bool,
+}
+
+/// Reads the state of a functional tensor.
+pub fn state(t: &Tensor) -> Option<Functional> {
+    t.imp().functional.borrow().as_ref().and_then(|b| b.downcast_ref::<Functional>()).cloned()
+}
+
+fn set_state(t: &Tensor, state: Functional) {
+    *t.imp().functional.borrow_mut() = Some(Box::new(state));
+}
+
+/// Wraps a value that aliases nothing.
+pub fn wrap(value: &Tensor) -> Result<Tensor> {
+    let outer = Tensor::fake(&value.spec())?;
+    let storage = Rc::new(FunctionalStorage {
+        base: RefCell::new(value.clone()),
+        updates: RefCell::default(),
+        generation: Cell::new(0),
+        writes: Cell::new(0),
+        writes_no_grad: Cell::new(0),
+        writes_hidden: Cell::new(0),
+    });
+    set_state(
+        &outer,
+        Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false, hidden: false },
+    );
+    Ok(outer)
+}
+
+/// The current value of a tensor, writes through its aliases included; a tensor that is not functional is its own value.
+pub fn unwrap(t: &Tensor) -> Result<Tensor> {
+    sync(t)?;
+    Ok(state(t).map_or_else(|| t.clone(), |s| s.value))
+}
+
+/// Applies queued writes to the base and regenerates the value from it.
+pub fn sync(t: &Tensor) -> Result<()> {
+    let Some(mut s) = state(t) else { return Ok(()) };
+    if s.generation == s.storage.generation.get() {
+        return Ok(());
+    }
+    apply_updates(&s.storage)?;
+    let base = s.storage.base.borrow().clone();
+    s.value = replay_below(&s.steps, &base)?;
+    s.generation = s.storage.generation.get();
+    set_state(t, s);
+    Ok(())
+}
+
+fn replay_below(steps: &[ViewStep], base: &Tensor) -> Result<Tensor> {
+    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+    crate::autograd::replay(steps, base)
+}
+
+fn apply_updates(storage: &FunctionalStorage) -> Result<()> {
+    let updates = std::mem::take(&mut *storage.updates.borrow_mut());
+    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+    for (value, steps) in updates {
+        let base = storage.base.borrow().clone();
+        // Every intermediate view of the old base, then scatter back from the innermost.
+        let mut views = vec![base];
+        for step in steps.iter().take(steps.len().saturating_sub(1)) {
+            let next = step.apply(&views[views.len() - 1])?;
+            views.push(next);
+        }
+        let mut written = value;
+        for (step, of) in steps.iter().zip(&views).rev() {
+            written = inverse(step, of, &written)?;
+        }
+        *storage.base.borrow_mut() = written;
+    }
+    Ok(())
+}
+
+/// The base after its view was replaced: the inverse of a view operator. `base` is what the view was taken of.
+pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
+    let call = Call { entry: step.entry, args: &step.args };
+    let g = base.geometry();
+    match step.entry.base_name() {
+        "view" | "_unsafe_view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
+        "t" => t!("t", view),
+        "transpose" | "swapaxes" => t!("transpose.int", view, call.get("dim0"), call.get("dim1")),
+        "permute" => {
+            let dims = crate::ops::shapes::wrap_dims(&call.ints("dims")?, base.dim())?;
+            let mut back = vec![0i64; dims.len()];
+            dims.iter().enumerate().for_each(|(i, d)| back[*d] = i as i64);
+            t!("permute", view, back)
+        }
+        "select" => t!("select_scatter", base, view, call.get("dim"), call.get("index")),
+        "slice" => t!("slice_scatter", base, view, call.get("dim"), call.get("start"), call.get("end"), call.get("step")),
+        "diagonal" => t!("diagonal_scatter", base, view, call.get("offset"), call.get("dim1"), call.get("dim2")),
+        "as_strided" => t!("as_strided_scatter", base, view, call.get("size"), call.get("stride"), call.get("storage_offset")),
+        "unsqueeze" => {
+            let dim = crate::ops::shapes::wrap_dim(call.int("dim")?, view.dim())?;
+            t!("squeeze.dim", view, dim)
+        }
+        "squeeze" => unsqueeze_like(view, base, &call),
+        "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
+        "expand" => expand_inverse(view, base),
+        "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
+        "unfold" => Err(missing(step)),
+        _ => Err(missing(step)),
+    }
+}
+
+fn missing(step: &ViewStep) -> Error {
+    Error::not_implemented(format!("functionalization: writing through a view made by {} is not supported yet", step.entry.name))
+}
+
+fn unsqueeze_like(view: &Tensor, base: &Tensor, call: &Call) -> Result<Tensor> {
+    let n = base.dim();
+    let dims: Vec<usize> = match call.get("dim") {
+        Value::None => (0..n).collect(),
+        dims => crate::ops::shapes::wrap_dims(&dims.ints()?, n)?,
+    };
+    let mut out = view.clone();
+    for (d, size) in base.sizes().iter().enumerate() {
+        if dims.contains(&d) && size.sym_eq(1)? {
+            out = t!("unsqueeze", out, d)?;
+        }
+    }
+    Ok(out)
+}
+
+fn expand_inverse(view: &Tensor, base: &Tensor) -> Result<Tensor> {
+    let (sizes, wanted) = (view.sizes(), base.sizes());
+    let lead = sizes.len() - wanted.len();
+    let mut dims: Vec<i64> = (0..lead as i64).collect();
+    for (i, want) in wanted.iter().enumerate() {
+        if want.sym_eq(1)? && !sizes[lead + i].sym_eq(1)? {
+            dims.push((lead + i) as i64);
+        }
+    }
+    if dims.is_empty() {
+        return Ok(view.clone());
+    }
+    let summed = t!("sum.dim_IntList", view, dims, true)?;
+    if lead > 0 { t!("view", summed, wanted) } else { Ok(summed) }
+}
+
+fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
+    let call = Call { entry: step.entry, args: &step.args };
+    let index = step.result.unwrap_or(0);
+    let dim = crate::ops::shapes::wrap_dim(call.get("dim").int().unwrap_or(0), base.dim())?;
+    let size = base.size(dim);
+    let (start, end) = match step.entry.base_name() {
+        "unbind" => return t!("select_scatter", base, view, dim, index),
+        "split" => {
+            let each = call.sym_int("split_size")?;
+            let start = &each * index as i64;
+            let end = (&start + &each).min(&size);
+            (start, end)
+        }
+        _ => {
+            let sizes = call.sym_ints("split_sizes")?;
+            let start = sizes[..index].iter().fold(0i64.into(), |n: crate::shape::SymInt, s| &n + s);
+            let end = &start + &sizes[index];
+            (start, end)
+        }
+    };
+    t!("slice_scatter", base, view, dim, start, end, 1)
+}
+
+/// The layer of dispatch.
+pub struct FunctionalizeLayer;
+
+impl Layer for FunctionalizeLayer {
+    fn key(&self) -> Key {
+        Key::Functionalize
+    }
+
+    fn wants(&self, _call: &Call) -> bool {
+        true
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        match entry.rule {
+            Rule::View(_) => view(entry, args),
+            Rule::Inplace(functional) => inplace(entry, functional, args),
+            Rule::InplaceView(_) => inplace_view(entry, args),
+            _ if entry.is_mutable() => mutating(entry, args),
+            _ => fresh(entry, args),
+        }
+    }
+}
+
+fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
+    args.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
+}
+
+fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let out = call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
+    out.map_tensors(&mut |t| wrap(t))
+}
+
+fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let Some(of) = args.iter().find_map(Value::as_tensor).cloned() else { return fresh(entry, args) };
+    let Some(_) = state(&of) else {
+        let out = call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
+        return out.map_tensors(&mut |t| wrap(t));
+    };
+    let inner = unwrap_args(&args)?;
+    let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
+    let out = call_below(Key::Functionalize, entry, inner)?;
+    let mut kept = args;
+    kept[0] = Value::None;
+    let several = matches!(out, Value::List(_));
+    let hidden = base.hidden || entry.name == "aten.detach.default";
+    let mut index = 0;
+    out.map_tensors(&mut |value| {
+        let outer = if value.dtype() == of.dtype() {
+            of.view_as((*value.geometry()).clone())
+        } else {
+            of.view_dtype((*value.geometry()).clone(), value.dtype())
+        };
+        let mut steps = base.steps.clone();
+        steps.push(ViewStep { entry, args: kept.clone(), result: several.then_some(index) });
+        index += 1;
+        set_state(
+            &outer,
+            Functional {
+                value: value.clone(),
+                storage: base.storage.clone(),
+                steps,
+                generation: base.storage.generation.get(),
+                metadata_mutated: false,
+                hidden,
+            },
+        );
+        Ok(outer)
+    })
+}
+
+/// Replaces the value of a functional tensor: the write that an in-place operator stands for.
+pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
+    let Some(mut s) = state(target) else {
+        return Err(Error::runtime("mutating a non-functional tensor with a functional tensor is not allowed."));
+    };
+    let value = if value.dtype() == target.dtype() {
+        value
+    } else {
+        let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+        t!("_to_copy", value; dtype = target.dtype())?
+    };
+    let storage = s.storage.clone();
+    storage.writes.set(storage.writes.get() + 1);
+    if !modes().grad {
+        storage.writes_no_grad.set(storage.writes_no_grad.get() + 1);
+    } else if s.hidden {
+        storage.writes_hidden.set(storage.writes_hidden.get() + 1);
+    }
+    storage.generation.set(storage.generation.get() + 1);
+    storage.updates.borrow_mut().push((value.clone(), s.steps.clone()));
+    s.value = value;
+    set_state(target, s);
+    sync(target)
+}
+
+fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) -> Result<Value> {
+    let target = args.first().map_or_else(|| Err(Error::runtime("nothing to write to")), |v| v.tensor().cloned())?;
+    let inner = unwrap_args(&args)?;
+    let Some(before) = state(&target) else {
+        // A tensor from outside the traced function: written to as it is.
+        call_below(Key::Functionalize, entry, inner)?;
+        return Ok(Value::Tensor(target));
+    };
+    let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    let out = call_below(Key::Functionalize, functional, inner)?.into_tensor()?;
+    check_shape(&before.value, &out)?;
+    replace(&target, out)?;
+    Ok(Value::Tensor(target))
+}
+
+fn check_shape(target: &Tensor, value: &Tensor) -> Result<()> {
+    let (a, b) = (target.sizes(), value.sizes());
+    let mut same = a.len() == b.len();
+    for (x, y) in a.iter().zip(&b) {
+        same = same && x.sym_eq(y.clone())?;
+    }
+    if same { Ok(()) } else { Err(Error::runtime(format!("output with shape {a:?} doesn't match the broadcast shape {b:?}"))) }
+}
+
+fn inplace_view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let target = args.first().map_or_else(|| Err(Error::runtime("nothing to change")), |v| v.tensor().cloned())?;
+    let parts: Vec<&str> = entry.name.split('.').collect();
+    let functional = format!("{}.{}.{}", parts[0], parts[1].trim_end_matches('_'), parts[2]);
+    let view = lookup(&functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    let inner = unwrap_args(&args)?;
+    let Some(mut s) = state(&target) else {
+        call_below(Key::Functionalize, entry, inner)?;
+        return Ok(Value::Tensor(target));
+    };
+    let value = call_below(Key::Functionalize, view, inner)?.into_tensor()?;
+    let mut kept = args;
+    kept[0] = Value::None;
+    s.steps.push(ViewStep { entry: view, args: kept, result: None });
+    target.set_geometry((*value.geometry()).clone());
+    s.value = value;
+    s.metadata_mutated = true;
+    set_state(&target, s);
+    Ok(Value::Tensor(target))
+}
+
+/// An operator that writes to arguments other than `self`: its functional form returns their new values after its results.
+fn mutating(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let functional =
+        format!("{}_functional.{}", &entry.name[..entry.name.rfind('.').unwrap_or(0)], entry.name.rsplit('.').next().unwrap_or("default"));
+    let functional = lookup(&functional)
+        .or_else(|| lookup(&format!("{}_functional.default", &entry.name[..entry.name.rfind('.').unwrap_or(0)])))
+        .ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    let inner = unwrap_args(&args)?;
+    let Value::List(mut results) = call_below(Key::Functionalize, functional, inner)? else {
+        return Err(Error::runtime(format!("{}: expected several results", functional.name)));
+    };
+    let written: Vec<&Tensor> =
+        entry.schema.arguments.iter().zip(&args).filter(|(a, _)| a.mutated).filter_map(|(_, v)| v.as_tensor()).collect();
+    let new = results.split_off(results.len().saturating_sub(written.len()));
+    for (target, value) in written.into_iter().zip(new) {
+        if let Value::Tensor(value) = value {
+            replace(target, value)?;
+        }
+    }
+    let wrapped = results.iter().map(|v| v.map_tensors(&mut |t| wrap(t))).collect::<Result<Vec<_>>>()?;
+    Ok(if entry.schema.returns.len() > 1 { Value::List(wrapped) } else { wrapped.into_iter().next().unwrap_or_default() })
+}
+
+/// `copy_` of a value into an input at the end of a graph, seen by the tracer only.
+pub fn copy_into(target: &Tensor, value: &Tensor) -> Result<()> {
+    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+    aten!("copy_", target, value).map(|_| ())
+}

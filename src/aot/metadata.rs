@@ -1,0 +1,319 @@
+//! Metadata analysis: which inputs are mutated and what outputs alias (PyTorch's `ViewAndMutationMeta`).
+//!
+//! The function runs once on functional fake tensors with autograd on; nothing is recorded. Names and rules are those of
+//! PyTorch's `collect_metadata_analysis`.
+
+use super::functionalize::{self, FunctionalizeLayer};
+use super::trace::Pushed;
+use crate::autograd::meta;
+use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Who applies an input's mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MutationType {
+    /// Nobody: it is not mutated.
+    NotMutated,
+    /// The compiled graph, by a trailing `copy_`.
+    MutatedInGraph,
+    /// The runtime, after the graph.
+    MutatedOutGraph,
+}
+
+impl MutationType {
+    /// PyTorch's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            MutationType::NotMutated => "NOT_MUTATED",
+            MutationType::MutatedInGraph => "MUTATED_IN_GRAPH",
+            MutationType::MutatedOutGraph => "MUTATED_OUT_GRAPH",
+        }
+    }
+}
+
+/// What is known of an input.
+#[derive(Clone, Debug)]
+pub struct InputInfo {
+    /// Whether it is a leaf.
+    pub is_leaf: bool,
+    /// Whether its values change.
+    pub mutates_data: bool,
+    /// Whether its geometry changes.
+    pub mutates_metadata: bool,
+    /// Every write went through `detach()`.
+    pub mutations_hidden_from_autograd: bool,
+    /// Every write was under no_grad.
+    pub mutations_under_no_grad_or_inference_mode: bool,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Who applies the mutation.
+    pub mutation_type: MutationType,
+}
+
+/// What an output aliases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputType {
+    /// Nothing.
+    NonAlias,
+    /// An input, as a view of it.
+    AliasOfInput,
+    /// It is an input.
+    IsInput,
+    /// An intermediate that is returned for its sake.
+    AliasOfIntermediateSaveAsOutput,
+    /// An intermediate that is returned already for another output's sake.
+    AliasOfIntermediate,
+    /// An intermediate that is an output itself.
+    AliasOfIntermediateBaseIsUserOutput,
+    /// An intermediate nobody else sees: hidden from autograd.
+    UnsafeViewAlias,
+    /// A view made by a custom function.
+    CustomFunctionView,
+}
+
+impl OutputType {
+    /// PyTorch's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputType::NonAlias => "non_alias",
+            OutputType::AliasOfInput => "alias_of_input",
+            OutputType::IsInput => "is_input",
+            OutputType::AliasOfIntermediateSaveAsOutput => "alias_of_intermediate_save_as_output",
+            OutputType::AliasOfIntermediate => "alias_of_intermediate",
+            OutputType::AliasOfIntermediateBaseIsUserOutput => "alias_of_intermediate_base_is_user_output",
+            OutputType::UnsafeViewAlias => "unsafe_view_alias",
+            OutputType::CustomFunctionView => "custom_function_view",
+        }
+    }
+
+    /// Whether the runtime makes the output anew from what it aliases.
+    pub fn is_regenerated(self) -> bool {
+        !matches!(self, OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView)
+    }
+}
+
+/// What is known of an output.
+#[derive(Clone)]
+pub struct OutputInfo {
+    /// What it aliases.
+    pub output_type: OutputType,
+    /// Which input, output or intermediate base.
+    pub base_idx: Option<usize>,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Whether a tangent is traced for it.
+    pub requires_grad_for_backward: bool,
+    /// View operators that regenerate it from what it aliases.
+    pub steps: Vec<crate::autograd::ViewStep>,
+    /// Its geometry.
+    pub geometry: crate::tensor::Geometry,
+    /// Whether it is a tensor at all.
+    pub is_tensor: bool,
+}
+
+/// The result of the analysis.
+#[derive(Clone)]
+pub struct ViewAndMutationMeta {
+    /// Per input.
+    pub input_info: Vec<InputInfo>,
+    /// Per output.
+    pub output_info: Vec<OutputInfo>,
+    /// Intermediates returned for the sake of outputs that view them.
+    pub num_intermediate_bases: usize,
+    /// Whether mutations of inputs stay in the graph where they can.
+    pub keep_input_mutations: bool,
+    /// Whether grad mode was changed for good: its value after the function.
+    pub grad_enabled_mutation: Option<bool>,
+}
+
+impl ViewAndMutationMeta {
+    /// Inputs whose mutation the runtime applies, in order.
+    pub fn runtime_mutated(&self) -> Vec<usize> {
+        (0..self.input_info.len()).filter(|i| self.input_info[*i].mutation_type == MutationType::MutatedOutGraph).collect()
+    }
+
+    /// How many values the forward returns before saved ones.
+    pub fn num_forward_returns(&self) -> usize {
+        self.runtime_mutated().len() + self.output_info.len() + self.num_intermediate_bases
+    }
+}
+
+/// A fake copy of an input with its autograd state: a leaf that requires grad, or a non-leaf.
+pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
+    let inner = Tensor::fake(&spec.spec)?;
+    let outer = functionalize::wrap(&inner)?;
+    prepare_leaf(&outer, spec)?;
+    Ok(outer)
+}
+
+/// Gives a stand-in the requires_grad (and non-leafness) of the input.
+pub fn prepare_leaf(outer: &Tensor, spec: &super::compile::InputSpec) -> Result<()> {
+    if spec.requires_grad {
+        meta::set_requires_grad(outer, true)?;
+    }
+    Ok(())
+}
+
+/// Runs the function once and looks.
+pub fn collect(
+    f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>,
+    inputs: &[super::compile::InputSpec],
+    keep_input_mutations: bool,
+) -> Result<ViewAndMutationMeta> {
+    let before = modes();
+    set_modes(Modes { fake: true, ..before });
+    let layer = Pushed::new(Rc::new(FunctionalizeLayer));
+    let outcome = analyse(f, inputs, keep_input_mutations, before.grad);
+    drop(layer);
+    let grad_after = modes().grad;
+    set_modes(before);
+    let mut found = outcome?;
+    found.grad_enabled_mutation = (grad_after != before.grad).then_some(grad_after);
+    Ok(found)
+}
+
+fn analyse(
+    f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>,
+    inputs: &[super::compile::InputSpec],
+    keep_input_mutations: bool,
+    grad: bool,
+) -> Result<ViewAndMutationMeta> {
+    let wrapped: Vec<Tensor> = inputs
+        .iter()
+        .map(|spec| {
+            let t = functional_input(spec)?;
+            // A non-leaf stands in for itself by a clone, so that the function may write to it.
+            if spec.requires_grad && !spec.is_leaf { as_non_leaf(&t) } else { Ok(t) }
+        })
+        .collect::<Result<_>>()?;
+    let outputs = f(&wrapped)?;
+
+    let mut input_info = Vec::new();
+    for (t, spec) in wrapped.iter().zip(inputs) {
+        functionalize::sync(t)?;
+        let s = functionalize::state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))?;
+        let (writes, no_grad, hidden) = (s.storage.writes.get(), s.storage.writes_no_grad.get(), s.storage.writes_hidden.get());
+        let mutates_data = writes > 0;
+        let mutates_metadata = s.metadata_mutated;
+        // `mutations_hidden_from_autograd` is vacuously true without a mutation.
+        let all_hidden = writes == hidden;
+        let all_no_grad = mutates_data && writes == no_grad + hidden && no_grad > 0;
+        let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !spec.requires_grad) || all_hidden || all_no_grad);
+        let mutation_type = match (mutates_data || mutates_metadata, in_graph) {
+            (false, _) => MutationType::NotMutated,
+            (true, true) => MutationType::MutatedInGraph,
+            (true, false) => MutationType::MutatedOutGraph,
+        };
+        input_info.push(InputInfo {
+            is_leaf: spec.is_leaf,
+            mutates_data,
+            mutates_metadata,
+            mutations_hidden_from_autograd: all_hidden,
+            mutations_under_no_grad_or_inference_mode: all_no_grad,
+            requires_grad: spec.requires_grad,
+            mutation_type,
+        });
+    }
+    let output_info = classify(&wrapped, &outputs, grad)?;
+    let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
+    Ok(ViewAndMutationMeta { input_info, output_info, num_intermediate_bases, keep_input_mutations, grad_enabled_mutation: None })
+}
+
+/// A differentiable copy: what a non-leaf input is to the traced function.
+pub fn as_non_leaf(t: &Tensor) -> Result<Tensor> {
+    crate::t!("clone", t)
+}
+
+fn storage_key(t: &Tensor) -> u64 {
+    t.storage().id()
+}
+
+fn is_multi_output_view(t: &Tensor) -> bool {
+    meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.creation == crate::autograd::CreationMeta::MultiOutputNode))
+}
+
+fn same_geometry(a: &Tensor, b: &Tensor) -> bool {
+    let (x, y) = (a.geometry(), b.geometry());
+    x.sizes.len() == y.sizes.len()
+        && x.sizes.iter().zip(&y.sizes).all(|(p, q)| p.statically_eq(q.clone()))
+        && x.strides.iter().zip(&y.strides).all(|(p, q)| p.statically_eq(q.clone()))
+        && x.offset.statically_eq(y.offset.clone())
+}
+
+fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<OutputInfo>> {
+    let input_storages: HashMap<u64, usize> = inputs.iter().enumerate().map(|(i, t)| (storage_key(t), i)).collect();
+    let tensors: Vec<&Tensor> = outputs.iter().filter_map(Value::as_tensor).collect();
+    let mut aliases: HashMap<u64, usize> = HashMap::new();
+    let mut multi: HashMap<u64, usize> = HashMap::new();
+    for t in &tensors {
+        *aliases.entry(storage_key(t)).or_insert(0) += 1;
+        if is_multi_output_view(t) {
+            *multi.entry(storage_key(t)).or_insert(0) += 1;
+        }
+    }
+    let position = |t: &Tensor| outputs.iter().position(|o| o.as_tensor().is_some_and(|x| x.is(t)));
+    let mut bases: Vec<Tensor> = Vec::new();
+    let mut found = Vec::new();
+    for output in outputs {
+        let Value::Tensor(o) = output else {
+            found.push(OutputInfo {
+                output_type: OutputType::NonAlias,
+                base_idx: None,
+                requires_grad: false,
+                requires_grad_for_backward: false,
+                steps: Vec::new(),
+                geometry: crate::tensor::Geometry::default(),
+                is_tensor: false,
+            });
+            continue;
+        };
+        let key = storage_key(o);
+        let grad_fn = meta::grad_fn(o)?;
+        let requires_grad = meta::requires_grad(o);
+        let others = aliases.get(&key).copied().unwrap_or(0) - multi.get(&key).copied().unwrap_or(0);
+        let base = meta::base(o);
+        let base_requires_grad = base.as_ref().is_some_and(meta::requires_grad);
+        let twins: Vec<&&Tensor> =
+            tensors.iter().filter(|t| storage_key(t) == key && meta::requires_grad(t) && !t.is(o) && same_geometry(t, o)).collect();
+        let (output_type, base_idx) = if let Some(index) = input_storages.get(&key) {
+            if grad_fn.is_some() && others == 0 {
+                (OutputType::NonAlias, Some(*index))
+            } else if inputs.iter().any(|i| i.is(o)) {
+                (OutputType::IsInput, inputs.iter().position(|i| i.is(o)))
+            } else {
+                (OutputType::AliasOfInput, Some(*index))
+            }
+        } else if let (Some(base), true, true) = (&base, requires_grad, base_requires_grad) {
+            if aliases.get(&key) == Some(&1) || others <= 1 {
+                (OutputType::UnsafeViewAlias, None)
+            } else if let Some(index) = position(base) {
+                (OutputType::AliasOfIntermediateBaseIsUserOutput, Some(index))
+            } else if let Some(index) = bases.iter().position(|b| b.is(base)) {
+                (OutputType::AliasOfIntermediate, Some(index))
+            } else {
+                bases.push(base.clone());
+                (OutputType::AliasOfIntermediateSaveAsOutput, Some(bases.len() - 1))
+            }
+        } else if let (true, Some(twin), false) = (aliases.get(&key).is_some_and(|n| *n > 1), twins.first(), requires_grad) {
+            (OutputType::AliasOfIntermediateBaseIsUserOutput, position(twin))
+        } else if let Some(index) = base.as_ref().filter(|b| same_geometry(o, b)).and_then(position) {
+            (OutputType::AliasOfIntermediateBaseIsUserOutput, Some(index))
+        } else {
+            (OutputType::NonAlias, None)
+        };
+        let state = functionalize::state(o);
+        found.push(OutputInfo {
+            output_type,
+            base_idx,
+            requires_grad,
+            requires_grad_for_backward: grad && requires_grad && (base.is_none() || grad_fn.is_some()),
+            steps: state.map(|s| s.steps).unwrap_or_default(),
+            geometry: (*o.geometry()).clone(),
+            is_tensor: true,
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,20 @@
+//! AOTAutograd: from a function on tensors to a compiled forward and backward.
+//!
+//! 1. [`metadata`]: run it once on functional fake tensors: which inputs are mutated, what outputs alias.
+//! 2. [`trace`] the joint (or inference) graph: [`functionalize`] removes mutation, autograd supplies the backward,
+//!    the tracer below them records what is left.
+//! 3. partition the joint graph into forward and backward.
+//! 4. [`runtime`]: wrap the compiled graphs so that calling them is calling the function.
+//!
+//! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
+
+pub mod compile;
+pub mod functionalize;
+pub mod interpret;
+pub mod metadata;
+pub mod runtime;
+pub mod trace;
+
+pub use compile::{Compiled, Config, Function, GraphCallable, GraphCompiler, compile};
+pub use interpret::run_graph;
+pub use metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

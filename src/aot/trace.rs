@@ -1,0 +1,314 @@
+//! The tracer: the lowest layer; it records every call that reaches it and answers with fake tensors.
+
+use crate::autograd;
+use crate::dispatch::{Call, Default, Key, Layer, OpEntry, Value, run_backend};
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, Target};
+use crate::shape::{Expr, SymInt};
+use crate::span::Source;
+use crate::tensor::Tensor;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What the forward node of a sequence number said about itself; its backward nodes repeat it.
+#[derive(Clone, Default)]
+struct Forward {
+    source: Option<Source>,
+    module_path: Option<Rc<str>>,
+    original_op: Option<Rc<str>>,
+}
+
+/// What a replayed region says about the calls it makes.
+#[derive(Clone, Default)]
+pub struct Origin {
+    /// The script's line.
+    pub source: Option<Source>,
+    /// Modules it ran in.
+    pub module_path: Option<Rc<str>>,
+    /// The torch-level operator.
+    pub original_op: Option<Rc<str>>,
+    /// What checkpointing asks of it.
+    pub recompute: Option<Recompute>,
+    /// Which checkpointed region it belongs to.
+    pub checkpoint_region: Option<u32>,
+}
+
+thread_local! {
+    static ORIGIN: RefCell<Origin> = RefCell::default();
+}
+
+/// Says where the calls that follow come from; gives what was said before.
+pub fn set_origin(origin: Origin) -> Origin {
+    ORIGIN.replace(origin)
+}
+
+/// Where calls come from at the moment.
+pub fn origin() -> Origin {
+    ORIGIN.with_borrow(Clone::clone)
+}
+
+/// A graph being recorded.
+pub struct Tracer {
+    graph: RefCell<Graph>,
+    nodes: RefCell<HashMap<u64, NodeId>>,
+    symbols: RefCell<HashMap<Expr, NodeId>>,
+    forward: RefCell<HashMap<i64, Forward>>,
+    constants: Cell<usize>,
+    /// Sequence number of the first node, so that counting starts from one place.
+    in_backward: Cell<bool>,
+}
+
+impl Tracer {
+    /// A tracer of a graph that prints as the given class.
+    pub fn new(class_name: &str) -> Rc<Self> {
+        Rc::new(Tracer {
+            graph: RefCell::new(Graph::new(class_name)),
+            nodes: RefCell::default(),
+            symbols: RefCell::default(),
+            forward: RefCell::default(),
+            constants: Cell::new(0),
+            in_backward: Cell::new(false),
+        })
+    }
+
+    /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
+    pub fn placeholder(&self, name: &str, t: &Tensor) -> NodeId {
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
+        let id = self.graph.borrow_mut().placeholder(name, meta);
+        self.nodes.borrow_mut().insert(t.id(), id);
+        id
+    }
+
+    /// Adds a symbolic size as an input.
+    pub fn symbol(&self, name: &str, size: &SymInt) -> NodeId {
+        let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+        let id = self.graph.borrow_mut().placeholder(name, meta);
+        self.symbols.borrow_mut().insert(size.expr(), id);
+        id
+    }
+
+    /// Says that what follows is traced while the autograd engine runs.
+    pub fn enter_backward(&self) {
+        self.in_backward.set(true);
+    }
+
+    /// Ends the graph with its outputs.
+    pub fn finish(&self, outputs: &[Value]) -> Result<Graph> {
+        let mut items = Vec::new();
+        for value in outputs {
+            items.push(self.argument(value)?);
+        }
+        let mut graph = self.graph.take();
+        graph.set_output(Arg::Tuple(items));
+        graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
+        graph.validate()?;
+        Ok(graph)
+    }
+
+    fn known(&self, t: &Tensor) -> Option<NodeId> {
+        self.nodes.borrow().get(&t.id()).copied()
+    }
+
+    /// A tensor that is no value of this graph: a constant of the module.
+    fn constant(&self, t: &Tensor) -> NodeId {
+        let name = format!("_tensor_constant{}", self.constants.get());
+        self.constants.set(self.constants.get() + 1);
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..self.meta() };
+        let mut graph = self.graph.borrow_mut();
+        graph.constants.push((name.as_str().into(), t.clone()));
+        let id = graph.get_attr(&name, meta);
+        self.nodes.borrow_mut().insert(t.id(), id);
+        id
+    }
+
+    /// The node that computes a symbolic size.
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        if let Some(i) = size.as_int() {
+            return Ok(Arg::Int(i));
+        }
+        let expr = size.expr();
+        if let Some(i) = expr.as_int() {
+            return Ok(Arg::Int(i));
+        }
+        if let Some(id) = self.symbols.borrow().get(&expr) {
+            return Ok(Arg::Node(*id));
+        }
+        Err(Error::runtime(format!("the size {expr} is not computed in this graph")))
+    }
+
+    /// An argument as the graph keeps it.
+    pub fn argument(&self, value: &Value) -> Result<Arg> {
+        Ok(match value {
+            Value::None | Value::Opaque(_) => Arg::None,
+            Value::Bool(b) => Arg::Bool(*b),
+            Value::Int(i) => self.size(i)?,
+            Value::Float(f) => Arg::Float(*f),
+            Value::Complex(re, im) => Arg::Complex(*re, *im),
+            Value::Str(s) => Arg::Str(s.clone()),
+            Value::Tensor(t) => Arg::Node(self.known(t).unwrap_or_else(|| self.constant(t))),
+            Value::List(items) => Arg::List(items.iter().map(|v| self.argument(v)).collect::<Result<_>>()?),
+            Value::Dtype(d) => Arg::Dtype(*d),
+            Value::Device(d) => Arg::Device(*d),
+            Value::Layout(l) => Arg::Layout(*l),
+            Value::MemoryFormat(m) => Arg::MemoryFormat(*m),
+        })
+    }
+
+    /// What is said about a node made now.
+    fn meta(&self) -> Meta {
+        let origin = origin();
+        if self.in_backward.get() {
+            let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64);
+            let forward = seq_nr.and_then(|s| self.forward.borrow().get(&s).cloned()).unwrap_or_default();
+            // A custom function's backward has lines of its own.
+            let (source, is_own) = match origin.source {
+                Some(own) => (Some(own), true),
+                None => (forward.source, false),
+            };
+            return Meta {
+                source,
+                is_backward: true,
+                seq_nr,
+                original_op: forward.original_op,
+                module_path: forward.module_path,
+                recompute: origin.recompute,
+                checkpoint_region: origin.checkpoint_region,
+                own_source: is_own,
+                ..Meta::default()
+            };
+        }
+        let seq_nr = autograd::peek_seq_nr() as i64 - 1;
+        let source = origin.source;
+        self.forward.borrow_mut().entry(seq_nr).or_insert_with(|| Forward {
+            source: source.clone(),
+            module_path: origin.module_path.clone(),
+            original_op: origin.original_op.clone(),
+        });
+        Meta {
+            source,
+            seq_nr: Some(seq_nr),
+            original_op: origin.original_op,
+            module_path: origin.module_path,
+            recompute: origin.recompute,
+            checkpoint_region: origin.checkpoint_region,
+            ..Meta::default()
+        }
+    }
+
+    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+        let (positional, keywords) = self.arguments(entry, args)?;
+        let meta = Meta { value: Some(fake_value(result)), ..self.meta() };
+        let id = self.graph.borrow_mut().call(entry.base_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
+        match result {
+            Value::Tensor(t) => {
+                self.nodes.borrow_mut().insert(t.id(), id);
+            }
+            Value::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let Value::Tensor(t) = item else { continue };
+                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+                    let item =
+                        self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
+                    self.nodes.borrow_mut().insert(t.id(), item);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Positional arguments without trailing defaults, keyword-only ones that differ from theirs.
+    #[allow(clippy::type_complexity)]
+    fn arguments(&self, entry: &'static OpEntry, args: &[Value]) -> Result<(Vec<Arg>, Vec<(Rc<str>, Arg)>)> {
+        let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
+        for (argument, value) in entry.schema.arguments.iter().zip(args) {
+            let is_default = argument.default.as_ref().is_some_and(|d| same_as_default(value, d));
+            if argument.kwarg_only {
+                if !is_default {
+                    keywords.push((argument.name.as_str().into(), self.argument(value)?));
+                }
+            } else {
+                pending.push(self.argument(value)?);
+                if !is_default {
+                    positional.append(&mut pending);
+                }
+            }
+        }
+        Ok((positional, keywords))
+    }
+}
+
+fn is_impure(op: &str) -> bool {
+    // Writes and what draws from a generator's state must stay.
+    crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
+}
+
+fn same_as_default(value: &Value, default: &Default) -> bool {
+    match (value, default) {
+        (Value::None, Default::None) => true,
+        (Value::Bool(a), Default::Bool(b)) => a == b,
+        (Value::Int(a), Default::Int(b)) => a.as_int() == Some(*b),
+        (Value::Float(a), Default::Float(b)) => a == b,
+        (Value::Float(a), Default::Int(b)) => *a == *b as f64,
+        (Value::Int(a), Default::Float(b)) => a.as_int().is_some_and(|a| a as f64 == *b),
+        (Value::Str(a), Default::Str(b)) => **a == **b,
+        (Value::List(items), Default::Ints(b)) => {
+            items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Int(i) if i.as_int() == Some(*d)))
+        }
+        (Value::List(items), Default::Bools(b)) => {
+            items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Bool(x) if x == d))
+        }
+        (Value::MemoryFormat(crate::tensor::MemoryFormat::Contiguous), Default::ContiguousFormat) => true,
+        _ => false,
+    }
+}
+
+/// A value without its numbers.
+pub fn fake_value(value: &Value) -> FakeValue {
+    match value {
+        Value::Tensor(t) => FakeValue::Tensor(t.spec()),
+        Value::Int(i) => FakeValue::Int(i.clone()),
+        Value::Float(f) => FakeValue::Float(Some(*f)),
+        Value::Bool(b) => FakeValue::Bool(Some(*b)),
+        Value::List(items) => FakeValue::List(items.iter().map(fake_value).collect()),
+        _ => FakeValue::None,
+    }
+}
+
+/// The layer of dispatch.
+pub struct TraceLayer(pub Rc<Tracer>);
+
+impl Layer for TraceLayer {
+    fn key(&self) -> Key {
+        Key::Trace
+    }
+
+    fn wants(&self, _call: &Call) -> bool {
+        true
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        let result = run_backend(entry, &args, true)?;
+        self.0.record(entry, &args, &result)?;
+        Ok(result)
+    }
+}
+
+/// While it lives, a layer is on the stack.
+pub struct Pushed(Key);
+
+impl Pushed {
+    /// Pushes a layer.
+    pub fn new(layer: Rc<dyn Layer>) -> Self {
+        let key = layer.key();
+        crate::dispatch::push_layer(layer);
+        Pushed(key)
+    }
+}
+
+impl Drop for Pushed {
+    fn drop(&mut self) {
+        crate::dispatch::pop_layer(self.0);
+    }
+}
