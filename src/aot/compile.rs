@@ -6,7 +6,7 @@ use super::runtime::Runtime;
 use super::trace::{Pushed, TraceLayer, Tracer};
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::Graph;
 use crate::partition::{PartitionConfig, Partitioned, partition};
 use crate::tensor::{Tensor, TensorSpec};

@@ -124,7 +124,7 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
 
 fn value(arg: &Arg, values: &[Value]) -> Result<Value> {
     Ok(match arg {
-        Arg::None | Arg::Ellipsis | Arg::Slice(_) => Value::None,
+        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Op(_) => Value::None,
         Arg::Bool(b) => Value::Bool(*b),
         Arg::Int(i) => Value::from(*i),
         Arg::Float(f) => Value::Float(*f),
