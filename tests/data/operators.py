@@ -33,9 +33,11 @@ def encode(v):
         out = {"t": str(v.dtype)[6:], "s": list(v.shape), "d": [whole(number(x)) for x in flat]}
         if not contiguous:
             out.update(st=list(v.stride()), o=v.storage_offset())
-        if out not in TENSORS:
+        texts = [json.dumps(x) for x in TENSORS]  # as text, since 0.0 equals -0.0
+        if json.dumps(out) not in texts:
             TENSORS.append(out)
-        return {"x": TENSORS.index(out)}
+            return {"x": len(texts)}
+        return {"x": texts.index(json.dumps(out))}
     if isinstance(v, (list, tuple)):
         return [encode(x) for x in v]
     if isinstance(v, torch.dtype):
