@@ -181,6 +181,13 @@ fn loads(x: &X) -> HashSet<usize> {
     found
 }
 
+/// Storages a loop reads.
+fn bound(body: &Loop) -> usize {
+    let mut found = HashSet::new();
+    body.bodies().iter().for_each(|x| found.extend(loads(x)));
+    found.len()
+}
+
 fn has_heavy(x: &X) -> bool {
     match &x.0.kind {
         Kind::Call(..) => true,
@@ -203,13 +210,26 @@ fn inline_values(program: &Program, items: Vec<Item>) -> Vec<(Item, Vec<crate::g
             kept.push((item.clone(), Vec::new()));
             continue;
         };
+        // A kernel binds few buffers: where inlining would bring in too many, values are computed on their own after all.
+        let body = loop {
+            let body = prim.body.map(&|x| inline(x, &inlined));
+            if bound(&body) < MAX_BUFFERS {
+                break body;
+            }
+            let direct: HashSet<usize> = prim.body.bodies().into_iter().flat_map(loads).filter(|s| inlined.contains_key(s)).collect();
+            let Some(widest) = direct.into_iter().max_by_key(|s| (loads(&inlined[s].1).len(), *s)) else { break body };
+            if let Some((out, x)) = inlined.remove(&widest) {
+                let mut nodes = folded.remove(&widest).unwrap_or_default();
+                let node = nodes.pop().unwrap_or(prim.node);
+                kept.push((Item::Prim(Prim { out, body: Loop::Pointwise(x), node }), nodes));
+            }
+        };
         let mut nodes = Vec::new();
-        for body in prim.body.bodies() {
-            for storage in loads(body) {
+        for x in prim.body.bodies() {
+            for storage in loads(x) {
                 nodes.extend(folded.get(&storage).into_iter().flatten().copied());
             }
         }
-        let body = prim.body.map(&|x| inline(x, &inlined));
         let prim = Prim { body, ..prim.clone() };
         if let Loop::Pointwise(x) = &prim.body
             && may_inline(program, &items, &f, &mutated, &prim, x)

@@ -4,9 +4,14 @@
 //! schedule decides what of this becomes a kernel. A rule that meets a case it does not cover answers with an error, and the
 //! node runs on the CPU, reported as such.
 
+mod attention;
+mod conv;
+mod index;
 mod linear;
+mod loss;
 mod norm;
 mod pointwise;
+mod pool;
 mod reduce;
 
 use super::ir::{Loop, Ty, View, X, scalar};
@@ -19,7 +24,8 @@ use crate::tensor::{Category, Dtype, promote};
 pub type Rule = fn(&mut Lower) -> Result<()>;
 
 /// Families of lowerings by operator name.
-const FAMILIES: &[&[(&str, Rule)]] = &[linear::RULES, norm::RULES, reduce::RULES];
+const FAMILIES: &[&[(&str, Rule)]] =
+    &[attention::RULES, conv::RULES, index::RULES, linear::RULES, loss::RULES, norm::RULES, pool::RULES, reduce::RULES];
 
 /// Every operator that has a lowering. Views and in-place forms need none.
 pub fn supported() -> Vec<&'static str> {
