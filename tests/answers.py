@@ -269,6 +269,68 @@ case("zero_", A)
 case("contiguous", A.t())
 case("type_as", A, I)
 
+for x in (A, A.t(), A.double(), I, A.half(), torch.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1)):
+    for name in "sum mean prod var.correction std.correction max min amax amin all any nansum".split():
+        if x.dtype == torch.int64 and name in ("mean", "var.correction", "std.correction"):
+            continue
+        case(name, x)
+    for d in ([0], [1], [-1], [0, 1], []):
+        for keep in (False, True):
+            case("sum.dim_IntList", x, d, keep)
+            case("amax", x, d, keep)
+            if x.dtype != torch.int64:
+                case("mean.dim", x, d, keep)
+                case("var.correction", x, d, correction=0, keepdim=keep)
+                case("linalg_vector_norm", x, 2, d, keep)
+                case("logsumexp", x, d or [0], keep)
+    for d in (0, -1):
+        for name in "max.dim min.dim argmax argmin all.dim any.dim prod.dim_int median.dim cumsum cumprod cummax cummin".split():
+            case(name, x, d)
+        case("max.dim", x, d, True)
+        case("aminmax", x, dim=d)
+    case("argmax", x)
+    case("median", x)
+    case("count_nonzero", x)
+    case("aminmax", x)
+case("sum", BOOL)
+case("sum", torch.zeros(0, 3))
+case("sum.dim_IntList", torch.zeros(0, 3), [0])
+case("mean", torch.zeros(0))
+case("prod", torch.zeros(0))
+case("sum", A, dtype=torch.float64)
+case("sum.dim_IntList", I, [1], dtype=torch.float32)
+case("sum", torch.arange(1000.0) * 0.1)
+case("max", ODD)
+case("min.dim", ODD, 0)
+case("argmax", ODD)
+case("amax", torch.tensor([1.0, float("nan"), 3.0]))
+case("nansum", torch.tensor([[1.0, float("nan")], [2.0, 3.0]]), [1])
+case("nanmean", torch.tensor([[1.0, float("nan")], [2.0, 3.0]]), [1])
+case("nanmedian", torch.tensor([1.0, float("nan"), 3.0, 2.0]))
+case("median", torch.tensor([1.0, float("nan"), 3.0, 2.0]))
+case("mode", torch.tensor([[1, 2, 2, 3, 3], [5, 4, 4, 5, 1]]))
+for p in (0, 0.5, 1, 1.5, 2, 3, math.inf, -math.inf):
+    case("linalg_vector_norm", A, p)
+    case("linalg_vector_norm", A, p, [1])
+case("linalg_norm", A)
+case("linalg_norm.ord_str", A, "fro")
+for name in "var_mean.correction std_mean.correction".split():
+    case(name, A, [1], correction=1)
+case("var", A)
+case("std.dim", A, [1], False)
+case("var_mean.dim", A, [0])
+case("dist", A, B)
+case("dist", A, ROW, 1)
+case("logcumsumexp", A, 1)
+case("renorm", A, 2, 0, 1.0)
+case("sum_to_size", A, [1, 3])
+case("sum_to_size", A, [3])
+case("logsumexp", torch.tensor([-math.inf, -math.inf]), [0])
+case("sum", torch.tensor(2.5))
+case("max.dim", torch.tensor(2.5), 0)
+case("cumsum", torch.tensor(2.5), 0)
+case("cumsum", BOOL, 1)
+
 if __name__ == "__main__":
     with open(sys.argv[1], "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")

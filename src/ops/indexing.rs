@@ -109,8 +109,7 @@ fn slice(tensor: &Tensor, dim: usize, item: (&Option<SymInt>, &Option<SymInt>, &
 /// A boolean as an index of its own dimension: position zero, or nothing.
 fn boolean_index(tensor: &Tensor, value: bool) -> Result<Tensor> {
     let layout = Value::Layout(Layout::Strided);
-    let index =
-        t!("empty.memory_format", vec![i64::from(value)]; dtype = Dtype::Int64, layout = layout, device = tensor.device())?;
+    let index = t!("empty.memory_format", vec![i64::from(value)]; dtype = Dtype::Int64, layout = layout, device = tensor.device())?;
     if value { t!("fill_.Scalar", index, 0.0) } else { Ok(index) }
 }
 

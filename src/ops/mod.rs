@@ -23,6 +23,9 @@ pub mod matmul;
 pub mod matrix;
 pub mod nll;
 pub mod normalization;
+mod norms;
+pub mod reduce;
+mod scans;
 pub mod scatters;
 pub mod shapes;
 pub mod softmax;
@@ -55,4 +58,5 @@ pub fn register(builder: &mut OpBuilder) {
     embedding::register(builder);
     normalization::register(builder);
     convolution::register(builder);
+    reduce::register(builder);
 }

@@ -16,6 +16,7 @@ mod loss;
 mod matrix;
 mod nll;
 mod normalization;
+mod reduce;
 mod softmax;
 mod special;
 mod unary;
@@ -38,4 +39,5 @@ pub fn register(table: &mut KernelTable) {
     normalization::register(table);
     convolution::register(table);
     distance::register(table);
+    reduce::register(table);
 }
