@@ -168,9 +168,10 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<
         mutated.iter().for_each(Tensor::bump_version);
         return Ok(out);
     }
+    // What is written here and saved (running statistics) is saved as it will be: its gradient formula wants the new values.
+    mutated.iter().for_each(Tensor::bump_version);
     let (node, derivative) = make_node(entry, &args, None)?;
     let out = call_below(Key::Autograd, entry, args)?;
-    mutated.iter().for_each(Tensor::bump_version);
     let results = results_of(&out);
     let mut any = false;
     for (i, result) in results.iter().enumerate() {

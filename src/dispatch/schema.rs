@@ -217,7 +217,7 @@ fn parse_default(text: &str, ty: &Type) -> Result<Default, String> {
         }
         _ if text.starts_with(['\'', '"']) => Default::Str(text[1..text.len() - 1].to_owned()),
         _ => match (inner, text.parse::<i64>(), text.parse::<f64>()) {
-            (Type::List(_, _), Ok(i), _) => Default::Ints(vec![i]),
+            (Type::List(_, n), Ok(i), _) => Default::Ints(vec![i; n.unwrap_or(1)]),
             (Type::Float, _, Ok(f)) => Default::Float(f),
             (_, Ok(i), _) => Default::Int(i),
             (_, _, Ok(f)) => Default::Float(f),

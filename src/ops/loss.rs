@@ -170,11 +170,11 @@ fn bce_grad(b: &Backward) -> Result<Grads> {
     let (input, target, weight) = (b.saved("self")?, b.saved("target")?, b.opt_saved("weight")?);
     grads.set(b, "self", || t!("binary_cross_entropy_backward", grad, input, target, weight, reduction))?;
     grads.set(b, "target", || {
-        let mut result = t!("mul.Tensor", t!("neg", t!("logit", input)?)?, grad)?;
+        let mut result = t!("mul.Tensor", t!("neg_", t!("logit", input)?)?, grad)?;
         if let Some(weight) = weight {
             result = t!("mul.Tensor", result, weight)?;
         }
-        if reduction.int()? == MEAN { t!("div.Scalar", result, target.numel()) } else { Ok(result) }
+        if reduction.int()? == MEAN { t!("div_.Scalar", result, target.numel()) } else { Ok(result) }
     })?;
     Ok(grads)
 }
@@ -204,7 +204,7 @@ fn bce_logits_grad(b: &Backward) -> Result<Grads> {
         if let Some(weight) = weight {
             t = t!("mul.Tensor", t, weight)?;
         }
-        if mean { t!("div.Scalar", t, input.numel()) } else { Ok(t) }
+        if mean { t!("div_.Scalar", t, input.numel()) } else { Ok(t) }
     };
     grads.set(b, "self", || {
         let difference = match pos_weight {

@@ -24,6 +24,7 @@ pub mod matrix;
 pub mod nll;
 pub mod normalization;
 mod norms;
+pub mod pooling;
 pub mod reduce;
 mod scans;
 pub mod scatters;
@@ -57,6 +58,7 @@ pub fn register(builder: &mut OpBuilder) {
     copy::register(builder);
     embedding::register(builder);
     normalization::register(builder);
+    pooling::register(builder);
     convolution::register(builder);
     reduce::register(builder);
 }

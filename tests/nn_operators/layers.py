@@ -22,7 +22,7 @@ for shape in [(4, 3), (2, 3, 4, 4)]:
 case("batch_norm channels last", "aten.batch_norm.default", cl(r(2, 3, 2, 2)), r(3), r(3), u(3), u(3), True, 0.1, 1e-5, True)
 case("batch_norm functional", "aten._native_batch_norm_legit_functional.default", r(2, 3, 4), r(3), r(3), u(3), u(3), True, 0.1, 1e-5)
 case("group_norm", "aten.group_norm.default", r(2, 4, 3, 3), 2, r(4), r(4))
-case("group_norm plain", "aten.group_norm.default", r(2, 4, 3), 4)
+case("group_norm plain", "aten.group_norm.default", r(2, 4, 6), 4)
 case("instance_norm", "aten.instance_norm.default", r(2, 4, 3, 3), r(4), r(4), None, None, True, 0.1, 1e-5, True)
 case("instance_norm statistics", "aten.instance_norm.default", r(2, 4, 3, 3), r(4), r(4), u(4), u(4), True, 0.1, 1e-5, True)
 case("conv2d", "aten.conv2d.default", r(2, 3, 5, 5), r(4, 3, 3, 3), r(4))

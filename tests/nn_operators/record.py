@@ -33,7 +33,9 @@ class Record(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
-        if func is not torch.ops.aten.detach.default:
+        # Batch norm's empty reserve and the detached results that are saved belong to eager mode.
+        reserve = func is torch.ops.aten.empty.memory_format and out.dtype == torch.uint8
+        if func is not torch.ops.aten.detach.default and not reserve:
             self.calls.append(f"{func} {layout(out)}")
         return out
 

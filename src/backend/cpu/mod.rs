@@ -16,6 +16,7 @@ mod loss;
 mod matrix;
 mod nll;
 mod normalization;
+mod pooling;
 mod reduce;
 mod softmax;
 mod special;
@@ -37,6 +38,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    pooling::register(table);
     convolution::register(table);
     distance::register(table);
     reduce::register(table);

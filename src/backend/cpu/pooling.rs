@@ -1,0 +1,205 @@
+//! Pooling kernels. Planes are (leading dimensions) x (up to three places); windows are lists of places.
+
+use super::dense::{Lane, Real};
+use crate::dispatch::{Call, KernelTable};
+use crate::error::Result;
+use crate::for_floats;
+use crate::ops::pooling::{Windows, spatial};
+use crate::tensor::{Dtype, Tensor};
+
+/// Registers the family.
+pub fn register(t: &mut KernelTable) {
+    for name in ["aten.max_pool2d_with_indices.default", "aten.max_pool3d_with_indices.default"] {
+        t.fill(name, |c, out| max_pool(c, out, &fixed(c)?));
+    }
+    for name in ["aten.adaptive_max_pool2d.default", "aten.adaptive_max_pool3d.default"] {
+        t.fill(name, |c, out| max_pool(c, out, &adaptive));
+    }
+    for name in [
+        "aten.max_pool2d_with_indices_backward.default",
+        "aten.max_pool3d_with_indices_backward.default",
+        "aten.adaptive_max_pool2d_backward.default",
+        "aten.adaptive_max_pool3d_backward.default",
+    ] {
+        t.fill(name, max_backward);
+    }
+    for name in ["aten.avg_pool2d.default", "aten.avg_pool3d.default"] {
+        t.fill(name, |c, out| average(c, out, &averaging(c)?));
+    }
+    for name in ["aten.avg_pool2d_backward.default", "aten.avg_pool3d_backward.default"] {
+        t.fill(name, |c, out| average_backward(c, out, &averaging(c)?));
+    }
+    for name in ["aten._adaptive_avg_pool2d.default", "aten._adaptive_avg_pool3d.default"] {
+        t.fill(name, |c, out| average(c, out, &mean_of(adaptive)));
+    }
+    for name in ["aten._adaptive_avg_pool2d_backward.default", "aten._adaptive_avg_pool3d_backward.default"] {
+        t.fill(name, |c, out| average_backward(c, out, &mean_of(adaptive)));
+    }
+}
+
+/// The places of window `i` along dimension `d`, for an input and output of these sizes.
+type Window<'a> = dyn Fn(usize, usize, usize, usize) -> Vec<usize> + 'a;
+
+fn fixed(c: &Call) -> Result<impl Fn(usize, usize, usize, usize) -> Vec<usize>> {
+    let w = Windows::of(c)?;
+    Ok(move |d: usize, i: usize, size: usize, _: usize| {
+        (0..w.kernel[d])
+            .map(|k| i as i64 * w.stride[d] - w.padding[d] + k * w.dilation[d])
+            .filter(|p| (0..size as i64).contains(p))
+            .map(|p| p as usize)
+            .collect()
+    })
+}
+
+fn adaptive(_: usize, i: usize, size: usize, count: usize) -> Vec<usize> {
+    (i * size / count..((i + 1) * size).div_ceil(count)).collect()
+}
+
+/// Sizes of a pooling: planes, input places, output places.
+struct Planes {
+    count: usize,
+    input: Vec<usize>,
+    output: Vec<usize>,
+}
+
+impl Planes {
+    fn of(input: &Tensor, output: &Tensor, n: usize) -> Result<Planes> {
+        let (input, output) = (input.concrete()?.sizes, output.concrete()?.sizes);
+        let lead = input.len() - n;
+        Ok(Planes { count: input[..lead].iter().product(), input: input[lead..].to_vec(), output: output[lead..].to_vec() })
+    }
+
+    fn input_size(&self) -> usize {
+        self.input.iter().product()
+    }
+    fn output_size(&self) -> usize {
+        self.output.iter().product()
+    }
+
+    /// For every output place of a plane, its index along each dimension and the input places its window covers, in order.
+    fn windows(&self, window: &Window) -> Vec<(Vec<usize>, Vec<usize>)> {
+        let per_dim: Vec<Vec<Vec<usize>>> =
+            (0..self.input.len()).map(|d| (0..self.output[d]).map(|i| window(d, i, self.input[d], self.output[d])).collect()).collect();
+        let mut all = Vec::with_capacity(self.output_size());
+        for place in 0..self.output_size() {
+            let (mut rest, mut index) = (place, vec![0; self.output.len()]);
+            for d in (0..self.output.len()).rev() {
+                index[d] = rest % self.output[d];
+                rest /= self.output[d];
+            }
+            let mut places = vec![0usize];
+            for (d, i) in index.iter().enumerate() {
+                places = places.iter().flat_map(|p| per_dim[d][*i].iter().map(move |q| p * self.input[d] + q)).collect();
+            }
+            all.push((index, places));
+        }
+        all
+    }
+}
+
+fn max_pool(c: &Call, out: &[Tensor], window: &Window) -> Result<()> {
+    let input = c.tensor("self")?;
+    let planes = Planes::of(input, &out[0], spatial(c))?;
+    fn run<T: Lane>(input: &Tensor, planes: &Planes, window: &Window, out: &[Tensor], is_nan: fn(T) -> bool) -> Result<()> {
+        let (x, windows) = (T::read(input)?, planes.windows(window));
+        let (mut values, mut indices) = (Vec::new(), Vec::new());
+        for plane in 0..planes.count {
+            let x = &x[plane * planes.input_size()..][..planes.input_size()];
+            for (_, places) in &windows {
+                // The first of equals wins; a NaN wins over everything.
+                let best = places.iter().copied().reduce(|best, p| if x[p] > x[best] || is_nan(x[p]) { p } else { best }).unwrap_or(0);
+                values.push(x[best]);
+                indices.push(best as i64);
+            }
+        }
+        T::write(&out[0], &values)?;
+        i64::write(&out[1], &indices)
+    }
+    match input.dtype() {
+        d if d.is_integral() && d != Dtype::Bool => run::<i64>(input, &planes, window, out, |_| false),
+        d => for_floats!("max_pool2d", d, T => run::<T>(input, &planes, window, out, |v| v.nan())),
+    }
+}
+
+fn max_backward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (grad, indices) = (c.tensor("grad_output")?, c.tensor("indices")?);
+    let planes = Planes::of(c.tensor("self")?, grad, spatial(c))?;
+    for_floats!("max_pool2d_backward", grad.dtype(), T => {
+        let (g, at) = (T::read(grad)?, i64::read(indices)?);
+        let mut result = vec![T::of(0.0); planes.count * planes.input_size()];
+        for (i, (g, at)) in g.into_iter().zip(at).enumerate() {
+            result[i / planes.output_size() * planes.input_size() + at as usize] += g;
+        }
+        T::write(&out[0], &result)
+    })
+}
+
+/// An averaging window: its places and what its sum is divided by.
+type Averaging<'a> = dyn Fn(&Planes) -> Vec<(Vec<usize>, f64)> + 'a;
+
+fn mean_of(window: impl Fn(usize, usize, usize, usize) -> Vec<usize>) -> impl Fn(&Planes) -> Vec<(Vec<usize>, f64)> {
+    move |planes| {
+        planes
+            .windows(&window)
+            .into_iter()
+            .map(|(_, places)| {
+                let n = places.len() as f64;
+                (places, n)
+            })
+            .collect()
+    }
+}
+
+fn averaging(c: &Call) -> Result<impl Fn(&Planes) -> Vec<(Vec<usize>, f64)>> {
+    let (w, include) = (Windows::of(c)?, c.bool("count_include_pad")?);
+    let divisor = if c.get("divisor_override").is_none() { None } else { Some(c.int("divisor_override")? as f64) };
+    let window = fixed(c)?;
+    Ok(move |planes: &Planes| {
+        // With padding counted, a window reaches as far as the padded input does.
+        let reach = |d: usize, i: usize| {
+            let start = i as i64 * w.stride[d] - w.padding[d];
+            (start + w.kernel[d]).min(planes.input[d] as i64 + w.padding[d]) - start
+        };
+        let windows = planes.windows(&window);
+        windows
+            .into_iter()
+            .map(|(index, places)| {
+                let padded = || index.iter().enumerate().map(|(d, i)| reach(d, *i)).product::<i64>() as f64;
+                let n = divisor.unwrap_or_else(|| if include { padded() } else { places.len() as f64 });
+                (places, n)
+            })
+            .collect()
+    })
+}
+
+fn average(c: &Call, out: &[Tensor], windows: &Averaging) -> Result<()> {
+    let input = c.tensor("self")?;
+    let planes = Planes::of(input, &out[0], spatial(c))?;
+    for_floats!("avg_pool2d_out_frame", input.dtype(), T => {
+        let (x, windows) = (T::read(input)?, windows(&planes));
+        let mut result = Vec::with_capacity(planes.count * planes.output_size());
+        for plane in 0..planes.count {
+            let x = &x[plane * planes.input_size()..];
+            for (places, n) in &windows {
+                result.push(T::of(if places.is_empty() { 0.0 } else { places.iter().map(|p| x[*p].wide()).sum::<f64>() / n }));
+            }
+        }
+        T::write(&out[0], &result)
+    })
+}
+
+fn average_backward(c: &Call, out: &[Tensor], windows: &Averaging) -> Result<()> {
+    let grad = c.tensor("grad_output")?;
+    let planes = Planes::of(c.tensor("self")?, grad, spatial(c))?;
+    for_floats!("avg_pool2d_backward_out_frame", grad.dtype(), T => {
+        let (g, windows) = (T::read(grad)?, windows(&planes));
+        let mut result = vec![0f64; planes.count * planes.input_size()];
+        for plane in 0..planes.count {
+            for (i, (places, n)) in windows.iter().enumerate() {
+                let share = g[plane * windows.len() + i].wide() / n;
+                places.iter().for_each(|p| result[plane * planes.input_size() + p] += share);
+            }
+        }
+        T::write(&out[0], &result.into_iter().map(T::of).collect::<Vec<T>>())
+    })
+}
