@@ -1,6 +1,6 @@
 //! Every graph that PyTorch printed reads and prints back, byte for byte.
 
-use aot_playground::graph::{parse, readable};
+use aot_playground::graph::{Style, code, listing, parse, print_readable, readable, tabular};
 use serde_json::Value;
 use std::path::Path;
 
@@ -106,4 +106,56 @@ fn captured_graphs_round_trip() {
         }
     }
     assert!(failures.is_empty(), "{} of {count} differ\n{}", failures.len(), failures.join("\n"));
+}
+
+/// What scripts print of graphs: `gm.code`, `print_readable()` and `print(gm.graph)`.
+#[test]
+fn scripts_print_graphs() {
+    let mut found = [0; 3];
+    for (name, file) in expected() {
+        if !["02_", "03_", "26_", "42_"].iter().any(|p| name.starts_with(p)) {
+            continue;
+        }
+        let stdout = file["stdout"].as_str().unwrap();
+        for compilation in file["compilations"].as_array().unwrap() {
+            for part in ["joint", "inference", "forward", "backward"] {
+                let Some(text) = compilation[part]["readable"].as_str() else { continue };
+                let graph = parse(text, &|_| None).unwrap().graph;
+                let forms = [code(&graph).trim_matches(['\n', ' ']).to_owned(), print_readable(&graph, Style::PLAIN).text, listing(&graph)];
+                for (count, form) in found.iter_mut().zip(&forms) {
+                    *count += usize::from(stdout.contains(form));
+                }
+            }
+        }
+    }
+    // In three files each: two graphs of 02, four of 03, two of 26; of 42 one of each other form.
+    assert_eq!(found, [24, 3, 3]);
+}
+
+#[test]
+fn graphs_print_as_tables() {
+    let text = "def forward(self, primals_1, primals_2):
+    mul = torch.ops.aten.mul.Tensor(primals_1, 2.5);  primals_1 = None
+    var_mean = torch.ops.aten.var_mean.correction(mul, [0], correction = 1, keepdim = True)
+    getitem = var_mean[0];  var_mean = None
+    _to_copy = torch.ops.aten._to_copy.default(primals_2, dtype = torch.float64);  primals_2 = None
+    sum_1 = torch.ops.aten.sum.default(_to_copy);  _to_copy = None
+    add = torch.ops.aten.add.Tensor(getitem, sum_1);  getitem = sum_1 = None
+    return (add, mul)
+    ";
+    let graph = parse(text, &|_| None).unwrap().graph;
+    assert_eq!(code(&graph), format!("\n\n\n{text}"));
+    let table = "\
+opcode         name       target                       args              kwargs
+-------------  ---------  ---------------------------  ----------------  ----------------------------------
+placeholder    primals_1  primals_1                    ()                {}
+placeholder    primals_2  primals_2                    ()                {}
+call_function  mul        aten.mul.Tensor              (primals_1, 2.5)  {}
+call_function  var_mean   aten.var_mean.correction     (mul, [0])        {'correction': 1, 'keepdim': True}
+call_function  getitem    <built-in function getitem>  (var_mean, 0)     {}
+call_function  _to_copy   aten._to_copy.default        (primals_2,)      {'dtype': torch.float64}
+call_function  sum_1      aten.sum.default             (_to_copy,)       {}
+call_function  add        aten.add.Tensor              (getitem, sum_1)  {}
+output         output     output                       ((add, mul),)     {}";
+    assert_eq!(tabular(&graph), table);
 }

@@ -1,7 +1,7 @@
 //! Every joint graph that PyTorch printed is partitioned as PyTorch did it: forward, backward, saved values, cut.
 
 use aot_playground::graph::{parse, readable};
-use aot_playground::partition::{PartitionConfig, Partitioner, mark_backward, partition};
+use aot_playground::partition::{PartitionConfig, Partitioner, is_tangent, mark_backward, partition};
 use aot_playground::report::Capacity;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,4 +167,46 @@ fn partitions_as_pytorch_did() {
         }
     }
     assert!(failures.is_empty(), "{same} of {count} are the same\n{}", failures.join("\n"));
+}
+
+/// Joint graphs with random calls to recompute and with writes in the backward, and graphs as Inductor partitions them.
+#[test]
+fn partitions_more_graphs_as_pytorch_did() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partition");
+    let cases: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("cases.json")).unwrap()).unwrap();
+    let mut failures = Vec::new();
+    let positions = |v: &Value| v.as_array().unwrap().iter().map(|i| i.as_u64().unwrap() as usize).collect::<Vec<_>>();
+    let cases = cases.as_array().unwrap();
+    for case in cases {
+        let hint = |s: &str| case["hints"][s].as_i64();
+        let mut joint = parse(case["joint"].as_str().unwrap(), &hint).unwrap().graph;
+        let backward: Vec<_> =
+            joint.nodes().filter(|n| names(&case["is_backward"]).contains(&*n.name) && !is_tangent(n)).map(|n| n.id).collect();
+        for id in backward {
+            let meta = &mut joint.node_mut(id).meta;
+            meta.own_source = meta.source.is_some() && !meta.is_backward;
+            meta.is_backward = true;
+        }
+        let unwatched: Vec<_> = names(&case["no_version_check"]).iter().map(|n| joint.find(n).unwrap().id).collect();
+        unwatched.into_iter().for_each(|id| joint.node_mut(id).meta.no_version_check = true);
+        let config = PartitionConfig {
+            partitioner: if case["partitioner"] == "default" { Partitioner::Default } else { Partitioner::MinCut },
+            static_inputs: positions(&case["static_inputs"]),
+            replayed_mutations: positions(&case["replayed_mutations"]),
+            ..PartitionConfig::default()
+        };
+        let label = case["name"].as_str().unwrap();
+        match partition(&joint, case["num_fwd_outputs"].as_u64().unwrap() as usize, &config) {
+            Err(e) => failures.push(format!("{label}: {e}")),
+            Ok(done) => {
+                for (part, graph) in [("forward", &done.forward), ("backward", &done.backward)] {
+                    let (want, got) = (case[part].as_str().unwrap(), readable(graph));
+                    if got != want {
+                        failures.push(format!("{label} {part}: {}", difference(want, &got)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} differences in {} graphs\n{}", failures.len(), cases.len(), failures.join("\n"));
 }

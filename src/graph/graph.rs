@@ -117,6 +117,11 @@ impl Graph {
         name
     }
 
+    /// Takes a name as if a node of it had been made and removed.
+    pub fn reserve_name(&mut self, candidate: &str) {
+        self.unique_name(candidate);
+    }
+
     fn push(&mut self, opcode: Opcode, name: Rc<str>, target: Target, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, meta: Meta) -> NodeId {
         let id = NodeId(self.arena.len() as u32);
         self.arena.push(Node { id, opcode, name, target, args, kwargs, meta });

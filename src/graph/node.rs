@@ -188,6 +188,8 @@ pub struct Meta {
     pub is_backward: bool,
     /// Of a backward node: whether `source` is a line that ran in the backward (a custom function's), not its forward node's.
     pub own_source: bool,
+    /// Whether a script's own `forward` kept it on its context without `save_for_backward`: saved, but not watched for writes.
+    pub no_version_check: bool,
     /// Sequence number of the forward operator it belongs to.
     pub seq_nr: Option<i64>,
     /// The operator the script's call dispatched to, before decomposition: `aten.linear.default`.

@@ -210,7 +210,7 @@ fn comment(node: &Node) -> String {
     }
     match &node.meta.source {
         Some(source) => {
-            let backward = if node.meta.is_backward { "Backward of forward node: " } else { "" };
+            let backward = if node.meta.is_backward && !node.meta.own_source { "Backward of forward node: " } else { "" };
             out.push_str(&format!(" {backward}File: {}:{} in {}, code: {}", source.file, source.span.line, source.function, source.code));
         }
         None => out.push_str(" No stacktrace found for following nodes"),

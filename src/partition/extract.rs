@@ -25,6 +25,8 @@ pub(super) enum Side {
 /// The calls of a part, in order, and what it returns.
 pub(super) struct Kept {
     pub(super) nodes: Vec<NodeId>,
+    /// Calls that could be computed but are not needed: only their names are taken.
+    dropped: HashSet<NodeId>,
     pub(super) outputs: Vec<Arg>,
 }
 
@@ -75,15 +77,17 @@ pub(super) fn kept_nodes(joint: &Joint, inputs: &[NodeId], outputs: &[Arg], side
         output.for_each_node(&mut |n| uses[index(n)] += 1);
     }
     let mut kept = Vec::with_capacity(nodes.len());
+    let mut dropped = HashSet::new();
     for id in nodes.into_iter().rev() {
         if uses[index(id)] > 0 || is_impure(graph.node(id), random_is_impure) {
             kept.push(id);
         } else {
             joint.inputs[index(id)].iter().for_each(|i| uses[index(*i)] -= 1);
+            dropped.insert(id);
         }
     }
     kept.reverse();
-    Ok(Kept { nodes: kept, outputs })
+    Ok(Kept { nodes: kept, dropped, outputs })
 }
 
 /// A part as a graph of its own.
@@ -96,8 +100,13 @@ fn build(joint: &Joint, inputs: &[NodeId], kept: &Kept) -> Result<Graph> {
         env[index(*id)] = Some(graph.placeholder(&node.name, node.meta.clone()));
     }
     let mut missing = None;
-    for id in &kept.nodes {
-        let node = source.node(*id);
+    let mut wanted = kept.nodes.iter().peekable();
+    for node in source.nodes() {
+        // Names in the order torch.fx gives them, which later names continue.
+        if kept.dropped.contains(&node.id) {
+            graph.reserve_name(&node.name);
+        }
+        let Some(id) = wanted.next_if(|id| **id == node.id) else { continue };
         let mut map = |n: NodeId| match env[index(n)] {
             Some(new) => Arg::Node(new),
             None => {
@@ -175,6 +184,9 @@ pub(super) fn extract_fwd_bwd_modules(
     saved_values.retain(|id| read.contains(id));
     saved_sym_nodes.retain(|id| read.contains(id));
 
+    // What is not watched for writes comes last; a stable order otherwise.
+    saved_values.sort_by_key(|id| graph.node(*id).meta.no_version_check);
+
     saved_sym_nodes = with_bindings(joint, &saved_values, &saved_sym_nodes, &tangents);
 
     let saved = saved_values.iter().chain(&saved_sym_nodes).map(|id| Arg::Node(*id));
@@ -186,7 +198,8 @@ pub(super) fn extract_fwd_bwd_modules(
     let mut backward = build(joint, &bwd_inputs, &bwd_kept)?;
     let calls: Vec<NodeId> = backward.nodes().filter(|n| matches!(n.opcode, Opcode::Call | Opcode::GetAttr)).map(|n| n.id).collect();
     for id in calls {
-        backward.node_mut(id).meta.is_backward = true;
+        let meta = &mut backward.node_mut(id).meta;
+        (meta.is_backward, meta.own_source) = (true, false);
     }
     Ok(Modules { forward, backward, saved_values, saved_sym_nodes })
 }

@@ -3,7 +3,7 @@
 //! Of several minimum cuts it is the one nearest the sink: the sink's side is what can still reach the sink when the flow is
 //! maximal, which does not depend on the flow found, and is what PyTorch takes. Infinite edges count as three times the sum
 //! of the finite ones. petgraph holds the network; its own `dinics` finds the same flow but restarts every search with
-//! vectors as long as the network, and is 40 times slower on a graph of 10,000 nodes (see the partition bench).
+//! vectors as long as the network, and is some thirty times slower on a graph of 10,000 nodes (see the partition bench).
 
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;

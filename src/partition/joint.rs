@@ -215,6 +215,8 @@ pub fn mark_backward(graph: &mut Graph, num_fwd_outputs: usize) {
         .map(|(_, n)| n.id)
         .collect();
     for id in marks {
-        graph.node_mut(id).meta.is_backward = true;
+        let meta = &mut graph.node_mut(id).meta;
+        meta.own_source = meta.source.is_some() && !meta.is_backward;
+        meta.is_backward = true;
     }
 }

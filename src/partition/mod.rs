@@ -112,6 +112,8 @@ pub struct Partitioned {
     pub saved: Vec<String>,
     /// How many of them, at the end, are symbolic numbers.
     pub num_saved_symints: usize,
+    /// How many of the tensors, at their end, are not watched for writes.
+    pub num_saved_no_version_check: usize,
     /// What was decided and why.
     pub report: report::Partition,
 }
@@ -279,6 +281,7 @@ fn finish(
     };
     Ok(Partitioned {
         saved: saved_ids.iter().map(name).collect(),
+        num_saved_no_version_check: modules.saved_values.iter().filter(|id| graph.node(**id).meta.no_version_check).count(),
         num_saved_symints: modules.saved_sym_nodes.len(),
         forward: modules.forward,
         backward: modules.backward,

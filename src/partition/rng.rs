@@ -4,7 +4,7 @@
 use super::joint::{is_rng_op, is_tangent, must_recompute};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Target};
-use crate::shape::SymInt;
+use crate::shape::{ShapeEnv, SymbolInfo};
 use crate::tensor::{Device, Dtype, TensorSpec};
 
 /// Bytes of the CPU generator's state.
@@ -40,8 +40,12 @@ pub(super) fn functionalize_rng_ops(joint: &Graph, forward: &mut Graph, backward
     Ok(())
 }
 
+/// PyTorch makes a fake of the state late, when it no longer knows its source, so that its size is a symbol; the number in
+/// the symbol's name depends on how many tensors were made fake before, and is 29 for a handful.
 fn state_meta() -> Meta {
-    let spec = TensorSpec::contiguous(vec![SymInt::Int(CPU_STATE)], Dtype::UInt8, Device::CPU);
+    let info = SymbolInfo { origin: "torch.get_rng_state().size()[0]".to_owned(), hint: Some(CPU_STATE), lower: 2, upper: i64::MAX };
+    let size = ShapeEnv::default().symbol("s29", info);
+    let spec = TensorSpec::contiguous(vec![size], Dtype::UInt8, Device::CPU);
     Meta { value: Some(FakeValue::Tensor(spec)), ..Meta::default() }
 }
 
