@@ -154,7 +154,7 @@ fn own_partition(forward: Graph, backward: Graph, num_fwd: usize) -> Partitioned
     let is_symint = |name: &String| forward.find(name).is_some_and(|n| matches!(n.meta.value, Some(crate::graph::FakeValue::Int(_))));
     let num_saved_symints = saved.iter().filter(|n| is_symint(n)).count();
     let report = crate::report::Partition { partitioner: "partition_fn".to_owned(), ..Default::default() };
-    Partitioned { forward, backward, saved, num_saved_symints, report }
+    Partitioned { forward, backward, saved, num_saved_symints, num_saved_no_version_check: 0, report }
 }
 
 /// Parameters and buffers of modules are inputs that live as long as the model; leaves that require grad stand for them.
