@@ -23,7 +23,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
-            return torch.Tensor._make_subclass(cls, data, requires_grad)
+            return torch._C._make_subclass(cls, data, requires_grad)
         tensor = data.detach().requires_grad_(requires_grad)
         if type(tensor) is not type(data):
             raise RuntimeError(
@@ -103,7 +103,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        return torch._C._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
@@ -112,7 +112,7 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
     cls_to_become = torch.Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        tensor = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
+        tensor = torch._C._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         tensor.persistent = persistent
         tensor._is_buffer = True
         return tensor

@@ -1,0 +1,121 @@
+"""The recorded graph as scripts see it: edges, hooks on what is saved, hooks on several gradients."""
+
+from collections import namedtuple
+
+import torch
+from torch import _C
+
+__all__ = [
+    "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "GradientEdge",
+    "get_gradient_edge", "increment_version", "Node",
+]  # fmt: skip
+
+GradientEdge = namedtuple("GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,))
+
+
+def __getattr__(name):
+    if name == "Node":
+        return _C.Node
+    raise AttributeError(f"module 'torch.autograd.graph' has no attribute '{name}'")
+
+
+def get_gradient_edge(tensor):
+    """Where a tensor's gradient goes."""
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    node = tensor.grad_fn
+    if node is None:
+        node = tensor.view_as(tensor).grad_fn.next_functions[0][0]
+    return GradientEdge(node, tensor.output_nr, None)
+
+
+def increment_version(tensor):
+    """Says that a tensor was written to."""
+    for one in (tensor,) if isinstance(tensor, torch.Tensor) else tensor:
+        _C._increment_version(one)
+
+
+class saved_tensors_hooks:
+    """Inside, `pack_hook` turns each saved tensor into what is kept and `unpack_hook` turns that back."""
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self):
+        _C._autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *args):
+        _C._autograd._pop_saved_tensors_default_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Inside, saved tensors are kept on the CPU."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(tensor):
+            return tensor.device, tensor.cpu()
+
+        def unpack(packed):
+            device, tensor = packed
+            return tensor.to(device, non_blocking=pin_memory)
+
+        super().__init__(pack, unpack)
+
+
+class disable_saved_tensors_hooks:
+    """Inside, hooks on saved tensors are an error."""
+
+    def __init__(self, error_message, only_pre_existing=False):
+        self.error_message = error_message
+
+    def __enter__(self):
+        self.before = _C._autograd._saved_tensors_hooks_get_disabled_error_message()
+        _C._autograd._saved_tensors_hooks_disable(self.error_message)
+
+    def __exit__(self, *args):
+        if self.before is None:
+            _C._autograd._saved_tensors_hooks_enable()
+        else:
+            _C._autograd._saved_tensors_hooks_disable(self.before)
+
+
+class _Handles:
+    def __init__(self, handles):
+        self.handles = tuple(handles)
+
+    def remove(self):
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        self.remove()
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Calls `fn` when all gradients of `tensors` are there (with all of them), or with the first."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    tensors = tuple(tensors)
+    state = {"grads": [None] * len(tensors), "count": 0}
+
+    def hook_of(place):
+        def hook(grad):
+            state["grads"][place] = grad
+            state["count"] += 1
+            if mode == "any":
+                if state["count"] == 1:
+                    fn(grad)
+                if state["count"] == len(tensors):
+                    state["count"] = 0
+            elif state["count"] == len(tensors):
+                grads = state["grads"]
+                state.update(grads=[None] * len(tensors), count=0)
+                fn(grads)
+
+        return hook
+
+    return _Handles(tensor.register_hook(hook_of(place)) for place, tensor in enumerate(tensors))

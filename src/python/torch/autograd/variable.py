@@ -1,0 +1,3 @@
+"""`Variable`, of old: a tensor."""
+
+from torch import Tensor as Variable
