@@ -128,4 +128,4 @@ macro_rules! families {
         }
     )* };
 }
-families! { views scatters joining }
+families! { views scatters joining gathering advanced sorting }

@@ -497,18 +497,39 @@ pub fn preserved_strides(g: &Geometry) -> Vec<SymInt> {
     if dense && g.numel().hint() != Some(0) {
         return g.strides.clone();
     }
-    // Innermost first; dimensions of one and ambiguous ones keep their place.
+    dense_strides(&g.sizes, &[g.strides.iter().map(|s| s.hint().unwrap_or(1)).collect()])
+}
+
+/// Dense strides with dimensions in the order in memory that operands of these strides suggest; the first that has an
+/// opinion (no stride of zero) decides, and dimensions nobody has one about keep their place.
+pub fn dense_strides(sizes: &[SymInt], operands: &[Vec<i64>]) -> Vec<SymInt> {
+    let n = sizes.len();
+    let out_of_order = |inner: usize, outer: usize| -> Option<bool> {
+        for strides in operands {
+            let (a, b) = (strides[inner], strides[outer]);
+            if a == 0 || b == 0 {
+                continue;
+            }
+            if a != b {
+                return Some(a > b);
+            }
+            if sizes[inner].hint() > sizes[outer].hint() {
+                return Some(true);
+            }
+        }
+        None
+    };
     let mut order: Vec<usize> = (0..n).rev().collect();
     for i in 1..n {
         let mut at = i;
         for before in (0..i).rev() {
-            let (a, b) = (stride(order[before]), stride(order[at]));
-            let swap = a != 0 && b != 0 && (a > b || (a == b && size(order[before]) > size(order[at])));
-            if swap {
-                order.swap(before, at);
-                at = before;
-            } else if a != 0 && b != 0 {
-                break;
+            match out_of_order(order[before], order[at]) {
+                Some(true) => {
+                    order.swap(before, at);
+                    at = before;
+                }
+                Some(false) => break,
+                None => {}
             }
         }
     }
@@ -516,7 +537,7 @@ pub fn preserved_strides(g: &Geometry) -> Vec<SymInt> {
     let mut next = SymInt::Int(1);
     for d in order {
         strides[d] = next.clone();
-        next = &next * &g.sizes[d].max(&SymInt::Int(1));
+        next = &next * &sizes[d].max(&SymInt::Int(1));
     }
     strides
 }

@@ -3,6 +3,7 @@
 //! Adding an operator touches its entry here and its lowerings in the backends, nothing else.
 
 pub mod activation;
+pub mod advanced;
 pub mod binary;
 mod clamp_tensor;
 pub mod common;
@@ -13,6 +14,7 @@ pub mod distance;
 pub mod einsum;
 pub mod embedding;
 pub mod factory;
+pub mod gathering;
 pub mod geometry;
 pub mod grids;
 pub mod indexing;
@@ -30,6 +32,7 @@ mod scans;
 pub mod scatters;
 pub mod shapes;
 pub mod softmax;
+pub mod sorting;
 pub mod unary;
 pub mod view_composites;
 pub mod views;
@@ -50,6 +53,9 @@ pub fn register(builder: &mut OpBuilder) {
     joining::register(builder);
     grids::register(builder);
     scatters::register(builder);
+    gathering::register(builder);
+    advanced::register(builder);
+    sorting::register(builder);
     unary::register(builder);
     activation::register(builder);
     binary::register(builder);

@@ -252,9 +252,168 @@ def joining():
     one("one_hot.default", f(2), 3)
 
 
+def gathering():
+    one = lambda *a, **k: case("gathering", *a, **k)  # noqa: E731
+    zeros = lambda *s: torch.zeros(s, dtype=torch.long)  # noqa: E731
+    x, idx = f(2, 3), torch.tensor([[2, 0], [1, 1]])
+    one("gather.default", x, 1, idx)
+    one("gather.default", x.t(), 0, idx)
+    one("gather.default", x, -1, idx.int())
+    one("gather.default", torch.tensor(2.0), 0, i(0, 0))
+    one("gather.default", x, 1, zeros(0))
+    one("gather.default", x.bool(), 0, torch.tensor([[1, 0, 1]]))
+    one("gather.default", x, 1, x)
+    one("gather.default", x, 1, zeros(3))
+    one("gather.default", x, 1, zeros(3, 3))
+    one("gather.default", x, 1, zeros(2, 3) + 5)
+    one("gather.default", x, 1, zeros(2, 3) - 1)
+    one("gather.default", x, 2, idx)
+    for name in ("scatter.src", "scatter_add.default"):
+        one(name, x, 1, idx, f(2, 2) * 10)
+        one(name, x.t(), 0, idx, f(2, 3) * 10)
+        one(name, x.long(), 1, idx, f(2, 2).long())
+        one(name, x, 1, idx, f(2, 2).double())
+        one(name, x, 1, zeros(2, 3), f(1, 3))
+        one(name, x, 1, zeros(2, 3) + 5, f(2, 3))
+        one(name, x, 1, zeros(3), f(3))
+        one(name, x.half(), 1, idx, f(2, 2).half())
+    one("scatter.value", x, 1, idx, 7.5)
+    one("scatter.value", x.long(), 1, idx, True)
+    for reduce in ("add", "multiply", "max"):
+        one("scatter.reduce", x, 1, idx, f(2, 2) * 3, reduce=reduce)
+        one("scatter.value_reduce", x, 1, idx, 3, reduce=reduce)
+    for reduce in ("sum", "prod", "mean", "amax", "amin", "max"):
+        for include in (True, False):
+            one("scatter_reduce.two", x, 1, torch.tensor([[1, 1], [0, 1]]), f(2, 2) * 3 - 5, reduce, include_self=include)
+            one("scatter_reduce.two", x.long() - 3, 0, torch.tensor([[1, 1], [0, 1]]), f(2, 2).long() * 3 - 5, reduce, include_self=include)
+    one("scatter_reduce.two", x, 1, torch.tensor([[1, 1]]), torch.tensor([[float("nan"), 9]]), "amax")
+    for index in (i(1, 0, 1), i(1), torch.tensor(1), i(0, dtype=torch.int32), i(7), i(-1), f(1), torch.zeros(1, 1).long()):
+        one("index_select.default", x, 0, index)
+        one("index_fill.int_Scalar", x, 1, index, 9)
+        n = index.numel()
+        one("index_add.default", x, 0, index, f(n, 3) * 2)
+        one("index_copy.default", x, 0, index, f(n, 3) * 2)
+    one("index_select.default", x.permute(1, 0), -1, i(1, 1))
+    one("index_select.default", torch.tensor(3.0), 0, i(0))
+    one("index_add.default", x, 0, i(0, 0), f(2, 3), alpha=2.5)
+    one("index_add.default", x.long(), 1, i(2, 0), f(2, 2).long(), alpha=2)
+    one("index_add.default", x, 0, i(0), f(1, 2))
+    one("index_add.default", x, 0, i(0), f(2, 3))
+    one("index_add.default", x, 0, i(0), f(1, 3).double())
+    one("index_copy.default", x, 0, i(0), f(1, 2))
+    one("index_copy.default", x, 0, i(0), f(1, 3).double())
+    one("index_fill.int_Tensor", x.t(), 0, i(0, 2), torch.tensor(5))
+    one("index_fill.int_Tensor", x, 0, i(0), f(2))
+    for reduce in ("prod", "mean", "amax", "amin"):
+        one("index_reduce.default", x, 0, i(0, 0), f(2, 3) * 4, reduce, include_self=True)
+        one("index_reduce.default", x, 1, i(2, 2), f(2, 2) * 4, reduce, include_self=False)
+    one("take.default", x.t(), torch.tensor([[0, 5], [-1, 1]]))
+    one("take.default", x, i(7))
+    one("put.default", x.t(), i(1, -1), f(2) * 20)
+    one("put.default", x, i(1, 1), f(2) * 20, True)
+    one("put.default", x, i(9), f(1))
+    one("take_along_dim.default", x, torch.tensor([[0, 2]]), 1)
+    one("take_along_dim.default", x, i(4, -1))
+    one("linalg_cross.default", f(2, 2, 3).permute(2, 0, 1), f(3, 1, 2) - 3, dim=0)
+
+
+def advanced():
+    one = lambda *a, **k: case("advanced", *a, **k)  # noqa: E731
+    x = f(2, 3, 4)
+    m1, m2, m3 = torch.tensor([True, False]), f(2, 3) % 2 == 0, x % 3 == 1
+    wide, idx = torch.tensor([[0, 1], [1, 0]]), i(0, 1)
+    lists = [
+        [idx], [i(-1, 0, 1)], [None, i(2, 0)], [None, None, i(3)], [idx, idx], [idx, None, i(3, 1)], [None, idx, i(3, 1)], [wide], [None, wide],
+        [wide, idx], [wide, None, wide], [m1], [m2], [m3], [None, m2[0]], [m1, i(2)], [m2, i(0, 1, 2)], [i(0).int()], [torch.tensor(1)], [i()],
+        [i(5)], [None, i(-4)], [idx, i(0, 1, 2)], [f(2)], [m2[0]], [idx, idx, idx, idx], [idx.to(torch.uint8)],
+    ]
+    for base in (x, x.permute(2, 0, 1), f(4, 3, 2).permute(2, 1, 0), f(4, 6, 2)[::2, ::2]):
+        for indices in lists:
+            one("index.Tensor", base, indices)
+    for base in (x, x.permute(1, 0, 2).contiguous().permute(1, 0, 2)):
+        for indices in lists:
+            one("index_put.default", base, indices, torch.tensor(50.0))
+            one("index_put.default", base, indices, f(4) * 100, True)
+    one("index_put.default", x, [idx], f(5))
+    one("index_put.default", x, [idx], f(2, 3, 4) * -1)
+    one("index_put.default", x, [i(1, 1, 1)], f(3, 1, 1), True)
+    one("index_put.default", x, [idx], f(4).double())
+    one("index_put.default", x.long(), [i(1, 1)], f(4).long(), True)
+    one("index_put.default", x > 4, [i(1, 1)], torch.tensor(True))
+    one("_unsafe_index.Tensor", x, [None, i(2, 0)])
+    one("_unsafe_index_put.default", x, [None, i(2, 0)], torch.tensor(1.5))
+    for base, mask in ((x, m3), (x.permute(2, 1, 0), m3.permute(2, 1, 0)), (f(4), x > 7), (x, f(4) > 2), (x, x), (torch.tensor(3.0), torch.tensor(True))):
+        one("masked_select.default", base, mask)
+    one("masked_scatter.default", x, m3, f(24) * 10)
+    one("masked_scatter.default", f(4), x > 20, f(24) * 10)
+    one("masked_scatter.default", x, m3, f(2))
+    one("masked_scatter.default", x, m3, f(24).double())
+    one("masked_scatter_backward.default", x, m3, [10])
+    for t in (m2, m2.t(), m3, f(3) - 2, torch.tensor(0.0), torch.tensor(1), torch.zeros(2, 0), torch.zeros(3).bool()):
+        one("nonzero.default", t)
+        one("where.default", t)
+        one("argwhere.default", t)
+        one("nonzero_static.default", t, size=3)
+    one("nonzero_static.default", m3, size=2)
+
+
+def sorting():
+    one = lambda *a, **k: case("sorting", *a, **k)  # noqa: E731
+    x = torch.tensor([[3.0, 1.0, 2.0, 1.0], [float("nan"), -1.0, 5.0, 0.5]])
+    for t in (x, x.t(), x[:1].long(), x[0], torch.tensor(2.0), x.half(), torch.zeros(2, 0), x > 1):
+        for d in (-1, 0):
+            for descending in (False, True):
+                one("sort.stable", t, stable=True, dim=d, descending=descending)
+                one("argsort.stable", t, stable=True, dim=d, descending=descending)
+        one("msort.default", t)
+    one("sort.default", x, 3)
+    y = torch.tensor([[3.0, 1.0, 2.0, 7.0], [6.0, -1.0, 5.0, 0.5]])
+    for t in (y, y.t(), y.long(), y[0]):
+        for d in (-1, 0):
+            for k in (1, 2, 5):
+                one("topk.default", t, k, d)
+                one("topk.default", t, k, d, False)
+                one("kthvalue.default", t, k, d)
+                one("kthvalue.default", t, k, d, True)
+    for t in (i(2, 1, 2, 3, 1), torch.tensor([[1, 1, 2], [3, 2, 2]])):
+        one("mode.default", t)
+        one("mode.default", t, 0, True)
+    u = torch.tensor([[2, 1, 2], [1, 1, 3], [2, 1, 2]])
+    for t in (u, u.float() / 2, u > 1, u[0], torch.tensor(3), torch.zeros(0)):
+        for flags in ((False, False), (True, True)):
+            one("_unique2.default", t, True, *flags)
+            one("unique_consecutive.default", t, *flags)
+    one("unique_dim.default", u, 0, True, True, True)
+    one("unique_dim.default", u, 1, True, True, True)
+    one("unique_consecutive.default", u.t(), True, True, 1)
+    s = torch.tensor([1.0, 3.0, 3.0, 5.0])
+    for right in (False, True):
+        one("searchsorted.Tensor", s, torch.tensor([[0.0, 3.0], [4.0, 9.0]]), right=right)
+        one("searchsorted.Scalar", s, 3, right=right)
+        one("bucketize.Tensor", torch.tensor([[0.0, 3.0], [4.0, 9.0]]), s, right=right, out_int32=True)
+        one("bucketize.Scalar", 3.5, s, right=right)
+    one("searchsorted.Tensor", torch.stack([s, s + 1]), torch.tensor([[3.0, 4.0], [3.0, 4.0]]), side="right")
+    one("searchsorted.Tensor", torch.stack([s, s + 1]), f(3, 2))
+    one("searchsorted.Tensor", torch.tensor([3, 1, 2]), i(2, 3), sorter=i(1, 2, 0))
+    one("searchsorted.Tensor", s, f(1), side="left", right=True)
+    one("bincount.default", i(1, 3, 1))
+    one("bincount.default", i(1, 3, 1), f(3))
+    one("bincount.default", i(1, 3, 1), f(3).double(), 6)
+    one("bincount.default", i())
+    one("bincount.default", i(-1))
+    one("bincount.default", f(2))
+    one("histc.default", y, 4)
+    one("histc.default", y, 4, 0, 4)
+    one("histc.default", y, 0)
+    one("isin.Tensor_Tensor", u, i(1, 3))
+    one("isin.Tensor_Tensor", u, i(1, 3), invert=True)
+    one("isin.Tensor_Scalar", u, 2)
+    one("isin.Scalar_Tensor", 2, u)
+
+
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
-    for family in sys.argv[1:] or ["views", "scatters", "joining"]:
+    for family in sys.argv[1:] or ["views", "scatters", "joining", "gathering", "advanced", "sorting"]:
         TENSORS.clear()
         globals()[family]()
         with open(os.path.join(here, f"operators_{family}.json"), "w") as out:

@@ -11,6 +11,7 @@ mod distance;
 pub mod elementwise;
 mod embedding;
 mod factory;
+mod gathering;
 pub mod interpret;
 mod loss;
 mod matrix;
@@ -19,6 +20,7 @@ mod normalization;
 mod pooling;
 mod reduce;
 mod softmax;
+mod sorting;
 mod special;
 mod unary;
 
@@ -31,6 +33,8 @@ pub fn register(table: &mut KernelTable) {
     loss::register(table);
     nll::register(table);
     arranging::register(table);
+    gathering::register(table);
+    sorting::register(table);
     unary::register(table);
     activation::register(table);
     binary::register(table);
