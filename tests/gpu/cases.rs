@@ -142,4 +142,205 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         w = torch.ops.aten.exp.default(x)",
         "x, y, z, w",
     ),
+    (
+        "layer norm",
+        r#"x: "f32[3, 4, 8][32, 1, 4]", w: "f32[8][1]", b: "f32[8][1]", g: "f32[3, 4, 8][32, 8, 1]""#,
+        "n = torch.ops.aten.native_layer_norm.default(x, [8], w, b, 1e-05)
+        y = n[0]
+        mean = n[1]
+        rstd = n[2]
+        back = torch.ops.aten.native_layer_norm_backward.default(g, x, [8], mean, rstd, w, b, [True, True, True])
+        gx = back[0]
+        gw = back[1]
+        gb = back[2]",
+        "y, mean, rstd, gx, gw, gb",
+    ),
+    (
+        "batch norm",
+        r#"x: "f32[4, 3, 5][15, 5, 1]", w: "f32[3][1]", b: "f32[3][1]", m: "f32[3][1]", v: "f32[3][1]", g: "f32[4, 3, 5][15, 5, 1]""#,
+        "abs_1 = torch.ops.aten.abs.default(v)
+        n = torch.ops.aten._native_batch_norm_legit_functional.default(x, w, b, m, abs_1, True, 0.1, 1e-05)
+        y = n[0]
+        mean = n[1]
+        rstd = n[2]
+        new_mean = n[3]
+        new_var = n[4]
+        e = torch.ops.aten._native_batch_norm_legit_no_training.default(x, w, b, m, abs_1, 0.1, 1e-05)
+        z = e[0]
+        back = torch.ops.aten.native_batch_norm_backward.default(g, x, w, m, abs_1, mean, rstd, True, 1e-05, [True, True, True])
+        gx = back[0]
+        gw = back[1]
+        gb = back[2]",
+        "y, mean, rstd, new_mean, new_var, z, gx, gw, gb",
+    ),
+    (
+        "group norm",
+        r#"x: "f32[2, 6, 5][30, 5, 1]", w: "f32[6][1]", b: "f32[6][1]", g: "f32[2, 6, 5][30, 5, 1]""#,
+        "n = torch.ops.aten.native_group_norm.default(x, w, b, 2, 6, 5, 3, 1e-05)
+        y = n[0]
+        mean = n[1]
+        rstd = n[2]
+        back = torch.ops.aten.native_group_norm_backward.default(g, x, mean, rstd, w, 2, 6, 5, 3, [True, True, True])
+        gx = back[0]
+        gw = back[1]
+        gb = back[2]",
+        "y, mean, rstd, gx, gw, gb",
+    ),
+    (
+        "convolution",
+        r#"x: "f32[2, 4, 9, 8][288, 72, 8, 1]", w: "f32[6, 2, 3, 3][18, 9, 3, 1]", b: "f32[6][1]", g: "f32[2, 6, 5, 4][120, 20, 4, 1]""#,
+        "y = torch.ops.aten.convolution.default(x, w, b, [2, 2], [1, 1], [1, 1], False, [0, 0], 2)
+        back = torch.ops.aten.convolution_backward.default(g, x, w, [6], [2, 2], [1, 1], [1, 1], False, [0, 0], 2, [True, True, True])
+        gx = back[0]
+        gw = back[1]
+        gb = back[2]
+        relu = torch.ops.aten.relu.default(y)",
+        "relu, y, gx, gw, gb",
+    ),
+    (
+        "convolution in tiles",
+        r#"x: "f32[2, 8, 12, 12][1152, 144, 12, 1]", w: "f32[32, 8, 3, 3][72, 9, 3, 1]", b: "f32[32][1]""#,
+        "y = torch.ops.aten.convolution.default(x, w, b, [1, 1], [1, 1], [1, 1], False, [0, 0], 1)",
+        "y",
+    ),
+    (
+        "transposed convolution",
+        r#"x: "f32[2, 3, 5][15, 5, 1]", w: "f32[3, 4, 3][12, 3, 1]", b: "f32[4][1]", g: "f32[2, 4, 10][40, 10, 1]""#,
+        "y = torch.ops.aten.convolution.default(x, w, b, [2], [1], [1], True, [1], 1)
+        back = torch.ops.aten.convolution_backward.default(g, x, w, [4], [2], [1], [1], True, [1], 1, [True, True, True])
+        gx = back[0]
+        gw = back[1]
+        gb = back[2]",
+        "y, gx, gw, gb",
+    ),
+    (
+        "pooling",
+        r#"x: "f32[2, 3, 7, 8][168, 56, 8, 1]", g: "f32[2, 3, 4, 4][48, 16, 4, 1]", h: "f32[2, 3, 3, 2][18, 6, 2, 1]""#,
+        "p = torch.ops.aten.max_pool2d_with_indices.default(x, [3, 3], [2, 2], [1, 1])
+        y = p[0]
+        i = p[1]
+        gx = torch.ops.aten.max_pool2d_with_indices_backward.default(g, x, [3, 3], [2, 2], [1, 1], [1, 1], False, i)
+        a = torch.ops.aten.avg_pool2d.default(x, [3, 3], [2, 2], [1, 1])
+        ga = torch.ops.aten.avg_pool2d_backward.default(g, x, [3, 3], [2, 2], [1, 1], False, True, None)
+        ad = torch.ops.aten._adaptive_avg_pool2d.default(x, [3, 2])
+        gad = torch.ops.aten._adaptive_avg_pool2d_backward.default(h, x)",
+        "y, i, gx, a, ga, ad, gad",
+    ),
+    (
+        "joins and scatters of slices",
+        r#"a: "f32[3, 4][4, 1]", b: "f32[3, 2][1, 3]", c: "f32[3, 4][1, 3]""#,
+        "cat = torch.ops.aten.cat.default([a, b, c], 1)
+        stack = torch.ops.aten.stack.default([a, c], 1)
+        ss = torch.ops.aten.slice_scatter.default(a, b, 1, 1, 3)
+        select = torch.ops.aten.select.int(a, 1, 2)
+        sel = torch.ops.aten.select_scatter.default(c, select, 1, -1)
+        sb = torch.ops.aten.slice_backward.default(b, [3, 4], 1, 0, 4, 2)
+        slb = torch.ops.aten.select_backward.default(select, [3, 5], 1, 3)
+        flip = torch.ops.aten.flip.default(c, [0, 1])
+        repeat = torch.ops.aten.repeat.default(b, [2, 1, 3])
+        pad = torch.ops.aten.constant_pad_nd.default(a, [1, 2, 0, 1], 0.5)
+        ast = torch.ops.aten.as_strided_scatter.default(a, select, [3], [4], 1)
+        tril = torch.ops.aten.tril.default(a, 1)
+        roll = torch.ops.aten.roll.default(a, [1, -1], [0, 1])",
+        "cat, stack, ss, sel, sb, slb, flip, repeat, pad, ast, tril, roll",
+    ),
+    (
+        "indexing",
+        r#"x: "f32[3, 4, 5][20, 1, 4]", i: "i64[6][1]", j: "i64[2, 6][6, 1]", s: "f32[2, 4, 5][20, 5, 1]", k: "i64[2, 4, 5][20, 5, 1]", v: "f32[6, 4, 5][20, 5, 1]""#,
+        "gather = torch.ops.aten.gather.default(x, 0, k)
+        scatter = torch.ops.aten.scatter.src(x, 0, k, s)
+        add = torch.ops.aten.scatter_add.default(x, 0, k, s)
+        value = torch.ops.aten.scatter.value(x, 1, k, 3.5)
+        select = torch.ops.aten.index_select.default(x, 1, i)
+        index = torch.ops.aten.index.Tensor(x, [i])
+        index_1 = torch.ops.aten.index.Tensor(x, [None, i, j])
+        index_2 = torch.ops.aten.index.Tensor(x, [i, None, j])
+        put = torch.ops.aten.index_put.default(x, [i], v)
+        put_1 = torch.ops.aten.index_put.default(x, [i], v, True)
+        added = torch.ops.aten.index_add.default(x, 0, i, v, alpha = 2)",
+        "gather, scatter, add, value, select, index, index_1, index_2, put, put_1, added",
+    ),
+    (
+        "embedding",
+        r#"w: "f32[5, 4][1, 5]", i: "i64[2, 3][1, 2]", g: "f32[2, 3, 4][12, 4, 1]""#,
+        "e = torch.ops.aten.embedding.default(w, i)
+        back = torch.ops.aten.embedding_dense_backward.default(g, i, 5, -1, False)
+        back_1 = torch.ops.aten.embedding_dense_backward.default(g, i, 5, 1, False)",
+        "e, back, back_1",
+    ),
+    (
+        "losses",
+        r#"x: "f32[4, 3][3, 1]", y: "f32[4, 3][1, 4]", t: "i64[4][1]", w: "f32[3][1]", g: "f32[][]""#,
+        "mse = torch.ops.aten.mse_loss.default(x, y)
+        mse_1 = torch.ops.aten.mse_loss_backward.default(g, x, y, 1)
+        smooth = torch.ops.aten.smooth_l1_loss.default(x, y, 2, 0.5)
+        huber = torch.ops.aten.huber_loss.default(x, y, 0, 0.5)
+        p = torch.ops.aten.sigmoid.default(x)
+        q = torch.ops.aten.sigmoid.default(y)
+        bce = torch.ops.aten.binary_cross_entropy.default(p, q)
+        bce_1 = torch.ops.aten.binary_cross_entropy_backward.default(g, p, q)
+        logits = torch.ops.aten.binary_cross_entropy_with_logits.default(x, q)
+        l = torch.ops.aten._log_softmax.default(x, 1, False)
+        nll = torch.ops.aten.nll_loss_forward.default(l, t, w, 1, -100)
+        loss = nll[0]
+        total = nll[1]
+        nll_1 = torch.ops.aten.nll_loss_forward.default(l, t, None, 2, 1)
+        loss_1 = nll_1[0]
+        back = torch.ops.aten.nll_loss_backward.default(g, l, t, w, 1, -100, total)",
+        "mse, mse_1, smooth, huber, bce, bce_1, logits, loss, total, loss_1, back",
+    ),
+    (
+        "sorting",
+        r#"x: "f32[3, 7][1, 3]", i: "i64[9][1]""#,
+        "k = torch.ops.aten.topk.default(x, 3)
+        a = k[0]
+        b = k[1]
+        s = torch.ops.aten.sort.stable(i, stable = True, dim = 0, descending = True)
+        c = s[0]
+        d = s[1]",
+        "a, b, c, d",
+    ),
+    (
+        "attention",
+        r#"q: "f32[2, 3, 5, 4][60, 20, 4, 1]", k: "f32[2, 3, 6, 4][72, 24, 4, 1]", v: "f32[2, 3, 6, 4][72, 24, 4, 1]", g: "f32[2, 3, 5, 4][60, 20, 4, 1]""#,
+        "f = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default(q, k, v, 0.0, True)
+        y = f[0]
+        lse = f[1]
+        back = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default(g, q, k, v, y, lse, 0.0, True)
+        gq = back[0]
+        gk = back[1]
+        gv = back[2]",
+        "y, lse, gq, gk, gv",
+    ),
+    (
+        "an input is written to last",
+        r#"x: "f32[3, 4][4, 1]", y: "f32[3, 4][4, 1]""#,
+        "add = torch.ops.aten.add.Tensor(x, y)
+        mul = torch.ops.aten.mul.Tensor(x, 2)
+        copy_ = torch.ops.aten.copy_.default(x, add)",
+        "mul, add, copy_",
+    ),
+    (
+        "many inputs at once",
+        r#"a0: "f32[6][1]", a1: "f32[6][1]", a2: "f32[6][1]", a3: "f32[6][1]", a4: "f32[6][1]", a5: "f32[6][1]", a6: "f32[6][1]", a7: "f32[6][1]", a8: "f32[6][1]", a9: "f32[6][1]""#,
+        "s1 = torch.ops.aten.add.Tensor(a0, a1)
+        s2 = torch.ops.aten.add.Tensor(s1, a2)
+        s3 = torch.ops.aten.mul.Tensor(s2, a3)
+        s4 = torch.ops.aten.add.Tensor(s3, a4)
+        s5 = torch.ops.aten.mul.Tensor(s4, a5)
+        s6 = torch.ops.aten.add.Tensor(s5, a6)
+        s7 = torch.ops.aten.mul.Tensor(s6, a7)
+        s8 = torch.ops.aten.add.Tensor(s7, a8)
+        s9 = torch.ops.aten.mul.Tensor(s8, a9)
+        sum_1 = torch.ops.aten.sum.default(s9)",
+        "sum_1, s3, s9",
+    ),
+    (
+        "a node without a lowering (CPU)",
+        r#"x: "f32[4, 4][4, 1]", y: "f32[4, 4][4, 1]""#,
+        "add = torch.ops.aten.add.Tensor(x, y)
+        cdist = torch.ops.aten._cdist_forward.default(add, y, 2.0, None)
+        mul = torch.ops.aten.mul.Tensor(cdist, add)",
+        "mul",
+    ),
 ];

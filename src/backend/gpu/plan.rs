@@ -10,7 +10,7 @@ use super::program::{self, Argument, Fallback, Output, Program};
 use super::schedule::{Step, schedule};
 use super::transfer::{from_device, to_device};
 use crate::bundle;
-use crate::dispatch::{Value, run_backend};
+use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use crate::tensor::{Dtype, Geometry, Storage, Tensor};
@@ -125,7 +125,7 @@ pub async fn compile_for(device: &GpuDevice, graph: &Graph, arguments: &[Argumen
             }
             Step::Fallback(fallback) => {
                 let node = name_of(fallback.node);
-                fallbacks.push(FallbackInfo { node: node.clone(), op: fallback.entry.name.to_owned(), reason: fallback.reason.clone() });
+                fallbacks.push(FallbackInfo { node: node.clone(), op: fallback.callee.name().to_owned(), reason: fallback.reason.clone() });
                 kernels.push(bundle::Kernel { name: format!("cpu_{node}"), nodes: vec![node], wgsl: String::new() });
                 sources.push(None);
             }
@@ -392,8 +392,8 @@ impl Plan {
                 Ok(tensor_of(host, view))
             })?);
         }
-        let name = fallback.entry.name;
-        let result = run_backend(fallback.entry, &args, false).map_err(|e| Error { message: format!("{name}: {}", e.message), ..e })?;
+        let name = fallback.callee.name();
+        let result = fallback.callee.run(&args).map_err(|e| Error { message: format!("{name}: {}", e.message), ..e })?;
         let mut made = Vec::new();
         result.for_each_tensor(&mut |t| made.push(t.clone()));
         for (view, tensor) in fallback.writes.iter().zip(made) {

@@ -5,7 +5,7 @@
 
 use super::ir::{Loop, Prim, Ty, View, X};
 use super::lower;
-use crate::backend::cpu::interpret::{operator_call, plain_call, value_of};
+use crate::backend::cpu::interpret::{interpret, operator_call, plain_call, value_of};
 use crate::bundle;
 use crate::dispatch::{Call, OpEntry, Rule, Value, op, run_backend};
 use crate::error::{Error, Result};
@@ -35,13 +35,46 @@ pub struct StorageInfo {
     pub name: Rc<str>,
 }
 
+/// What a node on the CPU calls.
+#[derive(Clone)]
+pub enum Callee {
+    /// An operator.
+    Operator(&'static OpEntry),
+    /// `torch.cond`: the predicate chooses one of two subgraphs, which takes the operands.
+    Cond(Rc<[Graph; 2]>),
+}
+
+impl Callee {
+    /// As the graph prints it.
+    pub fn name(&self) -> &str {
+        match self {
+            Callee::Operator(entry) => entry.name,
+            Callee::Cond(_) => "higher_order.cond",
+        }
+    }
+    /// Calls it with real tensors.
+    pub fn run(&self, args: &[Value]) -> Result<Value> {
+        match (self, args) {
+            (Callee::Operator(entry), _) => run_backend(entry, args, false),
+            (Callee::Cond(branches), [predicate, operands @ ..]) => {
+                let chosen = match predicate {
+                    Value::Tensor(t) => t.storage().bytes()?.get(t.concrete()?.offset * t.dtype().itemsize()).is_some_and(|b| *b != 0),
+                    other => other.bool()?,
+                };
+                Ok(Value::List(interpret(&branches[usize::from(!chosen)], operands.to_vec())?))
+            }
+            (Callee::Cond(_), []) => Err(Error::type_error("cond of nothing")),
+        }
+    }
+}
+
 /// A node that runs on the CPU.
 #[derive(Clone)]
 pub struct Fallback {
     /// The node.
     pub node: NodeId,
-    /// The operator.
-    pub entry: &'static OpEntry,
+    /// What is called.
+    pub callee: Callee,
     /// Its arguments; tensors are fake and stand for regions of storages.
     pub args: Vec<Value>,
     /// Regions it reads.
@@ -179,6 +212,15 @@ impl Builder {
         View { storage: self.storages.len() - 1, sizes: sizes.to_vec(), strides, offset: 0, dtype }
     }
 
+    /// Appends the node as one that runs on the CPU.
+    fn on_cpu(&mut self, callee: Callee, args: Vec<Value>, writes: Vec<View>, reason: String) -> Result<()> {
+        let mut tensors = Vec::new();
+        args.iter().for_each(|v| v.for_each_tensor(&mut |t| tensors.push(t.clone())));
+        let reads = tensors.iter().map(|t| self.view(t)).collect::<Result<_>>()?;
+        self.items.push(Item::Fallback(Box::new(Fallback { node: self.node, callee, args, reads, writes, reason })));
+        Ok(())
+    }
+
     /// Appends a loop.
     pub fn emit(&mut self, out: &View, body: Loop) {
         if out.numel() > 0 {
@@ -221,9 +263,10 @@ pub fn lower(graph: &Graph, arguments: &[Argument]) -> Result<Program> {
                     constants.push((b.view(&tensor)?, real.clone()));
                     Value::Tensor(tensor)
                 }
-                None => return Err(Error::not_implemented(format!("{}: a subgraph runs on the CPU only", node.name))),
+                // A subgraph: found by name where it is called.
+                None => Value::None,
             },
-            Opcode::Call => call(&mut b, node, &values)?,
+            Opcode::Call => call(&mut b, graph, node, &values)?,
             Opcode::Output => {
                 for arg in graph.outputs() {
                     let name = match &arg {
@@ -260,10 +303,47 @@ fn target_name(node: &Node) -> Rc<str> {
     }
 }
 
-fn call(b: &mut Builder, node: &Node, values: &[Value]) -> Result<Value> {
+fn call(b: &mut Builder, graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
+    if let Target::HigherOrder(name) = &node.target {
+        return match &**name {
+            "cond" => cond(b, graph, node, values),
+            _ => Err(Error::not_implemented(format!("{}: the higher-order operator {name} has no lowering", node.name))),
+        };
+    }
     let (entry, args) = operator_call(node, values)?;
     let Some(entry) = entry else { return plain_call(node, &args) };
     execute(b, entry, args).map_err(|e| Error { message: format!("{}: {}", node.name, e.message), ..e })
+}
+
+/// `cond(predicate, true_graph, false_graph, operands)`: which branch runs is known when the predicate is.
+fn cond(b: &mut Builder, graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
+    let [predicate, yes, no, operands] = node.args.as_slice() else {
+        return Err(Error::type_error(format!("{}: cond takes four arguments", node.name)));
+    };
+    let branch = |arg: &Arg| -> Result<Graph> {
+        let Arg::Node(id) = arg else { return Err(Error::type_error(format!("{}: a subgraph was expected", node.name))) };
+        let target = target_name(graph.node(*id));
+        let found = graph.subgraphs.iter().find(|(name, _)| *name == target);
+        found.map(|(_, g)| g.clone()).ok_or_else(|| Error::runtime(format!("there is no subgraph {target}")))
+    };
+    let branches = [branch(yes)?, branch(no)?];
+    let operands = match value_of(operands, values)? {
+        Value::List(items) => items,
+        other => vec![other],
+    };
+    let result = interpret(&branches[0], operands.clone())?;
+    let mut writes = Vec::new();
+    for value in &result {
+        if let Value::Tensor(t) = value {
+            if b.known.contains_key(&t.storage().id()) {
+                return Err(Error::not_implemented(format!("{}: a branch returns a view of its operand", node.name)));
+            }
+            writes.push(b.view(t)?);
+        }
+    }
+    let args = std::iter::once(value_of(predicate, values)?).chain(operands).collect();
+    b.on_cpu(Callee::Cond(Rc::new(branches)), args, writes, "which branch runs depends on data".to_owned())?;
+    Ok(Value::List(result))
 }
 
 /// Lowers one call of an operator; gives its fake result.
@@ -323,15 +403,8 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
     };
     b.items.truncate(before.0);
     b.storages.truncate(before.1);
-    let mut reads = Vec::new();
-    let mut tensors = Vec::new();
-    args.iter().for_each(|v| v.for_each_tensor(&mut |t| tensors.push(t.clone())));
-    for t in &tensors {
-        reads.push(b.view(t)?);
-    }
     let writes = outs.into_iter().flatten().collect();
-    let node = b.node;
-    b.items.push(Item::Fallback(Box::new(Fallback { node, entry, args, reads, writes, reason })));
+    b.on_cpu(Callee::Operator(entry), args, writes, reason)?;
     Ok(result)
 }
 

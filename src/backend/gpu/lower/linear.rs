@@ -14,6 +14,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("aten.baddbmm.default", |l| added(l, "batch1", "batch2")),
     ("aten.addmv.default", |l| added(l, "mat", "vec")),
     ("aten.addr.default", outer),
+    ("aten.linear.default", linear),
 ];
 
 /// Fills `out` with the product of two regions: matrix by matrix (batched or not), matrix by vector, vector by vector.
@@ -69,5 +70,26 @@ fn outer(l: &mut Lower) -> Result<()> {
     let x = l.as_out("self")?;
     let x = scaled(l, x, "beta")?;
     l.b.pointwise(&out, x + value);
+    Ok(())
+}
+
+/// `input @ weight.T + bias`, of an input of any rank.
+fn linear(l: &mut Lower) -> Result<()> {
+    let (x, w, out) = (l.view("input")?, l.view("weight")?, l.out(0)?);
+    super::floats_only(&x)?;
+    if w.dim() != 2 || x.dim() == 0 {
+        return Err(Error::not_implemented("a weight that is no matrix"));
+    }
+    let rows = x.dim() - 1;
+    let mut index: Vec<X> = (0..rows).map(coord).collect();
+    index.push(over(0));
+    let (a, b) = (x.at(index).f(), w.at(vec![coord(rows), over(0)]).f());
+    let made = l.temp(&out.sizes);
+    l.b.emit(&made, Loop::Matmul { over: vec![w.sizes[1]], batch: 0, rows, a, b });
+    let value = match l.opt_view("bias")? {
+        Some(bias) => made.here() + bias.at(vec![coord(rows)]).f(),
+        None => made.here(),
+    };
+    l.b.pointwise(&out, value);
     Ok(())
 }
