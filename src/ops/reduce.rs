@@ -432,7 +432,6 @@ fn register_selecting(b: &mut OpBuilder) {
         ("min.dim(Tensor self, int dim, bool keepdim=False)", "MinBackward"),
         ("median.dim(Tensor self, int dim, bool keepdim=False)", "MedianBackward1"),
         ("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", "NanmedianBackward1"),
-        ("mode(Tensor self, int dim=-1, bool keepdim=False)", "ModeBackward"),
     ] {
         b.op(&format!("{schema} -> (Tensor values, Tensor indices)"), Rule::Fresh(with_indices)).tags(Tags::REDUCTION);
         b.indices_without_grad(&[1]).grad(node, &["result1"], select_backward);

@@ -193,20 +193,6 @@ fn median(v: &[f64], skip: bool) -> (f64, usize) {
     (v[at], at)
 }
 
-/// The smallest of the most frequent elements and its last position.
-fn mode(v: &[f64]) -> (f64, usize) {
-    let mut order: Vec<usize> = (0..v.len()).collect();
-    order.sort_by(|a, b| v[*a].total_cmp(&v[*b]));
-    let (mut best, mut count, mut run) = (0, 0, 0);
-    for (k, i) in order.iter().enumerate() {
-        run = if k > 0 && v[order[k - 1]] == v[*i] { run + 1 } else { 1 };
-        if run > count || (run == count && v[best] == v[*i]) {
-            (best, count) = (*i, run);
-        }
-    }
-    (v[best], best)
-}
-
 /// A kernel whose results are a value and its position along `dim`.
 fn selecting(c: &Call, o: &[Tensor], f: impl Fn(&[f64]) -> (f64, usize)) -> Result<()> {
     let x = c.tensor("self")?;
@@ -348,7 +334,6 @@ fn register_extrema(t: &mut KernelTable) {
     for name in ["aten.nanmedian.default", "aten.nanmedian.dim"] {
         t.fill(name, |c, o| selecting(c, o, |v| median(v, true)));
     }
-    t.fill("aten.mode.default", |c, o| selecting(c, o, mode));
 }
 
 fn register_scans(t: &mut KernelTable) {
