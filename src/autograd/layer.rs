@@ -127,7 +127,9 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         results: RefCell::new(Some(Vec::new())),
         result_specs: RefCell::default(),
     };
-    Ok((Node::new(format!("{}0", derivative.node), edges, Box::new(body)), Some(derivative)))
+    // Overloads after the first say their number themselves.
+    let number = if derivative.node.ends_with(|c: char| c.is_ascii_digit()) { "" } else { "0" };
+    Ok((Node::new(format!("{}{number}", derivative.node), edges, Box::new(body)), Some(derivative)))
 }
 
 fn body_of(node: &Node) -> Option<&OpBody> {
