@@ -1,0 +1,296 @@
+"""Activation checkpointing: a forward whose intermediate values are computed again in backward."""
+
+import contextlib
+import enum
+import weakref
+
+import torch
+from torch import _C
+from torch.autograd.function import Function
+from torch.autograd.graph import saved_tensors_hooks
+
+__all__ = [
+    "checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "CheckpointPolicy",
+    "noop_context_fn", "set_checkpoint_early_stop", "DefaultDeviceType",
+]  # fmt: skip
+
+_early_stop = None
+
+
+class CheckpointError(RuntimeError):
+    """The second forward was not like the first."""
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of an operator's result under a policy."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told of the call it decides on."""
+
+    def __init__(self, *, is_recompute, op_output=None):
+        self.is_recompute = is_recompute
+        self.op_output = op_output
+
+
+class _StopRecomputation(Exception):
+    """All that is wanted has been computed again."""
+
+
+def noop_context_fn():
+    """Nothing around the forward and nothing around the recomputation."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Whether recomputation ends as soon as all saved values are there."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
+def detach_variable(inputs):
+    """The inputs as leaves."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: ", type(inputs).__name__
+        )
+    result = []
+    for one in inputs:
+        if isinstance(one, torch.Tensor):
+            leaf = one.detach()
+            leaf.requires_grad = one.requires_grad
+            one = leaf
+        result.append(one)
+    return tuple(result)
+
+
+def check_backward_validity(inputs):
+    """Warns where no input wants a gradient."""
+    if not any(one.requires_grad for one in inputs if isinstance(one, torch.Tensor)):
+        import warnings
+
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+@contextlib.contextmanager
+def _random_state(state):
+    """The generator as it was in the forward."""
+    if state is None:
+        yield
+        return
+    before = torch.get_rng_state()
+    torch.set_rng_state(state)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(before)
+
+
+class CheckpointFunction(Function):
+    """The reentrant form: backward runs the function again and a backward of its own through it."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.rng_state = torch.get_rng_state() if preserve_rng_state else None
+        ctx.tensor_indices = [place for place, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
+        ctx.inputs = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
+        ctx.save_for_backward(*(args[place] for place in ctx.tensor_indices))
+        with torch.no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *args):
+        inputs = list(ctx.inputs)
+        for place, tensor in zip(ctx.tensor_indices, ctx.saved_tensors):
+            inputs[place] = tensor
+        with _random_state(ctx.rng_state):
+            detached = detach_variable(tuple(inputs))
+            with torch.enable_grad():
+                outputs = ctx.run_function(*detached)
+        outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
+        wanted = [
+            (out, arg) for out, arg in zip(outputs, args) if isinstance(out, torch.Tensor) and out.requires_grad
+        ]
+        if not wanted:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        torch.autograd.backward([out for out, _ in wanted], [arg for _, arg in wanted])
+        return (None, None, *(one.grad if isinstance(one, torch.Tensor) else None for one in detached))
+
+
+def _metadata(tensor):
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+class _Place:
+    """What is saved instead of a tensor: its number among those of the forward."""
+
+    def __init__(self, number):
+        self.number = number
+
+
+class _Frame:
+    """One checkpointed forward: how to run it again, and what came of that, by backward."""
+
+    def __init__(self, recompute, early_stop, check):
+        self.recompute = recompute
+        self.early_stop = early_stop
+        self.check = check
+        self.places = []
+        self.metadata = []
+        self.recomputed = {}
+
+    def pack(self, tensor):
+        place = _Place(len(self.places))
+        self.places.append(weakref.ref(place))
+        self.metadata.append(_metadata(tensor) if self.check else None)
+        return place
+
+    def unpack(self, place):
+        task = _C._current_graph_task_id()
+        values = self.recomputed.get(task)
+        if values is None:
+            values = self.recomputed[task] = self._run_again()
+        if place.number not in values:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+                "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
+                "details on your use case."
+            )
+        return values.pop(place.number)
+
+    def _run_again(self):
+        values, count = {}, 0
+
+        def pack(tensor):
+            nonlocal count
+            number, count = count, count + 1
+            if number >= len(self.places):
+                raise CheckpointError(
+                    "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original forward "
+                    "pass.\n"
+                )
+            tensor = tensor.detach() if tensor.requires_grad else tensor
+            if self.places[number]() is not None:
+                values[number] = tensor
+            if self.early_stop and count == len(self.places):
+                raise _StopRecomputation
+            return tensor
+
+        with contextlib.suppress(_StopRecomputation):
+            with saved_tensors_hooks(pack, lambda tensor: tensor), torch.enable_grad():
+                self.recompute()
+        if count != len(self.places):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {len(self.places)}\nNumber of tensors saved during "
+                f"recomputation: {count}.\n"
+            )
+        different = [
+            f"tensor at position {number}:\nsaved metadata: {self.metadata[number]}\nrecomputed metadata: {_metadata(value)}\n"
+            for number, value in values.items()
+            if self.check and self.metadata[number] != _metadata(value)
+        ]
+        if different:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                f"forward pass.\n{''.join(different)}.\n"
+            )
+        return values
+
+
+def checkpoint(
+    function,
+    *args,
+    use_reentrant=None,
+    context_fn=noop_context_fn,
+    determinism_check="default",
+    debug=False,
+    early_stop=True,
+    respect_saved_tensors_hooks=None,
+    **kwargs,
+):
+    """Calls `function`; what it saves for backward is computed again when backward wants it."""
+    if use_reentrant is None:
+        import warnings
+
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug is not False:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    if not torch.is_grad_enabled():
+        return function(*args, **kwargs)
+    forward_context, recompute_context = context_fn()
+    state = torch.get_rng_state() if preserve else None
+
+    def recompute():
+        with _random_state(state), recompute_context:
+            function(*args, **kwargs)
+
+    frame = _Frame(recompute, early_stop if _early_stop is None else _early_stop, determinism_check == "default")
+    with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """Calls modules one after the other, checkpointed in segments, the last one not."""
+    if isinstance(functions, torch.nn.Sequential):
+        functions = list(functions.children())
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+
+    def run(start, end):
+        def forward(value):
+            for function in functions[start : end + 1]:
+                value = function(value)
+            return value
+
+        return forward
+
+    size = len(functions) // segments
+    end = -1
+    for start in range(0, size * (segments - 1), size):
+        end = start + size - 1
+        input = checkpoint(run(start, end), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return run(end + 1, len(functions) - 1)(input)
+
+
+class DefaultDeviceType:
+    """The device whose random state is kept where no argument says one."""
+
+    _default = "cuda"
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        DefaultDeviceType._default = device
+
+    @staticmethod
+    def get_device_type():
+        return DefaultDeviceType._default
