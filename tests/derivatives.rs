@@ -23,6 +23,7 @@ fn text(v: &Value) -> String {
         Value::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
         Value::Float(f) => python_float(*f),
         Value::Str(s) => format!("'{s}'"),
+        Value::Dtype(d) => d.to_string(),
         other => format!("{other:?}"),
     }
 }
@@ -37,9 +38,12 @@ impl Layer for Log {
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let skipped = ["device", "layout", "pin_memory", "memory_format"];
         let shown = entry.schema.arguments.iter().zip(&args).filter(|(a, _)| !skipped.contains(&a.name.as_str()));
-        if entry.name != "aten.detach.default" {
-            let all: Vec<String> = shown.map(|(_, v)| text(v)).collect();
-            self.0.borrow_mut().push(format!("{}({})", entry.name, all.join(", ")));
+        let all: Vec<String> = shown.map(|(_, v)| text(v)).collect();
+        match entry.name {
+            "aten.detach.default" => {}
+            // What PyTorch calls instead where a mode looks on, as when these were recorded.
+            "aten._reshape_alias.default" => self.0.borrow_mut().push(format!("aten.view.default({}, {})", all[0], all[1])),
+            name => self.0.borrow_mut().push(format!("{name}({})", all.join(", "))),
         }
         call_below(Key::Trace, entry, args)
     }

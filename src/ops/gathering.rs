@@ -277,7 +277,7 @@ impl Reduction<'_> {
             "mean" => {
                 let base = if include { t!("ones_like", grad)? } else { t!("zeros_like", grad)? };
                 let mut count = (self.add)(b, &base, self.index, &t!("ones_like", b.saved(source_name)?)?)?;
-                count = t!("masked_fill.Scalar", &count, t!("eq.Scalar", &count, 0)?, 1)?;
+                count = t!("masked_fill_.Scalar", &count, t!("eq.Scalar", &count, 0)?, 1)?;
                 own = Some(t!("div.Tensor", grad, &count)?);
                 let shares = (self.read)(b, &count, self.index)?;
                 source = t!("div.Tensor", (self.read)(b, grad, self.index)?, shares)?;

@@ -425,8 +425,7 @@ fn trace_grad(b: &Backward) -> Result<Grads> {
         let end = &sizes[0].min(&sizes[1]) * &step;
         let layout = Value::Layout(crate::tensor::Layout::Strided);
         let places = t!("arange.start_step", 0, end, step; dtype = Dtype::Int64, layout = layout, device = spec.device)?;
-        t!("index_fill_.int_Tensor", &flat, 0, places, grad)?;
-        t!("view", flat, sizes)
+        t!("view", t!("index_fill.int_Tensor", flat, 0, places, grad)?, sizes)
     })
 }
 
@@ -472,7 +471,7 @@ fn block_diag_grad(b: &Backward) -> Result<Grads> {
         let mut part = t!("slice.Tensor", b.grad()?, 0, &row, &next_row)?;
         part = t!("slice.Tensor", part, 1, &column, &next_column)?;
         for _ in spec.geometry.sizes.len()..2 {
-            part = t!("squeeze.dim", part, -1 - i64::from(spec.geometry.sizes.len() == 1))?;
+            part = t!("squeeze.dim", part, -1)?;
         }
         parts.push(Some(part));
         (row, column) = (next_row, next_column);

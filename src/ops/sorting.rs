@@ -35,7 +35,7 @@ fn topk(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(with_indices(like(tensor, sizes)))
 }
 
-/// `kthvalue`: one value per row.
+/// `kthvalue` and `mode`: one value per row.
 fn one_of_row(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let tensor = call.tensor("self")?;
     let d = wrap_dim(call.int("dim")?, tensor.dim())?;
@@ -177,6 +177,9 @@ pub fn register(b: &mut OpBuilder) {
     .indices_without_grad(&[1]);
     b.op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", Rule::Fresh(one_of_row))
         .grad("KthvalueBackward", &["result1"], selecting_grad)
+        .indices_without_grad(&[1]);
+    b.op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", Rule::Fresh(one_of_row))
+        .grad("ModeBackward", &["result1"], selecting_grad)
         .indices_without_grad(&[1]);
     b.op("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", Rule::Data)
         .tags(Tags::DYNAMIC_SHAPE)

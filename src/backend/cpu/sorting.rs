@@ -1,4 +1,4 @@
-//! Kernels of order: sort, topk, kthvalue, unique values, binary search, counting.
+//! Kernels of order: sort, topk, kthvalue, mode, unique values, binary search, counting.
 
 use super::arranging::scalar_bytes;
 use crate::dispatch::{Call, KernelTable, Value};
@@ -90,6 +90,24 @@ fn kthvalue(call: &Call, outs: &[Tensor]) -> Result<()> {
     let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "kthvalue_cpu")?;
     let k = call.int("k")? as usize;
     rows.write(outs, 1, |row| ordered(row, false)[k - 1..].to_vec())
+}
+
+/// The most frequent value, the smallest of several, where it stands last.
+fn mode(call: &Call, outs: &[Tensor]) -> Result<()> {
+    let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "mode")?;
+    rows.write(outs, 1, |row| {
+        let places = ordered(row, false);
+        let (mut best, mut most, mut start) = (0, 0, 0);
+        for i in 1..=places.len() {
+            if i == places.len() || compare(row[places[i]], row[places[start]]) != Ordering::Equal {
+                if i - start > most {
+                    (best, most) = (places[i - 1], i - start);
+                }
+                start = i;
+            }
+        }
+        vec![best]
+    })
 }
 
 fn positions(values: &[usize], sizes: &[i64]) -> Result<Value> {
@@ -248,6 +266,7 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.sort.stable", sort);
     t.fill("aten.topk.default", topk);
     t.fill("aten.kthvalue.default", kthvalue);
+    t.fill("aten.mode.default", mode);
     t.make("aten._unique.default", unique);
     t.make("aten._unique2.default", unique);
     t.make("aten.unique_consecutive.default", unique);
