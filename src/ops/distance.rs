@@ -56,12 +56,12 @@ fn cosine_similarity(c: &Call) -> Result<Value> {
         return Err(Error::runtime(format!("expected common dtype to be floating point, yet common dtype is {}", dtype.scalar_type())));
     }
     let sizes = broadcast_two(&a.sizes(), &b.sizes())?;
-    for t in [&mut a, &mut b] {
+    let mut same = a.dim() == b.dim();
+    for (x, y) in a.sizes().iter().zip(b.sizes()) {
+        same = same && x.statically_eq(y);
+    }
+    for t in [&mut b, &mut a] {
         *t = crate::ops::softmax::to_dtype(t, Some(dtype))?;
-        let mut same = t.dim() == sizes.len();
-        for (x, y) in t.sizes().iter().zip(&sizes) {
-            same = same && x.statically_eq(y.clone());
-        }
         if !same {
             *t = t!("expand", &*t, sizes.clone())?;
         }
@@ -112,13 +112,12 @@ fn cdist(c: &Call) -> Result<Value> {
         let batch = broadcast_two(&sa[..sa.len() - 2], &sb[..sb.len() - 2])?;
         let result = [batch.clone(), vec![rows_a.clone(), rows_b.clone()]].concat();
         let flat = |t: &Tensor, rows: SymInt| {
-            if batch.is_empty() {
-                return Ok(t.clone());
-            }
             let full = t!("expand", t, [batch.clone(), vec![rows.clone(), cols_a.clone()]].concat())?;
             t!("reshape", full, vec![numel(&batch), rows, cols_a.clone()])
         };
-        let distances = t!("_euclidean_dist", flat(a, rows_a)?, flat(b, rows_b)?)?;
+        let (flat_a, flat_b) = (flat(a, rows_a)?, flat(b, rows_b)?);
+        // Without a batch the flat forms are made all the same, and not used.
+        let distances = if batch.is_empty() { t!("_euclidean_dist", a, b)? } else { t!("_euclidean_dist", flat_a, flat_b)? };
         return Ok(t!("view", distances, result)?.into());
     }
     Ok(t!("_cdist_forward", a, b, p, c.get("compute_mode"))?.into())
@@ -157,7 +156,7 @@ fn euclidean_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, distances) = (Grads::new(b), b.grad()?, b.result(0)?);
     let (x1, x2) = (b.saved("x1")?, b.saved("x2")?);
     let ratio = t!("div.Tensor", grad, distances)?;
-    let ratio = t!("masked_fill.Scalar", ratio, t!("eq.Scalar", distances, 0)?, 0)?;
+    let ratio = t!("masked_fill_.Scalar", ratio, t!("eq.Scalar", distances, 0)?, 0)?;
     grads.set(b, "x1", || {
         let product = t!("matmul", &ratio, x2)?;
         let own = t!("mul.Tensor", x1, t!("sum.dim_IntList", &ratio, vec![-1i64], true)?)?;

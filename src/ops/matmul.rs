@@ -150,7 +150,7 @@ fn linear(c: &Call) -> Result<Value> {
         }
         Some(bias) => {
             let product = t!("matmul", input, transposed()?)?;
-            t!("add_.Tensor", product, bias)?
+            t!("add.Tensor", product, bias)?
         }
     }))
 }

@@ -4,6 +4,7 @@
 
 pub mod activation;
 pub mod advanced;
+pub mod attention;
 pub mod binary;
 mod clamp_tensor;
 pub mod common;
@@ -25,8 +26,9 @@ pub mod matmul;
 pub mod matrix;
 pub mod nll;
 pub mod normalization;
-mod norms;
+pub mod norms;
 pub mod pooling;
+pub mod recurrent;
 pub mod reduce;
 mod scans;
 pub mod scatters;
@@ -64,6 +66,8 @@ pub fn register(builder: &mut OpBuilder) {
     copy::register(builder);
     embedding::register(builder);
     normalization::register(builder);
+    attention::register(builder);
+    recurrent::register(builder);
     pooling::register(builder);
     convolution::register(builder);
     reduce::register(builder);

@@ -197,14 +197,10 @@ fn rms_norm(c: &Call) -> Result<Value> {
     let mean = t!("mean.dim", t!("pow.Tensor_Scalar", &wide, 2)?, dims, true)?;
     let scale = t!("rsqrt", t!("add_.Scalar", mean, eps)?)?;
     let mut result = t!("mul.Tensor", wide, scale)?;
-    if narrow {
-        result = t!("to.dtype", result, input.dtype())?;
+    if let Some(w) = weight {
+        result = t!("mul.Tensor", result, w)?;
     }
-    Ok(match weight {
-        Some(w) => t!("mul.Tensor", result, w)?,
-        None => result,
-    }
-    .into())
+    Ok(if narrow { t!("to.dtype", result, input.dtype())? } else { result }.into())
 }
 
 fn batch_norm(c: &Call) -> Result<Value> {

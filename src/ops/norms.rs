@@ -54,9 +54,15 @@ fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value)
     }))
 }
 
+/// The order of a norm, by either of its names; none is two.
+pub fn order(c: &Call) -> Result<f64> {
+    let given = if c.entry.schema.position("ord").is_some() { c.get("ord") } else { c.get("p") };
+    if given.is_none() { Ok(2.0) } else { given.float() }
+}
+
 fn vector_norm_backward(b: &Backward) -> Result<Grads> {
     let (x, dim) = (b.saved("self")?, b.arg("dim"));
-    let p = b.arg("ord").float()?;
+    let p = order(&b.call())?;
     let (mut grad, mut norm) = (b.grad()?.clone(), b.result(0)?.clone());
     if p != 0.0 && !b.arg("keepdim").bool()? && !dim.is_none() && x.dim() != 0 {
         grad = unsqueeze_multiple(&grad, dim, x.dim())?;
@@ -91,6 +97,11 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(norm_spec),
     );
     b.tags(Tags::REDUCTION).grad("LinalgVectorNormBackward", &["self", "result"], vector_norm_backward);
+    b.op(
+        "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+        Rule::Fresh(|c| Ok(vec![reduced(c, c.tensor("self")?.dtype().to_real())?])),
+    );
+    b.tags(Tags::REDUCTION).grad("NormBackward1", &["self", "result"], vector_norm_backward);
     b.op(
         "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(|c| {

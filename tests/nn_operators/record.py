@@ -6,6 +6,7 @@ CASES.py calls `case(name, "aten.mm.default", *args, **kwargs)`. Recorded are th
 require grad, and every operator call below autograd, forward and backward, with the layout of its results. The Python dispatcher
 is on, as it is when AOTAutograd traces, so that composites take themselves apart as they do in graphs.
 """
+import contextlib
 import json
 import sys
 
@@ -72,22 +73,27 @@ def tensors(value):
     return []
 
 
-def case(name, op, *args, **kwargs):
+def case(name, op, *args, eager=False, **kwargs):
+    dispatcher = contextlib.nullcontext if eager else enable_python_dispatcher
     namespace, packet, overload = op.split(".")
     function = getattr(getattr(getattr(torch.ops, namespace), packet), overload)
     torch.manual_seed(len(cases))
     record = {"name": name, "op": op, "args": encode(args), "kwargs": {k: encode(v) for k, v in kwargs.items()}}
-    with enable_python_dispatcher(), Record() as forward:
+    with dispatcher(), Record() as forward:
         out = function(*args, **kwargs)
     record |= {"out": encode(out), "forward": forward.calls}
     leaves = [t for t in tensors(args) + tensors(list(kwargs.values())) if t.requires_grad]
     outs = [t for t in tensors(out) if t.requires_grad]
     if leaves and outs:
         tangents = [torch.linspace(-1, 1.5, t.numel(), dtype=t.dtype).reshape(t.shape) if t.numel() > 1 else torch.ones_like(t) for t in outs]
-        with enable_python_dispatcher(), Record() as backward:
+        with dispatcher(), Record() as backward:
             grads = torch.autograd.grad(outs, leaves, tangents, allow_unused=True)
         record |= {"tangents": encode(tangents), "grads": encode(grads), "backward": backward.calls}
     cases.append(record)
+
+
+def d(*size, grad=True):
+    return r(*size, grad=grad, dtype=torch.float64)
 
 
 def r(*size, grad=True, dtype=torch.float32):

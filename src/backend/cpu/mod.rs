@@ -2,6 +2,7 @@
 
 mod activation;
 mod arranging;
+mod attention;
 mod binary;
 pub mod bundle;
 mod convolution;
@@ -42,6 +43,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    attention::register(table);
     pooling::register(table);
     convolution::register(table);
     distance::register(table);

@@ -155,7 +155,7 @@ fn extrema(x: &Tensor, dims: &[usize], values: Option<&Tensor>, indices: Option<
 fn vector_norm(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.tensor("self")?;
     let dims = dims_of(c, x.dim())?;
-    let ord: f64 = number(c.get("ord"))?;
+    let ord = crate::ops::norms::order(c)?;
     reduce::<f64, f64>(x, &dims, &o[0], |v| norm(v, ord))
 }
 
@@ -270,6 +270,7 @@ pub fn register(t: &mut KernelTable) {
         t.fill(name, moments);
     }
     t.fill("aten.linalg_vector_norm.default", vector_norm);
+    t.fill("aten.norm.ScalarOpt_dim", vector_norm);
     t.fill("aten.dist.default", |c, o| {
         let (x, y) = (c.tensor("self")?, c.tensor("other")?);
         let sizes: Vec<usize> =

@@ -16,7 +16,7 @@ pub fn register(t: &mut KernelTable) {
 }
 
 /// Calls `f` with the indices of every line along a dimension: its start, its step and its length.
-fn lines(t: &Tensor, dim: i64, mut f: impl FnMut(usize, usize, usize)) -> Result<()> {
+pub fn lines(t: &Tensor, dim: i64, mut f: impl FnMut(usize, usize, usize)) -> Result<()> {
     let sizes = t.concrete()?.sizes;
     if sizes.is_empty() {
         f(0, 1, 1);
