@@ -28,6 +28,7 @@ pub mod nll;
 pub mod normalization;
 pub mod norms;
 pub mod pooling;
+pub mod random;
 pub mod recurrent;
 pub mod reduce;
 mod scans;
@@ -71,4 +72,5 @@ pub fn register(builder: &mut OpBuilder) {
     pooling::register(builder);
     convolution::register(builder);
     reduce::register(builder);
+    random::register(builder);
 }

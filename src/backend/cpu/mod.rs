@@ -19,6 +19,7 @@ mod matrix;
 mod nll;
 mod normalization;
 mod pooling;
+mod random;
 mod reduce;
 mod softmax;
 mod sorting;
@@ -48,4 +49,5 @@ pub fn register(table: &mut KernelTable) {
     convolution::register(table);
     distance::register(table);
     reduce::register(table);
+    random::register(table);
 }
