@@ -286,4 +286,4 @@ macro_rules! families {
         }
     )* };
 }
-families!(matrix loss layers pooling sequence);
+families!(matrix loss layers pooling sequence images);

@@ -18,6 +18,7 @@ mod loss;
 mod matrix;
 mod nll;
 mod normalization;
+mod patches;
 mod pooling;
 mod random;
 mod reduce;
@@ -44,6 +45,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    patches::register(table);
     attention::register(table);
     pooling::register(table);
     convolution::register(table);
