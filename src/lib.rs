@@ -10,6 +10,8 @@ pub mod aot;
 pub mod autograd;
 pub mod backend;
 pub mod bundle;
+pub mod capture;
+pub mod describe;
 pub mod dispatch;
 pub mod error;
 pub mod graph;

@@ -5,6 +5,7 @@
 
 mod playground;
 
+mod compile;
 mod math;
 mod random;
 mod sha2;
@@ -19,6 +20,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     vec![
         playground::module_def(ctx),
         tensor::module_def(ctx),
+        compile::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),

@@ -350,6 +350,9 @@ pub mod functions {
 
     #[pyfunction]
     fn _set_grad_enabled(enabled: bool) {
+        if modes().grad != enabled {
+            crate::python::native::compile::record_grad_mode(enabled);
+        }
         set_modes(Modes { grad: enabled, ..modes() });
     }
 
@@ -409,6 +412,8 @@ pub mod functions {
     /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        crate::python::native::compile::break_graph("Tensor.backward").map_err(|e| raise(e, vm))?;
+        let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
         let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
         let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
         let error = |e: Error| raise(e, vm);
@@ -516,6 +521,7 @@ pub mod functions {
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        let t = class::with_values(&t, "print of a Tensor", vm)?;
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
         let suffixes = crate::tensor::print::Suffixes {
             requires_grad: meta::requires_grad(&t),

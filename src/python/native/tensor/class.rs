@@ -31,11 +31,20 @@ impl std::fmt::Debug for TensorBase {
 }
 
 /// The Python object a tensor is known by. The object clears it when it dies, so what is there is alive.
-struct Known(*const PyObject);
+struct Known {
+    object: *const PyObject,
+    payload: *const TensorBase,
+}
 
 impl Drop for TensorBase {
     fn drop(&mut self) {
-        *self.0.get_mut().imp().python.borrow_mut() = None;
+        let this: *const TensorBase = self;
+        let t = self.0.get_mut();
+        let mut slot = t.imp().python.borrow_mut();
+        // A tensor that was given to another object is known by that one.
+        if slot.as_ref().and_then(|b| b.downcast_ref::<Known>()).is_some_and(|k| std::ptr::eq(k.payload, this)) {
+            *slot = None;
+        }
     }
 }
 
@@ -57,7 +66,7 @@ pub fn set_tensor_class(class: PyTypeRef) {
 pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     if let Some(known) = t.imp().python.borrow().as_ref().and_then(|b| b.downcast_ref::<Known>()) {
         // SAFETY: the pointer is removed when the object's payload is dropped (above), and objects do not move.
-        return Ok(unsafe { &*known.0 }.to_owned());
+        return Ok(unsafe { &*known.object }.to_owned());
     }
     wrap_as(t, tensor_class(vm), vm)
 }
@@ -65,9 +74,25 @@ pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
 /// A new Python object of a class for a tensor that has none.
 pub fn wrap_as(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
     let object: PyRef<TensorBase> = TensorBase(RefCell::new(t.clone())).into_ref_with_type_lazy_dict(vm, class)?;
+    let payload: *const TensorBase = &**object;
     let object: PyObjectRef = object.into();
-    *t.imp().python.borrow_mut() = Some(Box::new(Known(&*object as *const PyObject)));
+    *t.imp().python.borrow_mut() = Some(Box::new(Known { object: &*object as *const PyObject, payload }));
     Ok(object)
+}
+
+/// The Python object of a lazy tensor becomes that of its value.
+pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
+    let known = lazy.imp().python.borrow_mut().take();
+    let Some(known) = known else { return };
+    if let Some(k) = known.downcast_ref::<Known>() {
+        // SAFETY: as in `wrap`: what is in the slot is alive.
+        let payload = unsafe { &*k.payload };
+        *payload.0.borrow_mut() = real.clone();
+    }
+    let mut slot = real.imp().python.borrow_mut();
+    if slot.is_none() {
+        *slot = Some(known);
+    }
 }
 
 impl TensorBase {
@@ -337,8 +362,19 @@ impl Constructor for TensorBase {
     }
 }
 
+/// The tensor with its values: where it is lazy, recording stops here.
+pub fn with_values(t: &Tensor, reason: &str, vm: &VirtualMachine) -> PyResult<Tensor> {
+    if !t.is_fake() || !super::super::compile::capturing() {
+        return Ok(t.clone());
+    }
+    let object = wrap(t, vm)?;
+    super::super::compile::break_graph(reason).map_err(|e| raise(e, vm))?;
+    to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+}
+
 /// A nested list of the elements.
 fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    let t = &with_values(t, "Tensor.tolist()", vm)?;
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
     let values = elements(&flat).map_err(|e| raise(e, vm))?;

@@ -11,5 +11,11 @@ mod objects;
 mod packet;
 
 pub(super) use autograd::functions::module_def;
-pub(in crate::python) use class::{TensorBase, wrap};
-pub(in crate::python) use convert::to_tensor;
+pub(super) use class::{TensorBase, replace_payload, wrap};
+pub(super) use convert::{from_value, raise, raised, to_tensor, to_value};
+
+/// An overload as a Python object.
+pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
+    use rustpython_vm::PyPayload;
+    packet::PyOverload(entry).into_pyobject(vm)
+}

@@ -1,0 +1,12 @@
+//! Capture: what `torch.compile` does around a region.
+//!
+//! The Python body of a compiled function runs on every call, on lazy tensors: operators are recorded and answered with fake
+//! tensors. When values are needed (return, or a break), the recorded region is compiled, or served by a cache entry whose
+//! guards hold, and run; the lazy tensors that are still alive get its results. So Python's side effects are real on every
+//! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
+
+mod cache;
+mod recorder;
+
+pub use cache::{Cache, Entry, Lookup};
+pub use recorder::{CaptureLayer, Recorder, Region, RegionInput};

@@ -1,0 +1,337 @@
+//! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
+
+use crate::aot::compile::InputSpec;
+use crate::aot::trace::fake_value;
+use crate::autograd::meta as autograd_meta;
+use crate::dispatch::{Call, Default, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, Target};
+use crate::span::{Source, Written, current_source};
+use crate::tensor::Tensor;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// An input of a region: the caller's tensor and what stands for it while recording.
+#[derive(Clone)]
+pub struct RegionInput {
+    /// The caller's tensor.
+    pub real: Tensor,
+    /// Its fake stand-in.
+    pub twin: Tensor,
+    /// Its placeholder.
+    pub node: NodeId,
+    /// What the region's cache depends on.
+    pub spec: InputSpec,
+}
+
+/// A recorded region, ready to be compiled.
+pub struct Region {
+    /// The captured graph; its outputs are the lazy tensors asked for.
+    pub graph: Graph,
+    /// Its inputs, in order of first use.
+    pub inputs: Vec<RegionInput>,
+    /// The grad mode it began in.
+    pub grad: bool,
+}
+
+impl Region {
+    /// Everything a cache entry depends on, as text: equal texts, equal regions.
+    pub fn fingerprint(&self) -> String {
+        let mut text = format!("grad={}\n", self.grad);
+        for input in &self.inputs {
+            let storage = self.inputs.iter().position(|o| o.real.storage().same(&input.real.storage()));
+            let offset = &input.spec.spec.geometry.offset;
+            let shared = self.inputs.iter().filter(|o| o.real.storage().same(&input.real.storage())).count() > 1;
+            text.push_str(&input.spec.spec.annotation());
+            text.push_str(&format!(" {} {} {storage:?}", input.spec.requires_grad, input.spec.is_leaf));
+            if shared {
+                text.push_str(&format!("@{offset}"));
+            }
+            text.push('\n');
+        }
+        for node in self.graph.nodes() {
+            text.push_str(&format!("{} {:?} {:?} {:?}\n", node.name, node.target, node.args, node.kwargs));
+        }
+        text
+    }
+}
+
+/// Names an input: where the caller keeps it (`L_x_`).
+pub type InputName = Rc<dyn Fn(&Tensor, usize) -> String>;
+/// Called where recording has to stop: the reason and the place.
+pub type OnBreak = Rc<dyn Fn(&Recorder, &str, Option<Source>) -> Result<()>>;
+
+/// What is recorded of one call of a compiled function, region after region.
+pub struct Recorder {
+    graph: RefCell<Graph>,
+    nodes: RefCell<HashMap<u64, NodeId>>,
+    inputs: RefCell<Vec<RegionInput>>,
+    by_real: RefCell<HashMap<u64, usize>>,
+    grad: Cell<bool>,
+    /// Lazy tensors whose values have come: what stands for them now.
+    arrived: RefCell<HashMap<u64, Tensor>>,
+    /// Lazy tensors of the region being recorded.
+    lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    input_name: InputName,
+    on_break: OnBreak,
+    constants: Cell<usize>,
+}
+
+impl Recorder {
+    /// A recorder for one call.
+    pub fn new(input_name: InputName, on_break: OnBreak) -> Rc<Self> {
+        Rc::new(Recorder {
+            graph: RefCell::new(Graph::new("GraphModule")),
+            nodes: RefCell::default(),
+            inputs: RefCell::default(),
+            by_real: RefCell::default(),
+            grad: Cell::new(modes().grad),
+            arrived: RefCell::default(),
+            lazy: RefCell::default(),
+            input_name,
+            on_break,
+            constants: Cell::new(0),
+        })
+    }
+
+    /// Whether nothing was recorded since the last region ended.
+    pub fn is_empty(&self) -> bool {
+        !self.graph.borrow().nodes().any(|n| n.opcode == crate::graph::Opcode::Call && n.op().is_some_and(|o| o.starts_with("aten.")))
+    }
+
+    /// Whether a tensor is a lazy one of the region being recorded.
+    pub fn is_lazy(&self, t: &Tensor) -> bool {
+        t.is_fake() && self.nodes.borrow().contains_key(&t.id())
+    }
+
+    /// Lazy tensors of this region that are still alive, in order of creation.
+    pub fn alive(&self) -> Vec<Tensor> {
+        self.lazy.borrow().iter().filter_map(Tensor::upgrade).collect()
+    }
+
+    /// Whether an input was written to in this region.
+    pub fn writes_inputs(&self) -> bool {
+        self.inputs.borrow().iter().any(|i| i.twin.version() > 0)
+    }
+
+    /// Ends the region: `outputs` are the lazy tensors whose values are wanted.
+    pub fn end(&self, outputs: &[Tensor]) -> Result<Region> {
+        let nodes = self.nodes.borrow();
+        let args = outputs
+            .iter()
+            .map(|t| nodes.get(&t.id()).map(|id| Arg::Node(*id)).ok_or_else(|| Error::runtime("an output that was not recorded")))
+            .collect::<Result<Vec<_>>>()?;
+        drop(nodes);
+        let mut graph = self.graph.replace(Graph::new("GraphModule"));
+        graph.set_output(Arg::Tuple(args));
+        let grad = self.grad.replace(modes().grad);
+        self.nodes.borrow_mut().clear();
+        self.lazy.borrow_mut().clear();
+        self.by_real.borrow_mut().clear();
+        let inputs = self.inputs.take();
+        Ok(Region { graph, inputs, grad })
+    }
+
+    /// Says that a lazy tensor's value has come.
+    pub fn arrive(&self, lazy: &Tensor, real: &Tensor) {
+        self.arrived.borrow_mut().insert(lazy.id(), real.clone());
+    }
+
+    /// The tensor that stands for a lazy one of an earlier region; others stand for themselves.
+    pub fn current(&self, t: &Tensor) -> Tensor {
+        self.arrived.borrow().get(&t.id()).cloned().unwrap_or_else(|| t.clone())
+    }
+
+    /// Stops the region here.
+    pub fn break_graph(&self, reason: &str) -> Result<()> {
+        (self.on_break)(self, reason, current_source())
+    }
+
+    fn meta(&self, value: FakeValue) -> Meta {
+        Meta { value: Some(value), source: current_source(), ..Meta::default() }
+    }
+
+    /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.
+    fn stand_in(&self, t: &Tensor) -> Result<Tensor> {
+        let t = &self.current(t);
+        if self.nodes.borrow().contains_key(&t.id()) {
+            return Ok(t.clone());
+        }
+        if let Some(i) = self.by_real.borrow().get(&t.id()) {
+            return Ok(self.inputs.borrow()[*i].twin.clone());
+        }
+        let spec = InputSpec::of(t)?;
+        let twin = Tensor::fake(&spec.spec)?;
+        if spec.requires_grad {
+            autograd_meta::set_requires_grad(&twin, true)?;
+        }
+        let twin = if spec.requires_grad && !spec.is_leaf {
+            let _guard = crate::dispatch::Exclude::only(Key::Capture);
+            crate::t!("view", &twin, twin.sizes()).or_else(|_| crate::t!("clone", &twin))?
+        } else {
+            twin
+        };
+        let index = self.inputs.borrow().len();
+        let name = (self.input_name)(t, index);
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let node = self.graph.borrow_mut().placeholder(&name, meta);
+        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.by_real.borrow_mut().insert(t.id(), index);
+        self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec });
+        Ok(twin)
+    }
+
+    /// The tensor the script knows for a stand-in.
+    fn known_as(&self, t: &Tensor) -> Tensor {
+        self.inputs.borrow().iter().find(|i| i.twin.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
+    }
+
+    fn constant(&self, t: &Tensor) -> NodeId {
+        let name = format!("_tensor_constant{}", self.constants.get());
+        self.constants.set(self.constants.get() + 1);
+        let meta = self.meta(FakeValue::Tensor(t.spec()));
+        let mut graph = self.graph.borrow_mut();
+        graph.constants.push((name.as_str().into(), t.clone()));
+        graph.get_attr(&name, meta)
+    }
+
+    fn argument(&self, value: &Value) -> Result<Arg> {
+        Ok(match value {
+            Value::None | Value::Opaque(_) => Arg::None,
+            Value::Bool(b) => Arg::Bool(*b),
+            Value::Int(i) => Arg::Int(i.guard_int()?),
+            Value::Float(f) => Arg::Float(*f),
+            Value::Complex(re, im) => Arg::Complex(*re, *im),
+            Value::Str(s) => Arg::Str(s.clone()),
+            Value::Tensor(t) => {
+                let known = self.nodes.borrow().get(&t.id()).copied();
+                Arg::Node(known.unwrap_or_else(|| {
+                    let id = self.constant(t);
+                    self.nodes.borrow_mut().insert(t.id(), id);
+                    id
+                }))
+            }
+            Value::List(items) => Arg::List(items.iter().map(|v| self.argument(v)).collect::<Result<_>>()?),
+            Value::Dtype(d) => Arg::Dtype(*d),
+            Value::Device(d) => Arg::Device(*d),
+            Value::Layout(l) => Arg::Layout(*l),
+            Value::MemoryFormat(m) => Arg::MemoryFormat(*m),
+        })
+    }
+
+    /// Records a change of the grad mode.
+    pub fn record_grad_mode(&self, enabled: bool) {
+        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown: Shown::Function("torch._C._set_grad_enabled".into()) };
+        let meta = Meta::default();
+        self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), meta);
+    }
+
+    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+        let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
+        for (argument, value) in entry.schema.arguments.iter().zip(args) {
+            let is_default = argument.default.as_ref().is_some_and(|d| is_default(value, d));
+            if argument.kwarg_only {
+                if !is_default {
+                    keywords.push((argument.name.as_str().into(), self.argument(value)?));
+                }
+            } else {
+                pending.push(self.argument(value)?);
+                if !is_default {
+                    positional.append(&mut pending);
+                }
+            }
+        }
+        let (shown, name) = match Written::current() {
+            Some(Written::Function(prefix, name)) => {
+                (Shown::Function(format!("{prefix}{name}").into()), name.rsplit('.').next().unwrap_or(name))
+            }
+            Some(Written::Method(name)) => (Shown::Method(name.into()), name),
+            Some(Written::Operator(symbol)) if symbol.starts_with(|c: char| "+-*/%@&|^<>=!~".contains(c)) => {
+                (Shown::Operator(symbol.into()), entry.base_name())
+            }
+            _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
+        };
+        let target = Target::Torch { op: entry.name.into(), shown };
+        let meta = self.meta(fake_value(result));
+        let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        let mut note = |t: &Tensor, id: NodeId| {
+            self.nodes.borrow_mut().insert(t.id(), id);
+            self.lazy.borrow_mut().push(t.downgrade());
+        };
+        match result {
+            Value::Tensor(t) if entry.is_mutable() => {
+                // The written tensor keeps its node: replaying the write replays it on that value.
+                let _ = t;
+            }
+            Value::Tensor(t) => note(t, id),
+            Value::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let Value::Tensor(t) = item else { continue };
+                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+                    let item =
+                        self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
+                    note(t, item);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn is_default(value: &Value, default: &Default) -> bool {
+    match (value, default.value()) {
+        (Value::None, Value::None) => true,
+        (Value::Bool(a), Value::Bool(b)) => *a == b,
+        (Value::Int(a), Value::Int(b)) => a.as_int() == b.as_int(),
+        (Value::Float(a), Value::Float(b)) => *a == b,
+        (Value::Str(a), Value::Str(b)) => **a == *b,
+        _ => false,
+    }
+}
+
+/// The layer of dispatch.
+pub struct CaptureLayer(pub Rc<Recorder>);
+
+impl Layer for CaptureLayer {
+    fn key(&self) -> Key {
+        Key::Capture
+    }
+
+    fn wants(&self, _call: &Call) -> bool {
+        true
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        let recorder = &self.0;
+        let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
+        let on_callers =
+            writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
+        if matches!(entry.rule, Rule::Data) || on_callers {
+            let reason = if on_callers {
+                format!("in-place metadata mutation of an input: {}", entry.schema.name)
+            } else {
+                match entry.name {
+                    "aten._local_scalar_dense.default" => "Unsupported Tensor.item() call with capture_scalar_outputs=False".to_owned(),
+                    name => format!("Dynamic shape operator: {name}"),
+                }
+            };
+            recorder.break_graph(&reason)?;
+            let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
+            return call_below(Key::Capture, entry, args);
+        }
+        let is_fresh = entry.name == "aten.lift_fresh.default";
+        let inner = if is_fresh {
+            args.iter().map(|v| v.map_tensors(&mut |t| Tensor::fake(&t.spec()))).collect::<Result<Vec<_>>>()?
+        } else {
+            args.iter().map(|v| v.map_tensors(&mut |t| recorder.stand_in(t))).collect::<Result<Vec<_>>>()?
+        };
+        let before = set_modes(Modes { fake: true, ..modes() });
+        let result = call_below(Key::Capture, entry, inner.clone());
+        set_modes(Modes { fake: before.fake, ..modes() });
+        let result = result?;
+        recorder.record(entry, if is_fresh { &args } else { &inner }, &result)?;
+        result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
+    }
+}

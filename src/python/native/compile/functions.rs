@@ -1,0 +1,255 @@
+//! Native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
+
+use std::cell::Cell;
+
+use rustpython_vm::PyObjectRef;
+
+use crate::aot::compile::{GraphCallable, GraphCompiler};
+use crate::dispatch::Value;
+use crate::error::Result;
+
+thread_local! {
+    static REGION: Cell<Option<u32>> = const { Cell::new(None) };
+}
+
+/// Says which captured region is being compiled by a backend of the script's.
+pub fn set_region(region: Option<u32>) {
+    REGION.set(region);
+}
+
+/// A compiler of the script's: called with a `GraphModule` and fake examples, gives a callable.
+struct PythonCompiled(PyObjectRef);
+
+impl GraphCallable for PythonCompiled {
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        let _below = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
+        super::session::call_python(&self.0, std::mem::take(inputs))
+    }
+}
+
+fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
+    use crate::python::native::tensor::{from_value, raised};
+    use rustpython_vm::{PyPayload, PyResult};
+    use std::rc::Rc;
+    Rc::new(move |graph, examples| {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let module: PyObjectRef = super::graph_module::PyGraphModule::new(graph).into_pyobject(vm);
+            let examples = examples.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
+            let callable = compiler.call((module, vm.ctx.new_list(examples)), vm).map_err(raised)?;
+            Ok(Rc::new(PythonCompiled(callable)) as Rc<dyn GraphCallable>)
+        })
+    })
+}
+
+pub(super) use native::module_def;
+
+#[pymodule(name = "torch._native_compile")]
+mod native {
+    use std::rc::Rc;
+
+    use rustpython_vm::builtins::{PyStrRef, PyTypeRef};
+    use rustpython_vm::function::FuncArgs;
+    use rustpython_vm::types::Callable;
+    use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+    use super::super::graph_module::{self, PyGraphModule};
+    use super::super::session::{self, Backend, CompiledFunction};
+    use crate::aot::compile::InputSpec;
+    use crate::aot::{self};
+    use crate::dispatch::Value;
+    use crate::partition::Partitioner;
+    use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
+    use crate::tensor::Tensor;
+
+    #[pyattr(name = "GraphModule")]
+    fn class_graph_module(_vm: &VirtualMachine) -> PyTypeRef {
+        graph_module::class()
+    }
+
+    /// The cache and settings of a compiled function.
+    #[pyattr]
+    #[pyclass(module = "torch._dynamo", name = "CompiledState")]
+    #[derive(PyPayload)]
+    struct PyState(Rc<CompiledFunction>);
+
+    impl std::fmt::Debug for PyState {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("CompiledState")
+        }
+    }
+
+    #[pyclass]
+    impl PyState {
+        #[pymethod]
+        fn reset(zelf: &Py<Self>) {
+            zelf.0.cache.borrow_mut().clear();
+        }
+        #[pymethod]
+        fn is_empty(zelf: &Py<Self>) -> bool {
+            zelf.0.cache.borrow().is_empty()
+        }
+    }
+
+    /// The state of `torch.compile(f, backend=..., fullgraph=...)`.
+    #[pyfunction]
+    fn _compiled_state(backend: PyObjectRef, fullgraph: bool, _vm: &VirtualMachine) -> PyState {
+        let backend = match backend.downcast_ref::<rustpython_vm::builtins::PyStr>() {
+            Some(name) => Backend::Named(name.to_string_lossy().into_owned()),
+            None => Backend::Custom(backend),
+        };
+        PyState(Rc::new(CompiledFunction { cache: Default::default(), backend, fullgraph }))
+    }
+
+    /// `_call_compiled(state, function, name, namer, args, kwargs)`
+    #[pyfunction]
+    fn _call_compiled(
+        state: PyObjectRef,
+        function: PyObjectRef,
+        name: PyStrRef,
+        namer: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
+        let keywords: rustpython_vm::function::KwArgs = (&kwargs)
+            .into_iter()
+            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
+            .collect();
+        let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        session::call(&state, &function, name.to_string_lossy().into_owned(), namer, call, vm)
+    }
+
+    #[pyfunction]
+    fn _is_compiling() -> bool {
+        session::capturing()
+    }
+
+    #[pyfunction]
+    fn _graph_break(reason: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
+        session::break_graph(&reason.to_string_lossy()).map_err(|e| raise(e, vm))
+    }
+
+    #[pyfunction]
+    fn _reset() {
+        session::reset();
+        super::super::bundle::reset();
+    }
+
+    /// A function compiled by AOTAutograd alone.
+    #[pyattr]
+    #[pyclass(module = "torch._functorch.aot_autograd", name = "CompiledFunction")]
+    #[derive(PyPayload)]
+    struct PyAot(aot::Compiled);
+
+    impl std::fmt::Debug for PyAot {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("CompiledFunction")
+        }
+    }
+
+    impl Callable for PyAot {
+        type Args = FuncArgs;
+        fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+            let inputs: Vec<Tensor> = args.args.iter().filter_map(|o| to_tensor(o)).collect();
+            let out = zelf.0.call(inputs).map_err(|e| raise(e, vm))?;
+            let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+            Ok(vm.ctx.new_list(items).into())
+        }
+    }
+
+    #[pyclass(with(Callable))]
+    impl PyAot {}
+
+    fn option(args: &FuncArgs, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        args.kwargs.get(name).filter(|o| !vm.is_none(o)).cloned()
+    }
+
+    /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
+    /// `flat_function` takes tensors and returns a list; compilers default to running graphs as they are.
+    #[pyfunction]
+    fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
+            return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
+        };
+        let inputs: Vec<PyObjectRef> = inputs.try_to_value(vm)?;
+        let specs = inputs
+            .iter()
+            .map(|o| {
+                let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
+                InputSpec::of(&t).map_err(|e| raise(e, vm))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let f: aot::Function = match function.downcast_ref::<PyGraphModule>() {
+            // A captured graph is replayed with the lines it came from.
+            Some(module) => {
+                let graph = module.0.clone();
+                Rc::new(move |inputs: &[Tensor]| {
+                    aot::interpret::replay_graph(&graph.borrow(), &mut inputs.iter().map(Value::from).collect())
+                })
+            }
+            None => Rc::new(move |inputs: &[Tensor]| {
+                rustpython_vm::vm::thread::with_current_vm(|vm| {
+                    let args = inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
+                    let out = function.call(FuncArgs::from(args), vm).map_err(raised)?;
+                    match to_value(&out, vm) {
+                        Some(Value::List(items)) => Ok(items),
+                        Some(single) => Ok(vec![single]),
+                        None => Err(crate::error::Error::type_error("a traced function returns tensors and numbers")),
+                    }
+                })
+            }),
+        };
+        let partition_fn = option(&args, "partition_fn", vm);
+        let named = partition_fn
+            .as_ref()
+            .and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned()));
+        let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
+        let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
+        let region = super::REGION.get();
+        let mut config = session::config(partitioner, keep, region);
+        if let (None, Some(split)) = (&named, partition_fn) {
+            config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs| {
+                rustpython_vm::vm::thread::with_current_vm(|vm| {
+                    let module: PyObjectRef = PyGraphModule::new(joint.clone()).into_pyobject(vm);
+                    let keywords: rustpython_vm::function::KwArgs =
+                        [("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs)))].into_iter().collect();
+                    let call = FuncArgs::new(vec![module, vm.ctx.new_list(Vec::new()).into()], keywords);
+                    let pair = split.call(call, vm).map_err(raised)?;
+                    let pair: Vec<PyObjectRef> = pair.try_to_value(vm).map_err(raised)?;
+                    match (
+                        pair.first().and_then(|o| o.downcast_ref::<PyGraphModule>()),
+                        pair.get(1).and_then(|o| o.downcast_ref::<PyGraphModule>()),
+                    ) {
+                        (Some(f), Some(b)) => Ok((f.0.borrow().clone(), b.0.borrow().clone())),
+                        _ => Err(crate::error::Error::type_error("partition_fn must return two GraphModules")),
+                    }
+                })
+            }));
+        }
+        if let Some(c) = option(&args, "fw_compiler", vm) {
+            config.fw_compiler = super::python_compiler(c.clone());
+            config.bw_compiler = super::python_compiler(c.clone());
+            config.inference_compiler = super::python_compiler(c);
+        }
+        if let Some(c) = option(&args, "bw_compiler", vm) {
+            config.bw_compiler = super::python_compiler(c);
+        }
+        if let Some(c) = option(&args, "inference_compiler", vm) {
+            config.inference_compiler = super::python_compiler(c);
+        }
+        let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
+        Ok(PyAot(compiled).into_pyobject(vm))
+    }
+
+    /// `_partition(joint, num_fwd_outputs, "default" | "min_cut")`: two graph modules.
+    #[pyfunction]
+    fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, vm: &VirtualMachine) -> PyResult {
+        let module = joint.downcast_ref::<PyGraphModule>().ok_or_else(|| vm.new_type_error("expected a GraphModule"))?;
+        let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
+        let config = crate::partition::PartitionConfig { partitioner, ..Default::default() };
+        let split = crate::partition::partition(&module.0.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
+        let parts = vec![PyGraphModule::new(split.forward).into_pyobject(vm), PyGraphModule::new(split.backward).into_pyobject(vm)];
+        Ok(vm.ctx.new_tuple(parts).into())
+    }
+}

@@ -1,0 +1,12 @@
+//! `torch.compile` and AOTAutograd as Python calls them.
+//!
+//! [`session`]: one call of a compiled function, from recording to values; [`module`]: graphs as `GraphModule`s;
+//! [`functions`]: the native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
+
+mod bundle;
+mod functions;
+mod graph_module;
+mod session;
+
+pub(super) use functions::module_def;
+pub(super) use session::{break_graph, capturing, record_grad_mode};
