@@ -255,7 +255,7 @@ impl Recorder {
         let target = Target::Torch { op: entry.name.into(), shown };
         let meta = self.meta(fake_value(result));
         let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
-        let mut note = |t: &Tensor, id: NodeId| {
+        let note = |t: &Tensor, id: NodeId| {
             self.nodes.borrow_mut().insert(t.id(), id);
             self.lazy.borrow_mut().push(t.downgrade());
         };

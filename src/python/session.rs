@@ -60,6 +60,7 @@ impl Session {
 
     /// Sets up `sys` and `builtins` as a script finds them.
     fn prepare(&self, filename: &str, vm: &VirtualMachine) -> PyResult<()> {
+        super::native::reset();
         vm.recursion_limit.set(RECURSION_LIMIT);
         let builtins = vm.builtins.dict();
         builtins.clear();

@@ -41,3 +41,17 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
 pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
+
+/// Puts back what a script may have changed natively: modes, defaults, the generator, counters.
+pub(super) fn reset() {
+    use crate::dispatch::{Key, Modes, pop_layer, set_modes};
+    set_modes(Modes { grad: true, inference: false, fake: false });
+    for key in [Key::Capture, Key::Functionalize, Key::Trace] {
+        while pop_layer(key).is_some() {}
+    }
+    crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);
+    crate::tensor::print::set_print_options(Default::default());
+    crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);
+    crate::autograd::set_seq_nr(0);
+    compile::reset();
+}

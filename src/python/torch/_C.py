@@ -1,6 +1,6 @@
 """What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
 
-from torch import _native
+from torch import _native, _native_compile
 
 
 class _Operators:
@@ -62,6 +62,9 @@ def _parse_to(*args, **kwargs):
 
 
 _nn.__dict__["_parse_to"] = _parse_to
+
+
+_function_apply = _native_compile._function_apply
 
 
 def _disabled_torch_function_impl(func, types, args=(), kwargs=None):

@@ -30,6 +30,7 @@ _PARTS = {
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
     "serialization": "save load",
     "_ops": "ops",
+    "_dynamo.eval_frame": "compile",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 _SUBMODULES = (

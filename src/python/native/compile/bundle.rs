@@ -9,7 +9,7 @@ use crate::aot::compile::Artifacts;
 use crate::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value as Plain};
 use crate::dispatch::Value;
 use crate::error::Result;
-use crate::graph::{Arg, Graph, print::readable};
+use crate::graph::{Arg, Graph, readable};
 use crate::python::current::emit;
 use crate::report::Event;
 use crate::tensor::Tensor;

@@ -41,7 +41,7 @@ fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
     })
 }
 
-pub(super) use native::module_def;
+pub(in crate::python::native) use native::module_def;
 
 #[pymodule(name = "torch._native_compile")]
 mod native {
@@ -128,6 +128,28 @@ mod native {
     #[pyfunction]
     fn _graph_break(reason: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         session::break_graph(&reason.to_string_lossy()).map_err(|e| raise(e, vm))
+    }
+
+    /// A context manager: what is called inside is not captured.
+    #[pyfunction]
+    fn _suspended(vm: &VirtualMachine) -> PyObjectRef {
+        use rustpython_vm::class::PyClassImpl;
+        drop(super::super::custom::Suspended::make_static_type());
+        super::super::custom::Suspended::new().into_pyobject(vm)
+    }
+
+    /// How many regions were captured, and why capture stopped, each time.
+    #[pyfunction]
+    fn _counts(vm: &VirtualMachine) -> PyObjectRef {
+        let (regions, reasons) = session::counts();
+        let reasons = reasons.into_iter().map(|r| vm.ctx.new_str(r).into()).collect();
+        vm.ctx.new_tuple(vec![vm.ctx.new_int(regions).into(), vm.ctx.new_list(reasons).into()]).into()
+    }
+
+    /// `Function.apply(*args)`
+    #[pyfunction]
+    fn _function_apply(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
+        super::super::custom::apply(&cls, args.as_slice().to_vec(), vm)
     }
 
     #[pyfunction]

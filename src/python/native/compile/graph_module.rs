@@ -6,11 +6,11 @@ use std::rc::Rc;
 use rustpython_vm::builtins::PyTypeRef;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::{Callable, Representable};
-use rustpython_vm::{Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use crate::aot::interpret::replay_graph;
 use crate::dispatch::Value;
-use crate::graph::{Graph, listing, print};
+use crate::graph::{self, Graph, Style};
 use crate::python::current::emit;
 use crate::python::native::tensor::{from_value, raise, to_value};
 use crate::report::Event;
@@ -67,7 +67,7 @@ impl Representable for PyGraphModule {
 impl PyGraphModule {
     #[pygetset]
     fn code(zelf: &Py<Self>) -> String {
-        print::code(&zelf.0.borrow())
+        graph::code(&zelf.0.borrow())
     }
 
     #[pygetset]
@@ -79,12 +79,8 @@ impl PyGraphModule {
     #[pymethod]
     fn print_readable(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> String {
         let flag = |name: &str, default: bool| args.kwargs.get(name).map_or(default, |o| o.is(&vm.ctx.true_value));
-        let style = print::Style {
-            include_stride: flag("include_stride", false),
-            include_device: flag("include_device", false),
-            ..print::Style::default()
-        };
-        let text = print::print_readable(&zelf.0.borrow(), style).text;
+        let style = Style { strides: flag("include_stride", false), devices: flag("include_device", false) };
+        let text = graph::print_readable(&zelf.0.borrow(), style).text;
         if args.args.first().map_or_else(|| flag("print_output", true), |o| o.is(&vm.ctx.true_value)) {
             emit(Event::Stdout { text: format!("{text}\n") });
         }
@@ -120,12 +116,12 @@ impl std::fmt::Debug for PyGraph {
 impl PyGraph {
     #[pymethod]
     fn __str__(zelf: &Py<Self>) -> String {
-        listing::listing(&zelf.0.borrow())
+        graph::listing(&zelf.0.borrow())
     }
 
     #[pymethod]
     fn print_tabular(zelf: &Py<Self>) {
-        emit(Event::Stdout { text: format!("{}\n", listing::tabular(&zelf.0.borrow())) });
+        emit(Event::Stdout { text: format!("{}\n", graph::tabular(&zelf.0.borrow())) });
     }
 
     #[pygetset]
@@ -165,7 +161,7 @@ impl PyFxNode {
 
     #[pygetset]
     fn op(zelf: &Py<Self>) -> &'static str {
-        listing::opcode(zelf.graph.borrow().node(zelf.id))
+        graph::opcode(zelf.graph.borrow().node(zelf.id))
     }
 
     #[pygetset]

@@ -4,9 +4,16 @@
 //! [`functions`]: the native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
 
 mod bundle;
+mod custom;
 mod functions;
 mod graph_module;
 mod session;
 
-pub(super) use functions::module_def;
+pub(in crate::python::native) use functions::module_def;
 pub(super) use session::{break_graph, capturing, record_grad_mode};
+
+/// Forgets what an earlier run compiled.
+pub(super) fn reset() {
+    session::reset();
+    bundle::reset();
+}

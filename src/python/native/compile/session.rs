@@ -27,12 +27,20 @@ thread_local! {
     static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
+    static BREAKS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many regions were captured since the run began, and why capture stopped, each time.
+pub fn counts() -> (u32, Vec<String>) {
+    (NEXT_REGION.get(), BREAKS.with_borrow(Clone::clone))
 }
 
 /// Starts counting regions and compilations anew.
 pub fn reset() {
+    RECORDER.set(None);
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);
+    BREAKS.take();
 }
 
 /// Whether a compiled function is being recorded.
@@ -274,6 +282,7 @@ pub fn call(
             if function.fullgraph {
                 return Err(Error::runtime(format!("Graph break under fullgraph=True: {reason}")));
             }
+            BREAKS.with_borrow_mut(|b| b.push(reason.to_owned()));
             emit(Event::Broke { graph_break: GraphBreak { reason: reason.to_owned(), span: source.map(|s| s.span) } });
             let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
             flush(&function, recorder, place.get(), &alive, &name)?;

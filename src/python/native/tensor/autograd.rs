@@ -527,8 +527,7 @@ pub mod functions {
             requires_grad: meta::requires_grad(&t),
             grad_fn,
             prefix: class_name.to_string_lossy().into_owned(),
-            default_dtype: crate::ops::shapes::default_dtype(),
-            tangent: None,
+            ..Default::default()
         };
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
     }

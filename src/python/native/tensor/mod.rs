@@ -12,7 +12,7 @@ mod packet;
 
 pub(super) use autograd::functions::module_def;
 pub(super) use class::{TensorBase, replace_payload, wrap};
-pub(super) use convert::{from_value, raise, raised, to_tensor, to_value};
+pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
 
 /// An overload as a Python object.
 pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {

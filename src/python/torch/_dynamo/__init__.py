@@ -1,0 +1,30 @@
+"""`torch.compile`'s front end: what a script can reach of it."""
+
+from torch import _native_compile
+from torch._dynamo.eval_frame import OptimizedModule, compile, disable, explain, optimize, reset
+
+__all__ = ["OptimizedModule", "compile", "disable", "explain", "graph_break", "is_compiling", "optimize", "reset"]
+
+
+def graph_break(msg=""):
+    """Ends the region being captured here."""
+    _native_compile._graph_break(msg or "Call to `torch._dynamo.graph_break()`")
+
+
+def is_compiling():
+    """Whether a compiled function is being captured."""
+    return _native_compile._is_compiling()
+
+
+def allow_in_graph(fn):
+    return fn
+
+
+def list_backends():
+    return ["aot_eager", "aot_eager_default_partitioner", "eager", "inductor"]
+
+
+def __getattr__(name):
+    if name in ("config", "utils", "backends", "exc", "decorators", "compiled_autograd"):
+        return __import__(f"torch._dynamo.{name}", fromlist=["_"])
+    raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

@@ -1,0 +1,13 @@
+"""Switches of the front end, by PyTorch's names."""
+
+cache_size_limit = recompile_limit = 8
+accumulated_cache_size_limit = accumulated_recompile_limit = 256
+suppress_errors = False
+verbose = False
+assume_static_by_default = True
+automatic_dynamic_shapes = True
+capture_scalar_outputs = False
+capture_dynamic_output_shape_ops = False
+specialize_int = False
+compiled_autograd = False
+inline_inbuilt_nn_modules = True

@@ -1,0 +1,239 @@
+"""`torch.compile`: a compiled function runs its Python body on every call and hands what it records to its backend."""
+
+import functools
+import inspect
+
+from torch import _native, _native_compile
+
+_compiled = []
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+    """Compiles a function or module; as a decorator too."""
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    if model is None:
+        return lambda model: compile(
+            model, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
+    if disable:
+        return model
+    if not callable(model):
+        raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
+    if backend is None or backend == "inductor":
+        backend = _native._default_backend() or "aot_eager"
+    if isinstance(model, type):
+        raise RuntimeError("torch.compile does not support compiling classes directly")
+    from torch.nn import Module
+
+    if isinstance(model, Module):
+        return OptimizedModule(model, backend, fullgraph, dynamic)
+    return _optimize_function(model, backend, fullgraph, dynamic)
+
+
+def optimize(backend="inductor", *, nopython=False, dynamic=None, **_):
+    """The older spelling of `torch.compile`."""
+    return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
+
+
+def _optimize_function(fn, backend, fullgraph, dynamic):
+    fn = getattr(fn, "_torchdynamo_orig_callable", fn)
+    call = _Call(fn, backend, fullgraph, dynamic)
+
+    @functools.wraps(fn)
+    def compiled(*args, **kwargs):
+        return call(args, kwargs)
+
+    compiled._torchdynamo_orig_callable = fn
+    compiled._torchdynamo_call = call
+    return compiled
+
+
+class _Call:
+    """A compiled callable: its cache, and names for what it finds its tensors under."""
+
+    def __init__(self, fn, backend, fullgraph, dynamic, self_name=None):
+        self.fn = fn
+        self.self_name = self_name
+        self.state = _native_compile._compiled_state(backend, fullgraph)
+        _compiled.append(self)
+
+    def __call__(self, args, kwargs):
+        names = _Names(self.fn, self.self_name, args, kwargs)
+        name = getattr(self.fn, "__name__", None) or type(self.fn).__name__
+        return _native_compile._call_compiled(self.state, self.fn, name, names, args, kwargs)
+
+
+class _Names:
+    """Names tensors by where they are found: `L_x_`, `L_self_modules_0_parameters_weight_`, `G_table_`."""
+
+    def __init__(self, fn, self_name, args, kwargs):
+        self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
+        self.known = None
+
+    def __call__(self, tensor):
+        if self.known is None:
+            self.known = {}
+            self._collect()
+        return self.known.get(id(tensor)) or f"L_tensor_{id(tensor) % 1000}_"
+
+    def _collect(self):
+        from torch.nn import Module
+
+        fn = self.fn
+        if isinstance(fn, Module):
+            self._module(fn, "L_" + (self.self_name or "self"))
+            fn = fn.forward
+        owner = getattr(fn, "__self__", None)
+        if isinstance(owner, Module):
+            self._module(owner, "L_self")
+        code = getattr(fn, "__code__", None)
+        try:
+            bound = inspect.signature(fn).bind(*self.args, **self.kwargs).arguments
+        except (TypeError, ValueError):
+            bound = {f"args_{i}": a for i, a in enumerate(self.args)} | self.kwargs
+        for name, value in bound.items():
+            self._value(value, f"L_{name}")
+        if code is None:
+            return
+        for name, cell in zip(code.co_freevars, getattr(fn, "__closure__", None) or ()):
+            try:
+                self._value(cell.cell_contents, f"L_{name}")
+            except ValueError:
+                continue
+        for name in code.co_names:
+            if name in fn.__globals__:
+                self._value(fn.__globals__[name], f"G_{name}")
+
+    def _value(self, value, name, depth=0):
+        from torch.nn import Module
+
+        if isinstance(value, _native.TensorBase):
+            self.known.setdefault(id(value), name + "_")
+        elif isinstance(value, Module):
+            self._module(value, name)
+        elif depth < 4 and isinstance(value, (list, tuple)):
+            for i, item in enumerate(value):
+                self._value(item, f"{name}_{i}", depth + 1)
+        elif depth < 4 and isinstance(value, dict):
+            for key, item in value.items():
+                self._value(item, f"{name}_{key}", depth + 1)
+
+    def _module(self, module, name):
+        for path, sub in module.named_modules():
+            where = name + "".join(f"_modules_{part}" for part in path.split(".") if part)
+            for key, value in sub._parameters.items():
+                if value is not None:
+                    self.known.setdefault(id(value), f"{where}_parameters_{key}_")
+            for key, value in sub._buffers.items():
+                if value is not None:
+                    self.known.setdefault(id(value), f"{where}_buffers_{key}_")
+
+
+def _optimized_module_class():
+    from torch.nn import Module
+
+    class OptimizedModule(Module):
+        """A module whose calls are compiled; everything else is the module's own."""
+
+        def __init__(self, module, backend, fullgraph, dynamic):
+            super().__init__()
+            self._orig_mod = module
+            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic)
+
+        def __call__(self, *args, **kwargs):
+            return self._torchdynamo_call(args, kwargs)
+
+        forward = __call__
+
+        def __getattr__(self, name):
+            if name == "_orig_mod":
+                return self._modules["_orig_mod"]
+            return getattr(self._orig_mod, name)
+
+        def __setattr__(self, name, value):
+            if name == "_orig_mod" or name in self.__dict__ or "_modules" not in self.__dict__ or "_orig_mod" not in self._modules:
+                return Module.__setattr__(self, name, value)
+            return setattr(self._orig_mod, name, value)
+
+        def __len__(self):
+            return len(self._orig_mod)
+
+        def __getitem__(self, index):
+            return self._orig_mod[index]
+
+        def train(self, mode=True):
+            self._orig_mod.train(mode)
+            self.__dict__["training"] = mode
+            return self
+
+    return OptimizedModule
+
+
+class _LazyModuleClass:
+    """Stands for the class until `torch.nn` is needed."""
+
+    def __call__(self, *args):
+        return _module_class()(*args)
+
+    def __instancecheck__(self, instance):
+        return isinstance(instance, _module_class())
+
+
+@functools.cache
+def _module_class():
+    return _optimized_module_class()
+
+
+OptimizedModule = _LazyModuleClass()
+
+
+def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
+    """Keeps a function out of capture: what is captured ends before it is called."""
+    if fn is None:
+        return lambda fn: disable(fn, recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def outside(*args, **kwargs):
+        if not _native_compile._is_compiling():
+            return fn(*args, **kwargs)
+        _native_compile._graph_break(reason or f"Skip calling `torch.compiler.disable()`d function: {fn.__qualname__}")
+        with _native_compile._suspended():
+            return fn(*args, **kwargs)
+
+    return outside
+
+
+def reset():
+    """Forgets every compiled region."""
+    for call in _compiled:
+        call.state.reset()
+
+
+class ExplainOutput:
+    """What `explain` found."""
+
+    def __init__(self, regions, breaks):
+        self.graph_count = regions
+        self.graph_break_count = max(regions - 1, 0)
+        self.break_reasons = breaks
+
+    def __str__(self):
+        reasons = "\n".join(f"  {i + 1}: {reason}" for i, reason in enumerate(self.break_reasons))
+        return f"Graph Count: {self.graph_count}\nGraph Break Count: {self.graph_break_count}\nBreak Reasons:\n{reasons}"
+
+    __repr__ = __str__
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """Compiles a function afresh for some arguments and says where capture stopped."""
+    inner = getattr(f, "_torchdynamo_orig_callable", f)
+    inner = getattr(inner, "_orig_mod", inner)
+
+    def run(*args, **kwargs):
+        before = _native_compile._counts()
+        _Call(inner, "eager", False, None)(args, kwargs)
+        after = _native_compile._counts()
+        return ExplainOutput(after[0] - before[0], list(after[1][len(before[1]):]))
+
+    return run(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else run

@@ -1,0 +1,5 @@
+"""Counters of the front end."""
+
+from collections import Counter, defaultdict
+
+counters = defaultdict(Counter)

@@ -1,0 +1,23 @@
+"""`torch.compiler`: the public switches of `torch.compile`."""
+
+from torch._dynamo import allow_in_graph, disable, is_compiling, list_backends, reset
+
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting():
+    return False
+
+
+def assume_constant_result(fn):
+    return fn
+
+
+def cudagraph_mark_step_begin():
+    """There are no CUDA graphs here."""
+
+
+def compile(*args, **kwargs):
+    import torch
+
+    return torch.compile(*args, **kwargs)
