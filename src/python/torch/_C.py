@@ -1,6 +1,7 @@
 """What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
 
 from torch import _native, _native_compile
+from torch._tensor import Size, Tensor
 
 
 class _Operators:
@@ -72,11 +73,7 @@ def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
 
 
 def __getattr__(name):
-    if name == "Tensor":
-        from torch._tensor import Tensor as value
-    elif name == "Size":
-        from torch._tensor import Size as value
-    elif hasattr(_native, name):
+    if hasattr(_native, name):
         value = getattr(_native, name)
     elif (value := _native._dtype(name)) is not None:
         pass
