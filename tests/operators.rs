@@ -1,22 +1,10 @@
 //! Operators against PyTorch: calls recorded by `data/operators.py`, with results, strides and messages.
 
 use aot_playground::dispatch::{Value, call, fill_args, lookup};
-use aot_playground::error::ErrorKind;
-use recorded::{compare, value};
+use recorded::{class, compare, value};
 use serde_json::Value as Json;
 
 mod recorded;
-
-fn class(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Runtime => "RuntimeError",
-        ErrorKind::Type => "TypeError",
-        ErrorKind::Value => "ValueError",
-        ErrorKind::Index => "IndexError",
-        ErrorKind::NotImplemented => "NotImplementedError",
-        _ => "other",
-    }
-}
 
 fn check(file: &str) {
     let data: Json = serde_json::from_str(file).unwrap();

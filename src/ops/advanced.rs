@@ -276,8 +276,7 @@ pub fn register(b: &mut OpBuilder) {
             Grads::one(b, "self", || {
                 let (tensor, mask) = (b.saved("self")?, b.saved("mask")?);
                 let sizes = broadcast_two(&tensor.sizes(), &mask.sizes())?;
-                let wide = if geo::same_sizes(&sizes, &tensor.sizes())? { tensor.clone() } else { t!("expand", tensor, sizes)? };
-                t!("masked_scatter", t!("zeros_like", wide)?, mask, b.grad()?)
+                t!("masked_scatter", t!("zeros_like", t!("expand", tensor, sizes)?)?, mask, b.grad()?)
             })
         });
     b.op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", Rule::Fresh(masked_scatter))

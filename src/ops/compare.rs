@@ -113,12 +113,15 @@ fn masked_spec(c: &Call) -> Specs {
     let x = c.tensor("self")?;
     let value = c.get("value");
     let fits = match value {
-        Value::Tensor(v) => v.dtype().can_cast(x.dtype()),
-        Value::Float(_) => !x.dtype().is_integral(),
+        Value::Complex(_, im) => x.dtype().is_complex() || *im == 0.0,
+        Value::Float(f) if x.dtype().is_integral() && x.dtype() != Dtype::Bool => {
+            let end = 2f64.powi(8 * x.dtype().itemsize() as i32 - i32::from(x.dtype() != Dtype::UInt8));
+            f.abs() < end
+        }
         _ => true,
     };
     if !fits {
-        return Err(Error::runtime(format!("value cannot be converted to type {} without overflow", x.dtype().scalar_type())));
+        return Err(Error::runtime(format!("value cannot be converted to type {} without overflow", x.dtype().c_name())));
     }
     let sizes = broadcast_two(&x.sizes(), &mask.sizes())?;
     Ok(vec![Some(TensorSpec::contiguous(sizes, x.dtype(), x.device()))])

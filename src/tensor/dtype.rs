@@ -52,6 +52,23 @@ pub enum Category {
 }
 
 impl Dtype {
+    /// The C++ type of its elements, as messages about numbers that do not fit name it.
+    pub fn c_name(self) -> &'static str {
+        match self {
+            Dtype::Bool => "bool",
+            Dtype::UInt8 => "uint8_t",
+            Dtype::Int8 => "int8_t",
+            Dtype::Int16 => "int16_t",
+            Dtype::Int32 => "int",
+            Dtype::Int64 => "int64_t",
+            Dtype::Float16 => "at::Half",
+            Dtype::BFloat16 => "at::BFloat16",
+            Dtype::Float32 => "float",
+            Dtype::Float64 => "double",
+            Dtype::Complex64 => "c10::complex<float>",
+            Dtype::Complex128 => "c10::complex<double>",
+        }
+    }
     /// float16, bfloat16, float32 or float64.
     pub fn is_floating(self) -> bool {
         self.category() == Category::Floating

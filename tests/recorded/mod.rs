@@ -2,7 +2,10 @@
 
 #![allow(dead_code)]
 
+pub mod log;
+
 use aot_playground::dispatch::Value;
+use aot_playground::error::ErrorKind;
 use aot_playground::shape::ints;
 use aot_playground::tensor::strided::numbers;
 use aot_playground::tensor::{Dtype, Geometry, MemoryFormat, Number, Storage, Tensor};
@@ -98,5 +101,17 @@ pub fn compare(got: &Value, want: &Json) -> Result<(), String> {
             let close = other.float().is_ok_and(|f| want.as_f64().or(want.as_bool().map(f64::from)) == Some(f));
             if close { Ok(()) } else { Err(format!("{other:?}, not {want}")) }
         }
+    }
+}
+
+/// The Python class of an error.
+pub fn class(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Runtime => "RuntimeError",
+        ErrorKind::Type => "TypeError",
+        ErrorKind::Value => "ValueError",
+        ErrorKind::Index => "IndexError",
+        ErrorKind::NotImplemented => "NotImplementedError",
+        _ => "other",
     }
 }

@@ -63,27 +63,9 @@ pub fn scalar_bytes(value: &Value, dtype: Dtype) -> Result<Vec<u8>> {
         other => return Err(Error::type_error(format!("expected a number, not {}", other.kind()))),
     };
     if matches!(number, Number::Complex(..)) && !dtype.is_complex() {
-        return Err(Error::runtime(format!("value cannot be converted to type {} without overflow", c_name(dtype))));
+        return Err(Error::runtime(format!("value cannot be converted to type {} without overflow", dtype.c_name())));
     }
     Ok(number.to_bytes(dtype))
-}
-
-/// The C++ name of a dtype's elements, as messages give it.
-fn c_name(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::Bool => "bool",
-        Dtype::UInt8 => "uint8_t",
-        Dtype::Int8 => "int8_t",
-        Dtype::Int16 => "int16_t",
-        Dtype::Int32 => "int",
-        Dtype::Int64 => "int64_t",
-        Dtype::Float16 => "at::Half",
-        Dtype::BFloat16 => "at::BFloat16",
-        Dtype::Float32 => "float",
-        Dtype::Float64 => "double",
-        Dtype::Complex64 => "c10::complex<float>",
-        Dtype::Complex128 => "c10::complex<double>",
-    }
 }
 
 fn copy(call: &Call, outs: &[Tensor]) -> Result<()> {
