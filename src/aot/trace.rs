@@ -100,7 +100,7 @@ impl Tracer {
             items.push(self.argument(value)?);
         }
         let mut graph = self.graph.take();
-        graph.set_output(Arg::Tuple(items));
+        graph.set_output(if self.in_backward.get() { Arg::List(items) } else { Arg::Tuple(items) });
         graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
         graph.validate()?;
         Ok(graph)

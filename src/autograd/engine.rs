@@ -173,14 +173,16 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         CURRENT.with_borrow_mut(Vec::pop);
         *node.edges.borrow_mut() = edges.clone();
         let outputs = result?;
+        // Gradients are checked and added up on behalf of the node that computed them.
         CURRENT.with_borrow_mut(|c| c.push(node.clone()));
-        let checked = validate(&node, &edges, outputs);
+        let delivered = validate(&node, &edges, outputs).and_then(|checked| {
+            edges.iter().zip(checked).try_for_each(|(edge, grad)| match edge {
+                Some(edge) => deliver(edge, grad, &mut dependencies, &mut buffers, &mut waiting, &mut ready),
+                None => Ok(()),
+            })
+        });
         CURRENT.with_borrow_mut(Vec::pop);
-        for (edge, grad) in edges.iter().zip(checked?) {
-            if let Some(edge) = edge {
-                deliver(edge, grad, &mut dependencies, &mut buffers, &mut waiting, &mut ready)?;
-            }
-        }
+        delivered?;
     }
     Ok(captured)
 }

@@ -91,7 +91,8 @@ impl Iterator for Frames {
 pub fn source() -> Option<crate::span::Source> {
     let place = here()?;
     Some(crate::span::Source {
-        file: place.filename().into(),
+        // The report speaks of the script, not of where it lies.
+        file: place.filename().rsplit('/').next().unwrap_or_default().into(),
         function: place.function.into(),
         code: place.code().into(),
         span: place.span,
