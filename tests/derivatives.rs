@@ -50,8 +50,17 @@ fn check(case: &Json, tensors: &[Json]) -> Result<(), String> {
 
 #[test]
 fn derivatives_make_pytorchs_calls_and_gradients() {
+    every(include_str!("data/derivatives.json"));
+}
+
+#[test]
+fn pointwise_derivatives_and_reductions_make_pytorchs_calls_and_gradients() {
+    every(include_str!("data/derivatives_pointwise.json"));
+}
+
+fn every(data: &str) {
     install();
-    let data: Json = serde_json::from_str(include_str!("data/derivatives.json")).unwrap();
+    let data: Json = serde_json::from_str(data).unwrap();
     let tensors = data["tensors"].as_array().unwrap();
     let cases = data["cases"].as_array().unwrap();
     let wrong: Vec<String> = cases

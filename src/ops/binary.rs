@@ -303,7 +303,7 @@ fn lt(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 fn or_nan(mask: Tensor, y: &Tensor) -> Result<Tensor> {
-    t!("logical_or", mask, t!("isnan", y)?)
+    t!("logical_or_", mask, t!("isnan", y)?)
 }
 
 fn register_extrema(b: &mut OpBuilder) {
@@ -314,11 +314,11 @@ fn register_extrema(b: &mut OpBuilder) {
     b.grad("MinimumBackward", BOTH, |b| extremum(b, lt, gt));
     b.op("fmax(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
     b.grad("FmaxBackward", BOTH, |b| {
-        extremum(b, |x, y| or_nan(gt(x, y)?, y), |x, y| t!("logical_not", or_nan(t!("ge.Tensor", x, y)?, y)?))
+        extremum(b, |x, y| or_nan(gt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("ge.Tensor", x, y)?, y)?))
     });
     b.op("fmin(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
     b.grad("FminBackward", BOTH, |b| {
-        extremum(b, |x, y| or_nan(lt(x, y)?, y), |x, y| t!("logical_not", or_nan(t!("le.Tensor", x, y)?, y)?))
+        extremum(b, |x, y| or_nan(lt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("le.Tensor", x, y)?, y)?))
     });
     b.op("max.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("maximum", c.get("self"), c.get("other"))));
     b.op("min.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("minimum", c.get("self"), c.get("other"))));
@@ -329,7 +329,7 @@ fn atan2_backward(b: &Backward) -> Result<Grads> {
     let square = t!("mul.Tensor", y, y)?;
     let norm = t!("add.Tensor", t!("mul.Tensor", x, x)?, square)?;
     let inverse = t!("reciprocal", &norm)?;
-    let inverse = t!("masked_fill_.Scalar", inverse, t!("eq.Scalar", norm, 0)?, 0)?;
+    let inverse = t!("masked_fill.Scalar", inverse, t!("eq.Scalar", norm, 0)?, 0)?;
     let mut grads = Grads::new(b);
     grads.set(b, "self", || t!("mul.Tensor", t!("mul.Tensor", b.grad()?, y)?, &inverse))?;
     grads.set(b, "other", || t!("mul.Tensor", t!("mul.Tensor", b.grad()?, t!("neg", x)?)?, &inverse))?;

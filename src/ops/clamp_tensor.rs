@@ -36,7 +36,7 @@ fn both(b: &Backward, g: &Tensor, x: &Tensor, min: &Tensor, max: &Tensor, grads:
             let drop = t!("logical_not", keep)?;
             let half = t!("div.Scalar", g, 2)?;
             let shared = t!("where.self", t!("eq.Tensor", x, min)?, half, g)?;
-            t!("masked_fill_.Scalar", shared, drop, 0)
+            t!("masked_fill.Scalar", shared, drop, 0)
         })?;
         grads.set(b, "max", || {
             let crossed = t!("lt.Tensor", max, min)?;
@@ -47,7 +47,7 @@ fn both(b: &Backward, g: &Tensor, x: &Tensor, min: &Tensor, max: &Tensor, grads:
             let half = t!("div.Scalar", g, 2)?;
             let at_max = t!("logical_and", t!("eq.Tensor", x, max)?, &ordered)?;
             let shared = t!("where.self", at_max, half, g)?;
-            t!("masked_fill_.Scalar", shared, drop, 0)
+            t!("masked_fill.Scalar", shared, drop, 0)
         })?;
     }
     grads.set(b, "self", || {
@@ -58,6 +58,6 @@ fn both(b: &Backward, g: &Tensor, x: &Tensor, min: &Tensor, max: &Tensor, grads:
         let outside = t!("logical_or", below, above)?;
         let half = t!("div.Scalar", g, 2)?;
         let shared = t!("where.self", tie, half, g)?;
-        t!("masked_fill_.Scalar", shared, outside, 0)
+        t!("masked_fill.Scalar", shared, outside, 0)
     })
 }

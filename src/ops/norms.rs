@@ -35,7 +35,7 @@ fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value)
             t!("mul.Tensor", t!("sgn", x)?, share)?
         }
         _ if p < 1.0 => {
-            let power = t!("pow.Tensor_Scalar", t!("abs", x)?, p - 1.0)?;
+            let power = t!("pow_.Scalar", t!("abs", x)?, p - 1.0)?;
             let power = t!("masked_fill_.Scalar", power, t!("eq.Scalar", x, 0)?, 0)?;
             let scaled = t!("mul.Tensor", t!("sgn", x)?, power)?;
             let rest = t!("pow.Tensor_Scalar", norm, 1.0 - p)?;
@@ -43,10 +43,10 @@ fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value)
         }
         _ => {
             let scaled = if p < 2.0 {
-                let power = t!("pow.Tensor_Scalar", t!("abs", x)?, p - 1.0)?;
+                let power = t!("pow_.Scalar", t!("abs", x)?, p - 1.0)?;
                 t!("mul.Tensor", t!("sgn", x)?, power)?
             } else {
-                t!("mul.Tensor", x, t!("pow.Tensor_Scalar", t!("abs", x)?, p - 2.0)?)?
+                t!("mul.Tensor", x, t!("pow_.Scalar", t!("abs", x)?, p - 2.0)?)?
             };
             let share = zeroed(t!("div.Tensor", grad, t!("pow.Tensor_Scalar", norm, p - 1.0)?)?)?;
             t!("mul.Tensor", scaled, share)?
@@ -66,7 +66,7 @@ fn vector_norm_backward(b: &Backward) -> Result<Grads> {
     let (mut grad, mut norm) = (b.grad()?.clone(), b.result(0)?.clone());
     if p != 0.0 && !b.arg("keepdim").bool()? && !dim.is_none() && x.dim() != 0 {
         grad = unsqueeze_multiple(&grad, dim, x.dim())?;
-        norm = if p == 1.0 { norm } else { unsqueeze_multiple(&norm, dim, x.dim())? };
+        norm = unsqueeze_multiple(&norm, dim, x.dim())?;
     }
     let mut grads = Grads::new(b);
     grads.put(b, "self", norm_backward(&grad, x, &norm, p, dim)?)?;

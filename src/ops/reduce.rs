@@ -182,9 +182,9 @@ fn register_sums(b: &mut OpBuilder) {
         }),
     );
     b.op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::REDUCTION | Tags::CORE);
-    b.grad("ProdBackward", &["self"], |b| unary_grad(b, |g| prod_all(b, g)));
+    b.grad("ProdBackward", &["self", "result"], |b| unary_grad(b, |g| prod_all(b, g)));
     b.op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
-    b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self"], |b| unary_grad(b, |g| prod_dim(b, g)));
+    b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self", "result"], |b| unary_grad(b, |g| prod_dim(b, g)));
     for schema in ["count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"] {
         b.op(schema, Rule::Fresh(|c| Ok(vec![result(c, Dtype::Int64)?]))).tags(Tags::REDUCTION).not_differentiable();
     }
@@ -223,7 +223,14 @@ fn prod_dim(b: &Backward, grad: &Tensor) -> Result<Tensor> {
         return Ok(grad.clone());
     }
     let dim = wrap_dim(b.arg("dim").int()?, x.dim())?;
-    let grad = if b.arg("keepdim").bool()? { grad.clone() } else { t!("unsqueeze", grad, dim as i64)? };
+    let grad = if b.arg("keepdim").bool()? {
+        grad.clone()
+    } else {
+        let grad = t!("unsqueeze", grad, dim as i64)?;
+        // PyTorch brings the result along; nothing reads it.
+        t!("unsqueeze", b.result(0)?, dim as i64)?;
+        grad
+    };
     prod_safe(&grad, &x, dim)
 }
 
@@ -254,7 +261,12 @@ fn correction(b: &Backward) -> Result<f64> {
 fn var_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let x = b.saved("self")?;
     let all = x.dim() == 0 || b.arg("dim").is_none();
-    let count = if all { x.numel() } else { reduced_count(b)? };
+    // An empty list of dimensions counts one element here, though it reduces all of them: PyTorch's answer.
+    let count = match b.arg("dim") {
+        _ if all => x.numel(),
+        Value::List(dims) if dims.is_empty() => SymInt::Int(1),
+        _ => reduced_count(b)?,
+    };
     let freedom = count.guard_int()? as f64 - correction(b)?;
     let scale = if freedom > 0.0 { 2.0 / freedom } else { f64::INFINITY };
     if all {
@@ -329,7 +341,7 @@ fn register_moments(b: &mut OpBuilder) {
 fn evenly(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let (x, value) = (b.saved("self")?, b.result(0)?);
     let nan = t!("isnan", x)?;
-    let nan = t!("logical_and_", nan, t!("isnan", value)?)?;
+    let nan = t!("logical_and", nan, t!("isnan", value)?)?;
     let mask = t!("logical_or_", t!("eq.Tensor", x, value)?, nan)?;
     let share = t!("div.Tensor", grad, t!("sum", &mask)?)?;
     t!("mul.Tensor", mask, share)

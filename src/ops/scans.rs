@@ -50,11 +50,11 @@ fn cumprod_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let from_first = t!("eq.Scalar", &zeros_so_far, 1)?;
     let first = crate::aten!("max.dim", &from_first, dim, true)?.tensors()?.swap_remove(1);
     let at_first = t!("logical_and", &from_first, zero)?;
-    let between = t!("bitwise_and.Tensor", from_first, t!("bitwise_not", &at_first)?)?;
+    let between = t!("bitwise_and_.Tensor", from_first, t!("bitwise_not", &at_first)?)?;
     let rest = t!("cumprod", t!("masked_fill.Scalar", x, t!("bitwise_not", between)?, 1.0)?, dim)?;
     let relevant = t!("masked_fill.Scalar", grad, t!("ne.Scalar", zeros_so_far, 1)?, 0.0)?;
-    let last = t!("gather", output, dim, t!("relu", t!("sub.Scalar", &first, 1)?)?)?;
-    let last = t!("masked_fill.Scalar", last, t!("eq.Scalar", first, 0)?, 1.0)?;
+    let last = t!("gather", output, dim, t!("relu_", t!("sub.Scalar", &first, 1)?)?)?;
+    let last = t!("masked_fill_.Scalar", last, t!("eq.Scalar", first, 0)?, 1.0)?;
     let total = t!("sum.dim_IntList", t!("mul.Tensor", rest, relevant)?, vec![dim], true)?;
     t!("where.self", at_first, t!("mul.Tensor", total, last)?, result)
 }

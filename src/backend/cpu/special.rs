@@ -119,10 +119,27 @@ pub fn zeta(s: f64, q: f64) -> f64 {
     sum
 }
 
+/// The derivative of digamma, to PyTorch's number of terms.
+fn trigamma(x: f64) -> f64 {
+    if x < 0.5 {
+        let sine = (PI * x).sin();
+        return PI * PI / (sine * sine) - trigamma(1.0 - x);
+    }
+    let (mut x, mut sum) = (x, 0.0);
+    for _ in 0..6 {
+        sum += 1.0 / (x * x);
+        x += 1.0;
+    }
+    let z = 1.0 / (x * x);
+    sum + (1.0 + 1.0 / (2.0 * x) + z * (1.0 / 6.0 - z * (1.0 / 30.0 - z / 42.0))) / x
+}
+
 /// The n-th derivative of digamma.
 pub fn polygamma(n: i64, x: f64) -> f64 {
-    if n == 0 {
-        return digamma(x);
+    match n {
+        0 => return digamma(x),
+        1 => return trigamma(x),
+        _ => {}
     }
     let sign = if n % 2 == 0 { -1.0 } else { 1.0 };
     sign * libm::tgamma(n as f64 + 1.0) * zeta(n as f64 + 1.0, x)
