@@ -143,6 +143,8 @@ pub struct OpEntry {
     pub not_differentiable: bool,
     /// Indices of results that do not require grad though others do (the indices of `max.dim`).
     pub non_differentiable_results: &'static [usize],
+    /// The dtype of a view that reads its base's bytes as another one (`view.dtype`).
+    pub view_dtype: Option<fn(&Call) -> Result<Dtype>>,
 }
 
 impl OpEntry {
@@ -296,6 +298,7 @@ pub(super) struct Pending {
     pub(super) derivative: Option<Derivative>,
     pub(super) not_differentiable: bool,
     pub(super) non_differentiable_results: &'static [usize],
+    pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
 }
 
 impl OpBuilder {
@@ -319,6 +322,7 @@ impl OpBuilder {
             derivative: None,
             not_differentiable: false,
             non_differentiable_results: &[],
+            view_dtype: None,
         });
         self
     }
@@ -353,6 +357,12 @@ impl OpBuilder {
         self
     }
 
+    /// Says which dtype the view just started reads its base's bytes as.
+    pub fn reads_as(&mut self, dtype: fn(&Call) -> Result<Dtype>) -> &mut Self {
+        self.last().view_dtype = Some(dtype);
+        self
+    }
+
     /// Adds the in-place form of the entry just started: `add_.Tensor` of `add.Tensor`, with the same derivative.
     pub fn inplace(&mut self) -> &mut Self {
         let functional = self.last();
@@ -373,6 +383,7 @@ impl OpBuilder {
             derivative,
             not_differentiable: never,
             non_differentiable_results: &[],
+            view_dtype: None,
         });
         self
     }

@@ -64,7 +64,9 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
         Rule::View(rule) => {
             let base =
                 args.iter().find_map(Value::as_tensor).ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
-            let views = rule(&call)?.into_iter().map(|g| Value::Tensor(base.view_as(g))).collect();
+            let dtype = entry.view_dtype.map_or(Ok(base.dtype()), |f| f(&call))?;
+            let view = |g| if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
+            let views = rule(&call)?.into_iter().map(|g| Value::Tensor(view(g))).collect();
             Ok(wrap(entry, views))
         }
         Rule::Fresh(rule) => {

@@ -31,6 +31,7 @@ fn registry() -> &'static Registry {
                 derivative: pending.derivative,
                 not_differentiable: pending.not_differentiable,
                 non_differentiable_results: pending.non_differentiable_results,
+                view_dtype: pending.view_dtype,
             }));
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
             registry.entries.push(entry);

@@ -32,6 +32,7 @@ pub mod pooling;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;
+pub mod reinterpret;
 pub mod resampling;
 mod scans;
 pub mod scatters;
@@ -55,6 +56,7 @@ pub fn register(builder: &mut OpBuilder) {
     distance::register(builder);
     views::register(builder);
     view_composites::register(builder);
+    reinterpret::register(builder);
     joining::register(builder);
     grids::register(builder);
     scatters::register(builder);

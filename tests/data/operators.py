@@ -137,6 +137,20 @@ def views():
             one(f"{name}.array", x, [1])
         one("broadcast_to.default", x, [2, 3, 4])
         one("diagonal_copy.default", x)
+    z = torch.complex(f(2, 3), -f(2, 3))
+    for t in (f(2, 4), f(4, 2).t(), f(2, 3), torch.tensor(1.0), f(2, 5)[:, 1:], i(1, 2).int(), f(2, 2).half()):
+        for dtype in (torch.int32, torch.float64, torch.int16, torch.uint8, torch.float32):
+            one("view.dtype", t, dtype)
+        if t.dtype != torch.half:  # complex32 is not offered
+            one("view_as_complex.default", t)
+        one("view_as_real.default", t)
+    for t in (z, z.t(), z[0, 1]):
+        one("view_as_real.default", t)
+        one("imag.default", t)
+        one("real.default", t)
+    one("view_as_complex.default", f(3, 2))
+    one("real.default", f(2))
+    one("imag.default", f(2))
     one("broadcast_tensors.default", [f(3, 1), f(1, 2)])
     one("movedim.intlist", f(2, 3, 4), [0, 1], [2, 0])
     one("movedim.intlist", f(2, 3, 4), [0, 0], [2, 0])
