@@ -88,15 +88,15 @@ fn sixteen32(block: &mut [f32], mean: f32, std: f32) {
 /// Cephes' logf for positive normal numbers.
 fn log32(x: f32) -> f32 {
     const P: [f32; 9] = [
-        7.0376836292E-2,
-        -1.1514610310E-1,
-        1.1676998740E-1,
-        -1.2420140846E-1,
-        1.4249322787E-1,
-        -1.6668057665E-1,
-        2.0000714765E-1,
-        -2.4999993993E-1,
-        3.3333331174E-1,
+        7.037_683_6E-2,
+        -1.151_461E-1,
+        1.167_699_84E-1,
+        -1.242_014_1E-1,
+        1.424_932_3E-1,
+        -1.666_805_7E-1,
+        2.000_071_4E-1,
+        -2.499_999_4E-1,
+        3.333_333E-1,
     ];
     let bits = x.max(f32::MIN_POSITIVE).to_bits();
     // x = m * 2^e with m in [sqrt(1/2), sqrt(2)).
@@ -110,9 +110,9 @@ fn log32(x: f32) -> f32 {
     }
     let z = m * m;
     let y = P[1..].iter().fold(P[0], |y, p| y.mul_add(m, *p)) * m;
-    let y = y.mul_add(z, e * -2.12194440e-4);
+    let y = y.mul_add(z, e * -2.121_944_4e-4);
     let y = (-z).mul_add(0.5, y);
-    e.mul_add(0.693359375, m + y)
+    e.mul_add(0.693_359_4, m + y)
 }
 
 /// Cephes' sinf and cosf for non-negative numbers of moderate size.
@@ -137,15 +137,15 @@ fn blocks<C: Compute>(out: &Tensor, n: usize, draw: impl Fn() -> C, sixteen: imp
     let mut all: Vec<C>;
     if matches!(out.dtype(), Dtype::Float16 | Dtype::BFloat16) {
         all = vec![C::default(); n];
-        for block in all.chunks_exact_mut(16) {
+        for block in all.as_chunks_mut::<16>().0 {
             block.fill_with(&draw);
             sixteen(block);
         }
     } else {
         all = (0..n).map(|_| draw()).collect();
-        all.chunks_exact_mut(16).for_each(&sixteen);
+        all.as_chunks_mut::<16>().0.iter_mut().for_each(|block| sixteen(block));
     }
-    if n % 16 != 0 {
+    if !n.is_multiple_of(16) {
         let last = &mut all[n - 16..];
         last.fill_with(&draw);
         sixteen(last);

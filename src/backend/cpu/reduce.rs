@@ -51,13 +51,13 @@ fn reduce<C: Compute, O: Compute>(x: &Tensor, dims: &[usize], out: &Tensor, f: i
 /// A sum with several running totals.
 fn total<C: Compute>(v: &[C], f: impl Fn(f64) -> f64) -> f64 {
     let mut lanes = [0.0f64; 8];
-    let mut groups = v.chunks_exact(8);
-    for group in &mut groups {
+    let (groups, rest) = v.as_chunks::<8>();
+    for group in groups {
         for (lane, x) in lanes.iter_mut().zip(group) {
             *lane += f(x.to_f64());
         }
     }
-    lanes.iter().sum::<f64>() + groups.remainder().iter().map(|x| f(x.to_f64())).sum::<f64>()
+    lanes.iter().sum::<f64>() + rest.iter().map(|x| f(x.to_f64())).sum::<f64>()
 }
 
 /// A float reduction: reads f64 for float64, f32 for the others, computes in f64.
