@@ -350,6 +350,9 @@ fn cond(b: &mut Builder, graph: &Graph, node: &Node, values: &[Value]) -> Result
 fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let call = Call { entry, args: &args };
     match entry.rule {
+        Rule::View(_) if entry.view_dtype.is_some() => {
+            return Err(Error::not_implemented(format!("{} reads bytes as another dtype, which the GPU plan does not", entry.name)));
+        }
         Rule::View(_) | Rule::InplaceView(_) => {
             return run_backend(entry, &args, true);
         }
