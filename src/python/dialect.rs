@@ -43,5 +43,7 @@ fn recursion_error_str(zelf: PyBaseExceptionRef, vm: &VirtualMachine) -> PyResul
         [message] => message.str(vm)?,
         _ => arguments.as_object().repr(vm)?,
     };
-    Ok(text.to_string_lossy().trim_end().to_owned())
+    // Where the native stack is what ended, the interpreter says nothing at all.
+    let text = text.to_string_lossy();
+    Ok(if text.is_empty() { "maximum recursion depth exceeded".to_owned() } else { text.trim_end().to_owned() })
 }
