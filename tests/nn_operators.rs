@@ -286,4 +286,43 @@ macro_rules! families {
         }
     )* };
 }
-families!(matrix loss layers pooling sequence images);
+families!(matrix loss layers pooling sequence images linalg);
+
+/// A tensor of rows.
+fn rows(rows: &[&[f64]]) -> Tensor {
+    Tensor::from_slice(&rows.concat(), &[rows.len() as i64, rows[0].len() as i64]).unwrap()
+}
+
+fn close(what: &str, have: &Tensor, want: &Tensor) {
+    let (have, want) = (values(have), values(want));
+    assert!(have.iter().zip(&want).all(|(h, w)| (h - w).abs() < 1e-9), "{what}: {have:?}, not {want:?}");
+}
+
+/// Signs of singular vectors and eigenvectors are nobody's to say: what counts is that they give the matrix back.
+#[test]
+fn factors_multiply_back() {
+    use aot_playground::{aten, t};
+    install();
+    let a = rows(&[&[1.0, 2.0, -0.5], &[0.3, -1.0, 4.0]]);
+    for full in [false, true] {
+        let parts = aten!("linalg_svd", &a, full).unwrap().tensors().unwrap();
+        let s = t!("diag_embed", &parts[1]).unwrap();
+        let u = t!("narrow", &parts[0], -1, 0, 2).unwrap();
+        let v = t!("narrow", &parts[2], -2, 0, 2).unwrap();
+        close("u s v", &t!("matmul", t!("matmul", u, s).unwrap(), v).unwrap(), &a);
+        let v = &parts[2];
+        let n = v.size(0).hint().unwrap();
+        let square = t!("matmul", v, t!("t", v).unwrap()).unwrap();
+        close("v v'", &square, &t!("eye", n; dtype = Dtype::Float64).unwrap());
+    }
+    let symmetric = t!("matmul", t!("t", &a).unwrap(), &a).unwrap();
+    let parts = aten!("linalg_eigh", &symmetric).unwrap().tensors().unwrap();
+    let scaled = t!("mul.Tensor", &parts[1], &parts[0]).unwrap();
+    close("v l v'", &t!("matmul", scaled, t!("t", &parts[1]).unwrap()).unwrap(), &symmetric);
+    let singular = rows(&[&[1.0, 2.0], &[2.0, 4.0]]);
+    let error = t!("linalg_inv", &singular).unwrap_err();
+    assert_eq!(
+        error.message,
+        "linalg.inv: The diagonal element 2 is zero, the inversion could not be completed because the input matrix is singular."
+    );
+}

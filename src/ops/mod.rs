@@ -21,6 +21,7 @@ pub mod grids;
 pub mod indexing;
 pub mod joining;
 pub mod layout;
+pub mod linalg;
 pub mod loss;
 pub mod matmul;
 pub mod matrix;
@@ -71,6 +72,7 @@ pub fn register(builder: &mut OpBuilder) {
     copy::register(builder);
     embedding::register(builder);
     normalization::register(builder);
+    linalg::register(builder);
     patches::register(builder);
     resampling::register(builder);
     attention::register(builder);

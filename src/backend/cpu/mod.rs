@@ -14,6 +14,7 @@ mod embedding;
 mod factory;
 mod gathering;
 pub mod interpret;
+mod linalg;
 mod loss;
 mod matrix;
 mod nll;
@@ -45,6 +46,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    linalg::register(table);
     patches::register(table);
     attention::register(table);
     pooling::register(table);
