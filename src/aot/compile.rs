@@ -36,12 +36,14 @@ pub struct InputSpec {
     pub requires_grad: bool,
     /// Whether it is a leaf.
     pub is_leaf: bool,
+    /// Whether it lives as long as the model: a module's parameter or buffer.
+    pub is_static: bool,
 }
 
 impl InputSpec {
     /// Of a tensor.
     pub fn of(t: &Tensor) -> Result<Self> {
-        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf: meta::grad_fn(t)?.is_none() })
+        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf: meta::grad_fn(t)?.is_none(), is_static: false })
     }
 }
 
@@ -113,7 +115,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let num_fwd = metadata.num_forward_returns();
         let mut options = config.partition.clone();
-        options.static_inputs = static_inputs(inputs);
+        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
         options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
         let partitioned = match &config.partition_fn {
             Some(split) => {
@@ -155,11 +157,6 @@ fn own_partition(forward: Graph, backward: Graph, num_fwd: usize) -> Partitioned
     let num_saved_symints = saved.iter().filter(|n| is_symint(n)).count();
     let report = crate::report::Partition { partitioner: "partition_fn".to_owned(), ..Default::default() };
     Partitioned { forward, backward, saved, num_saved_symints, num_saved_no_version_check: 0, report }
-}
-
-/// Parameters and buffers of modules are inputs that live as long as the model; leaves that require grad stand for them.
-fn static_inputs(_inputs: &[InputSpec]) -> Vec<usize> {
-    Vec::new()
 }
 
 /// A fake example of a placeholder.

@@ -115,6 +115,19 @@ impl Recorder {
         self.inputs.borrow().iter().any(|i| i.twin.version() > 0)
     }
 
+    /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
+    /// buffers are `is_static`: they live as long as the model.
+    pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
+        if t.is_fake() {
+            return Ok(());
+        }
+        self.stand_in(t)?;
+        if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
+            self.inputs.borrow_mut()[*i].spec.is_static = true;
+        }
+        Ok(())
+    }
+
     /// Ends the region: `outputs` are the lazy tensors whose values are wanted.
     pub fn end(&self, outputs: &[Tensor]) -> Result<Region> {
         let nodes = self.nodes.borrow();
@@ -125,11 +138,16 @@ impl Recorder {
         drop(nodes);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
         graph.set_output(Arg::Tuple(args));
+        // Inputs that were looked at but not used are none.
+        let users = graph.users();
+        let unused = |id: NodeId| users[id.0 as usize].is_empty();
+        graph.retain(|n| n.opcode != crate::graph::Opcode::Placeholder || !unused(n.id));
         let grad = self.grad.replace(modes().grad);
         self.nodes.borrow_mut().clear();
         self.lazy.borrow_mut().clear();
         self.by_real.borrow_mut().clear();
-        let inputs = self.inputs.take();
+        let mut inputs = self.inputs.take();
+        inputs.retain(|i| !unused(i.node));
         Ok(Region { graph, inputs, grad })
     }
 

@@ -31,6 +31,18 @@ TensorBase = _native.TensorBase
 default_generator = _native._default_generator()
 
 
+class SymInt:
+    """A symbolic integer."""
+
+
+class SymFloat:
+    """A symbolic float."""
+
+
+class SymBool:
+    """A symbolic boolean."""
+
+
 class _InferenceMode:
     """Inference mode for a block."""
 

@@ -125,6 +125,15 @@ mod native {
         session::capturing()
     }
 
+    /// A parameter or buffer was read.
+    #[pyfunction]
+    fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        match to_tensor(&value) {
+            Some(t) if session::capturing() => session::touch(&t, true).map_err(|e| raise(e, vm)),
+            _ => Ok(()),
+        }
+    }
+
     #[pyfunction]
     fn _graph_break(reason: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
         session::break_graph(&reason.to_string_lossy()).map_err(|e| raise(e, vm))

@@ -10,7 +10,7 @@ mod graph_module;
 mod session;
 
 pub(in crate::python::native) use functions::module_def;
-pub(super) use session::{break_graph, capturing, record_grad_mode};
+pub(super) use session::{break_graph, capturing, record_grad_mode, touch};
 
 /// Forgets what an earlier run compiled.
 pub(super) fn reset() {

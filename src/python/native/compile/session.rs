@@ -56,6 +56,14 @@ pub fn break_graph(reason: &str) -> Result<()> {
     }
 }
 
+/// Tells the recorder that a tensor of the caller's was read.
+pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
+    match RECORDER.with_borrow(Clone::clone) {
+        Some(recorder) => recorder.touch(t, is_static),
+        None => Ok(()),
+    }
+}
+
 /// Tells the recorder of a change of the grad mode.
 pub fn record_grad_mode(enabled: bool) {
     RECORDER.with_borrow(|r| {

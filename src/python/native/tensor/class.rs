@@ -95,6 +95,12 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
     }
 }
 
+/// Reading what a tensor is like makes it an input of the region being captured.
+fn touched(zelf: &Py<TensorBase>) {
+    // A tensor that cannot be an input fails when it is used.
+    let _ = super::super::compile::touch(&zelf.tensor(), false);
+}
+
 impl TensorBase {
     /// The tensor.
     pub fn tensor(&self) -> Tensor {
@@ -421,6 +427,7 @@ pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
 impl TensorBase {
     #[pygetset]
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        touched(zelf);
         let sizes = zelf.tensor().sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
         super::autograd::functions::size_object(sizes, vm)
     }
@@ -440,6 +447,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn stride(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {
+        touched(zelf);
         let t = zelf.tensor();
         let strides = t.geometry().strides.clone();
         match dim.flatten() {
@@ -456,6 +464,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn dim(zelf: &Py<Self>) -> usize {
+        touched(zelf);
         zelf.tensor().dim()
     }
     #[pymethod]
@@ -464,10 +473,12 @@ impl TensorBase {
     }
     #[pygetset]
     fn ndim(zelf: &Py<Self>) -> usize {
+        touched(zelf);
         zelf.tensor().dim()
     }
     #[pymethod]
     fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        touched(zelf);
         from_size(&zelf.tensor().numel(), vm)
     }
     #[pymethod]
@@ -489,10 +500,12 @@ impl TensorBase {
     }
     #[pygetset]
     fn dtype(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        touched(zelf);
         PyDtype::object(zelf.tensor().dtype(), vm)
     }
     #[pygetset]
     fn device(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        touched(zelf);
         PyDevice(zelf.tensor().device()).into_pyobject(vm)
     }
     #[pygetset]
@@ -549,6 +562,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {
+        touched(zelf);
         let t = zelf.tensor();
         let format = args.args.first().or_else(|| args.kwargs.get("memory_format")).and_then(|o| to_value(o, vm));
         match format {
@@ -584,6 +598,7 @@ impl TensorBase {
     }
     #[pygetset]
     fn requires_grad(zelf: &Py<Self>) -> bool {
+        touched(zelf);
         meta::requires_grad(&zelf.tensor())
     }
     #[pygetset(setter)]

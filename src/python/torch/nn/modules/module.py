@@ -3,6 +3,7 @@
 from collections import OrderedDict, namedtuple
 
 import torch
+from torch._native_compile import _touch
 from torch.nn.modules._module_hooks import ModuleHooks, _has_global_call_hooks, _registration
 from torch.nn.modules._module_hooks import (
     register_module_backward_hook,
@@ -219,7 +220,11 @@ class Module(ModuleHooks):
         for registry in ("_parameters", "_buffers", "_modules"):
             members = state.get(registry)
             if members is not None and name in members:
-                return members[name]
+                value = members[name]
+                if registry != "_modules" and value is not None:
+                    # Captured regions take parameters as inputs in the order in which they are read.
+                    _touch(value)
+                return value
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
