@@ -206,9 +206,14 @@ pub struct Cut {
 #[serde(untagged)]
 pub enum Capacity {
     /// A weight in bytes, scaled by distance.
-    Finite(f64),
+    Finite(#[serde(serialize_with = "whole")] f64),
     /// `inf`.
     Infinite(String),
+}
+
+/// Weights are whole numbers, and are written as such.
+fn whole<S: serde::Serializer>(weight: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    if weight.fract() == 0.0 && weight.abs() < 9e15 { serializer.serialize_i64(*weight as i64) } else { serializer.serialize_f64(*weight) }
 }
 
 /// What the partitioner decided.

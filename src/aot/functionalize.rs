@@ -263,7 +263,8 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
                 value: value.clone(),
                 storage: base.storage.clone(),
                 steps,
-                generation: base.storage.generation.get(),
+                // As in PyTorch, a view starts at generation zero: where its storage was written to before, it is made anew on first use.
+                generation: 0,
                 metadata_mutated: false,
                 hidden,
             },

@@ -84,7 +84,7 @@ pub fn refresh(view: &Tensor) -> Result<()> {
     }
     let fresh = {
         let _grad = GradMode::set(true);
-        let _all = Exclude::nothing();
+        let _all = Exclude::capture_alone();
         if is_functional(&info.base) {
             replay(&info.steps, &info.base)?
         } else {

@@ -86,9 +86,9 @@ impl Exclude {
     pub fn down_to(key: Key) -> Self {
         Exclude(EXCLUDED.replace(EXCLUDED.get() | ((2u16 << key as u8) - 1) as u8))
     }
-    /// Excludes nothing: a call from here sees the whole stack again.
-    pub fn nothing() -> Self {
-        Exclude(EXCLUDED.replace(0))
+    /// Excludes capture alone: a call from here sees everything else again, also from within a layer.
+    pub fn capture_alone() -> Self {
+        Exclude(EXCLUDED.replace(1 << Key::Capture as u8))
     }
 }
 
