@@ -175,6 +175,8 @@ pub struct PartResult {
     pub kernels: Vec<Kernel>,
     /// The dispatches, in order.
     pub dispatches: Vec<Dispatch>,
+    /// What a reader of the results should know: operators that ran on the CPU and why, numbers kept narrower.
+    pub notes: Vec<String>,
     /// Seconds to generate and build the kernels.
     pub compile_seconds: f64,
     /// Seconds from the first upload to the last value read back.

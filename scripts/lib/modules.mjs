@@ -23,10 +23,9 @@ export function buildModules() {
 export function testModules() {
   const { browser, profile, timeout, driver } = config.test;
   const env = { WASM_BINDGEN_TEST_TIMEOUT: String(timeout), CHROMEDRIVER: driver };
+  const where = ["--headless", `--${browser}`, `--${browser}driver`, driver];
   for (const module of Object.values(config.modules)) {
-    for (const test of module.tests) {
-      const where = ["--headless", `--${browser}`, `--${browser}driver`, driver];
-      run("wasm-pack", ["test", "--mode", "no-install", `--${profile}`, ...where, "--", ...features(module), "--test", test], env);
-    }
+    const tests = module.tests.flatMap((test) => ["--test", test]);
+    run("wasm-pack", ["test", "--mode", "no-install", `--${profile}`, ...where, "--", ...features(module), ...tests], env);
   }
 }

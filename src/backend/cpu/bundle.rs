@@ -117,7 +117,7 @@ fn run_part(graph: &Graph, inputs: &[Plain], expected: &[Named], compile_seconds
     let run_seconds = start.elapsed().as_secs_f64();
     let (kernels, dispatches) = account.into_inner();
     let outputs = compare_all(&output_names(graph), &values, expected);
-    Ok((values, PartResult { outputs, kernels, dispatches, compile_seconds, run_seconds }))
+    Ok((values, PartResult { outputs, kernels, dispatches, notes: Vec::new(), compile_seconds, run_seconds }))
 }
 
 /// A plain value as one the dispatcher takes.

@@ -57,5 +57,7 @@ async fn run_part(
     let computed: Vec<Value> = outcome.outputs.iter().map(|(_, v)| v.clone()).collect();
     let outputs = compare_all(&output_names(graph), &computed, expected);
     let dispatches = outcome.dispatches.clone();
-    Ok((outcome, PartResult { outputs, kernels: plan.kernels, dispatches, compile_seconds, run_seconds }))
+    let fallbacks = plan.fallbacks.iter().map(|f| format!("{} ({}) ran on the CPU: {}", f.node, f.op, f.reason));
+    let notes = fallbacks.chain(plan.notes).collect();
+    Ok((outcome, PartResult { outputs, kernels: plan.kernels, dispatches, notes, compile_seconds, run_seconds }))
 }

@@ -524,6 +524,10 @@ kernels: Array<Kernel>,
  */
 dispatches: Array<Dispatch>,
 /**
+ * What a reader of the results should know: operators that ran on the CPU and why, numbers kept narrower.
+ */
+notes: Array<string>,
+/**
  * Seconds to generate and build the kernels.
  */
 compile_seconds: number,

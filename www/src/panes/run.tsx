@@ -57,6 +57,7 @@ function Controls(): JSX.Element {
 function Result({ result, numOutputs, old }: { result: RunResult; numOutputs: number; old: boolean }): JSX.Element {
   const outputs = result.forward.outputs.slice(0, numOutputs);
   const saved = result.forward.outputs.slice(numOutputs);
+  const notes = new Set([...result.forward.notes, ...(result.backward?.notes ?? [])]);
   return (
     <>
       {old && <p class="stale">This run is of an earlier script.</p>}
@@ -66,6 +67,11 @@ function Result({ result, numOutputs, old }: { result: RunResult; numOutputs: nu
         <Times name="Forward" part={result.forward} />
         {result.backward && <Times name="Backward" part={result.backward} />}
       </p>
+      {[...notes].map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
       <Values title="Outputs" values={outputs} />
       {result.backward && <Values title="Gradients" values={result.backward.outputs} />}
       {saved.length > 0 && <Values title="Saved values" values={saved} />}

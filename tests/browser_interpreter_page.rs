@@ -1,7 +1,8 @@
 //! The interpreter's module in a page.
-#![cfg(target_arch = "wasm32")]
+#![cfg(all(target_arch = "wasm32", feature = "python"))]
 
-mod browser;
+#[path = "browser/interpreter.rs"]
+mod interpreter;
 
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
@@ -9,20 +10,20 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 #[wasm_bindgen_test]
 fn a_script_prints() {
-    browser::prints();
+    interpreter::prints();
 }
 
 #[wasm_bindgen_test]
 fn an_exception_has_its_line() {
-    browser::raises();
+    interpreter::raises();
 }
 
 #[wasm_bindgen_test]
 fn runs_do_not_see_each_other() {
-    browser::forgets();
+    interpreter::forgets();
 }
 
 #[wasm_bindgen_test]
 fn endless_recursion_is_an_exception() {
-    browser::survives_recursion();
+    interpreter::survives_recursion();
 }
