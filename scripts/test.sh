@@ -12,7 +12,7 @@ step() { printf '\n=== %s\n' "$1"; }
 export CARGO_BUILD_WARNINGS=deny
 
 step "Format"
-cargo fmt --check
+cargo fmt --all --check
 step "Lints"
 cargo clippy --locked --all-targets
 step "Native tests"

@@ -21,11 +21,11 @@ export function buildModules() {
 }
 
 export function testModules() {
-  const { browser, profile, timeout, driver } = config.test;
+  const { crate, browser, profile, timeout, driver } = config.test;
   const env = { WASM_BINDGEN_TEST_TIMEOUT: String(timeout), CHROMEDRIVER: driver };
   const where = ["--headless", `--${browser}`, `--${browser}driver`, driver];
   for (const module of Object.values(config.modules)) {
     const tests = module.tests.flatMap((test) => ["--test", test]);
-    run("wasm-pack", ["test", "--mode", "no-install", `--${profile}`, ...where, "--", ...features(module), ...tests], env);
+    run("wasm-pack", ["test", "--mode", "no-install", `--${profile}`, ...where, crate, ...features(module), ...tests], env);
   }
 }

@@ -1,12 +1,10 @@
-//! The GPU's module in a page.
+//! The GPU's module in a dedicated worker, where the page runs it.
 #![cfg(all(target_arch = "wasm32", feature = "gpu"))]
 
-#[path = "browser/gpu.rs"]
-mod gpu;
-
+use browser_tests::gpu;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
-wasm_bindgen_test_configure!(run_in_browser);
+wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
 #[wasm_bindgen_test]
 async fn a_bundle_runs_forward_and_backward() {

@@ -1,5 +1,5 @@
-//! `webdriver.json`, which wasm-pack's test runner reads, says what `wasm-pack.toml` says.
-#![cfg(not(target_arch = "wasm32"))]
+//! The files that several tools read say the same: the browser that wasm-pack's test runner starts is that of
+//! `wasm-pack.toml`, and the wasm-bindgen of the crate is that of the tool.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ fn read(name: &str) -> String {
 #[test]
 fn webdriver_json_agrees_with_wasm_pack_toml() {
     let config: toml::Table = toml::from_str(&read("wasm-pack.toml")).unwrap();
-    let driver: serde_json::Value = serde_json::from_str(&read("webdriver.json")).unwrap();
+    let driver: serde_json::Value = serde_json::from_str(&read("tests/browser/webdriver.json")).unwrap();
     let test = serde_json::to_value(&config["test"]).unwrap();
     let expected = serde_json::json!({ "goog:chromeOptions": { "binary": test["binary"], "args": test["args"] } });
     assert_eq!(driver, expected);

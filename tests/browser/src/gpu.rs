@@ -11,7 +11,7 @@ use serde_bytes::ByteBuf;
 use wasm_bindgen::prelude::*;
 
 /// What PyTorch printed for an MLP.
-const MLP: &str = include_str!("../conformance/expected/01_mlp.aot_eager.json");
+const MLP: &str = include_str!("../../conformance/expected/01_mlp.aot_eager.json");
 /// Largest difference from the CPU that float32 sums of this length may have.
 const TOLERANCE: f64 = 1e-5;
 

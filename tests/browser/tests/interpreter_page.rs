@@ -1,9 +1,7 @@
 //! The interpreter's module in a page.
 #![cfg(all(target_arch = "wasm32", feature = "python"))]
 
-#[path = "browser/interpreter.rs"]
-mod interpreter;
-
+use browser_tests::interpreter;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
