@@ -17,7 +17,9 @@ _PARTS = {
     "_limits": "finfo iinfo",
     "_tensor_str": "set_printoptions",
     "_utils": (
-        "typename is_tensor is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
+        "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray "
+        "get_num_threads set_num_threads is_autocast_enabled _has_compatible_shallow_copy_type "
+        "is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
         "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
         "sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _check _check_is_size _check_index _check_value "
@@ -30,6 +32,7 @@ _PARTS = {
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
     "serialization": "save load",
     "_ops": "ops",
+    "_sym": "SymInt SymFloat SymBool",
     "_dynamo.eval_frame": "compile",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
@@ -47,6 +50,8 @@ def __getattr__(name):
     part = _HOME.get(name)
     if part is not None:
         value = getattr(__import__(f"torch.{part}", fromlist=[name]), name)
+    elif name == "legacy_contiguous_format":
+        value = _C.contiguous_format
     elif name in _SUBMODULES:
         return __import__(f"torch.{name}", fromlist=["_"])
     elif hasattr(_C, "_VariableFunctions") and hasattr(_C._VariableFunctions, name):

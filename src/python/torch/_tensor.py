@@ -136,6 +136,18 @@ class Tensor(TensorBase):
 
     # Conversions
 
+    def to(self, *args, **kwargs):
+        """The tensor on another device or of another dtype; itself where it is already."""
+        if args and (args[0] is None or isinstance(args[0], (str, int, _native.device))):
+            given = dict(zip(("device", "dtype", "non_blocking", "copy"), args), **kwargs)
+            device, dtype = given.pop("device"), given.pop("dtype", None)
+            if device is not None and dtype is not None:
+                return TensorBase.to(self, device, dtype, **given)
+            if device is not None:
+                return TensorBase.to(self, device=device, **given)
+            return self if dtype is None else TensorBase.to(self, dtype, **given)
+        return TensorBase.to(self, *args, **kwargs)
+
     def float(self, memory_format=None):
         return self._cast("float32", memory_format)
 

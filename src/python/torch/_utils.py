@@ -27,6 +27,81 @@ def is_tensor(obj):
     return isinstance(obj, torch.Tensor)
 
 
+def is_floating_point(input):
+    """Whether a tensor's dtype is a floating-point one."""
+    return input.dtype.is_floating_point
+
+
+def is_complex(input):
+    """Whether a tensor's dtype is a complex one."""
+    return input.dtype.is_complex
+
+
+def is_nonzero(input):
+    """Whether a tensor's one element is not zero."""
+    return bool(input)
+
+
+def is_signed(input):
+    """Whether a tensor's dtype has negative numbers."""
+    return input.dtype.is_signed
+
+
+def is_conj(input):
+    """Conjugation is never late here."""
+    return False
+
+
+def is_inference(input):
+    """Whether a tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def numel(input):
+    """The number of elements."""
+    return input.numel()
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """A tensor of `obj`."""
+    result = as_tensor(obj, dtype, device)
+    return (result.clone() if copy else result).requires_grad_(requires_grad)
+
+
+def get_num_threads():
+    """One."""
+    return 1
+
+
+def set_num_threads(threads):
+    """There is one thread."""
+
+
+def is_autocast_enabled(device_type=None):
+    """Whether autocast is on."""
+    ask = getattr(_C, "is_autocast_enabled", None)
+    return False if ask is None else ask(device_type or "cuda")
+
+
+def is_same_size(input, other):
+    """Whether two tensors have one shape."""
+    return input.shape == other.shape
+
+
+def as_tensor(data, dtype=None, device=None):
+    """A tensor of `data`, which stays itself where it is one already of that dtype and device."""
+    if not isinstance(data, torch.Tensor):
+        return torch.tensor(data, dtype=dtype, device=device)
+    if device is not None:
+        data = data.to(device)
+    return data if dtype is None else data.to(dtype)
+
+
+def _has_compatible_shallow_copy_type(tensor, other):
+    """Whether one tensor can take the other's memory."""
+    return tensor.device.type == other.device.type and tensor.layout == other.layout
+
+
 def is_storage(obj):
     """Whether `obj` is a tensor's storage."""
     return type(obj).__name__ in ("UntypedStorage", "TypedStorage")

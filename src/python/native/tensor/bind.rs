@@ -128,7 +128,8 @@ fn bind_one(
     // `x.view(2, 3)`, `torch.zeros(2, 3)`: a signature whose only positional argument beside self is a list takes it spread out.
     let first = usize::from(arguments.first().is_some_and(|a| a.name == "self" && a.ty == Type::Tensor));
     let spread = positional_count == first + 1
-        && matches!(&arguments[first].ty, Type::List(inner, _) if matches!(**inner, Type::Int))
+        && matches!(&arguments[first].ty, Type::List(inner, length)
+            if matches!(**inner, Type::Int) && (length.is_none() || positional.len() > first + 1))
         && positional.get(first).is_some_and(|o| items(o).is_none() && is_index(o));
     let spread_bound: Vec<PyObjectRef>;
     let mut positional = positional;

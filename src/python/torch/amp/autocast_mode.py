@@ -38,15 +38,21 @@ class autocast:
                 stacklevel=2,
             )
             enabled = False
+        if enabled and not hasattr(_C, "set_autocast_enabled"):
+            raise NotImplementedError("torch.autocast is not available in the playground")
         self._enabled = enabled
 
     def __enter__(self):
+        if not hasattr(_C, "set_autocast_enabled"):
+            return self
         self.before = (_C.is_autocast_enabled(self.device), _C.get_autocast_dtype(self.device))
         _C.set_autocast_enabled(self.device, self._enabled)
         _C.set_autocast_dtype(self.device, self.fast_dtype)
         return self
 
     def __exit__(self, *args):
+        if not hasattr(_C, "set_autocast_enabled"):
+            return False
         _C.set_autocast_enabled(self.device, self.before[0])
         _C.set_autocast_dtype(self.device, self.before[1])
         return False
@@ -67,8 +73,10 @@ def custom_fwd(fwd=None, *, device_type, cast_inputs=None):
 
     @functools.wraps(fwd)
     def decorate_fwd(ctx, *args, **kwargs):
-        ctx._dtype = _C.get_autocast_dtype(device_type)
-        ctx._fwd_used_autocast = _C.is_autocast_enabled(device_type)
+        ctx._dtype = None
+        ctx._fwd_used_autocast = torch.is_autocast_enabled(device_type)
+        if ctx._fwd_used_autocast:
+            ctx._dtype = _C.get_autocast_dtype(device_type)
         if cast_inputs is None or not ctx._fwd_used_autocast:
             return fwd(ctx, *args, **kwargs)
         args = [

@@ -182,7 +182,8 @@ class Distribution:
     def __repr__(self):
         text = ", ".join(
             f"{name}: {value if value.numel() == 1 else value.size()}"
-            for name, value in self._parameters().items()
+            for name, value in ((name, self.__dict__.get(name)) for name in self.arg_constraints)
+            if value is not None
         )
         return f"{self.__class__.__name__}({text})"
 

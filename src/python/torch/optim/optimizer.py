@@ -363,7 +363,7 @@ class PerParameter(Optimizer):
         for param in params:
             grad = -param.grad if group.get("maximize", False) else param.grad
             state = self.state[param]
-            if torch.is_complex(param):
+            if param.is_complex():
                 state = {
                     key: torch.view_as_real(value) if isinstance(value, torch.Tensor) and value.is_complex() else value
                     for key, value in state.items()

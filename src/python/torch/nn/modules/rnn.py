@@ -120,7 +120,7 @@ class RNNBase(Module):
 
     def check_input(self, input, batch_sizes):
         weight = self._flat_weights[0]
-        if input.dtype != weight.dtype and not _C._is_any_autocast_enabled():
+        if input.dtype != weight.dtype and not torch.is_autocast_enabled():
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
