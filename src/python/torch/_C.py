@@ -27,6 +27,15 @@ _special = _Operators("torch.special.")
 _linalg = _Operators("torch.linalg.")
 _fft = _Operators("torch.fft.")
 
+def _of_tensor(name):
+    """A function that is a method of its first argument: `torch.numel(x)`."""
+    method = getattr(_native.TensorBase, name)
+    return lambda input, *args, **kwargs: method(input, *args, **kwargs)
+
+
+for _name in ("numel", "is_complex", "is_floating_point", "is_signed", "is_conj", "is_neg"):
+    _VariableFunctions.__dict__[_name] = _of_tensor(_name)
+
 TensorBase = _native.TensorBase
 default_generator = _native._default_generator()
 
