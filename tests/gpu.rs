@@ -1,15 +1,16 @@
 //! Kernels against the CPU reference: graphs with random, strided inputs run on both, and every output must agree.
 //!
 //! Without an adapter the tests say so and pass: there is nothing to compare.
-#![cfg(feature = "gpu")]
+#![cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 
-use aot_playground::backend::cpu::bundle::{distance, output_names, parse_graph, run_bundle_cpu, to_plain, to_value};
-use aot_playground::backend::cpu::interpret::interpret;
-use aot_playground::backend::gpu::{GpuDevice, Input, argument_of, compile, compile_for, run_bundle};
+#[path = "gpu/compare.rs"]
+mod compare;
+
+use aot_playground::backend::cpu::bundle::{output_names, parse_graph, run_bundle_cpu};
+use aot_playground::backend::gpu::{GpuDevice, Input, compile, run_bundle};
 use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value};
-use aot_playground::dispatch::lookup;
-use aot_playground::graph::{FakeValue, Graph, Node};
-use aot_playground::tensor::{Dtype, TensorSpec};
+use aot_playground::graph::{Graph, Node};
+use compare::{Numbers, graph, on_cpu, run_both, run_cases, unknown};
 use serde_bytes::ByteBuf;
 use std::collections::BTreeMap;
 
@@ -19,99 +20,6 @@ fn device() -> Option<GpuDevice> {
         println!("no GPU adapter here: nothing is compared");
     }
     found
-}
-
-/// Numbers that look random and are the same every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn tensor(&mut self, spec: &TensorSpec, low: f64, high: f64, integers: i64) -> Value {
-        let hint = |v: &[aot_playground::shape::SymInt]| -> Vec<u64> { v.iter().map(|s| s.hint().unwrap() as u64).collect() };
-        let (shape, stride) = (hint(&spec.geometry.sizes), hint(&spec.geometry.strides));
-        let extent = if shape.contains(&0) { 0 } else { 1 + shape.iter().zip(&stride).map(|(a, b)| (a - 1) * b).sum::<u64>() };
-        let mut bytes = Vec::new();
-        for _ in 0..extent {
-            let x = low + (high - low) * self.next();
-            let whole = (self.next() * integers as f64) as i64;
-            match spec.dtype {
-                Dtype::Float32 => bytes.extend((x as f32).to_le_bytes()),
-                Dtype::Float64 => bytes.extend(x.to_le_bytes()),
-                Dtype::Float16 => bytes.extend(half::f16::from_f64(x).to_le_bytes()),
-                Dtype::BFloat16 => bytes.extend(half::bf16::from_f64(x).to_le_bytes()),
-                Dtype::Bool => bytes.push(u8::from(x > (low + high) / 2.0)),
-                Dtype::Int64 => bytes.extend(whole.to_le_bytes()),
-                Dtype::Int32 => bytes.extend((whole as i32).to_le_bytes()),
-                Dtype::UInt8 | Dtype::Int8 => bytes.push(whole as u8),
-                other => panic!("no inputs of {other}"),
-            }
-        }
-        let dtype = spec.dtype.name().to_owned();
-        Value::Tensor { tensor: TensorData { dtype, shape, stride, bytes: ByteBuf::from(bytes) } }
-    }
-    /// One value per placeholder.
-    fn inputs(&mut self, graph: &Graph, low: f64, high: f64, integers: i64) -> Vec<Value> {
-        let value = |node: &Node, me: &mut Self| match &node.meta.value {
-            Some(FakeValue::Tensor(spec)) => me.tensor(spec, low, high, integers),
-            Some(FakeValue::Int(i)) => Value::Int { value: i.hint().unwrap() },
-            other => panic!("{}: no input for {other:?}", node.name),
-        };
-        graph.placeholders().map(|n| value(n, self)).collect()
-    }
-}
-
-fn on_cpu(graph: &Graph, inputs: &[Value]) -> aot_playground::error::Result<Vec<Value>> {
-    let values = inputs.iter().map(|v| to_value(v).unwrap()).collect();
-    interpret(graph, values)?.iter().map(to_plain).collect()
-}
-
-/// Runs a graph on both; gives what differs, and the nodes that ran on the CPU.
-fn run_both(device: &GpuDevice, graph: &Graph, inputs: &[Value], tolerance: f64) -> (Vec<String>, Vec<String>) {
-    let expected = on_cpu(graph, inputs).unwrap_or_else(|e| panic!("{e}"));
-    let arguments: Vec<_> = inputs.iter().map(|v| argument_of(v).unwrap()).collect();
-    let plan = pollster::block_on(compile_for(device, graph, &arguments)).unwrap_or_else(|e| panic!("{e}"));
-    let fallbacks = plan.fallbacks.iter().map(|f| format!("{} ({})", f.op, f.reason)).collect();
-    let given: Vec<Input> = inputs.iter().map(Input::Host).collect();
-    let mut wrong = Vec::new();
-    for round in 0..2 {
-        let outcome = pollster::block_on(plan.run(device, &given)).unwrap_or_else(|e| panic!("{e}"));
-        for ((name, value), wanted) in outcome.outputs.iter().zip(&expected) {
-            match distance(value, wanted) {
-                Ok(None) => {}
-                Ok(Some((abs, rel))) if rel <= tolerance || abs <= tolerance * largest(wanted) => {}
-                other => {
-                    let text: Vec<_> = plan.kernels.iter().filter(|k| k.nodes.contains(name)).map(|k| k.wgsl.as_str()).collect();
-                    wrong.push(format!("round {round}: {name}: {other:?}\n{}", text.join("\n")));
-                }
-            }
-        }
-    }
-    (wrong, fallbacks)
-}
-
-fn largest(value: &Value) -> f64 {
-    match value {
-        Value::Tensor { tensor } => {
-            let numbers = aot_playground::backend::cpu::bundle::numbers(tensor).unwrap_or_default();
-            numbers.into_iter().filter(|x| x.is_finite()).fold(0.05, |m, x| m.max(x.abs()))
-        }
-        _ => 0.0,
-    }
-}
-
-/// A graph from its inputs, its lines and what it returns.
-fn graph(inputs: &str, lines: &str, result: &str) -> Graph {
-    let body: String = lines.lines().map(|l| format!("        {}\n", l.trim())).collect();
-    let text = format!("class GraphModule(torch.nn.Module):\n    def forward(self, {inputs}):\n{body}        return ({result},)\n");
-    parse_graph(&text).unwrap_or_else(|e| panic!("{e}\n{text}"))
-}
-
-/// Operators of a graph that the catalogue does not have.
-fn unknown(graph: &Graph) -> Vec<String> {
-    graph.nodes().filter_map(Node::op).filter(|op| lookup(op).is_none()).map(str::to_owned).collect()
 }
 
 /// A bundle of a compilation of PyTorch's, with random inputs and what the CPU makes of them.
@@ -190,28 +98,10 @@ fn what_cannot_be_run_is_an_error() {
     assert!(matches!(&outcome.outputs[0].1, Value::Tensor { tensor } if tensor.bytes[..] == 42i64.to_le_bytes()));
 }
 
-include!("gpu/cases.rs");
-
 #[test]
 fn every_case_agrees() {
     let Some(device) = device() else { return };
-    let mut wrong = Vec::new();
-    for (name, inputs, lines, result) in CASES {
-        let graph = graph(inputs, lines, result);
-        let missing = unknown(&graph);
-        if !missing.is_empty() {
-            println!("{name}: the catalogue has no {missing:?}");
-            continue;
-        }
-        for (low, high) in [(-2.0, 2.0), (0.05, 1.0)] {
-            let values = Numbers(7).inputs(&graph, low, high, 3);
-            let (differences, fallbacks) = run_both(&device, &graph, &values, 2e-5);
-            if !fallbacks.is_empty() && !name.ends_with("(CPU)") {
-                wrong.push(format!("{name}: on the CPU: {fallbacks:?}"));
-            }
-            wrong.extend(differences.into_iter().map(|d| format!("{name}: {d}")));
-        }
-    }
+    let wrong = pollster::block_on(run_cases(&device));
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
@@ -246,10 +136,8 @@ fn graphs_of_pytorch_agree() {
                     |size| aot_playground::graph::parse(text, &|_| Some(size)).unwrap_or_else(|e| panic!("{stem} {part}: {e}")).graph;
                 let mut graph = read(5);
                 let missing = unknown(&graph);
-                let other: Vec<_> =
-                    graph.nodes().filter(|n| n.target.text().starts_with("higher_order")).map(|n| n.target.text()).collect();
-                if !missing.is_empty() || !other.is_empty() {
-                    missing.into_iter().chain(other).for_each(|op| *absent.entry(op).or_insert(0) += 1);
+                if !missing.is_empty() {
+                    missing.into_iter().for_each(|op| *absent.entry(op).or_insert(0) += 1);
                     continue;
                 }
                 if graph.nodes().filter_map(Node::op).any(|op| RANDOM.iter().any(|r| op.contains(r))) {
@@ -272,7 +160,7 @@ fn graphs_of_pytorch_agree() {
                         // What the forward saves is what the backward takes.
                         known.extend(graph.placeholders().map(|n| n.name.to_string()).zip(values.iter().cloned()));
                         known.extend(output_names(&graph).into_iter().zip(outputs));
-                        run_both(&device, &graph, &values, 1e-4)
+                        pollster::block_on(run_both(&device, &graph, &values, 1e-4))
                     }
                     Err(e) => {
                         refused.push(format!("{stem} {i} {part}: {e}"));

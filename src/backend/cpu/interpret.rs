@@ -13,12 +13,11 @@ pub fn interpret(graph: &Graph, inputs: Vec<Value>) -> Result<Vec<Value>> {
     interpret_with(graph, inputs, &mut |_, run| run())
 }
 
+/// What surrounds a call: it is given the call's node and the way to make the call.
+pub type Around<'a> = dyn FnMut(&Node, &dyn Fn() -> Result<Value>) -> Result<Value> + 'a;
+
 /// Runs a graph; `around` is given every call's node and the way to make the call, to time or to watch it.
-pub fn interpret_with(
-    graph: &Graph,
-    inputs: Vec<Value>,
-    around: &mut dyn FnMut(&Node, &dyn Fn() -> Result<Value>) -> Result<Value>,
-) -> Result<Vec<Value>> {
+pub fn interpret_with(graph: &Graph, inputs: Vec<Value>, around: &mut Around) -> Result<Vec<Value>> {
     let _below = Exclude::down_to(Key::Trace);
     let last = last_uses(graph);
     let mut values: Vec<Value> = vec![Value::None; graph.arena_len()];
@@ -128,19 +127,26 @@ pub fn value_of(arg: &Arg, values: &[Value]) -> Result<Value> {
 /// The operator of a node and its full list of arguments, as values; no operator where something else is called.
 pub fn operator_call(node: &Node, values: &[Value]) -> Result<(Option<&'static OpEntry>, Vec<Value>)> {
     let args: Vec<Value> = node.args.iter().map(|a| value_of(a, values)).collect::<Result<_>>()?;
-    let Some(name) = node.op() else { return Ok((None, args)) };
+    let Some(name) = node.op().filter(|name| *name != SIZE) else { return Ok((None, args)) };
     let entry = entry_of(name)?;
     let kwargs: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value_of(a, values)?))).collect::<Result<_>>()?;
     Ok((Some(entry), fill_args(entry, args, &kwargs)?))
 }
 
-/// What a call that is no operator gives: an item of several results, or arithmetic on sizes.
+/// The size of a dimension: a number, which the dispatcher has no part in.
+const SIZE: &str = "aten.sym_size.int";
+
+/// What a call that is no operator gives: a size, an item of several results, or arithmetic on sizes.
 pub fn plain_call(node: &Node, args: &[Value]) -> Result<Value> {
     match (&node.target, args) {
         (Target::Getitem, [items, index]) => {
             let index = index.int()?;
             let found = items.list()?.get(usize::try_from(index).unwrap_or(usize::MAX)).cloned();
             found.ok_or_else(|| Error::index(format!("there is no item {index}")))
+        }
+        (Target::Op(name) | Target::Torch { op: name, .. }, [tensor, dim]) if &**name == SIZE => {
+            let tensor = tensor.tensor()?;
+            Ok(Value::from(tensor.size(crate::ops::shapes::wrap_dim(dim.int()?, tensor.dim())?)))
         }
         (Target::Operator(name), [a]) if &**name == "neg" => Ok(Value::from(&SymInt::Int(0) - &a.sym_int()?)),
         (Target::Operator(name), [a, b]) => arithmetic(name, a, b),

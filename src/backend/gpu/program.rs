@@ -393,7 +393,7 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
         return Ok(result);
     }
     let mut outs = Vec::new();
-    collect(b, entry, &result, &mut outs)?;
+    collect(b, &result, &mut outs)?;
     let before = (b.items.len(), b.storages.len());
     let mut complex = false;
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= Ty::of(t.dtype()).is_none()));
@@ -412,10 +412,10 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
 }
 
 /// The regions of an operator's results, in order; `None` for one that is undefined.
-fn collect(b: &mut Builder, entry: &OpEntry, value: &Value, outs: &mut Vec<Option<View>>) -> Result<()> {
+fn collect(b: &mut Builder, value: &Value, outs: &mut Vec<Option<View>>) -> Result<()> {
     match value {
         Value::Tensor(t) => outs.push(Some(b.view(t)?)),
-        Value::List(items) => items.iter().try_for_each(|v| collect(b, entry, v, outs))?,
+        Value::List(items) => items.iter().try_for_each(|v| collect(b, v, outs))?,
         _ => outs.push(None),
     }
     Ok(())

@@ -371,16 +371,11 @@ fn index_put(l: &mut Lower) -> Result<()> {
     landing(l, &x, &out, how.shape.clone(), lands, accumulate, &|at| element(&values, at))
 }
 
+/// What a turn brings, the turn's coordinates given.
+type Landing<'a> = dyn Fn(&dyn Fn(usize) -> X) -> X + 'a;
+
 /// What lands on every element: the sum of `value` over the turns for which `lands` holds, or the last one.
-fn landing(
-    l: &mut Lower,
-    before: &View,
-    out: &View,
-    turns: Vec<i64>,
-    lands: X,
-    accumulate: bool,
-    value: &dyn Fn(&dyn Fn(usize) -> X) -> X,
-) -> Result<()> {
+fn landing(l: &mut Lower, before: &View, out: &View, turns: Vec<i64>, lands: X, accumulate: bool, value: &Landing) -> Result<()> {
     let ty = Ty::of(out.dtype).unwrap_or(Ty::Float);
     if accumulate {
         if ty == Ty::Bool {
