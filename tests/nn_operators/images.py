@@ -23,3 +23,11 @@ for kind in ["reflection", "replication"]:
     for n, s in [(1, (2, 3, 4)), (2, (1, 2, 3, 4)), (3, (1, 1, 2, 3, 2))]:
         case(f"{kind}_pad{n}d", f"aten.{kind}_pad{n}d.default", r(*s), ([1, 2] if n == 1 else [1, 1, 0, 2] if n == 2 else [1, 1, 1, 2, 1, 1]))
 case("reflection_pad2d channels last", "aten.reflection_pad2d.default", cl(r(1, 2, 3, 3)), [1, 1, 1, 1])
+for mode, name in enumerate(["bilinear", "nearest", "bicubic"]):
+    for padding, pad in enumerate(["zeros", "border", "reflection"]):
+        grid = ((torch.randn(1, 2, 3, 2) * 90).round() / 100).requires_grad_()
+        case(f"grid_sampler {name} {pad}", "aten.grid_sampler_2d.default", r(1, 2, 3, 4), grid, mode, padding, mode == padding)
+for mode, name in enumerate(["sum", "mean", "max"]):
+    case(f"embedding_bag {name}", "aten._embedding_bag.default", r(6, 3), torch.tensor([1, 3, 1, 0, 5]), torch.tensor([0, 2, 2]), False, mode)
+case("embedding_bag weighted", "aten._embedding_bag.default", r(6, 3), torch.tensor([1, 3, 1, 0, 5]), torch.tensor([0, 2]), False, 0, False,
+     u(5), False, 3)

@@ -23,6 +23,7 @@ mod patches;
 mod pooling;
 mod random;
 mod reduce;
+mod sampling;
 mod softmax;
 mod sorting;
 mod special;
@@ -46,6 +47,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    sampling::register(table);
     linalg::register(table);
     patches::register(table);
     attention::register(table);
