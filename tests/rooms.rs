@@ -1,0 +1,73 @@
+//! A room imports only rooms below it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Rooms, lowest first. Rooms in one row do not know each other.
+const ROWS: &[&[&str]] = &[
+    &["error", "span"],
+    &["shape", "bundle"],
+    &["tensor", "report"],
+    &["graph"],
+    &["dispatch", "partition"],
+    &["autograd", "graph_view"],
+    // Composite operators ask autograd whether a gradient is wanted, through `wiring`.
+    &["ops"],
+    &["backend", "aot"],
+    &["capture", "describe"],
+    &["python"],
+    &["web"],
+];
+/// What is no room: where rooms are put together, macros, and the generated types' test.
+const OUTSIDE: &[&str] = &["wiring", "aten", "t", "lib", "main", "typescript", "for_floats", "with_element"];
+
+fn row(room: &str) -> Option<usize> {
+    ROWS.iter().position(|rooms| rooms.contains(&room))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// Names that follow `crate::` in a source file.
+fn imports(text: &str) -> BTreeSet<String> {
+    text.match_indices("crate::")
+        .filter(|(at, _)| !text[..*at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+        .map(|(at, found)| text[at + found.len()..].chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[test]
+fn imports_go_down() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&source, &mut files);
+    let mut wrong = Vec::new();
+    for file in files {
+        let relative = file.strip_prefix(&source).unwrap();
+        let room = relative.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs").to_owned();
+        if OUTSIDE.contains(&room.as_str()) {
+            continue;
+        }
+        let own = row(&room).unwrap_or_else(|| panic!("{room} is in no row"));
+        for used in imports(&fs::read_to_string(&file).unwrap()) {
+            if used == room || OUTSIDE.contains(&used.as_str()) {
+                continue;
+            }
+            // A room's dependants and neighbours are not its business.
+            if row(&used).is_none_or(|r| r >= own) {
+                wrong.push(format!("{} imports {used}", relative.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
