@@ -1,5 +1,7 @@
 """`torch.Tensor`: what of it is written in Python, over the native `TensorBase` with a method for every operator."""
 
+from collections import OrderedDict
+
 from torch import _native
 from torch._native import TensorBase
 
@@ -122,7 +124,7 @@ class Tensor(TensorBase):
         """Calls `hook` with the gradient of this tensor when it is computed."""
         from torch.utils.hooks import RemovableHandle
 
-        handle = RemovableHandle({})
+        handle = RemovableHandle(OrderedDict())
         _native._register_hook(self, handle.id, hook)
         return _with_remove(handle, self)
 
@@ -130,7 +132,7 @@ class Tensor(TensorBase):
         """Calls `hook` with this leaf after a gradient was added to its `.grad`."""
         from torch.utils.hooks import RemovableHandle
 
-        handle = RemovableHandle({})
+        handle = RemovableHandle(OrderedDict())
         _native._register_post_accumulate_grad_hook(self, handle.id, hook)
         return _with_remove(handle, self)
 
