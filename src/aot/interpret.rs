@@ -1,9 +1,9 @@
 //! Running a graph node by node: replaying a captured region through the whole dispatch stack, or a compiled graph on values.
 
 use super::trace::{Origin, set_origin};
-use crate::dispatch::{Value, call, fill_args, lookup};
+use crate::dispatch::{Value, call, fill_args, fill_factory_options, lookup};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Target};
+use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Shown, Target};
 use crate::shape::SymInt;
 
 /// Runs a graph on its inputs, in order; gives its outputs. Values are dropped after their last use, inputs too (boxed call:
@@ -80,7 +80,13 @@ fn step(_graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
             }
             let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
             let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
-            call(entry, fill_args(entry, args, &keywords)?)
+            let mut args = fill_args(entry, args, &keywords)?;
+            if let Target::Torch { shown, .. } = &node.target
+                && !matches!(shown, Shown::Function(name) if name.starts_with("torch.ops."))
+            {
+                fill_factory_options(entry, &mut args);
+            }
+            call(entry, args)
         }
         Target::Getitem => {
             let index = args.get(1).map_or(Ok(0), Value::int)?;

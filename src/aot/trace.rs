@@ -250,8 +250,6 @@ fn same_as_default(value: &Value, default: &Default) -> bool {
         (Value::Bool(a), Default::Bool(b)) => a == b,
         (Value::Int(a), Default::Int(b)) => a.as_int() == Some(*b),
         (Value::Float(a), Default::Float(b)) => a == b,
-        (Value::Float(a), Default::Int(b)) => *a == *b as f64,
-        (Value::Int(a), Default::Float(b)) => a.as_int().is_some_and(|a| a as f64 == *b),
         (Value::Str(a), Default::Str(b)) => **a == **b,
         (Value::List(items), Default::Ints(b)) => {
             items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Int(i) if i.as_int() == Some(*d)))

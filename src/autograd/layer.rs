@@ -147,7 +147,8 @@ fn save_results(node: &Rc<Node>, derivative: &Derivative, results: &[Option<Tens
         let Some(number) = name.strip_prefix("result") else { continue };
         let i = number.parse::<usize>().unwrap_or(0);
         if let Some(Some(t)) = results.get(i) {
-            let saved = SavedVariable::result(t, i)?;
+            // A result without history is kept as it is, like an input.
+            let saved = if meta::requires_grad(t) { SavedVariable::result(t, i)? } else { SavedVariable::input(t)? };
             if let Some(list) = body.results.borrow_mut().as_mut() {
                 list.push((i, saved));
             }

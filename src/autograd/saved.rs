@@ -93,6 +93,11 @@ impl SavedVariable {
     }
 }
 
+/// What a node is the backward of: `Exp` for `ExpBackward0`.
+fn operation(node: &str) -> &str {
+    node.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("Backward")
+}
+
 fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
     let kind = match t.dtype().scalar_type() {
         "ComplexFloat" => "torch.ComplexFloatTensor".to_owned(),
@@ -100,12 +105,12 @@ fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Erro
     };
     let sizes = t.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let made_by = if is_result {
-        format!(", which is output 0 of {},", node.name)
+        format!(", which is output 0 of {},", operation(&node.name))
     } else {
-        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", n.name))).unwrap_or_default()
+        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.name)))).unwrap_or_default()
     };
     Error::runtime(format!(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True).",
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
         t.version()
     ))
 }

@@ -16,7 +16,9 @@ pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rul
 pub use kernel::{Kernel, KernelTable, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
-pub use stack::{Exclude, Key, Layer, Modes, call, call_below, fill_args, modes, pop_layer, push_layer, set_modes};
+pub use stack::{
+    Exclude, Key, Layer, Modes, call, call_below, fill_args, fill_factory_options, has_layer, modes, pop_layer, push_layer, set_modes,
+};
 pub use value::Value;
 
 /// Calls an operator by name from Rust: `aten!("add.Tensor", a, b; alpha = 2.0)?` gives a [`Value`].

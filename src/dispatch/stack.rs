@@ -125,6 +125,27 @@ pub fn call_below(key: Key, entry: &'static OpEntry, args: Vec<Value>) -> Result
     call(entry, args)
 }
 
+/// Whether a layer of this key sees the next call.
+pub fn has_layer(key: Key) -> bool {
+    EXCLUDED.get() & (1 << key as u8) == 0 && LAYERS.with_borrow(|l| !l[key as usize].is_empty())
+}
+
+/// What PyTorch's Python functions add to the call of a factory: the device where nothing else says it, and unpinned memory.
+pub fn fill_factory_options(entry: &OpEntry, args: &mut [Value]) {
+    let arguments = &entry.schema.arguments;
+    let (Some(pin_memory), Some(device)) = (entry.schema.position("pin_memory"), entry.schema.position("device")) else { return };
+    if matches!(entry.base_name(), "to" | "_to_copy") {
+        return;
+    }
+    let of_tensor = arguments.first().is_some_and(|a| a.ty == super::Type::Tensor);
+    if !of_tensor && args[device].is_none() {
+        args[device] = Value::Device(crate::tensor::Device::CPU);
+    }
+    if args[pin_memory].is_none() {
+        args[pin_memory] = Value::Bool(false);
+    }
+}
+
 /// Positional and keyword arguments as the schema's full list, defaults filled in.
 pub fn fill_args(entry: &'static OpEntry, positional: Vec<Value>, keywords: &[(&str, Value)]) -> Result<Vec<Value>> {
     let arguments = &entry.schema.arguments;

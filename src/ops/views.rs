@@ -30,7 +30,17 @@ fn view(call: &Call) -> Result<Vec<Geometry>> {
 }
 
 fn expand(call: &Call) -> Result<Vec<Geometry>> {
-    Ok(vec![geo::expand(&*base(call)?, &call.sym_ints("size")?, &type_name(call.tensor("self")?))?])
+    let tensor = call.tensor("self")?;
+    let mut wide = geo::expand(&*base(call)?, &call.sym_ints("size")?, &type_name(tensor))?;
+    if tensor.is_fake() && tensor.dim() == 0 {
+        // The shape rule that PyTorch traces with gives new dimensions of one element a stride of one.
+        for (size, stride) in wide.sizes.iter().zip(&mut wide.strides) {
+            if size.sym_eq(1)? {
+                *stride = 1.into();
+            }
+        }
+    }
+    Ok(vec![wide])
 }
 
 /// The geometry of `as_strided` on a tensor; one that reaches beyond its storage is an error.

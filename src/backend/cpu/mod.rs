@@ -24,6 +24,7 @@ mod pooling;
 mod random;
 mod reduce;
 mod sampling;
+mod selecting;
 mod softmax;
 mod sorting;
 mod special;

@@ -1,6 +1,7 @@
 //! Kernels of order: sort, topk, kthvalue, mode, unique values, binary search, counting.
 
 use super::arranging::scalar_bytes;
+use super::selecting::top_k;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::wrap_dim;
@@ -83,7 +84,13 @@ fn sort(call: &Call, outs: &[Tensor]) -> Result<()> {
 fn topk(call: &Call, outs: &[Tensor]) -> Result<()> {
     let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "topk_cpu")?;
     let largest = call.bool("largest")?;
-    rows.write(outs, call.int("k")? as usize, |row| ordered(row, largest))
+    let (k, sorted) = (call.int("k")? as usize, call.bool("sorted")?);
+    let wanted = if largest { Ordering::Greater } else { Ordering::Less };
+    rows.write(outs, k, |row| {
+        let mut items: Vec<(Number, usize)> = row.iter().copied().zip(0..).collect();
+        top_k(&mut items, k, sorted, |a, b| compare(a.0, b.0) == wanted);
+        items[..k].iter().map(|(_, place)| *place).collect()
+    })
 }
 
 fn kthvalue(call: &Call, outs: &[Tensor]) -> Result<()> {

@@ -7,7 +7,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 
 use super::bind::{Bound, bind};
 use super::convert::{from_value, raise, to_tensor, to_value};
-use crate::dispatch::{OpEntry, Tags, Value, call, lookup, overloads};
+use crate::dispatch::{Key, OpEntry, Tags, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
 use crate::span::Written;
 use crate::tensor::Tensor;
@@ -50,7 +50,10 @@ fn base_name(packet: &str) -> &str {
 
 /// Calls a packet: finds the overload, dispatches, converts the result.
 pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
-    let bound = bind(base_name(packet), overloads(packet), args, vm).map_err(|e| raise(e, vm))?;
+    let mut bound = bind(base_name(packet), overloads(packet), args, vm).map_err(|e| raise(e, vm))?;
+    if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
+        fill_factory_options(bound.entry, &mut bound.args);
+    }
     let _written = written.enter();
     run(bound, vm)
 }
