@@ -56,14 +56,10 @@ pub fn broadcast_two(a: &[SymInt], b: &[SymInt]) -> Result<Vec<SymInt>> {
             (Some(x), Some(y)) => {
                 if y.sym_eq(1)? {
                     x.clone()
-                } else if x.sym_eq(1)? || x.sym_eq(y.clone())? {
-                    if matches!(x, SymInt::Int(1)) {
-                        y.clone()
-                    } else if x.sym_eq(1)? {
-                        y.clone()
-                    } else {
-                        x.clone()
-                    }
+                } else if x.sym_eq(1)? {
+                    y.clone()
+                } else if x.sym_eq(y.clone())? {
+                    x.clone()
                 } else {
                     return Err(Error::runtime(format!(
                         "The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {i}"

@@ -287,7 +287,7 @@ fn index_write(call: &Call, outs: &[Tensor]) -> Result<()> {
             let (mut values, given) = (read_values::<C>(tensor)?, read_values::<C>(source)?);
             let alpha = super::elementwise::number::<C>(call.get("alpha"))?;
             for (o, value) in offsets.iter().zip(given) {
-                values[*o] = values[*o] + value * alpha;
+                values[*o] += value * alpha;
             }
             write_values(&outs[0], &values)
         }),
@@ -402,7 +402,7 @@ fn unfold_backward(call: &Call, outs: &[Tensor]) -> Result<()> {
         let mut given = read_values::<C>(grad)?.into_iter();
         crate::tensor::strided::for_each_offset(&sizes, &strides, 0, &mut |o| {
             if let Some(g) = given.next() {
-                values[o] = values[o] + g;
+                values[o] += g;
             }
         });
         write_values(out, &values)

@@ -517,6 +517,38 @@ pub mod functions {
         Ok(())
     }
 
+    /// `torch.set_printoptions(...)`, every option given.
+    #[pyfunction]
+    fn _set_printoptions(args: FuncArgs, vm: &VirtualMachine) -> PyResult<()> {
+        let mut options = crate::tensor::print::print_options();
+        let number = |name: &str| args.kwargs.get(name).and_then(|o| to_value(o, vm)).and_then(|v| v.float().ok());
+        if let Some(n) = number("precision") {
+            options.precision = n as usize;
+        }
+        if let Some(n) = number("threshold") {
+            options.threshold = n;
+        }
+        if let Some(n) = number("edgeitems") {
+            options.edgeitems = n as usize;
+        }
+        if let Some(n) = number("linewidth") {
+            options.linewidth = n as usize;
+        }
+        options.sci_mode = match args.kwargs.get("sci_mode").and_then(|o| to_value(o, vm)) {
+            Some(Value::Bool(b)) => Some(b),
+            _ => None,
+        };
+        crate::tensor::print::set_print_options(options);
+        Ok(())
+    }
+
+    /// Counts a write that was made behind autograd's back.
+    #[pyfunction]
+    fn _increment_version(tensor: PyObjectRef) {
+        let tensors = items(&tensor).unwrap_or_else(|| vec![tensor.clone()]);
+        tensors.iter().filter_map(|o| to_tensor(o)).for_each(|t| t.bump_version());
+    }
+
     /// The text `print(tensor)` shows.
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {

@@ -635,7 +635,7 @@ impl TensorBase {
         };
         let t = zelf.tensor();
         if g.dim() != t.dim() || g.sizes().iter().zip(t.sizes()).any(|(a, b)| a.hint() != b.hint()) {
-            return Err(raise(Error::runtime(format!("assigned grad has data of a different size")), vm));
+            return Err(raise(Error::runtime("assigned grad has data of a different size"), vm));
         }
         meta::set_grad(&t, Some(g));
         Ok(())
