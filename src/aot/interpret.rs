@@ -17,7 +17,7 @@ pub fn replay_graph(graph: &Graph, inputs: &mut Vec<Value>) -> Result<Vec<Value>
     run(graph, inputs, true)
 }
 
-fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
+pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
     let mut last_use = vec![0u32; graph.arena_len()];
     for (at, node) in graph.nodes().enumerate() {
         for input in node.inputs() {
@@ -55,7 +55,7 @@ fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>>
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),
                     })
                 });
-                let result = step(graph, node, &values);
+                let result = step(graph, node, &values, tell);
                 if let Some(before) = before {
                     set_origin(before);
                 }
@@ -71,7 +71,7 @@ fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>>
     Err(Error::runtime("graph: the last node is not the output"))
 }
 
-fn step(_graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
+fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Value> {
     let args: Vec<Value> = node.args.iter().map(|a| value(a, values)).collect::<Result<_>>()?;
     match &node.target {
         Target::Op(name) | Target::Torch { op: name, .. } => {
@@ -94,9 +94,21 @@ fn step(_graph: &Graph, node: &Node, values: &[Value]) -> Result<Value> {
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
         }
         Target::Operator(name) => arithmetic(name, &args),
-        Target::HigherOrder(name) => Err(Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))),
+        Target::HigherOrder(name) => {
+            let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
+            super::higher_order::call(name, &subgraphs(graph, node), args, &keywords, tell)
+        }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+/// The subgraphs that a call names, in order.
+fn subgraphs<'g>(graph: &'g Graph, node: &Node) -> Vec<&'g Graph> {
+    let named = |id: &NodeId| match (&graph.node(*id).opcode, &graph.node(*id).target) {
+        (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().find(|(n, _)| n == name).map(|(_, g)| g),
+        _ => None,
+    };
+    node.args.iter().filter_map(|a| if let Arg::Node(id) = a { named(id) } else { None }).collect()
 }
 
 /// Calls of a captured or traced graph that are no operators of the catalogue.

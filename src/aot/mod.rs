@@ -10,6 +10,7 @@
 
 pub mod compile;
 pub mod functionalize;
+mod higher_order;
 pub mod interpret;
 pub mod metadata;
 pub mod runtime;

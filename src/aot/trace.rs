@@ -36,6 +36,8 @@ pub struct Origin {
 
 thread_local! {
     static ORIGIN: RefCell<Origin> = RefCell::default();
+    static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static REGIONS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Says where the calls that follow come from; gives what was said before.
@@ -46,6 +48,22 @@ pub fn set_origin(origin: Origin) -> Origin {
 /// Where calls come from at the moment.
 pub fn origin() -> Origin {
     ORIGIN.with_borrow(Clone::clone)
+}
+
+/// Says that a traced tensor is kept by a script's own backward without `save_for_backward`: writes to it go unnoticed.
+pub fn set_unwatched(t: &Tensor) {
+    UNWATCHED.with_borrow_mut(|u| u.push(t.id()));
+}
+
+/// The number of the next checkpointed region.
+pub fn next_checkpoint_region() -> u32 {
+    REGIONS.set(REGIONS.get() + 1);
+    REGIONS.get()
+}
+
+/// Counts checkpointed regions anew.
+pub fn reset_checkpoint_regions() {
+    REGIONS.set(0);
 }
 
 /// A graph being recorded.
@@ -100,6 +118,11 @@ impl Tracer {
             items.push(self.argument(value)?);
         }
         let mut graph = self.graph.take();
+        for id in UNWATCHED.take() {
+            if let Some(node) = self.nodes.borrow().get(&id) {
+                graph.node_mut(*node).meta.no_version_check = true;
+            }
+        }
         graph.set_output(if self.in_backward.get() { Arg::List(items) } else { Arg::Tuple(items) });
         graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
         graph.validate()?;

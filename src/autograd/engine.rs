@@ -15,6 +15,32 @@ use std::rc::Rc;
 
 thread_local! {
     static CURRENT: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
+    /// Backwards that are running, and the number of the next one.
+    static TASKS: RefCell<(Vec<i64>, i64)> = const { RefCell::new((Vec::new(), 0)) };
+}
+
+/// The number of the backward that is running (`torch._C._current_graph_task_id()`); -1 outside of one.
+pub fn current_graph_task() -> i64 {
+    TASKS.with_borrow(|t| t.0.last().copied().unwrap_or(-1))
+}
+
+/// While it lives, a backward is running.
+struct GraphTask;
+
+impl GraphTask {
+    fn begin() -> Self {
+        TASKS.with_borrow_mut(|t| {
+            t.0.push(t.1);
+            t.1 += 1;
+        });
+        GraphTask
+    }
+}
+
+impl Drop for GraphTask {
+    fn drop(&mut self) {
+        TASKS.with_borrow_mut(|t| t.0.pop());
+    }
 }
 
 /// The node that the engine is running.
@@ -111,6 +137,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     let mut ready = BinaryHeap::new();
     let mut arrival = 0;
     let _mode = GradMode::set(options.create_graph);
+    let _task = GraphTask::begin();
 
     let mut deliver = |edge: &Edge,
                        grad: Option<Tensor>,

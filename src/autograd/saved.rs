@@ -26,6 +26,23 @@ pub fn push_saved_tensor_hooks(hooks: Rc<dyn SavedTensorHooks>) {
     HOOKS.with_borrow_mut(|h| h.push(hooks));
 }
 
+/// While it lives, saved tensors are kept as they are: what is traced or recorded is not the script's forward.
+pub struct WithoutSavedTensorHooks(Vec<Rc<dyn SavedTensorHooks>>);
+
+impl WithoutSavedTensorHooks {
+    /// Puts hooks aside.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        WithoutSavedTensorHooks(HOOKS.take())
+    }
+}
+
+impl Drop for WithoutSavedTensorHooks {
+    fn drop(&mut self) {
+        HOOKS.set(std::mem::take(&mut self.0));
+    }
+}
+
 /// Ends what [`push_saved_tensor_hooks`] began.
 pub fn pop_saved_tensor_hooks() {
     HOOKS.with_borrow_mut(Vec::pop);

@@ -5,8 +5,10 @@
 //! guards hold, and run; the lazy tensors that are still alive get its results. So Python's side effects are real on every
 //! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
 
+mod body;
 mod cache;
 mod recorder;
 
+pub use body::{Body, Cut, Mark, Part};
 pub use cache::{Cache, Entry, Lookup};
-pub use recorder::{CaptureLayer, Recorder, Region, RegionInput};
+pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, computes};

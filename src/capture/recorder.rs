@@ -50,11 +50,25 @@ impl Region {
             }
             text.push('\n');
         }
-        for node in self.graph.nodes() {
-            text.push_str(&format!("{} {:?} {:?} {:?}\n", node.name, node.target, node.args, node.kwargs));
-        }
+        describe(&self.graph, &mut text);
         text
     }
+}
+
+/// The calls of a graph and its subgraphs as text.
+fn describe(graph: &Graph, text: &mut String) {
+    for node in graph.nodes() {
+        text.push_str(&format!("{} {:?} {:?} {:?}\n", node.name, node.target, node.args, node.kwargs));
+    }
+    for (name, subgraph) in &graph.subgraphs {
+        text.push_str(&format!("{name}:\n"));
+        describe(subgraph, text);
+    }
+}
+
+/// Whether a captured graph computes anything.
+pub fn computes(graph: &Graph) -> bool {
+    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| o.starts_with("aten.")))
 }
 
 /// Names an input: where the caller keeps it (`L_x_`).
@@ -64,18 +78,20 @@ pub type OnBreak = Rc<dyn Fn(&Recorder, &str, Option<Source>) -> Result<()>>;
 
 /// What is recorded of one call of a compiled function, region after region.
 pub struct Recorder {
-    graph: RefCell<Graph>,
-    nodes: RefCell<HashMap<u64, NodeId>>,
-    inputs: RefCell<Vec<RegionInput>>,
+    pub(super) graph: RefCell<Graph>,
+    pub(super) nodes: RefCell<HashMap<u64, NodeId>>,
+    pub(super) inputs: RefCell<Vec<RegionInput>>,
     by_real: RefCell<HashMap<u64, usize>>,
     grad: Cell<bool>,
     /// Lazy tensors whose values have come: what stands for them now.
     arrived: RefCell<HashMap<u64, Tensor>>,
     /// Lazy tensors of the region being recorded.
-    lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     input_name: InputName,
     on_break: OnBreak,
     constants: Cell<usize>,
+    /// Which region this is: counts up where one ends.
+    pub(super) epoch: Cell<u32>,
 }
 
 impl Recorder {
@@ -92,12 +108,13 @@ impl Recorder {
             input_name,
             on_break,
             constants: Cell::new(0),
+            epoch: Cell::new(0),
         })
     }
 
     /// Whether nothing was recorded since the last region ended.
     pub fn is_empty(&self) -> bool {
-        !self.graph.borrow().nodes().any(|n| n.opcode == crate::graph::Opcode::Call && n.op().is_some_and(|o| o.starts_with("aten.")))
+        !computes(&self.graph.borrow())
     }
 
     /// Whether a tensor is a lazy one of the region being recorded.
@@ -136,6 +153,7 @@ impl Recorder {
             .map(|t| nodes.get(&t.id()).map(|id| Arg::Node(*id)).ok_or_else(|| Error::runtime("an output that was not recorded")))
             .collect::<Result<Vec<_>>>()?;
         drop(nodes);
+        self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
         graph.set_output(Arg::Tuple(args));
         // Inputs that were looked at but not used are none.
@@ -166,12 +184,12 @@ impl Recorder {
         (self.on_break)(self, reason, current_source())
     }
 
-    fn meta(&self, value: FakeValue) -> Meta {
+    pub(super) fn meta(&self, value: FakeValue) -> Meta {
         Meta { value: Some(value), source: current_source(), ..Meta::default() }
     }
 
     /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.
-    fn stand_in(&self, t: &Tensor) -> Result<Tensor> {
+    pub(super) fn stand_in(&self, t: &Tensor) -> Result<Tensor> {
         let t = &self.current(t);
         if self.nodes.borrow().contains_key(&t.id()) {
             return Ok(t.clone());
@@ -214,7 +232,8 @@ impl Recorder {
         graph.get_attr(&name, meta)
     }
 
-    fn argument(&self, value: &Value) -> Result<Arg> {
+    /// A value as an argument of a recorded call.
+    pub fn argument(&self, value: &Value) -> Result<Arg> {
         Ok(match value {
             Value::None | Value::Opaque(_) => Arg::None,
             Value::Bool(b) => Arg::Bool(*b),
@@ -346,7 +365,9 @@ impl Layer for CaptureLayer {
             args.iter().map(|v| v.map_tensors(&mut |t| recorder.stand_in(t))).collect::<Result<Vec<_>>>()?
         };
         let before = set_modes(Modes { fake: true, ..modes() });
+        let hooks = crate::autograd::WithoutSavedTensorHooks::new();
         let result = call_below(Key::Capture, entry, inner.clone());
+        drop(hooks);
         set_modes(Modes { fake: before.fake, ..modes() });
         let result = result?;
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result)?;

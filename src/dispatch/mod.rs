@@ -17,7 +17,8 @@ pub use kernel::{Kernel, KernelTable, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use stack::{
-    Exclude, Key, Layer, Modes, call, call_below, fill_args, fill_factory_options, has_layer, modes, pop_layer, push_layer, set_modes,
+    Exclude, Key, Layer, Modes, call, call_below, fill_args, fill_factory_options, has_layer, is_excluded, modes, pop_layer, push_layer,
+    set_modes,
 };
 pub use value::Value;
 

@@ -74,6 +74,11 @@ pub fn pop_layer(key: Key) -> Option<Rc<dyn Layer>> {
     LAYERS.with_borrow_mut(|l| l[key as usize].pop())
 }
 
+/// Whether the layers of a key see no calls at the moment.
+pub fn is_excluded(key: Key) -> bool {
+    EXCLUDED.get() & (1 << key as u8) != 0
+}
+
 /// While it lives, the layers of some keys see no calls.
 pub struct Exclude(u8);
 

@@ -40,6 +40,19 @@ TensorBase = _native.TensorBase
 default_generator = _native._default_generator()
 
 
+class _autograd:
+    """What `torch.autograd` asks of the engine."""
+
+    _push_saved_tensors_default_hooks = staticmethod(_native._push_saved_tensors_default_hooks)
+    _pop_saved_tensors_default_hooks = staticmethod(_native._pop_saved_tensors_default_hooks)
+    _saved_tensors_hooks_get_disabled_error_message = staticmethod(_native._saved_tensors_hooks_get_disabled_error_message)
+    _saved_tensors_hooks_disable = staticmethod(_native._saved_tensors_hooks_set_disabled)
+
+    @staticmethod
+    def _saved_tensors_hooks_enable():
+        _native._saved_tensors_hooks_set_disabled(None)
+
+
 class SymInt:
     """A symbolic integer."""
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+use super::bodies;
 use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};
@@ -67,15 +68,29 @@ fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResul
 
 /// `_function_apply(cls, args)`
 pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
-    // What a custom function does to gradients is its own: captured operators would lose it.
-    super::break_graph("torch.autograd.Function").map_err(|e| raise(e, vm))?;
-    let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+    let recorder = super::session::recorder();
+    let writes = recorder.is_some() && bodies::code_names(&*cls.get_attr("forward", vm)?, &["mark_dirty"], vm);
+    if writes {
+        super::break_graph("Unsupported autograd.Function context `mark_dirty`").map_err(|e| raise(e, vm))?;
+    }
     let context = vm.call_method(cls, "_backward_cls", ())?;
     let inputs: Vec<Option<Tensor>> = args.iter().map(|o| to_tensor(o)).collect();
     let needs: Vec<PyObjectRef> = inputs.iter().map(|t| vm.ctx.new_bool(t.as_ref().is_some_and(meta::requires_grad)).into()).collect();
     context.set_attr("needs_input_grad", vm.ctx.new_tuple(needs), vm)?;
     let positions: Vec<PyObjectRef> = (0..inputs.len()).filter(|i| inputs[*i].is_some()).map(|i| vm.ctx.new_int(i).into()).collect();
     context.set_attr("_tensor_positions", vm.ctx.new_list(positions), vm)?;
+    let mut early = None;
+    if let Some(recorder) = recorder.filter(|_| !writes) {
+        let (forward, same) = bodies::forward(&recorder, &context, &args, vm)?;
+        if same {
+            return bodies::function(&recorder, forward, &context, cls, &args, vm);
+        }
+        // The forward broke the graph: its outputs get their values now, and the backward is the script's.
+        super::break_graph("autograd.Function.apply").map_err(|e| raise(e, vm))?;
+        early = Some(forward.result);
+    }
+    let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
+    let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let before = modes();
     let differentiable = before.grad && inputs.iter().flatten().any(meta::requires_grad);
     let edges = inputs.iter().flatten().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
@@ -84,7 +99,10 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
     let node = differentiable
         .then(|| Node::new(format!("{name}Backward"), edges, Box::new(CustomBody { context: context.clone(), saved: saved.clone() })));
     set_modes(Modes { grad: false, ..before });
-    let result = vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),));
+    let result = match early {
+        Some(result) => Ok(result),
+        None => vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),)),
+    };
     set_modes(Modes { grad: before.grad, ..modes() });
     let result = result?;
     let Some(node) = node else { return Ok(result) };

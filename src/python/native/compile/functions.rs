@@ -125,6 +125,12 @@ mod native {
         session::capturing()
     }
 
+    /// Whether calls are being recorded right now.
+    #[pyfunction]
+    fn _is_capturing() -> bool {
+        session::recorder().is_some()
+    }
+
     /// A parameter or buffer was read.
     #[pyfunction]
     fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
@@ -159,6 +165,25 @@ mod native {
     #[pyfunction]
     fn _function_apply(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
         super::super::custom::apply(&cls, args.as_slice().to_vec(), vm)
+    }
+
+    /// Calls a function as a checkpointed body of what is recorded; as it is where nothing is.
+    #[pyfunction]
+    fn _checkpoint(
+        function: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let keywords: rustpython_vm::function::KwArgs = (&kwargs)
+            .into_iter()
+            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
+            .collect();
+        let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        match session::recorder() {
+            Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, vm),
+            None => function.call(call, vm),
+        }
     }
 
     #[pyfunction]
@@ -278,7 +303,7 @@ mod native {
     fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, vm: &VirtualMachine) -> PyResult {
         let module = joint.downcast_ref::<PyGraphModule>().ok_or_else(|| vm.new_type_error("expected a GraphModule"))?;
         let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
-        let config = crate::partition::PartitionConfig { partitioner, ..Default::default() };
+        let config = super::super::settings::partition(partitioner);
         let split = crate::partition::partition(&module.0.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
         let parts = vec![PyGraphModule::new(split.forward).into_pyobject(vm), PyGraphModule::new(split.backward).into_pyobject(vm)];
         Ok(vm.ctx.new_tuple(parts).into())

@@ -41,6 +41,7 @@ pub fn reset() {
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);
     BREAKS.take();
+    aot::trace::reset_checkpoint_regions();
 }
 
 /// Whether a compiled function is being recorded.
@@ -54,6 +55,11 @@ pub fn break_graph(reason: &str) -> Result<()> {
         Some(recorder) => recorder.break_graph(reason),
         None => Ok(()),
     }
+}
+
+/// The recorder of the compiled function being recorded, where capture is not suspended.
+pub fn recorder() -> Option<Rc<Recorder>> {
+    RECORDER.with_borrow(Clone::clone).filter(|_| !crate::dispatch::is_excluded(Key::Capture))
 }
 
 /// Tells the recorder that a tensor of the caller's was read.
@@ -118,7 +124,7 @@ pub fn config(partitioner: Partitioner, keep_input_mutations: bool, region: Opti
     let seen = number.clone();
     Config {
         keep_input_mutations,
-        partition: PartitionConfig { partitioner, random_is_impure: region.is_none(), ..PartitionConfig::default() },
+        partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(partitioner) },
         partition_fn: None,
         fw_compiler: interpreter(number.clone(), "forward"),
         bw_compiler: interpreter(number.clone(), "backward"),
@@ -190,7 +196,7 @@ pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>
 fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], name: &str) -> Result<()> {
     let wanted = !outputs.is_empty() || recorder.writes_inputs();
     let region = recorder.end(if wanted { outputs } else { &[] })?;
-    let has_calls = region.graph.nodes().any(|n| n.op().is_some_and(|o| o.starts_with("aten.")));
+    let has_calls = crate::capture::computes(&region.graph);
     if !wanted || !has_calls {
         return Ok(());
     }

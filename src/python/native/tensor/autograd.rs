@@ -549,6 +549,33 @@ pub mod functions {
         tensors.iter().filter_map(|o| to_tensor(o)).for_each(|t| t.bump_version());
     }
 
+    #[pyfunction]
+    fn _push_saved_tensors_default_hooks(pack: PyObjectRef, unpack: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        crate::python::native::tensor::saved_hooks::push(pack, unpack).map_err(|e| raise(e, vm))
+    }
+
+    #[pyfunction]
+    fn _pop_saved_tensors_default_hooks() {
+        crate::autograd::pop_saved_tensor_hooks();
+    }
+
+    /// Why hooks on saved tensors are refused at the moment; `None` where they are not.
+    #[pyfunction]
+    fn _saved_tensors_hooks_get_disabled_error_message() -> Option<String> {
+        crate::python::native::tensor::saved_hooks::disabled()
+    }
+
+    #[pyfunction]
+    fn _saved_tensors_hooks_set_disabled(message: Option<String>) {
+        crate::python::native::tensor::saved_hooks::set_disabled(message);
+    }
+
+    /// The number of the backward that is running; -1 outside of one.
+    #[pyfunction]
+    fn _current_graph_task_id() -> i64 {
+        crate::autograd::current_graph_task()
+    }
+
     /// The text `print(tensor)` shows.
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {

@@ -9,6 +9,7 @@ mod class;
 mod convert;
 mod objects;
 mod packet;
+mod saved_hooks;
 
 pub(super) use autograd::functions::module_def;
 pub(super) use class::{TensorBase, replace_payload, wrap};

@@ -1,5 +1,7 @@
 """Switches of the front end, by PyTorch's names."""
 
+from torch.utils._config_module import patch_of
+
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = accumulated_recompile_limit = 256
 suppress_errors = False
@@ -11,3 +13,5 @@ capture_dynamic_output_shape_ops = False
 specialize_int = False
 compiled_autograd = False
 inline_inbuilt_nn_modules = True
+
+patch = patch_of(globals())

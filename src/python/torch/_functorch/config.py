@@ -1,5 +1,7 @@
 """Switches of AOTAutograd, by PyTorch's names."""
 
+from torch.utils._config_module import patch_of
+
 activation_memory_budget = 1.0
 activation_memory_budget_solver = "dp"
 activation_memory_budget_runtime_estimator = "flops"
@@ -15,3 +17,5 @@ ban_recompute_not_in_allowlist = True
 ban_recompute_reductions = True
 functionalize_rng_ops = False
 debug_partitioner = False
+
+patch = patch_of(globals())

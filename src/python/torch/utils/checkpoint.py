@@ -5,7 +5,7 @@ import enum
 import weakref
 
 import torch
-from torch import _C
+from torch import _C, _native_compile
 from torch.autograd.function import Function
 from torch.autograd.graph import saved_tensors_hooks
 
@@ -244,6 +244,8 @@ def checkpoint(
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    if _native_compile._is_capturing():
+        return _native_compile._checkpoint(function, args, kwargs)
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
     forward_context, recompute_context = context_fn()

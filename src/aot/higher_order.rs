@@ -1,0 +1,177 @@
+//! Higher-order operators of a captured region, replayed: a custom function's forward and backward, a checkpointed body, a hook.
+//!
+//! A body runs through the whole dispatch stack, so that what traces below records its operators in place of the operator.
+
+use super::interpret::run;
+use super::trace::{Origin, next_checkpoint_region, origin, set_origin, set_unwatched};
+use crate::autograd::{Body, InputMeta, Node, gradient_edge, meta};
+use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, Recompute};
+use crate::tensor::{Tensor, TensorSpec};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Calls a higher-order operator. Subgraphs are the leading arguments, or follow the operand they belong to.
+pub(super) fn call(name: &str, subgraphs: &[&Graph], args: Vec<Value>, keywords: &[(&str, Value)], tell: bool) -> Result<Value> {
+    match (name, subgraphs) {
+        ("autograd_function_apply", [forward, backward]) => apply_function(forward, backward, args[2..].to_vec(), keywords, tell),
+        ("tag_activation_checkpoint", [body]) => checkpoint(body, args[1..].to_vec(), tell),
+        ("register_hook", [body]) => register_hook(body, args, tell),
+        _ => Err(Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))),
+    }
+}
+
+fn indices(keywords: &[(&str, Value)], name: &str) -> Result<HashSet<usize>> {
+    let Some((_, value)) = keywords.iter().find(|(k, _)| *k == name) else { return Ok(HashSet::new()) };
+    value.list()?.iter().map(|v| Ok(usize::try_from(v.int()?).unwrap_or(usize::MAX))).collect()
+}
+
+/// While it lives, grad mode is as asked.
+struct GradMode(bool);
+
+impl GradMode {
+    fn set(grad: bool) -> Self {
+        let before = set_modes(Modes { grad, ..modes() });
+        GradMode(before.grad)
+    }
+}
+
+impl Drop for GradMode {
+    fn drop(&mut self) {
+        set_modes(Modes { grad: self.0, ..modes() });
+    }
+}
+
+/// `autograd_function_apply`: the forward's body runs without autograd; a node keeps what the backward's body takes.
+fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywords: &[(&str, Value)], tell: bool) -> Result<Value> {
+    let tensors: Vec<&Tensor> = operands.iter().filter_map(Value::as_tensor).collect();
+    let differentiable = modes().grad && tensors.iter().any(|t| meta::requires_grad(t));
+    let edges = tensors.iter().map(|t| gradient_edge(t)).collect::<Result<Vec<_>>>()?;
+    let count = edges.len();
+    let body = Rc::new(Kept::default());
+    let node = differentiable.then(|| {
+        let replay = Replay { body: backward.clone(), kept: body.clone(), count, tell };
+        Node::new("ApplyTemplateBackward", edges, Box::new(replay))
+    });
+    let mut returned = {
+        let _no_grad = GradMode::set(false);
+        run(forward, &mut operands.clone(), tell)?.into_iter()
+    };
+    let outputs = returned.next().unwrap_or_default();
+    let saved = returned.next().map(|v| v.list().map(<[Value]>::to_vec)).transpose()?.unwrap_or_default();
+    let watched = indices(keywords, "saved_for_backward_idx")?;
+    for (i, value) in saved.iter().enumerate() {
+        if let (false, Value::Tensor(t)) = (watched.contains(&i), value) {
+            set_unwatched(&super::functionalize::unwrap(t).unwrap_or_else(|_| t.clone()));
+        }
+    }
+    let Some(node) = node else { return Ok(outputs) };
+    let constant = indices(keywords, "non_differentiable_idx")?;
+    let mut results = Vec::new();
+    for (i, value) in outputs.list()?.iter().enumerate() {
+        let Value::Tensor(t) = value else {
+            node.inputs.borrow_mut().push(InputMeta {
+                sizes: Vec::new(),
+                dtype: crate::tensor::Dtype::Float32,
+                device: crate::tensor::Device::CPU,
+            });
+            body.specs.borrow_mut().push(None);
+            results.push(value.clone());
+            continue;
+        };
+        body.specs.borrow_mut().push(Some(t.spec()));
+        if constant.contains(&i) || t.dtype().is_integral() {
+            node.add_input(t);
+            results.push(value.clone());
+            continue;
+        }
+        // An input as it is becomes a tensor of its own; a view belongs to the function, not to what it views.
+        let own = if tensors.iter().any(|o| o.is(t)) { own_handle(t)? } else { t.clone() };
+        meta::clear(&own);
+        meta::set_history(&own, &node);
+        results.push(Value::Tensor(own));
+    }
+    *body.saved.borrow_mut() = saved;
+    Ok(Value::List(results))
+}
+
+/// The same values under another handle, without history.
+fn own_handle(t: &Tensor) -> Result<Tensor> {
+    let _no_grad = GradMode::set(false);
+    crate::t!("detach", t)
+}
+
+/// What a replayed custom function keeps for its backward.
+#[derive(Default)]
+struct Kept {
+    saved: RefCell<Vec<Value>>,
+    specs: RefCell<Vec<Option<TensorSpec>>>,
+}
+
+/// The backward of a replayed custom function.
+struct Replay {
+    body: Graph,
+    kept: Rc<Kept>,
+    count: usize,
+    tell: bool,
+}
+
+impl Body for Replay {
+    fn apply(&self, _node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let mut inputs = Vec::new();
+        for (grad, spec) in grads.into_iter().zip(self.kept.specs.borrow().iter()) {
+            match (grad, spec) {
+                (Some(g), Some(_)) => inputs.push(Value::Tensor(g)),
+                (None, Some(spec)) => {
+                    inputs.push(Value::Tensor(crate::t!("zeros", &spec.geometry.sizes; dtype = spec.dtype, device = spec.device)?));
+                }
+                (_, None) => {}
+            }
+        }
+        inputs.extend(self.kept.saved.borrow().iter().cloned());
+        let grad = modes().grad;
+        let out = run(&self.body, &mut inputs, self.tell);
+        set_modes(Modes { grad, ..modes() });
+        let mut out: Vec<Option<Tensor>> = out?.into_iter().map(|v| v.as_tensor().cloned()).collect();
+        out.resize(self.count, None);
+        Ok(out)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// `tag_activation_checkpoint`: the body runs in place; what it calls is marked for recomputation.
+fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
+    if !modes().grad {
+        return run(body, &mut operands.clone(), tell).map(Value::List);
+    }
+    let before = origin();
+    let tagged =
+        Origin { recompute: Some(Recompute::PreferRecompute), checkpoint_region: Some(next_checkpoint_region()), ..before.clone() };
+    set_origin(tagged);
+    let out = run(body, &mut operands.clone(), tell);
+    set_origin(before);
+    out.map(Value::List)
+}
+
+/// `register_hook`: the gradient of the first operand goes through the body, which takes the operands after it too.
+fn register_hook(body: &Graph, args: Vec<Value>, tell: bool) -> Result<Value> {
+    let t = args.first().cloned().unwrap_or_default().into_tensor()?;
+    if modes().grad
+        && let Some((node, index)) = meta::grad_fn(&t)?
+    {
+        let (body, free) = (body.clone(), args[2..].to_vec());
+        let hook = Rc::new(move |grad: &Tensor| {
+            let mut inputs = vec![Value::from(grad)];
+            inputs.extend(free.iter().cloned());
+            Ok(run(&body, &mut inputs, tell)?.first().and_then(Value::as_tensor).cloned())
+        });
+        node.tensor_hooks.borrow_mut().push((index, 0, hook));
+    }
+    Ok(Value::Tensor(t))
+}

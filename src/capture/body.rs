@@ -1,0 +1,233 @@
+//! Bodies of higher-order operators: what was recorded since a mark is cut out of the region into a subgraph.
+//!
+//! Inputs that were first used inside stay inputs of the region, in order of first use; values the body reads from outside
+//! become its own inputs. A region that ended in between leaves nothing to cut: what follows is recorded as it is.
+
+use super::recorder::Recorder;
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
+use crate::tensor::Tensor;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A place in a recording.
+pub struct Mark {
+    before: Graph,
+    epoch: u32,
+}
+
+/// A part of the recording that becomes a subgraph.
+pub struct Part {
+    /// Nodes, by position.
+    pub range: Range<usize>,
+    /// What it takes first, whether it reads it or not.
+    pub takes: Vec<NodeId>,
+    /// What it returns.
+    pub returns: Arg,
+}
+
+/// A subgraph that was cut out, and the values of the recording that it takes.
+pub struct Body {
+    /// The subgraph.
+    pub graph: Graph,
+    /// Per input of it, the node of the recording.
+    pub takes: Vec<NodeId>,
+}
+
+/// Parts cut out of a recording, which now ends where the mark was.
+pub struct Cut {
+    /// The bodies, in order.
+    pub bodies: Vec<Body>,
+    moved: HashMap<NodeId, NodeId>,
+}
+
+impl Cut {
+    /// The node of what remains that a node of the recording became; none for what was cut out.
+    pub fn moved(&self, id: NodeId) -> Option<NodeId> {
+        self.moved.get(&id).copied()
+    }
+}
+
+/// Whether a node belongs to a part: its calls, and the subgraphs they name.
+fn is_inside(graph: &Graph, part: &Part, id: NodeId) -> bool {
+    let node = graph.node(id);
+    part.range.contains(&(id.0 as usize))
+        && match (&node.opcode, &node.target) {
+            (Opcode::Call, _) => true,
+            (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().any(|(n, _)| n == name),
+            _ => false,
+        }
+}
+
+/// Values that a part reads and does not compute, each once, in order of first use.
+fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    let inside = |id: NodeId| is_inside(graph, part, id);
+    let mut add = |id: NodeId| {
+        if !inside(id) && !part.takes.contains(&id) && !found.contains(&id) {
+            found.push(id);
+        }
+    };
+    for node in graph.nodes().filter(|n| inside(n.id)) {
+        node.inputs().into_iter().for_each(&mut add);
+    }
+    part.returns.for_each_node(&mut add);
+    found
+}
+
+fn body_of(graph: &Graph, part: &Part) -> Body {
+    let mut takes = part.takes.clone();
+    takes.extend(free_values(graph, part));
+    let mut body = Graph::new("GraphModule");
+    let mut ids: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in &takes {
+        let node = graph.node(*id);
+        let meta = Meta { value: node.meta.value.clone(), ..Meta::default() };
+        ids.insert(*id, body.placeholder(&node.name, meta));
+    }
+    for node in graph.nodes().filter(|n| is_inside(graph, part, n.id)) {
+        let id = body.copy_node(node, &mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n)));
+        ids.insert(node.id, id);
+    }
+    let subgraphs: Vec<_> = body
+        .nodes()
+        .flat_map(|n| n.inputs())
+        .filter_map(|id| match &body.node(id).target {
+            Target::Name(name) => graph.subgraphs.iter().find(|(n, _)| n == name).cloned(),
+            _ => None,
+        })
+        .collect();
+    body.subgraphs = subgraphs;
+    body.set_output(part.returns.map_nodes(&mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n))));
+    Body { graph: body, takes }
+}
+
+impl Recorder {
+    /// Marks the place from which a body is recorded.
+    pub fn mark(&self) -> Mark {
+        Mark { before: self.graph.borrow().clone(), epoch: self.epoch.get() }
+    }
+
+    /// Whether the region still is the one of the mark.
+    pub fn is_since(&self, mark: &Mark) -> bool {
+        mark.epoch == self.epoch.get()
+    }
+
+    /// How many nodes were recorded so far.
+    pub fn position(&self) -> usize {
+        self.graph.borrow().arena_len()
+    }
+
+    /// Where a mark was set.
+    pub fn start_of(&self, mark: &Mark) -> usize {
+        mark.before.arena_len()
+    }
+
+    /// The node of a tensor, where it has one; the caller's tensors become inputs.
+    pub fn node_of(&self, t: &Tensor) -> Result<NodeId> {
+        let t = self.stand_in(t)?;
+        let known = self.nodes.borrow().get(&t.id()).copied();
+        known.ok_or_else(|| Error::runtime("a tensor that is not recorded in this region"))
+    }
+
+    /// The node of a tensor, where it has one already.
+    pub fn known_node(&self, t: &Tensor) -> Option<NodeId> {
+        let t = self.current(t);
+        if let Some(id) = self.nodes.borrow().get(&t.id()) {
+            return Some(*id);
+        }
+        self.inputs.borrow().iter().find(|i| i.real.is(&t)).map(|i| i.node)
+    }
+
+    /// The node of a lazy tensor that was computed since a position.
+    pub fn computed_since(&self, t: &Tensor, start: usize) -> Option<NodeId> {
+        let id = self.nodes.borrow().get(&t.id()).copied()?;
+        (id.0 as usize >= start && self.graph.borrow().node(id).opcode == Opcode::Call).then_some(id)
+    }
+
+    /// Lazy tensors computed since a position that Python still knows.
+    pub fn kept_since(&self, start: usize) -> Vec<Tensor> {
+        let known = |t: &Tensor| t.imp().python.borrow().is_some();
+        self.alive().into_iter().filter(|t| known(t) && self.computed_since(t, start).is_some()).collect()
+    }
+
+    /// A value that a body is given when it runs, such as a gradient.
+    pub fn given(&self, name: &str, t: &Tensor) -> NodeId {
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
+        let id = self.graph.borrow_mut().placeholder(name, meta);
+        self.nodes.borrow_mut().insert(t.id(), id);
+        id
+    }
+
+    /// Values that a part reads and does not compute.
+    pub fn free_values(&self, part: &Part) -> Vec<NodeId> {
+        free_values(&self.graph.borrow(), part)
+    }
+
+    /// Cuts parts out of what was recorded since the mark. `given` are inputs of bodies alone.
+    pub fn cut(&self, mark: Mark, parts: &[Part], given: &[NodeId]) -> Cut {
+        let start = mark.before.arena_len();
+        let recorded = self.graph.replace(mark.before);
+        let bodies = parts.iter().map(|p| body_of(&recorded, p)).collect();
+        let mut graph = self.graph.borrow_mut();
+        let mut moved: HashMap<NodeId, NodeId> = HashMap::new();
+        for node in recorded.nodes() {
+            if (node.id.0 as usize) < start {
+                moved.insert(node.id, node.id);
+            } else if node.opcode == Opcode::Placeholder && !given.contains(&node.id) {
+                let Target::Name(name) = &node.target else { continue };
+                moved.insert(node.id, graph.placeholder(name, node.meta.clone()));
+            } else if node.opcode == Opcode::GetAttr && recorded.constants.iter().any(|(n, _)| node.target == Target::Name(n.clone())) {
+                let Target::Name(name) = &node.target else { continue };
+                moved.insert(node.id, graph.get_attr(name, node.meta.clone()));
+            }
+        }
+        graph.constants = recorded.constants;
+        drop(graph);
+        self.nodes.borrow_mut().retain(|_, id| match moved.get(id) {
+            Some(new) => {
+                *id = *new;
+                true
+            }
+            None => false,
+        });
+        for input in self.inputs.borrow_mut().iter_mut() {
+            input.node = moved.get(&input.node).copied().unwrap_or(input.node);
+        }
+        let nodes = self.nodes.borrow();
+        self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        Cut { bodies, moved }
+    }
+
+    /// Adds a subgraph under the next free name of its kind (`wrap_body_0`); gives the node that names it.
+    pub fn subgraph(&self, kind: &str, body: Graph) -> NodeId {
+        let mut graph = self.graph.borrow_mut();
+        let taken: HashSet<Rc<str>> = graph.subgraphs.iter().map(|(n, _)| n.clone()).collect();
+        let name = (0..).map(|i| format!("{kind}_{i}")).find(|n| !taken.contains(n.as_str())).unwrap_or_else(|| kind.to_owned());
+        graph.subgraphs.push((name.as_str().into(), body));
+        let meta = Meta { source: crate::span::current_source(), ..Meta::default() };
+        graph.get_attr(&name, meta)
+    }
+
+    /// Records the call of a higher-order operator with several results; the tensors stand for them.
+    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Tensor]) {
+        let meta = self.meta(FakeValue::List(results.iter().map(|t| FakeValue::Tensor(t.spec())).collect()));
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
+        for (i, t) in results.iter().enumerate() {
+            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+            let item =
+                self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            self.note(t, item);
+        }
+    }
+
+    /// From now on a lazy tensor is the value of a node.
+    pub(super) fn note(&self, t: &Tensor, id: NodeId) {
+        self.nodes.borrow_mut().insert(t.id(), id);
+        let mut lazy = self.lazy.borrow_mut();
+        if !lazy.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
+            lazy.push(t.downgrade());
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Python functions captured as bodies of higher-order operators: a custom function's forward and backward, a checkpointed
+//! function, a hook.
+
+use std::any::Any;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyDict, PyList, PyStr, PyTuple};
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use crate::autograd::{Body, Node, gradient_edge, meta};
+use crate::capture::{Mark, Part, Recorder};
+use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::graph::{Arg, NodeId};
+use crate::python::native::tensor::{items, raise, to_tensor, wrap};
+use crate::tensor::Tensor;
+
+/// Tensors in a structure of Python's, in order, each once.
+fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
+    if let Some(t) = to_tensor(&o.to_owned()) {
+        if !found.iter().any(|f| f.is(&t)) {
+            found.push(t);
+        }
+    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
+        items.as_slice().iter().for_each(|i| tensors_in(i, found));
+    } else if let Some(items) = o.downcast_ref::<PyList>() {
+        let items = items.borrow_vec().to_vec();
+        items.iter().for_each(|i| tensors_in(i, found));
+    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
+        dict.into_iter().for_each(|(_, v)| tensors_in(&v, found));
+    }
+}
+
+fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg> {
+    ids.into_iter().map(Arg::Node).collect()
+}
+
+/// Runs a function on what is recorded and cuts it out as the body of `tag_activation_checkpoint`.
+pub fn checkpoint(recorder: &Rc<Recorder>, function: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let mut given = Vec::new();
+    args.args.iter().for_each(|o| tensors_in(o, &mut given));
+    args.kwargs.values().for_each(|o| tensors_in(o, &mut given));
+    for t in &given {
+        recorder.touch(t, false).map_err(|e| raise(e, vm))?;
+    }
+    let mark = recorder.mark();
+    let start = recorder.position();
+    let result = function.call(args, vm)?;
+    if !recorder.is_since(&mark) {
+        return Ok(result);
+    }
+    let mut outputs = Vec::new();
+    tensors_in(&result, &mut outputs);
+    outputs.retain(|t| recorder.computed_since(t, start).is_some());
+    for t in recorder.kept_since(start) {
+        if !outputs.iter().any(|o| o.is(&t)) {
+            outputs.push(t);
+        }
+    }
+    if outputs.is_empty() {
+        return Ok(result);
+    }
+    let returns = Arg::Tuple(nodes(outputs.iter().filter_map(|t| recorder.computed_since(t, start))));
+    let mut part = Part { range: start..recorder.position(), takes: Vec::new(), returns };
+    // Arguments come first, then what the function read besides.
+    let free = recorder.free_values(&part);
+    for t in &given {
+        let id = recorder.known_node(t);
+        part.takes.extend(id.filter(|id| free.contains(id) && !part.takes.contains(id)));
+    }
+    let cut = recorder.cut(mark, &[part], &[]);
+    for body in &cut.bodies {
+        let mut call = vec![Arg::Node(recorder.subgraph("wrap_body", body.graph.clone()))];
+        call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
+        recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(false))], &outputs);
+    }
+    Ok(result)
+}
+
+/// The node of a custom function while it is recorded: the compiled region has the true one.
+struct Recorded(String);
+
+impl Body for Recorded {
+    fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        Err(Error::runtime(format!("{} has no backward before its region is compiled", self.0)))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Switches grad mode off, in the recording too; gives what it was.
+fn no_grad(recorder: &Recorder) -> Modes {
+    let before = modes();
+    if before.grad {
+        recorder.record_grad_mode(false);
+    }
+    set_modes(Modes { grad: false, ..before });
+    before
+}
+
+fn restore(recorder: &Recorder, mark: &Mark, before: Modes) {
+    if before.grad && recorder.is_since(mark) {
+        recorder.record_grad_mode(true);
+    }
+    set_modes(Modes { grad: before.grad, ..modes() });
+}
+
+fn parameter_names(function: &PyObject, vm: &VirtualMachine) -> Vec<String> {
+    let names = function.get_attr("__code__", vm).and_then(|c| c.get_attr("co_varnames", vm)).ok().and_then(|o| items(&o));
+    names.unwrap_or_default().iter().filter_map(|o| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())).collect()
+}
+
+/// Whether the code of a function names something.
+pub fn code_names(function: &PyObject, wanted: &[&str], vm: &VirtualMachine) -> bool {
+    let names = function.get_attr("__code__", vm).and_then(|c| c.get_attr("co_names", vm)).ok().and_then(|o| items(&o));
+    names.unwrap_or_default().iter().any(|o| o.downcast_ref::<PyStr>().is_some_and(|s| wanted.iter().any(|w| s.to_string_lossy() == *w)))
+}
+
+/// A forward that was recorded.
+pub struct Forward {
+    mark: Mark,
+    end: usize,
+    /// What the script's forward returned.
+    pub result: PyObjectRef,
+}
+
+/// Runs a custom function's forward on what is recorded; the second value says whether the region is still the same.
+pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<(Forward, bool)> {
+    for t in args.iter().filter_map(|o| to_tensor(o)) {
+        recorder.touch(&t, false).map_err(|e| raise(e, vm))?;
+    }
+    let mark = recorder.mark();
+    let before = no_grad(recorder);
+    let result = vm.call_method(context, "_run_forward", (vm.ctx.new_tuple(args.to_vec()),));
+    let result = match result {
+        Ok(result) if recorder.is_since(&mark) => own_outputs(&result, args, vm),
+        other => other,
+    };
+    restore(recorder, &mark, before);
+    let same = recorder.is_since(&mark);
+    Ok((Forward { mark, end: recorder.position(), result: result? }, same))
+}
+
+/// Inputs that are returned as they are become views of themselves.
+fn own_outputs(result: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult {
+    let own = |o: &PyObjectRef| -> PyResult {
+        match to_tensor(o) {
+            Some(t) if args.iter().any(|a| a.is(o)) => {
+                let view = crate::t!("view_as", &t, &t).map_err(|e| raise(e, vm))?;
+                wrap(&view, vm)
+            }
+            _ => Ok(o.clone()),
+        }
+    };
+    match items(result) {
+        None => own(result),
+        Some(list) => Ok(vm.ctx.new_tuple(list.iter().map(own).collect::<PyResult<Vec<_>>>()?).into()),
+    }
+}
+
+/// Runs the backward once on fake gradients and records the call as `autograd_function_apply`. Gives what `apply` returns.
+pub fn function(
+    recorder: &Rc<Recorder>,
+    recorded: Forward,
+    context: &PyObjectRef,
+    cls: &PyObject,
+    args: &[PyObjectRef],
+    vm: &VirtualMachine,
+) -> PyResult {
+    let error = |e: Error| raise(e, vm);
+    let Forward { mark, end, result } = recorded;
+    let start = recorder.start_of(&mark);
+    let mut operands: Vec<Tensor> = Vec::new();
+    for t in args.iter().filter_map(|o| to_tensor(o)) {
+        if !operands.iter().any(|o| o.is(&t)) {
+            operands.push(t);
+        }
+    }
+    if !modes().grad || !operands.iter().any(meta::requires_grad) {
+        return Ok(result);
+    }
+    let outputs = items(&result).unwrap_or_else(|| vec![result.clone()]);
+    let tensors: Vec<Tensor> = outputs.iter().filter_map(|o| to_tensor(o)).collect();
+    let constant: Vec<Tensor> = tensors_of(context, "non_differentiable", vm)?;
+    let is_constant = |t: &Tensor| t.dtype().is_integral() || constant.iter().any(|c| c.is(t));
+    let edges = operands.iter().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(error)?;
+
+    let names = parameter_names(&*cls.get_attr("backward", vm)?, vm);
+    let mut given = Vec::new();
+    let mut grads = Vec::new();
+    for (i, o) in outputs.iter().enumerate() {
+        grads.push(match to_tensor(o) {
+            None => vm.ctx.none(),
+            Some(t) => {
+                let grad = Tensor::fake(&t.spec()).map_err(error)?;
+                let name = names.get(i + 1).cloned().unwrap_or_else(|| format!("grad_{i}"));
+                given.push(recorder.given(&name, &grad));
+                wrap(&grad, vm)?
+            }
+        });
+    }
+    let before = no_grad(recorder);
+    let from = recorder.position() - usize::from(before.grad);
+    let computed = vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),));
+    let summed = computed.and_then(|o| sum_gradients(&operands, args, &items(&o).unwrap_or_default(), vm));
+    restore(recorder, &mark, before);
+    let summed = summed?;
+    if !recorder.is_since(&mark) {
+        return Err(error(Error::runtime("a graph break in the backward of a custom function inside a compiled function")));
+    }
+    let gradients = summed.iter().map(|g| recorder.argument(g)).collect::<Result<Vec<_>>>().map_err(error)?;
+    let backward = Part { range: from..recorder.position(), takes: given.clone(), returns: Arg::Tuple(gradients) };
+    let saved = recorder.free_values(&backward);
+    let to_save: Vec<NodeId> = tensors_of(context, "to_save", vm)?.iter().filter_map(|t| recorder.known_node(t)).collect();
+    let watched: Vec<Arg> = (0..saved.len()).filter(|i| to_save.contains(&saved[*i])).map(|i| Arg::Int(i as i64)).collect();
+    let takes = operands.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
+    let returned = tensors.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
+    let returns = Arg::Tuple(vec![Arg::Tuple(nodes(returned)), Arg::Tuple(nodes(saved))]);
+    let forward = Part { range: start..end, takes, returns };
+    let results = tensors.iter().map(|t| Tensor::fake(&t.spec())).collect::<Result<Vec<_>>>().map_err(error)?;
+    let non_differentiable =
+        (0..tensors.len()).filter(|i| constant.iter().any(|c| c.is(&tensors[*i]))).map(|i| Arg::Int(i as i64)).collect();
+    let cut = recorder.cut(mark, &[forward, backward], &given);
+    if let [forward, backward] = cut.bodies.as_slice() {
+        let mut call = vec![
+            Arg::Node(recorder.subgraph("fwd_body", forward.graph.clone())),
+            Arg::Node(recorder.subgraph("bwd_body", backward.graph.clone())),
+        ];
+        call.extend(nodes(forward.takes.iter().filter_map(|id| cut.moved(*id))));
+        let keywords =
+            vec![("non_differentiable_idx".into(), Arg::List(non_differentiable)), ("saved_for_backward_idx".into(), Arg::List(watched))];
+        recorder.call_higher_order("autograd_function_apply", call, keywords, &results);
+    }
+    let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
+    let node = Node::new(format!("{name}Backward"), edges, Box::new(Recorded(name)));
+    for (own, t) in results.iter().zip(&tensors) {
+        if is_constant(t) {
+            node.add_input(own);
+        } else {
+            meta::set_history(own, &node);
+        }
+    }
+    let mut results = results.iter();
+    let mut wrapped = Vec::new();
+    for o in &outputs {
+        wrapped.push(match to_tensor(o) {
+            Some(_) => results.next().map_or_else(|| Ok(vm.ctx.none()), |t| wrap(t, vm))?,
+            None => o.clone(),
+        });
+    }
+    if items(&result).is_none() { Ok(wrapped.remove(0)) } else { Ok(vm.ctx.new_tuple(wrapped).into()) }
+}
+
+/// One gradient per operand: those of its places among the arguments, summed.
+fn sum_gradients(operands: &[Tensor], args: &[PyObjectRef], computed: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+    let mut sums = vec![Value::None; operands.len()];
+    for (arg, grad) in args.iter().zip(computed) {
+        let (Some(arg), Some(grad)) = (to_tensor(arg), to_tensor(grad)) else { continue };
+        let Some(sum) = operands.iter().position(|o| o.is(&arg)).map(|i| &mut sums[i]) else { continue };
+        *sum = Value::Tensor(match sum {
+            Value::Tensor(have) => crate::t!("add.Tensor", &*have, grad).map_err(|e| raise(e, vm))?,
+            _ => grad,
+        });
+    }
+    Ok(sums)
+}
+
+fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResult<Vec<Tensor>> {
+    let value = context.get_attr(vm.ctx.intern_str(name), vm)?;
+    Ok(items(&value).unwrap_or_default().iter().filter_map(|o| to_tensor(o)).collect())
+}

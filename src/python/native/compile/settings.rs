@@ -1,0 +1,41 @@
+//! What `torch._functorch.config` says, as the partitioners take it.
+
+use rustpython_vm::{PyObjectRef, VirtualMachine};
+
+use crate::partition::{PartitionConfig, Partitioner};
+
+/// The module of switches, where a script has imported it; otherwise every switch has its default.
+fn module(vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
+    modules.get_item("torch._functorch.config", vm).ok()
+}
+
+/// The settings of a partitioner.
+pub fn partition(partitioner: Partitioner) -> PartitionConfig {
+    let mut config = PartitionConfig { partitioner, ..PartitionConfig::default() };
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let Some(module) = module(vm) else { return };
+        let get = |name: &'static str| module.get_attr(name, vm).ok();
+        let flag = |name: &'static str, target: &mut bool| {
+            if let Some(value) = get(name).and_then(|o| o.try_to_bool(vm).ok()) {
+                *target = value;
+            }
+        };
+        flag("cse", &mut config.cse);
+        flag("treat_parameters_as_free_to_save", &mut config.treat_parameters_as_free_to_save);
+        flag("recompute_views", &mut config.recompute_views);
+        flag("aggressive_recomputation", &mut config.aggressive_recomputation);
+        flag("ban_recompute_used_far_apart", &mut config.min_cut.ban_if_used_far_apart);
+        flag("ban_recompute_long_fusible_chains", &mut config.min_cut.ban_if_long_fusible_chains);
+        flag("ban_recompute_materialized_backward", &mut config.min_cut.ban_if_materialized_backward);
+        flag("ban_recompute_not_in_allowlist", &mut config.min_cut.ban_if_not_in_allowlist);
+        flag("ban_recompute_reductions", &mut config.min_cut.ban_if_reduction);
+        if let Some(far) = get("max_dist_from_bw").and_then(|o| o.try_to_value::<u64>(vm).ok()) {
+            config.max_dist_from_bw = far;
+        }
+        if let Some(budget) = get("activation_memory_budget").and_then(|o| o.try_float(vm).ok()).map(|f| f.to_f64()) {
+            config.activation_memory_budget = budget;
+        }
+    });
+    config
+}

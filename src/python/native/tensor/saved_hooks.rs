@@ -1,0 +1,61 @@
+//! `torch.autograd.graph.saved_tensors_hooks`: Python functions through which saved tensors go.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustpython_vm::{AsObject, PyObjectRef};
+
+use super::{raised, to_tensor, wrap};
+use crate::autograd::{SavedTensorHooks, push_saved_tensor_hooks};
+use crate::dispatch::{Modes, modes, set_modes};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+thread_local! {
+    static DISABLED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Why hooks are refused.
+pub fn disabled() -> Option<String> {
+    DISABLED.with_borrow(Clone::clone)
+}
+
+/// Refuses hooks from now on, or allows them again.
+pub fn set_disabled(message: Option<String>) {
+    DISABLED.set(message);
+}
+
+struct Hooks {
+    pack: PyObjectRef,
+    unpack: PyObjectRef,
+}
+
+impl SavedTensorHooks for Hooks {
+    fn pack(&self, t: &Tensor) -> Result<Rc<dyn Any>> {
+        let before = set_modes(Modes { grad: false, ..modes() });
+        let packed = rustpython_vm::vm::thread::with_current_vm(|vm| wrap(t, vm).and_then(|o| self.pack.call((o,), vm)).map_err(raised));
+        set_modes(Modes { grad: before.grad, ..modes() });
+        Ok(Rc::new(packed?))
+    }
+
+    fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor> {
+        let packed = packed.downcast_ref::<PyObjectRef>().ok_or_else(|| Error::runtime("a saved tensor that hooks did not pack"))?;
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let value = self.unpack.call((packed.clone(),), vm).map_err(raised)?;
+            to_tensor(&value).ok_or_else(|| {
+                let class = value.class().name().to_string();
+                Error::type_error(format!("Output of saved tensor unpack_hook expected to be a Tensor but got result of type {class}"))
+            })
+        })
+    }
+}
+
+/// Makes saved tensors go through two functions.
+pub fn push(pack: PyObjectRef, unpack: PyObjectRef) -> Result<()> {
+    if let Some(message) = disabled() {
+        return Err(Error::runtime(message));
+    }
+    push_saved_tensor_hooks(Rc::new(Hooks { pack, unpack }));
+    Ok(())
+}
