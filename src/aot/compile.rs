@@ -313,6 +313,7 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
             grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
         }
         all.extend(grads);
+        tracer.leave_backward();
         copy_mutations(metadata, &inputs)?;
         all
     };

@@ -75,6 +75,8 @@ pub struct Tracer {
     constants: Cell<usize>,
     /// Sequence number of the first node, so that counting starts from one place.
     in_backward: Cell<bool>,
+    /// Whether it holds a backward.
+    is_joint: Cell<bool>,
 }
 
 impl Tracer {
@@ -87,6 +89,7 @@ impl Tracer {
             forward: RefCell::default(),
             constants: Cell::new(0),
             in_backward: Cell::new(false),
+            is_joint: Cell::new(false),
         })
     }
 
@@ -109,6 +112,12 @@ impl Tracer {
     /// Says that what follows is traced while the autograd engine runs.
     pub fn enter_backward(&self) {
         self.in_backward.set(true);
+        self.is_joint.set(true);
+    }
+
+    /// What follows belongs to the forward again: the writes of inputs at the end of a joint graph.
+    pub fn leave_backward(&self) {
+        self.in_backward.set(false);
     }
 
     /// Ends the graph with its outputs.
@@ -123,7 +132,7 @@ impl Tracer {
                 graph.node_mut(*node).meta.no_version_check = true;
             }
         }
-        graph.set_output(if self.in_backward.get() { Arg::List(items) } else { Arg::Tuple(items) });
+        graph.set_output(if self.is_joint.get() { Arg::List(items) } else { Arg::Tuple(items) });
         graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
         graph.validate()?;
         Ok(graph)
