@@ -73,7 +73,6 @@ pub struct Tracer {
     symbols: RefCell<HashMap<Expr, NodeId>>,
     forward: RefCell<HashMap<i64, Forward>>,
     constants: Cell<usize>,
-    /// Sequence number of the first node, so that counting starts from one place.
     in_backward: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
@@ -238,11 +237,13 @@ impl Tracer {
             }
             Value::List(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    let Value::Tensor(t) = item else { continue };
-                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
-                    let item =
+                    // An undefined result has a node too, which nobody reads: it takes a name, as in PyTorch.
+                    let meta = Meta { value: Some(fake_value(item)), ..meta.clone() };
+                    let node =
                         self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
-                    self.nodes.borrow_mut().insert(t.id(), item);
+                    if let Value::Tensor(t) = item {
+                        self.nodes.borrow_mut().insert(t.id(), node);
+                    }
                 }
             }
             _ => {}

@@ -346,6 +346,14 @@ impl PyNode {
         }
     }
     #[pymethod]
+    fn register_hook(zelf: rustpython_vm::PyRef<Self>, hook: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        node_handle(zelf.into(), hook, false, vm)
+    }
+    #[pymethod]
+    fn register_prehook(zelf: rustpython_vm::PyRef<Self>, hook: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        node_handle(zelf.into(), hook, true, vm)
+    }
+    #[pymethod]
     fn _register_hook(zelf: &Py<Self>, id: u64, hook: PyObjectRef) {
         super::autograd::register_node_hook(&zelf.0, id, hook, false);
     }
@@ -358,4 +366,11 @@ impl PyNode {
         zelf.0.post_hooks.borrow_mut().retain(|(i, _)| *i != id);
         zelf.0.pre_hooks.borrow_mut().retain(|(i, _)| *i != id);
     }
+}
+
+/// Registers a hook on a node; gives the handle that removes it.
+fn node_handle(node: PyObjectRef, hook: PyObjectRef, before: bool, vm: &VirtualMachine) -> PyResult {
+    vm.import("torch.utils.hooks", 0)?;
+    let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch.utils.hooks", vm)?;
+    module.get_attr("_node_handle", vm)?.call((node, hook, before), vm)
 }

@@ -177,3 +177,12 @@ class BackwardHook:
                     "gradients."
                 )
         self.grad_outputs = None
+
+
+def _node_handle(node, hook, before):
+    """Registers a hook on a node of the tape."""
+    handle = RemovableHandle(OrderedDict())
+    number = handle.id
+    (node._register_prehook if before else node._register_hook)(number, hook)
+    handle.remove = lambda: node._remove_hook(number)
+    return handle
