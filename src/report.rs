@@ -322,7 +322,7 @@ pub enum Event {
     },
     /// A region was captured.
     Captured {
-        /// The region.
+        /// The region; one of an id seen before replaces it.
         region: Region,
     },
     /// A region was traced and, where it has a backward, partitioned.
@@ -422,7 +422,10 @@ impl Report {
         match event {
             Event::Stdout { text } => self.stdout.push_str(&text),
             Event::Stderr { text } => self.stderr.push_str(&text),
-            Event::Captured { region } => self.regions.push(region),
+            Event::Captured { region } => match self.regions.iter_mut().find(|r| r.id == region.id) {
+                Some(known) => *known = region,
+                None => self.regions.push(region),
+            },
             Event::Compiled { compilation } => match self.compilations.iter_mut().find(|c| c.id == compilation.id) {
                 Some(known) => *known = compilation,
                 None => self.compilations.push(compilation),

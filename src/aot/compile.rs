@@ -9,7 +9,8 @@ use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::Result;
 use crate::graph::Graph;
 use crate::partition::{PartitionConfig, Partitioned, partition};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::shape::SymInt;
+use crate::tensor::{Device, Dtype, Tensor, TensorSpec};
 use std::rc::Rc;
 
 /// A function on tensors that may be run several times.
@@ -38,12 +39,31 @@ pub struct InputSpec {
     pub is_leaf: bool,
     /// Whether it lives as long as the model: a module's parameter or buffer.
     pub is_static: bool,
+    /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
+    pub symbol: Option<SymInt>,
 }
 
 impl InputSpec {
     /// Of a tensor.
     pub fn of(t: &Tensor) -> Result<Self> {
-        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf: meta::grad_fn(t)?.is_none(), is_static: false })
+        Ok(InputSpec {
+            spec: t.spec(),
+            requires_grad: meta::requires_grad(t),
+            is_leaf: meta::grad_fn(t)?.is_none(),
+            is_static: false,
+            symbol: None,
+        })
+    }
+
+    /// Of a symbolic size.
+    pub fn of_symbol(size: &SymInt) -> Self {
+        let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
+        InputSpec { spec, requires_grad: false, is_leaf: false, is_static: false, symbol: Some(size.clone()) }
+    }
+
+    /// What a traced function is called with where the input is `t`.
+    pub fn argument(&self, t: &Tensor) -> Value {
+        self.symbol.clone().map_or_else(|| Value::from(t), Value::Int)
     }
 }
 
@@ -91,6 +111,34 @@ impl Compiled {
     }
 }
 
+/// Gives a graph its symbolic sizes as integers: between tensors they travel as tensors that hold one.
+struct WithSymbols {
+    graph: Rc<dyn GraphCallable>,
+    symbols: Vec<usize>,
+}
+
+impl GraphCallable for WithSymbols {
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        for i in &self.symbols {
+            if let Some(Value::Tensor(t)) = inputs.get(*i) {
+                inputs[*i] = crate::aten!("_local_scalar_dense", t)?;
+            }
+        }
+        self.graph.call(inputs)
+    }
+}
+
+fn with_symbols(graph: Rc<dyn GraphCallable>, inputs: &[InputSpec]) -> Rc<dyn GraphCallable> {
+    let symbols: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].symbol.is_some()).collect();
+    if symbols.is_empty() { graph } else { Rc::new(WithSymbols { graph, symbols }) }
+}
+
+/// A symbolic size among tensors: what [`Compiled::call`] takes for it.
+pub fn size_as_tensor(size: i64) -> Result<Tensor> {
+    let _below = Exclude::down_to(Key::Autograd);
+    crate::t!("full", Vec::<i64>::new(), size; dtype = Dtype::Int64)
+}
+
 /// Compiles a function for inputs like these.
 pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
     let before = modes();
@@ -130,6 +178,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             observer(&artifacts);
         }
         let forward = (config.fw_compiler)(partitioned.forward.clone(), &examples[..inputs.len().min(examples.len())])?;
+        let forward = with_symbols(forward, inputs);
         let runtime = Runtime::joint(metadata, forward, partitioned, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime });
     }
@@ -139,7 +188,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     if let Some(observer) = &config.observer {
         observer(&artifacts);
     }
-    let callable = (config.inference_compiler)(graph, &examples)?;
+    let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable) })
 }
 
@@ -204,7 +253,10 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
     let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
     for (i, spec) in inputs.iter().enumerate() {
         let inner = Tensor::fake(&spec.spec)?;
-        tracer.placeholder(&name(i), &inner);
+        match &spec.symbol {
+            Some(size) => tracer.symbol(&name(i), size),
+            None => tracer.placeholder(&name(i), &inner),
+        };
         let outer = functionalize::wrap(&inner)?;
         if differentiable {
             prepare_leaf(&outer, spec)?;

@@ -135,6 +135,8 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
         "mul" => &a * &b,
         "floordiv" => a.floor_div(&b)?,
         "mod" => a.modulo(&b)?,
+        "sym_max" => a.max(&b),
+        "sym_min" => a.min(&b),
         "neg" => &SymInt::Int(0) - &a,
         other => return Err(Error::not_implemented(format!("arithmetic on sizes: operator.{other}"))),
     }))

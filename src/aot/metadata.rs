@@ -199,7 +199,7 @@ fn analyse(
         let mutates_data = writes > 0;
         let mutates_metadata = s.metadata_mutated;
         // `mutations_hidden_from_autograd` is vacuously true without a mutation.
-        let all_hidden = writes == hidden;
+        let all_hidden = writes == hidden && spec.symbol.is_none();
         let all_no_grad = mutates_data && writes == no_grad + hidden && no_grad > 0;
         let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !spec.requires_grad) || all_hidden || all_no_grad);
         let mutation_type = match (mutates_data || mutates_metadata, in_graph) {

@@ -10,6 +10,7 @@ use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, replay};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::partition::Partitioned;
+use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::Tensor;
 use std::any::Any;
@@ -320,10 +321,24 @@ fn coerce(grad: Tensor, traced: Option<&crate::tensor::TensorSpec>) -> Result<Te
     let Some(spec) = traced else { return Ok(grad) };
     let (have, want) = (grad.geometry(), &spec.geometry);
     let fits = have.strides.len() == want.strides.len()
+        && want.sizes.iter().chain(&want.strides).all(|s| s.as_int().is_some())
         && have.strides.iter().zip(&want.strides).zip(&want.sizes).all(|((a, b), n)| a.hint() == b.hint() || n.hint() == Some(1));
     if fits {
         return Ok(grad);
     }
-    let like = t!("new_empty_strided", &grad, &have.sizes, &want.strides)?;
+    // Strides for the sizes at hand, in the traced order of dimensions.
+    let mut order: Vec<usize> = (0..want.strides.len()).collect();
+    order.sort_by_key(|d| (want.strides[*d].hint(), std::cmp::Reverse(*d)));
+    let (mut strides, mut next) = (want.strides.clone(), SymInt::Int(1));
+    for d in order {
+        if want.strides[d].as_int().is_none() || want.sizes.iter().any(|s| s.as_int().is_none()) {
+            strides[d] = next.clone();
+        }
+        next = &next * &have.sizes[d].max(&SymInt::Int(1));
+    }
+    if have.strides.iter().zip(&strides).zip(&have.sizes).all(|((a, b), n)| a.hint() == b.hint() || n.hint() == Some(1)) {
+        return Ok(grad);
+    }
+    let like = t!("new_empty_strided", &grad, &have.sizes, &strides)?;
     t!("copy_", like, grad)
 }

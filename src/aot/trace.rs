@@ -2,9 +2,9 @@
 
 use crate::autograd;
 use crate::dispatch::{Call, Default, Key, Layer, OpEntry, Value, run_backend};
-use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, Target};
-use crate::shape::{Expr, SymInt};
+use crate::error::Result;
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
+use crate::shape::{Expr, ShapeEnv, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
@@ -70,7 +70,10 @@ pub fn reset_checkpoint_regions() {
 pub struct Tracer {
     graph: RefCell<Graph>,
     nodes: RefCell<HashMap<u64, NodeId>>,
+    /// Symbolic sizes that a node computes.
     symbols: RefCell<HashMap<Expr, NodeId>>,
+    /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
+    sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
     forward: RefCell<HashMap<i64, Forward>>,
     constants: Cell<usize>,
     in_backward: Cell<bool>,
@@ -85,6 +88,7 @@ impl Tracer {
             graph: RefCell::new(Graph::new(class_name)),
             nodes: RefCell::default(),
             symbols: RefCell::default(),
+            sizes: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
             in_backward: Cell::new(false),
@@ -97,6 +101,7 @@ impl Tracer {
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
         self.nodes.borrow_mut().insert(t.id(), id);
+        self.note_sizes(t, id);
         id
     }
 
@@ -153,19 +158,21 @@ impl Tracer {
         id
     }
 
+    /// Remembers the symbolic sizes of a tensor that a node makes.
+    fn note_sizes(&self, t: &Tensor, id: NodeId) {
+        for (dim, size) in t.sizes().iter().enumerate() {
+            if size.as_int().is_none() {
+                self.sizes.borrow_mut().entry(size.expr()).or_insert((id, dim));
+            }
+        }
+    }
+
     /// The node that computes a symbolic size.
     fn size(&self, size: &SymInt) -> Result<Arg> {
-        if let Some(i) = size.as_int() {
-            return Ok(Arg::Int(i));
+        match size {
+            SymInt::Int(i) => Ok(Arg::Int(*i)),
+            SymInt::Sym(_, env) => compute_size(&Sizes(self, env), &size.expr()),
         }
-        let expr = size.expr();
-        if let Some(i) = expr.as_int() {
-            return Ok(Arg::Int(i));
-        }
-        if let Some(id) = self.symbols.borrow().get(&expr) {
-            return Ok(Arg::Node(*id));
-        }
-        Err(Error::runtime(format!("the size {expr} is not computed in this graph")))
     }
 
     /// An argument as the graph keeps it.
@@ -234,6 +241,7 @@ impl Tracer {
         match result {
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);
+                self.note_sizes(t, id);
             }
             Value::List(items) => {
                 for (i, item) in items.iter().enumerate() {
@@ -243,6 +251,7 @@ impl Tracer {
                         self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
                     if let Value::Tensor(t) = item {
                         self.nodes.borrow_mut().insert(t.id(), node);
+                        self.note_sizes(t, node);
                     }
                 }
             }
@@ -269,6 +278,33 @@ impl Tracer {
             }
         }
         Ok((positional, keywords))
+    }
+}
+
+/// Sizes of the graph being traced, and their symbols.
+struct Sizes<'a>(&'a Tracer, &'a ShapeEnv);
+
+impl Sizes<'_> {
+    fn call(&self, name: &str, target: Target, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let value = FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()));
+        let meta = Meta { value: Some(value), ..self.0.meta() };
+        let id = self.0.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.0.symbols.borrow_mut().insert(expr.clone(), id);
+        Arg::Node(id)
+    }
+}
+
+impl SizeNodes for Sizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        if let Some(id) = self.0.symbols.borrow().get(expr) {
+            return Some(Arg::Node(*id));
+        }
+        let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
+        Some(self.call("sym_size_int", Target::Op("aten.sym_size.int".into()), vec![Arg::Node(id), Arg::Int(dim as i64)], expr))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        self.call(name, Target::operator(name), args, expr)
     }
 }
 

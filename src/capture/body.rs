@@ -185,13 +185,15 @@ impl Recorder {
         }
         graph.constants = recorded.constants;
         drop(graph);
-        self.nodes.borrow_mut().retain(|_, id| match moved.get(id) {
+        let follow = |id: &mut NodeId| match moved.get(id) {
             Some(new) => {
                 *id = *new;
                 true
             }
             None => false,
-        });
+        };
+        self.nodes.borrow_mut().retain(|_, id| follow(id));
+        self.sizes.borrow_mut().retain(|_, id| follow(id));
         for input in self.inputs.borrow_mut().iter_mut() {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);
         }

@@ -8,7 +8,9 @@
 mod body;
 mod cache;
 mod recorder;
+mod symbols;
 
 pub use body::{Body, Cut, Mark, Part};
-pub use cache::{Cache, Entry, Lookup};
+pub use cache::{Cache, Entry, Lookup, Runner};
 pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, computes};
+pub use symbols::{Dim, DimMark, InputSource, SeenSizes, Symbols, Witness, value_of};

@@ -1,11 +1,13 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
+use super::symbols::{Dim, InputSource, Symbols, Witness, value_of};
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Call, Default, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, Target};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_size};
+use crate::shape::{Expr, ShapeEnv, SymInt, Symbol};
 use crate::span::{Source, Written, current_source};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
@@ -23,47 +25,111 @@ pub struct RegionInput {
     pub node: NodeId,
     /// What the region's cache depends on.
     pub spec: InputSpec,
+    /// Where the caller keeps it.
+    pub source: InputSource,
 }
 
 /// A recorded region, ready to be compiled.
 pub struct Region {
     /// The captured graph; its outputs are the lazy tensors asked for.
     pub graph: Graph,
-    /// Its inputs, in order of first use.
+    /// Its inputs that are tensors, in order of first use.
     pub inputs: Vec<RegionInput>,
+    /// All tensors of the caller's that were looked at.
+    pub touched: Vec<RegionInput>,
     /// The grad mode it began in.
     pub grad: bool,
+    /// Its symbolic sizes.
+    pub env: ShapeEnv,
+    /// Where its symbols are read among `touched`.
+    pub witnesses: Vec<Witness>,
+    /// Per input, the first that has its storage, and whether it is shared at all.
+    storages: Vec<(usize, bool)>,
 }
 
 impl Region {
-    /// Everything a cache entry depends on, as text: equal texts, equal regions.
-    pub fn fingerprint(&self) -> String {
+    /// The region without the caller's tensors: what a cache may keep.
+    pub fn without_tensors(mut self) -> Self {
+        for input in self.inputs.iter_mut().chain(&mut self.touched) {
+            input.real = input.twin.clone();
+        }
+        self
+    }
+
+    /// What the region computes for its inputs, sizes as numbers: equal texts, equal regions. `values` are those of its symbols;
+    /// `None` where one is missing.
+    pub fn fingerprint(&self, values: &HashMap<Symbol, i64>) -> Option<String> {
+        let number = |size: &SymInt| value_of(size, values);
         let mut text = format!("grad={}\n", self.grad);
-        for input in &self.inputs {
-            let storage = self.inputs.iter().position(|o| o.real.storage().same(&input.real.storage()));
-            let offset = &input.spec.spec.geometry.offset;
-            let shared = self.inputs.iter().filter(|o| o.real.storage().same(&input.real.storage())).count() > 1;
-            text.push_str(&input.spec.spec.annotation());
-            text.push_str(&format!(" {} {} {storage:?}", input.spec.requires_grad, input.spec.is_leaf));
-            if shared {
-                text.push_str(&format!("@{offset}"));
+        for (input, (storage, shared)) in self.inputs.iter().zip(&self.storages) {
+            let g = &input.spec.spec.geometry;
+            text.push_str(&format!("{} {}", input.spec.spec.dtype.short(), input.spec.spec.device));
+            for size in g.sizes.iter().chain(&g.strides) {
+                text.push_str(&format!(",{}", number(size)?));
+            }
+            text.push_str(&format!(" {} {} {storage}", input.spec.requires_grad, input.spec.is_leaf));
+            if *shared {
+                text.push_str(&format!("@{}", g.offset));
             }
             text.push('\n');
         }
-        describe(&self.graph, &mut text);
-        text
+        describe(&self.graph, &number, &mut text)?;
+        Some(text)
+    }
+
+    /// The values of its symbols in the call it was recorded in.
+    pub fn hints(&self) -> HashMap<Symbol, i64> {
+        self.env.symbols().into_iter().filter_map(|(s, info)| Some((s, info.hint?))).collect()
     }
 }
 
-/// The calls of a graph and its subgraphs as text.
-fn describe(graph: &Graph, text: &mut String) {
+/// The calls of a graph and its subgraphs as text, sizes as numbers.
+fn describe(graph: &Graph, number: &dyn Fn(&SymInt) -> Option<i64>, text: &mut String) -> Option<()> {
+    let mut order = HashMap::new();
     for node in graph.nodes() {
-        text.push_str(&format!("{} {:?} {:?} {:?}\n", node.name, node.target, node.args, node.kwargs));
+        if matches!(node.meta.value, Some(FakeValue::Int(_))) {
+            continue;
+        }
+        order.insert(node.id, order.len());
+        if node.opcode == crate::graph::Opcode::Placeholder {
+            continue;
+        }
+        text.push_str(&format!("{:?}", node.target));
+        for (key, arg) in node.args.iter().map(|a| ("", a)).chain(node.kwargs.iter().map(|(k, a)| (&**k, a))) {
+            text.push_str(&format!(" {key}"));
+            describe_arg(graph, arg, &order, number, text)?;
+        }
+        text.push('\n');
     }
     for (name, subgraph) in &graph.subgraphs {
         text.push_str(&format!("{name}:\n"));
-        describe(subgraph, text);
+        describe(subgraph, number, text)?;
     }
+    Some(())
+}
+
+fn describe_arg(
+    graph: &Graph,
+    arg: &Arg,
+    order: &HashMap<NodeId, usize>,
+    number: &dyn Fn(&SymInt) -> Option<i64>,
+    text: &mut String,
+) -> Option<()> {
+    match arg {
+        Arg::Node(id) => match &graph.node(*id).meta.value {
+            Some(FakeValue::Int(size)) => text.push_str(&format!(" Int({})", number(size)?)),
+            _ => text.push_str(&format!(" %{}", order.get(id)?)),
+        },
+        Arg::List(items) | Arg::Tuple(items) => {
+            text.push_str(" [");
+            for item in items {
+                describe_arg(graph, item, order, number, text)?;
+            }
+            text.push(']');
+        }
+        other => text.push_str(&format!(" {other:?}")),
+    }
+    Some(())
 }
 
 /// Whether a captured graph computes anything.
@@ -72,7 +138,9 @@ pub fn computes(graph: &Graph) -> bool {
 }
 
 /// Names an input: where the caller keeps it (`L_x_`).
-pub type InputName = Rc<dyn Fn(&Tensor, usize) -> String>;
+pub type InputName = Rc<dyn Fn(&Tensor, usize) -> InputSource>;
+/// Says how the dimensions of an input are treated.
+pub type Plan = Rc<dyn Fn(&InputSource, &[SymInt]) -> Vec<Dim>>;
 /// Called where recording has to stop: the reason and the place.
 pub type OnBreak = Rc<dyn Fn(&Recorder, &str, Option<Source>) -> Result<()>>;
 
@@ -88,15 +156,19 @@ pub struct Recorder {
     /// Lazy tensors of the region being recorded.
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     input_name: InputName,
+    plan: Plan,
     on_break: OnBreak,
     constants: Cell<usize>,
     /// Which region this is: counts up where one ends.
     pub(super) epoch: Cell<u32>,
+    symbols: RefCell<Symbols>,
+    /// Nodes that compute symbolic sizes.
+    pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
 }
 
 impl Recorder {
     /// A recorder for one call.
-    pub fn new(input_name: InputName, on_break: OnBreak) -> Rc<Self> {
+    pub fn new(input_name: InputName, plan: Plan, on_break: OnBreak) -> Rc<Self> {
         Rc::new(Recorder {
             graph: RefCell::new(Graph::new("GraphModule")),
             nodes: RefCell::default(),
@@ -106,9 +178,12 @@ impl Recorder {
             arrived: RefCell::default(),
             lazy: RefCell::default(),
             input_name,
+            plan,
             on_break,
             constants: Cell::new(0),
             epoch: Cell::new(0),
+            symbols: RefCell::default(),
+            sizes: RefCell::default(),
         })
     }
 
@@ -145,6 +220,11 @@ impl Recorder {
         Ok(())
     }
 
+    /// What stands for a tensor of the caller's while recording, if it is an input already: its sizes may be symbolic.
+    pub fn twin(&self, t: &Tensor) -> Option<Tensor> {
+        self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].twin.clone())
+    }
+
     /// Ends the region: `outputs` are the lazy tensors whose values are wanted.
     pub fn end(&self, outputs: &[Tensor]) -> Result<Region> {
         let nodes = self.nodes.borrow();
@@ -156,17 +236,36 @@ impl Recorder {
         self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
         graph.set_output(Arg::Tuple(args));
-        // Inputs that were looked at but not used are none.
+        let symbols = self.symbols.take();
+        self.sizes.borrow_mut().clear();
+        specialize_sizes(&mut graph);
+        // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
         let users = graph.users();
         let unused = |id: NodeId| users[id.0 as usize].is_empty();
-        graph.retain(|n| n.opcode != crate::graph::Opcode::Placeholder || !unused(n.id));
+        let touched = self.inputs.take();
+        let mut inputs = touched.clone();
+        inputs.retain(|i| !unused(i.node));
+        let in_shapes: std::collections::BTreeSet<Symbol> =
+            inputs.iter().flat_map(|i| i.spec.spec.geometry.sizes.iter().flat_map(|s| s.expr().symbols())).collect();
+        graph.retain(|n| match (&n.meta.value, n.opcode) {
+            (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
+                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.contains(s))
+            }
+            (_, crate::graph::Opcode::Placeholder) => !unused(n.id),
+            _ => true,
+        });
         let grad = self.grad.replace(modes().grad);
         self.nodes.borrow_mut().clear();
         self.lazy.borrow_mut().clear();
         self.by_real.borrow_mut().clear();
-        let mut inputs = self.inputs.take();
-        inputs.retain(|i| !unused(i.node));
-        Ok(Region { graph, inputs, grad })
+        let storages = inputs
+            .iter()
+            .map(|input| {
+                let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
+                (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
+            })
+            .collect();
+        Ok(Region { storages, graph, inputs, touched, grad, env: symbols.env, witnesses: symbols.witnesses })
     }
 
     /// Says that a lazy tensor's value has come.
@@ -197,7 +296,17 @@ impl Recorder {
         if let Some(i) = self.by_real.borrow().get(&t.id()) {
             return Ok(self.inputs.borrow()[*i].twin.clone());
         }
-        let spec = InputSpec::of(t)?;
+        let mut spec = InputSpec::of(t)?;
+        let index = self.inputs.borrow().len();
+        let source = (self.input_name)(t, index);
+        let dims = (self.plan)(&source, &spec.spec.geometry.sizes);
+        let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
+        for size in made {
+            let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+            let id = self.graph.borrow_mut().placeholder(&size.to_string(), meta);
+            self.sizes.borrow_mut().insert(size.expr(), id);
+        }
+        spec.spec.geometry = geometry;
         let twin = Tensor::fake(&spec.spec)?;
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&twin, true)?;
@@ -208,13 +317,11 @@ impl Recorder {
         } else {
             twin
         };
-        let index = self.inputs.borrow().len();
-        let name = (self.input_name)(t, index);
         let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
-        let node = self.graph.borrow_mut().placeholder(&name, meta);
+        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
         self.nodes.borrow_mut().insert(twin.id(), node);
         self.by_real.borrow_mut().insert(t.id(), index);
-        self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec });
+        self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec, source });
         Ok(twin)
     }
 
@@ -232,12 +339,20 @@ impl Recorder {
         graph.get_attr(&name, meta)
     }
 
+    /// The node of a symbolic size; one of another region is the number it was there.
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        match size {
+            SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
+            _ => Ok(Arg::Int(size.guard_int()?)),
+        }
+    }
+
     /// A value as an argument of a recorded call.
     pub fn argument(&self, value: &Value) -> Result<Arg> {
         Ok(match value {
             Value::None | Value::Opaque(_) => Arg::None,
             Value::Bool(b) => Arg::Bool(*b),
-            Value::Int(i) => Arg::Int(i.guard_int()?),
+            Value::Int(i) => self.size(i)?,
             Value::Float(f) => Arg::Float(*f),
             Value::Complex(re, im) => Arg::Complex(*re, *im),
             Value::Str(s) => Arg::Str(s.clone()),
@@ -314,6 +429,37 @@ impl Recorder {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Sizes of the graph being recorded, and their symbols.
+struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
+
+impl SizeNodes for Sizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
+        let id = self.0.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta);
+        self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        Arg::Node(id)
+    }
+}
+
+/// Symbols that turned out to be numbers are written as such, and are no inputs.
+fn specialize_sizes(graph: &mut Graph) {
+    let known: Vec<(NodeId, i64)> = graph
+        .nodes()
+        .filter_map(|n| match &n.meta.value {
+            Some(FakeValue::Int(size)) => Some((n.id, size.expr().as_int()?)),
+            _ => None,
+        })
+        .collect();
+    for (id, number) in known {
+        graph.replace_uses(id, &Arg::Int(number));
+        graph.erase(id);
     }
 }
 

@@ -13,6 +13,7 @@ mod literal;
 mod node;
 mod parse;
 mod print;
+mod sizes;
 
 pub use graph::Graph;
 pub use listing::{dot, listing, opcode, tabular};
@@ -20,3 +21,4 @@ pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target};
 pub use parse::{Parsed, parse};
 pub use print::{Printed, Style, code, print_readable, readable};
+pub use sizes::{SizeNodes, compute as compute_size};

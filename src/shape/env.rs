@@ -95,6 +95,7 @@ struct Inner {
     guards: Vec<ShapeGuard>,
     source: Option<Source>,
     unbacked: u32,
+    settled: bool,
 }
 
 /// The symbols of one compilation. Cloning shares.
@@ -133,6 +134,21 @@ impl ShapeEnv {
     /// What is known of a symbol.
     pub fn info(&self, symbol: &Symbol) -> Option<SymbolInfo> {
         self.0.borrow().symbols.get(symbol).cloned()
+    }
+
+    /// Whether two handles share their symbols.
+    pub fn same(&self, other: &ShapeEnv) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Says that the call being compiled is over: its symbols mean nothing to what comes after.
+    pub fn settle(&self) {
+        self.0.borrow_mut().settled = true;
+    }
+
+    /// Whether the call being compiled is over.
+    pub fn is_settled(&self) -> bool {
+        self.0.borrow().settled
     }
 
     /// The line that guards installed from now on are blamed on.
@@ -276,6 +292,11 @@ impl ShapeEnv {
                 _ => {}
             }
         }
+    }
+
+    /// Every symbol made so far, with what is known of it.
+    pub fn symbols(&self) -> Vec<(Symbol, SymbolInfo)> {
+        self.0.borrow().symbols.iter().map(|(s, i)| (s.clone(), i.clone())).collect()
     }
 
     /// Every guard installed so far, in order.

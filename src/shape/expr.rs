@@ -48,6 +48,11 @@ impl Expr {
         Self::atom(Atom::Symbol(symbol))
     }
 
+    /// The expression that is one atom.
+    pub fn from_atom(atom: &Atom) -> Self {
+        Self::atom(atom.clone())
+    }
+
     fn atom(atom: Atom) -> Self {
         Expr(Rc::new(BTreeMap::from([(vec![(atom, 1)], 1)])))
     }
@@ -70,6 +75,11 @@ impl Expr {
             },
             _ => None,
         }
+    }
+
+    /// Its terms: atoms with their powers, and a coefficient.
+    pub fn terms(&self) -> impl Iterator<Item = (&[(Atom, u32)], i64)> {
+        self.0.iter().map(|(m, c)| (m.as_slice(), *c))
     }
 
     /// `self + other`

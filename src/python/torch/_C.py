@@ -1,5 +1,7 @@
 """What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
 
+import operator as _operator
+
 from torch import _native, _native_compile
 from torch._tensor import Size, Tensor
 
@@ -53,8 +55,62 @@ class _autograd:
         _native._saved_tensors_hooks_set_disabled(None)
 
 
-class SymInt:
-    """A symbolic integer."""
+class SymInt(int):
+    """A symbolic integer: the number of the call being compiled, and the node that says where it comes from."""
+
+    def __new__(cls, number, node=None):
+        self = int.__new__(cls, number)
+        self.node = node
+        return self
+
+    def _binary(name, plain):
+        def forward(self, other):
+            result = _native._sym_op(name, self, other)
+            return plain(int(self), other) if result is NotImplemented else result
+
+        return forward
+
+    def _reflected(name, plain):
+        def reflected(self, other):
+            result = _native._sym_op(name, other, self)
+            return plain(other, int(self)) if result is NotImplemented else result
+
+        return reflected
+
+    __add__, __radd__ = _binary("add", _operator.add), _reflected("add", _operator.add)
+    __sub__, __rsub__ = _binary("sub", _operator.sub), _reflected("sub", _operator.sub)
+    __mul__, __rmul__ = _binary("mul", _operator.mul), _reflected("mul", _operator.mul)
+    __floordiv__, __rfloordiv__ = _binary("floordiv", _operator.floordiv), _reflected("floordiv", _operator.floordiv)
+    __mod__, __rmod__ = _binary("mod", _operator.mod), _reflected("mod", _operator.mod)
+    __eq__, __ne__ = _binary("eq", _operator.eq), _binary("ne", _operator.ne)
+    __lt__, __le__ = _binary("lt", _operator.lt), _binary("le", _operator.le)
+    __gt__, __ge__ = _binary("gt", _operator.gt), _binary("ge", _operator.ge)
+    del _binary, _reflected
+
+    def __neg__(self):
+        return 0 - self
+
+    def __pos__(self):
+        return self
+
+    def __bool__(self):
+        return self != 0
+
+    def __hash__(self):
+        return int.__hash__(self)
+
+    def __index__(self):
+        return self.node.guard_int()
+
+    __int__ = __index__
+
+    def __pow__(self, other, modulus=None):
+        if modulus is None and type(other) is int and 0 < other < 8:
+            result = self
+            for _ in range(other - 1):
+                result = result * self
+            return result
+        return pow(int(self), other, modulus)
 
 
 class SymFloat:

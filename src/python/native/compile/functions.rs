@@ -82,7 +82,7 @@ mod native {
     impl PyState {
         #[pymethod]
         fn reset(zelf: &Py<Self>) {
-            zelf.0.cache.borrow_mut().clear();
+            zelf.0.reset();
         }
         #[pymethod]
         fn is_empty(zelf: &Py<Self>) -> bool {
@@ -92,12 +92,12 @@ mod native {
 
     /// The state of `torch.compile(f, backend=..., fullgraph=...)`.
     #[pyfunction]
-    fn _compiled_state(backend: PyObjectRef, fullgraph: bool, _vm: &VirtualMachine) -> PyState {
+    fn _compiled_state(backend: PyObjectRef, fullgraph: bool, dynamic: Option<bool>, _vm: &VirtualMachine) -> PyState {
         let backend = match backend.downcast_ref::<rustpython_vm::builtins::PyStr>() {
             Some(name) => Backend::Named(name.to_string_lossy().into_owned()),
             None => Backend::Custom(backend),
         };
-        PyState(Rc::new(CompiledFunction { cache: Default::default(), backend, fullgraph }))
+        PyState(Rc::new(CompiledFunction::new(backend, fullgraph, dynamic)))
     }
 
     /// `_call_compiled(state, function, name, namer, args, kwargs)`
@@ -207,7 +207,9 @@ mod native {
     impl Callable for PyAot {
         type Args = FuncArgs;
         fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-            let inputs: Vec<Tensor> = args.args.iter().filter_map(|o| to_tensor(o)).collect();
+            let inputs =
+                args.args.iter().filter_map(|o| to_value(o, vm)).filter(|v| matches!(v, Value::Tensor(_) | Value::Int(_))).collect();
+            let inputs = session::as_tensors(inputs).map_err(|e| raise(e, vm))?;
             let out = zelf.0.call(inputs).map_err(|e| raise(e, vm))?;
             let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
             Ok(vm.ctx.new_list(items).into())
@@ -232,6 +234,9 @@ mod native {
         let specs = inputs
             .iter()
             .map(|o| {
+                if let Some(Value::Int(size @ crate::shape::SymInt::Sym(..))) = to_value(o, vm) {
+                    return Ok(InputSpec::of_symbol(&size));
+                }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
                 InputSpec::of(&t).map_err(|e| raise(e, vm))
             })
@@ -239,9 +244,10 @@ mod native {
         let f: aot::Function = match function.downcast_ref::<PyGraphModule>() {
             // A captured graph is replayed with the lines it came from.
             Some(module) => {
-                let graph = module.0.clone();
+                let (graph, specs) = (module.0.clone(), specs.clone());
                 Rc::new(move |inputs: &[Tensor]| {
-                    aot::interpret::replay_graph(&graph.borrow(), &mut inputs.iter().map(Value::from).collect())
+                    let mut inputs = specs.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect();
+                    aot::interpret::replay_graph(&graph.borrow(), &mut inputs)
                 })
             }
             None => Rc::new(move |inputs: &[Tensor]| {

@@ -12,7 +12,7 @@ mod session;
 mod settings;
 
 pub(in crate::python::native) use functions::module_def;
-pub(super) use session::{break_graph, capturing, record_grad_mode, touch};
+pub(super) use session::{break_graph, capturing, record_grad_mode, touch, twin};
 
 /// Forgets what an earlier run compiled.
 pub(super) fn reset() {

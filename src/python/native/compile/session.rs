@@ -1,25 +1,27 @@
 //! One call of a compiled function: record, find or compile, run, hand out values.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::graph_module::PyGraphModule;
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
 use crate::aot::trace::Pushed;
 use crate::aot::{self, run_graph};
-use crate::capture::{Cache, CaptureLayer, Entry, Lookup, Recorder, Region};
+use crate::capture::{Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, to_value, wrap};
+use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic_hint, to_value, wrap};
 use crate::report::{self, Event, GraphBreak, GraphRun};
+use crate::shape::SymInt;
 use crate::span::Source;
 use crate::tensor::Tensor;
 
@@ -27,6 +29,7 @@ thread_local! {
     static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
+    static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
     static BREAKS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -40,6 +43,7 @@ pub fn reset() {
     RECORDER.set(None);
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);
+    NEXT_FRAME.set(0);
     BREAKS.take();
     aot::trace::reset_checkpoint_regions();
 }
@@ -70,6 +74,11 @@ pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
     }
 }
 
+/// What stands for a tensor of the caller's while it is recorded: its sizes may be symbolic.
+pub fn twin(t: &Tensor) -> Option<Tensor> {
+    RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.twin(t)))
+}
+
 /// Tells the recorder of a change of the grad mode.
 pub fn record_grad_mode(enabled: bool) {
     RECORDER.with_borrow(|r| {
@@ -96,7 +105,38 @@ pub struct CompiledFunction {
     pub backend: Backend,
     /// Whether a break is an error.
     pub fullgraph: bool,
+    /// `torch.compile(dynamic=...)`
+    pub dynamic: Option<bool>,
+    /// Sizes that inputs had when something was compiled.
+    pub seen: RefCell<SeenSizes>,
+    /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
+    pub frames: RefCell<HashMap<usize, u32>>,
 }
+
+impl CompiledFunction {
+    /// With nothing compiled yet.
+    pub fn new(backend: Backend, fullgraph: bool, dynamic: Option<bool>) -> Self {
+        CompiledFunction { cache: RefCell::default(), backend, fullgraph, dynamic, seen: RefCell::default(), frames: RefCell::default() }
+    }
+
+    /// Forgets what was compiled.
+    pub fn reset(&self) {
+        self.cache.borrow_mut().clear();
+        self.seen.take();
+        self.frames.borrow_mut().clear();
+    }
+
+    fn frame(&self, place: usize) -> u32 {
+        *self.frames.borrow_mut().entry(place).or_insert_with(|| {
+            let number = NEXT_FRAME.get();
+            NEXT_FRAME.set(number + 1);
+            number
+        })
+    }
+}
+
+/// Entries a piece of code may have; after that it runs as it is.
+const RECOMPILE_LIMIT: usize = 8;
 
 /// Runs a compiled graph below autograd.
 struct Interpreted {
@@ -152,28 +192,64 @@ fn partitioner(name: &str) -> Result<Option<Partitioner>> {
     }
 }
 
-type Runner = Rc<dyn Fn(Vec<Tensor>) -> Result<Vec<Value>>>;
+/// The inputs of a region's graph as AOTAutograd takes them.
+fn specs(region: &Region) -> Result<Vec<InputSpec>> {
+    let mut tensors = region.inputs.iter().map(|i| i.spec.clone());
+    region
+        .graph
+        .placeholders()
+        .map(|n| match &n.meta.value {
+            Some(FakeValue::Int(size)) => Ok(InputSpec::of_symbol(size)),
+            _ => tensors.next().ok_or_else(|| Error::runtime("a captured region lacks an input")),
+        })
+        .collect()
+}
+
+/// Symbolic sizes among tensors, as AOTAutograd's functions take them.
+pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
+    values
+        .into_iter()
+        .map(|v| match v {
+            Value::Int(size) => crate::aot::compile::size_as_tensor(size.guard_int()?),
+            other => other.into_tensor(),
+        })
+        .collect()
+}
 
 fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> Result<Runner> {
     let graph = region.graph.clone();
     match &function.backend {
         Backend::Named(name) => match partitioner(name)? {
-            None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut inputs.into_iter().map(Value::Tensor).collect()))),
+            None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
             Some(partitioner) => {
-                let specs: Vec<InputSpec> = region.inputs.iter().map(|i| i.spec.clone()).collect();
-                let f: aot::Function = Rc::new(move |inputs| replay_graph(&graph, &mut inputs.iter().map(Value::from).collect()));
+                let specs = specs(region)?;
+                let given = specs.clone();
+                let f: aot::Function =
+                    Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
                 let compiled = aot::compile(&f, &specs, &config(partitioner, true, Some(number)))?;
-                Ok(Rc::new(move |inputs| compiled.call(inputs)))
+                Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))
             }
         },
         Backend::Custom(backend) => rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let mut twins = region.inputs.iter().map(|i| Value::Tensor(i.twin.clone()));
+            let examples: Vec<Value> = graph
+                .placeholders()
+                .filter_map(|n| match &n.meta.value {
+                    Some(FakeValue::Int(size)) => Some(Value::Int(size.clone())),
+                    _ => twins.next(),
+                })
+                .collect();
             let module: PyObjectRef = PyGraphModule::new(graph).into_pyobject(vm);
-            let examples = region.inputs.iter().map(|i| wrap(&i.twin, vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
+            let examples = examples
+                .into_iter()
+                .map(|v| crate::python::native::tensor::from_value(v, vm))
+                .collect::<PyResult<Vec<_>>>()
+                .map_err(raised)?;
             super::functions::set_region(Some(number));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             super::functions::set_region(None);
             let callable = made.map_err(raised)?;
-            Ok(Rc::new(move |inputs: Vec<Tensor>| call_python(&callable, inputs.into_iter().map(Value::Tensor).collect())) as Runner)
+            Ok(Rc::new(move |inputs: Vec<Value>| call_python(&callable, inputs)) as Runner)
         }),
     }
 }
@@ -193,18 +269,21 @@ pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>
 }
 
 /// Ends the region being recorded: `outputs` get their values.
-fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], name: &str) -> Result<()> {
+fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], about: &About) -> Result<()> {
     let wanted = !outputs.is_empty() || recorder.writes_inputs();
     let region = recorder.end(if wanted { outputs } else { &[] })?;
     let has_calls = crate::capture::computes(&region.graph);
+    let env = region.env.clone();
     if !wanted || !has_calls {
+        env.settle();
         return Ok(());
     }
     let _capture = Exclude::only(Key::Capture);
     // The region runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
     crate::dispatch::set_modes(crate::dispatch::Modes { grad: region.grad, ..before });
-    let outcome = run_region(function, &region, place, name);
+    let outcome = run_region(function, region, place, about);
+    env.settle();
     crate::dispatch::set_modes(before);
     for (lazy, value) in outputs.iter().zip(outcome?) {
         let real = value.into_tensor()?;
@@ -214,45 +293,115 @@ fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs
     Ok(())
 }
 
-fn run_region(function: &CompiledFunction, region: &Region, place: usize, name: &str) -> Result<Vec<Value>> {
-    let found = function.cache.borrow().find(place, region);
-    let entry = match found {
-        Lookup::Hit(entry) => entry,
-        Lookup::Miss(reasons) => {
-            let number = NEXT_REGION.get();
-            NEXT_REGION.set(number + 1);
-            if !reasons.is_empty() {
-                emit(Event::Recompiled {
-                    reasons: reasons.iter().map(|r| format!("{place}/{}: {r}", function.cache.borrow().len(place) - 1)).collect(),
-                });
-            }
-            emit(Event::Captured {
-                region: report::Region {
-                    id: number,
-                    function: name.to_owned(),
-                    graph: crate::graph_view::view(&region.graph),
-                    guards: Vec::new(),
-                    span: None,
-                },
-            });
-            let compiled = compile_region(function, region, number)?;
-            let names = region.inputs.iter().map(|i| region.graph.node(i.node).name.to_string()).collect();
-            let entry = Entry {
-                fingerprint: region.fingerprint(),
-                region: number,
-                compiled,
-                inputs: region.inputs.iter().map(|i| i.spec.clone()).collect(),
-                names,
-                grad: region.grad,
+/// What Python knows of a compiled function's call.
+struct About {
+    /// The function's name.
+    name: String,
+    /// Names its tensors, and knows its other values.
+    namer: PyObjectRef,
+}
+
+impl About {
+    /// Python values that the call depends on, as guards say them.
+    fn facts(&self) -> Vec<(String, String)> {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let found = vm.call_method(&self.namer, "facts", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm));
+            let text = |o: &PyObjectRef| Some(o.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
+            let pair = |o: PyObjectRef| {
+                let pair = crate::python::native::tensor::items(&o)?;
+                Some((text(pair.first()?)?, text(pair.get(1)?)?))
             };
-            function.cache.borrow_mut().insert(place, entry);
-            match function.cache.borrow().find(place, region) {
-                Lookup::Hit(entry) => entry,
-                Lookup::Miss(_) => return Err(Error::runtime("a region differs from itself")),
-            }
+            found.unwrap_or_default().into_iter().filter_map(pair).collect()
+        })
+    }
+
+    /// Where the caller keeps a tensor.
+    fn source(&self, t: &Tensor, index: usize) -> InputSource {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let told = wrap(t, vm).and_then(|o| self.namer.call((o,), vm));
+            let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));
+            let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| InputSource {
+                name: format!("L_tensor_{index}_"),
+                source: format!("L['tensor_{index}']"),
+                ..InputSource::default()
+            });
+            source.numbers = (0..t.dim()).map(|d| symbol_number(&format!("{}.size()[{d}]", source.source))).collect();
+            source
+        })
+    }
+}
+
+/// `(name, source, is_static, {dim: (kind, min, max)})` as Python tells it.
+fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource> {
+    let text = |i: usize| Some(told.get(i)?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
+    let mut marks = Vec::new();
+    if let Some(dict) = told.get(3).and_then(|o| o.downcast_ref::<PyDict>()) {
+        for (dim, mark) in dict {
+            let parts = crate::python::native::tensor::items(&mark)?;
+            let bound = |i: usize| parts.get(i).filter(|o| !vm.is_none(o)).and_then(|o| o.clone().try_to_value::<i64>(vm).ok());
+            let kind = match &*parts.first()?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy() {
+                "dynamic" => DimMark::Dynamic(bound(1), bound(2)),
+                "maybe" => DimMark::Maybe,
+                _ => DimMark::Static,
+            };
+            marks.push((dim.try_to_value::<usize>(vm).ok()?, kind));
         }
+    }
+    let is_static = told.get(2).is_some_and(|o| o.is(&vm.ctx.true_value));
+    Some(InputSource { name: text(0)?, source: text(1)?, is_static, marks, numbers: Vec::new() })
+}
+
+/// PyTorch numbers a symbol by the hash of where its size is found.
+fn symbol_number(source: &str) -> u32 {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(source.as_bytes());
+    digest.iter().fold(0, |n, byte| (n * 256 + u32::from(*byte)) % 100)
+}
+
+fn run_region(function: &CompiledFunction, region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
+    let found = function.cache.borrow().find(place, &region, || about.facts());
+    let reasons = match found {
+        Lookup::Hit(entry) => return entry.run(&region.inputs, &region.touched),
+        Lookup::Miss(reasons) => reasons,
     };
-    (entry.compiled)(region.inputs.iter().map(|i| i.real.clone()).collect())
+    let frame = function.frame(place);
+    if function.cache.borrow().len(place) >= RECOMPILE_LIMIT {
+        let hints = region.hints();
+        let mut tensors = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
+        let mut inputs: Vec<Value> = region
+            .graph
+            .placeholders()
+            .filter_map(|n| match &n.meta.value {
+                Some(FakeValue::Int(size)) => crate::capture::value_of(size, &hints).map(Value::from),
+                _ => tensors.next(),
+            })
+            .collect();
+        return replay_graph(&region.graph, &mut inputs);
+    }
+    for input in &region.touched {
+        function.seen.borrow_mut().note(place, &input.source, &input.real.sizes());
+    }
+    let number = NEXT_REGION.get();
+    NEXT_REGION.set(number + 1);
+    if !reasons.is_empty() {
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+    }
+    let mut captured = report::Region {
+        id: number,
+        function: about.name.clone(),
+        graph: crate::graph_view::view(&region.graph),
+        guards: Vec::new(),
+        span: None,
+    };
+    emit(Event::Captured { region: captured.clone() });
+    let compiled = compile_region(function, &region, number)?;
+    let (inputs, touched) = (region.inputs.clone(), region.touched.clone());
+    let entry = Rc::new(Entry { region: region.without_tensors(), compiled, facts: about.facts() });
+    // Guards made while the region was traced are known now.
+    captured.guards = entry.guards();
+    emit(Event::Captured { region: captured });
+    function.cache.borrow_mut().insert(place, entry.clone());
+    entry.run(&inputs, &touched)
 }
 
 /// Lazy tensors in a returned structure, in order, each once.
@@ -270,6 +419,37 @@ fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Tensor>) {
     } else if let Some(dict) = o.downcast_ref::<PyDict>() {
         dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found));
     }
+}
+
+/// A returned structure with symbolic sizes as the numbers they are in this call.
+fn numbers_for_sizes(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    if let Some(number) = symbolic_hint(&o, vm) {
+        return Ok(vm.ctx.new_int(number).into());
+    }
+    let class = o.class();
+    if class.is(vm.ctx.types.tuple_type) {
+        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
+        if !items.as_slice().iter().any(|i| symbolic_hint(i, vm).is_some()) {
+            return Ok(o);
+        }
+        let items = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), vm)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(vm.ctx.new_tuple(items).into());
+    }
+    if let Some(list) = o.downcast_ref::<PyList>() {
+        for item in list.borrow_vec_mut().iter_mut() {
+            if let Some(number) = symbolic_hint(item, vm) {
+                *item = vm.ctx.new_int(number).into();
+            }
+        }
+    }
+    if let Some(dict) = o.downcast_ref::<PyDict>() {
+        for (key, value) in dict {
+            if let Some(number) = symbolic_hint(&value, vm) {
+                dict.set_item(&*key, vm.ctx.new_int(number).into(), vm)?;
+            }
+        }
+    }
+    Ok(o)
 }
 
 fn known_to_python(t: &Tensor) -> bool {
@@ -290,8 +470,9 @@ pub fn call(
         return callee.call(args, vm);
     }
     let place = Rc::new(Cell::new(0));
+    let about = Rc::new(About { name, namer });
     let on_break = {
-        let (function, place, name) = (function.clone(), place.clone(), name.clone());
+        let (function, place, about) = (function.clone(), place.clone(), about.clone());
         Rc::new(move |recorder: &Recorder, reason: &str, source: Option<Source>| -> Result<()> {
             if function.fullgraph {
                 return Err(Error::runtime(format!("Graph break under fullgraph=True: {reason}")));
@@ -299,21 +480,20 @@ pub fn call(
             BREAKS.with_borrow_mut(|b| b.push(reason.to_owned()));
             emit(Event::Broke { graph_break: GraphBreak { reason: reason.to_owned(), span: source.map(|s| s.span) } });
             let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
-            flush(&function, recorder, place.get(), &alive, &name)?;
+            flush(&function, recorder, place.get(), &alive, &about)?;
             place.set(place.get() + 1);
             Ok(())
         })
     };
-    let input_name = Rc::new(move |t: &Tensor, index: usize| {
-        rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let named = wrap(t, vm).and_then(|o| namer.call((o,), vm));
-            match named.ok().and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned())) {
-                Some(name) => name,
-                None => format!("L_tensor_{index}_"),
-            }
-        })
-    });
-    let recorder = Recorder::new(input_name, on_break);
+    let input_name = {
+        let about = about.clone();
+        Rc::new(move |t: &Tensor, index: usize| about.source(t, index))
+    };
+    let plan = {
+        let (function, place) = (function.clone(), place.clone());
+        Rc::new(move |input: &InputSource, sizes: &[SymInt]| function.seen.borrow().plan(place.get(), input, sizes, function.dynamic))
+    };
+    let recorder = Recorder::new(input_name, plan, on_break);
     RECORDER.set(Some(recorder.clone()));
     let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
     let result = callee.call(args, vm);
@@ -327,12 +507,12 @@ pub fn call(
             outputs.push(t);
         }
     }
-    let flushed = flush(function, &recorder, place.get(), &outputs, &name);
+    let flushed = flush(function, &recorder, place.get(), &outputs, &about);
     drop(layer);
     RECORDER.set(None);
     match (result, flushed) {
         (Err(e), _) => Err(e),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
-        (Ok(value), Ok(())) => Ok(value),
+        (Ok(value), Ok(())) => numbers_for_sizes(value, vm),
     }
 }

@@ -89,6 +89,17 @@ pub mod functions {
         super::super::objects::PyNode::make_static_type()
     }
 
+    #[pyattr(name = "SymNode")]
+    fn class_symnode(_vm: &VirtualMachine) -> PyTypeRef {
+        super::super::symint::PySymNode::make_static_type()
+    }
+
+    /// `_sym_op(name, a, b)`: arithmetic and comparison of symbolic sizes.
+    #[pyfunction]
+    fn _sym_op(name: rustpython_vm::builtins::PyStrRef, a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        super::super::symint::operate(&name.to_string_lossy(), &a, &b, vm)
+    }
+
     #[pyattr(name = "device")]
     fn class_device(_vm: &VirtualMachine) -> PyTypeRef {
         super::super::objects::PyDevice::make_static_type()

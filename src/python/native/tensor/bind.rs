@@ -181,6 +181,9 @@ fn is_index(o: &PyObject) -> bool {
 }
 
 fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
+    if let Some(size) = super::symint::symbolic(o, vm) {
+        return Some(Value::Int(size));
+    }
     if let Some(i) = to_int(o) {
         return Some(Value::Int(SymInt::Int(i)));
     }
@@ -220,7 +223,7 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
         Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten().or_else(|| to_int(o).map(Value::from)),
         Type::Float => match to_value(o, vm)? {
             v @ Value::Float(_) => Some(v),
-            Value::Int(i) => i.as_int().map(|i| Value::Float(i as f64)),
+            Value::Int(i) => i.guard_int().ok().map(|i| Value::Float(i as f64)),
             Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
             Value::Tensor(t) if t.numel().as_int() == Some(1) => {
                 crate::aten!("_local_scalar_dense", &t).ok().and_then(|v| v.float().ok()).map(Value::Float)

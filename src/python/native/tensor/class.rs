@@ -101,6 +101,12 @@ fn touched(zelf: &Py<TensorBase>) {
     let _ = super::super::compile::touch(&zelf.tensor(), false);
 }
 
+/// The tensor whose sizes a script sees: while it is recorded, an input's may be symbolic.
+fn sized(zelf: &Py<TensorBase>) -> Tensor {
+    let t = zelf.tensor();
+    super::super::compile::twin(&t).unwrap_or(t)
+}
+
 impl TensorBase {
     /// The tensor.
     pub fn tensor(&self) -> Tensor {
@@ -271,6 +277,9 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
             if vm.is_none(p) {
                 return Ok(None);
             }
+            if let Some(size) = super::symint::symbolic(p, vm) {
+                return Ok(Some(size));
+            }
             let index = p.try_index(vm)?;
             Ok(to_int(index.as_object()).map(SymInt::Int))
         };
@@ -428,7 +437,7 @@ impl TensorBase {
     #[pygetset]
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        let sizes = zelf.tensor().sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
+        let sizes = sized(zelf).sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
         super::autograd::functions::size_object(sizes, vm)
     }
     #[pymethod]
@@ -436,7 +445,8 @@ impl TensorBase {
         match dim.flatten() {
             None => Self::shape(zelf, vm),
             Some(d) => {
-                let t = zelf.tensor();
+                touched(zelf);
+                let t = sized(zelf);
                 let d = crate::ops::shapes::wrap_dim(d, t.dim()).map_err(|e| raise(e, vm))?;
                 if t.dim() == 0 {
                     return Err(vm.new_index_error("Dimension specified as 0 but tensor has no dimensions"));
@@ -448,7 +458,7 @@ impl TensorBase {
     #[pymethod]
     fn stride(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        let t = zelf.tensor();
+        let t = sized(zelf);
         let strides = t.geometry().strides.clone();
         match dim.flatten() {
             None => Ok(vm.ctx.new_tuple(strides.iter().map(|s| from_size(s, vm)).collect::<PyResult<_>>()?).into()),
@@ -479,11 +489,11 @@ impl TensorBase {
     #[pymethod]
     fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        from_size(&zelf.tensor().numel(), vm)
+        from_size(&sized(zelf).numel(), vm)
     }
     #[pymethod]
     fn nelement(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        from_size(&zelf.tensor().numel(), vm)
+        from_size(&sized(zelf).numel(), vm)
     }
     #[pymethod]
     fn element_size(zelf: &Py<Self>) -> usize {

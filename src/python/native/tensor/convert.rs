@@ -75,6 +75,9 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
     if object.class().is(vm.ctx.types.bool_type) {
         return Some(Value::Bool(object.is(&vm.ctx.true_value)));
     }
+    if let Some(size) = super::symint::symbolic(object, vm) {
+        return Some(Value::Int(size));
+    }
     if let Some(i) = object.downcast_ref::<PyInt>() {
         return Some(
             i.as_bigint()
@@ -120,8 +123,7 @@ pub fn items(object: &PyObject) -> Option<Vec<PyObjectRef>> {
 
 /// A size as Python sees it.
 pub fn from_size(size: &SymInt, vm: &VirtualMachine) -> PyResult {
-    let number = size.guard_int().map_err(|e| raise(e, vm))?;
-    Ok(vm.ctx.new_int(number).into())
+    super::symint::object(size, vm)
 }
 
 /// The Python object of a value.

@@ -10,10 +10,12 @@ mod convert;
 mod objects;
 mod packet;
 mod saved_hooks;
+mod symint;
 
 pub(super) use autograd::functions::module_def;
 pub(super) use class::{TensorBase, replace_payload, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
+pub(super) use symint::symbolic_hint;
 
 /// An overload as a Python object.
 pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {

@@ -1,9 +1,10 @@
 """`torch.compile`'s front end: what a script can reach of it."""
 
 from torch import _native_compile
+from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
 from torch._dynamo.eval_frame import OptimizedModule, compile, disable, explain, optimize, reset
 
-__all__ = ["OptimizedModule", "compile", "disable", "explain", "graph_break", "is_compiling", "optimize", "reset"]
+__all__ = ["OptimizedModule", "compile", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "maybe_mark_dynamic", "optimize", "reset"]
 
 
 def graph_break(msg=""):

@@ -5,7 +5,7 @@ import inspect
 
 from torch import _native, _native_compile
 
-_compiled = []
+_states = []
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
@@ -49,14 +49,25 @@ def _optimize_function(fn, backend, fullgraph, dynamic):
     return compiled
 
 
+def _state(fn, backend, fullgraph, dynamic):
+    """The cache of a callable's code: callables with the same code share it."""
+    inner = getattr(type(fn), "forward", None) if hasattr(fn, "named_parameters") else fn
+    code = getattr(inner, "__code__", None) or id(fn)
+    for known, state in _states:
+        if known == (code, backend, fullgraph, dynamic):
+            return state
+    state = _native_compile._compiled_state(backend, fullgraph, dynamic)
+    _states.append(((code, backend, fullgraph, dynamic), state))
+    return state
+
+
 class _Call:
     """A compiled callable: its cache, and names for what it finds its tensors under."""
 
     def __init__(self, fn, backend, fullgraph, dynamic, self_name=None):
         self.fn = fn
         self.self_name = self_name
-        self.state = _native_compile._compiled_state(backend, fullgraph)
-        _compiled.append(self)
+        self.state = _state(fn, backend, fullgraph, dynamic)
 
     def __call__(self, args, kwargs):
         names = _Names(self.fn, self.self_name, args, kwargs)
@@ -65,69 +76,98 @@ class _Call:
 
 
 class _Names:
-    """Names tensors by where they are found: `L_x_`, `L_self_modules_0_parameters_weight_`, `G_table_`."""
+    """Names tensors by where they are found: `L_x_` and `L['x']`, `L_self_modules_0_parameters_weight_`, `G_table_`."""
 
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
         self.known = None
 
     def __call__(self, tensor):
+        """`(name, source, is_static, marks)` of a tensor."""
         if self.known is None:
             self.known = {}
             self._collect()
-        return self.known.get(id(tensor)) or f"L_tensor_{id(tensor) % 1000}_"
+        found = self.known.get(id(tensor))
+        if found is None:
+            return None
+        from torch.nn import Parameter
+
+        name, source, is_static = found
+        return name, source, is_static or isinstance(tensor, Parameter), getattr(tensor, "_dynamo_marks", None) or {}
+
+    def facts(self):
+        """Python values that the call depends on, as guards say them: `("L['p']", "0.0")`, `("a is b", "True")`."""
+        facts, tensors = [], []
+        for name, value in self._bound().items():
+            if value is None or isinstance(value, (bool, int, float, str)):
+                facts.append((f"L['{name}']", repr(value)))
+            elif isinstance(value, _native.TensorBase):
+                for other, earlier in tensors:
+                    if earlier is value:
+                        facts.append((f"{other} is {name}", "True"))
+                tensors.append((name, value))
+        module = self.fn if hasattr(self.fn, "training") else getattr(self.fn, "__self__", None)
+        if isinstance(getattr(module, "training", None), bool):
+            facts.append(("L['self'].training", repr(module.training)))
+        return facts
+
+    def _bound(self):
+        fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
+        try:
+            arguments = inspect.signature(fn).bind(*self.args, **self.kwargs).arguments
+        except (TypeError, ValueError):
+            arguments = {f"args_{i}": a for i, a in enumerate(self.args)} | self.kwargs
+        return arguments
 
     def _collect(self):
         from torch.nn import Module
 
         fn = self.fn
         if isinstance(fn, Module):
-            self._module(fn, "L_" + (self.self_name or "self"))
+            self._module(fn, "L_" + (self.self_name or "self"), f"L['{self.self_name or 'self'}']")
             fn = fn.forward
         owner = getattr(fn, "__self__", None)
         if isinstance(owner, Module):
-            self._module(owner, "L_self")
+            self._module(owner, "L_self", "L['self']")
         code = getattr(fn, "__code__", None)
-        try:
-            bound = inspect.signature(fn).bind(*self.args, **self.kwargs).arguments
-        except (TypeError, ValueError):
-            bound = {f"args_{i}": a for i, a in enumerate(self.args)} | self.kwargs
-        for name, value in bound.items():
-            self._value(value, f"L_{name}")
+        for name, value in self._bound().items():
+            self._value(value, f"L_{name}", f"L['{name}']")
         if code is None:
             return
         for name, cell in zip(code.co_freevars, getattr(fn, "__closure__", None) or ()):
             try:
-                self._value(cell.cell_contents, f"L_{name}")
+                self._value(cell.cell_contents, f"L_{name}", f"L['{name}']")
             except ValueError:
                 continue
         for name in code.co_names:
             if name in fn.__globals__:
-                self._value(fn.__globals__[name], f"G_{name}")
+                self._value(fn.__globals__[name], f"G_{name}", f"G['{name}']")
 
-    def _value(self, value, name, depth=0):
+    def _value(self, value, name, source, depth=0):
         from torch.nn import Module
 
         if isinstance(value, _native.TensorBase):
-            self.known.setdefault(id(value), name + "_")
+            self.known.setdefault(id(value), (name + "_", source, False))
         elif isinstance(value, Module):
-            self._module(value, name)
+            self._module(value, name, source)
         elif depth < 4 and isinstance(value, (list, tuple)):
             for i, item in enumerate(value):
-                self._value(item, f"{name}_{i}", depth + 1)
+                self._value(item, f"{name}_{i}", f"{source}[{i}]", depth + 1)
         elif depth < 4 and isinstance(value, dict):
             for key, item in value.items():
-                self._value(item, f"{name}_{key}", depth + 1)
+                self._value(item, f"{name}_{key}", f"{source}[{key!r}]", depth + 1)
 
-    def _module(self, module, name):
+    def _module(self, module, name, source):
         for path, sub in module.named_modules():
-            where = name + "".join(f"_modules_{part}" for part in path.split(".") if part)
+            parts = [part for part in path.split(".") if part]
+            where = name + "".join(f"_modules_{part}" for part in parts)
+            found = source + "".join(f"._modules['{part}']" for part in parts)
             for key, value in sub._parameters.items():
                 if value is not None:
-                    self.known.setdefault(id(value), f"{where}_parameters_{key}_")
+                    self.known.setdefault(id(value), (f"{where}_parameters_{key}_", f"{found}._parameters['{key}']", True))
             for key, value in sub._buffers.items():
                 if value is not None:
-                    self.known.setdefault(id(value), f"{where}_buffers_{key}_")
+                    self.known.setdefault(id(value), (f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True))
 
 
 def _optimized_module_class():
@@ -206,8 +246,8 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
 
 def reset():
     """Forgets every compiled region."""
-    for call in _compiled:
-        call.state.reset()
+    for _, state in _states:
+        state.reset()
 
 
 class ExplainOutput:

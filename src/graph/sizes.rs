@@ -1,0 +1,72 @@
+//! The nodes that compute a symbolic size: made where a graph first needs them.
+
+use super::{Arg, Target};
+use crate::error::{Error, Result};
+use crate::shape::{Atom, Expr};
+
+/// A graph being made, as far as sizes go.
+pub trait SizeNodes {
+    /// What is the size already: an input, a tensor's size, a node made before.
+    fn known(&self, expr: &Expr) -> Option<Arg>;
+    /// Adds a call that computes the size.
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg;
+}
+
+impl Target {
+    /// Arithmetic by its name in Python's `operator` module.
+    pub fn operator(name: &str) -> Self {
+        Target::Operator(name.into())
+    }
+}
+
+/// The argument that stands for a size. In a product sizes come first, then the number, then quotients.
+pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
+    if let Some(i) = expr.as_int() {
+        return Ok(Arg::Int(i));
+    }
+    if let Some(arg) = nodes.known(expr) {
+        return Ok(arg);
+    }
+    let mut sum: Option<(Arg, Expr)> = None;
+    for (atoms, coefficient) in expr.terms() {
+        let (symbols, others): (Vec<_>, Vec<_>) = atoms.iter().partition(|(a, _)| matches!(a, Atom::Symbol(_)));
+        let mut factors: Vec<(Arg, Expr)> = Vec::new();
+        for (atom, power) in symbols {
+            let arg = factor(nodes, atom)?;
+            (0..*power).for_each(|_| factors.push((arg.clone(), Expr::from_atom(atom))));
+        }
+        if coefficient != 1 || atoms.is_empty() {
+            factors.push((Arg::Int(coefficient), Expr::from(coefficient)));
+        }
+        for (atom, power) in others {
+            let arg = factor(nodes, atom)?;
+            (0..*power).for_each(|_| factors.push((arg.clone(), Expr::from_atom(atom))));
+        }
+        let term = factors.into_iter().reduce(|a, b| combine(nodes, "mul", a, b, Expr::mul));
+        sum = match (sum, term) {
+            (Some(a), Some(b)) => Some(combine(nodes, "add", a, b, Expr::add)),
+            (a, b) => a.or(b),
+        };
+    }
+    Ok(sum.map_or(Arg::Int(0), |(arg, _)| arg))
+}
+
+fn combine(nodes: &dyn SizeNodes, name: &'static str, a: (Arg, Expr), b: (Arg, Expr), op: fn(&Expr, &Expr) -> Expr) -> (Arg, Expr) {
+    let expr = op(&a.1, &b.1);
+    (nodes.known(&expr).unwrap_or_else(|| nodes.emit(name, vec![a.0, b.0], &expr)), expr)
+}
+
+fn factor(nodes: &dyn SizeNodes, atom: &Atom) -> Result<Arg> {
+    let expr = Expr::from_atom(atom);
+    if let Some(arg) = nodes.known(&expr) {
+        return Ok(arg);
+    }
+    let (name, a, b) = match atom {
+        Atom::Symbol(_) => return Err(Error::runtime(format!("the size {expr} is not computed in this graph"))),
+        Atom::FloorDiv(a, b) => ("floordiv", a, b),
+        Atom::Mod(a, b) => ("mod", a, b),
+        Atom::Max(a, b) => ("sym_max", a, b),
+        Atom::Min(a, b) => ("sym_min", a, b),
+    };
+    Ok(nodes.emit(name, vec![compute(nodes, a)?, compute(nodes, b)?], &expr))
+}

@@ -1,0 +1,25 @@
+"""What a script says about the sizes of its tensors before they are compiled for."""
+
+
+def _mark(t, index, mark):
+    if isinstance(index, (list, tuple)):
+        for i in index:
+            _mark(t, i, mark)
+        return
+    marks = t.__dict__.setdefault("_dynamo_marks", {})
+    marks[index % t.dim() if t.dim() else 0] = mark
+
+
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """Makes a dimension symbolic from the first compilation on."""
+    _mark(t, index, ("dynamic", min, max))
+
+
+def maybe_mark_dynamic(t, index):
+    """Makes a dimension symbolic as long as nothing makes it a number."""
+    _mark(t, index, ("maybe", None, None))
+
+
+def mark_static(t, index=None):
+    """Makes a dimension, or all of them, a number in every compilation."""
+    _mark(t, list(range(t.dim())) if index is None else index, ("static", None, None))
