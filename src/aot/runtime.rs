@@ -6,7 +6,7 @@
 
 use super::compile::{GraphCallable, GraphCompiler, tangent_positions};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta};
-use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, replay};
+use crate::autograd::{Body, Node, SavedVariable, gradient_edge, keeps_graph, meta, replay};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::partition::Partitioned;
@@ -125,6 +125,11 @@ impl Runtime {
         };
         let saved = all.split_off(num_returns.min(all.len()));
         let edges = inputs.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
+        let shared = |t: &Tensor, v: &Value| v.as_tensor().is_some_and(|o| o.storage().same(&t.storage()));
+        let donated = saved
+            .iter()
+            .filter_map(Value::as_tensor)
+            .any(|t| !all.iter().any(|o| shared(t, o)) && !inputs.iter().any(|i| i.storage().same(&t.storage())));
         // Saved inputs are saved as the tensors the caller knows, so that writes to them are noticed.
         let kept = saved
             .into_iter()
@@ -137,7 +142,7 @@ impl Runtime {
             })
             .collect::<Result<Vec<_>>>()?;
         let positions = tangent_positions(&self.metadata);
-        let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), specs: RefCell::default() };
+        let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), specs: RefCell::default(), donated };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
         let mut specs = Vec::new();
         for (p, value) in all.iter_mut().enumerate() {
@@ -266,10 +271,17 @@ struct CompiledBackward {
     saved: RefCell<Option<Vec<Kept>>>,
     /// Per differentiable output, what its gradient looks like.
     specs: RefCell<Vec<crate::tensor::TensorSpec>>,
+    /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
+    donated: bool,
 }
 
 impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        if self.donated && keeps_graph() {
+            return Err(Error::runtime(
+                "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
+            ));
+        }
         let compiled = self.backward.get()?;
         let graph = &self.backward.partitioned.backward;
         let mut tensors = Vec::new();
@@ -286,6 +298,7 @@ impl Body for CompiledBackward {
                 }
             }
         }
+        let create_graph = modes().grad;
         let _no_grad = Grad::set(false);
         // Symbolic integers come first, then saved tensors, then tangents.
         let mut inputs = numbers;
@@ -303,12 +316,32 @@ impl Body for CompiledBackward {
             };
             inputs.push(Value::Tensor(coerce(grad, traced.get(i).and_then(Option::as_ref))?));
         }
+        let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
         let out = compiled.call(&mut inputs)?;
-        out.into_iter().map(|v| Ok(v.as_tensor().cloned())).collect()
+        let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
+        if sources.iter().any(meta::requires_grad) {
+            let edges = sources.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
+            let twice = Node::new("CompiledFunctionBackwardBackward", edges, Box::new(DoubleBackward));
+            grads.iter().flatten().for_each(|g| meta::set_history(g, &twice));
+        }
+        Ok(grads)
     }
 
     fn release(&self) {
         *self.saved.borrow_mut() = None;
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// What differentiating a compiled backward comes to.
+struct DoubleBackward;
+
+impl Body for DoubleBackward {
+    fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        Err(Error::runtime("torch.compile with aot_autograd does not currently support double backward"))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -43,6 +43,24 @@ impl Drop for GraphTask {
     }
 }
 
+thread_local! {
+    static KEEPS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether the backward under way keeps the graph (`retain_graph` or `create_graph`).
+pub fn keeps_graph() -> bool {
+    KEEPS.get()
+}
+
+/// Says whether the graph is kept, until dropped: a hook may run a backward of its own.
+struct Keeping(bool);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEEPS.set(self.0);
+    }
+}
+
 /// The node that the engine is running.
 pub fn current_node() -> Option<Rc<Node>> {
     CURRENT.with_borrow(|c| c.last().cloned())
@@ -137,6 +155,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     let mut ready = BinaryHeap::new();
     let mut arrival = 0;
     let _mode = GradMode::set(options.create_graph);
+    let _keeping = Keeping(KEEPS.replace(options.retain_graph || options.create_graph));
     let _task = GraphTask::begin();
 
     let mut deliver = |edge: &Edge,
