@@ -2,7 +2,7 @@
 
 use crate::aot::compile::Artifacts;
 use crate::aot::metadata::ViewAndMutationMeta;
-use crate::graph::{FakeValue, Graph, Node, Opcode};
+use crate::graph::{FakeValue, Graph, Node, Opcode, Target};
 use crate::graph_view::view;
 use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo, Saved};
 
@@ -18,7 +18,10 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
             .traced
             .nodes()
             .filter(|n| n.opcode == Opcode::Call)
-            .map(|n| (n.meta.seq_nr, n.target.text(), n.name.to_string()))
+            .map(|n| {
+                let target = if n.target == Target::Getitem { "_operator.getitem".to_owned() } else { n.target.text() };
+                (n.meta.seq_nr, target, n.name.to_string())
+            })
             .collect(),
         ..Compilation::default()
     };

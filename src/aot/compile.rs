@@ -1,8 +1,10 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
+use super::dedupe::{Adapt, dedupe};
 use super::functionalize::{self, FunctionalizeLayer};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
 use super::runtime::Runtime;
+use super::synthetic_base::{self, Identity};
 use super::trace::{Pushed, TraceLayer, Tracer};
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
@@ -41,24 +43,31 @@ pub struct InputSpec {
     pub is_static: bool,
     /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
     pub symbol: Option<SymInt>,
+    /// What it has in common with other inputs.
+    pub identity: Identity,
 }
 
 impl InputSpec {
     /// Of a tensor.
     pub fn of(t: &Tensor) -> Result<Self> {
-        Ok(InputSpec {
-            spec: t.spec(),
-            requires_grad: meta::requires_grad(t),
-            is_leaf: meta::grad_fn(t)?.is_none(),
-            is_static: false,
-            symbol: None,
-        })
+        let base = match meta::base(t) {
+            Some(base) if !base.is_fake() => Some(Rc::new(InputSpec::of(&base)?)),
+            _ => None,
+        };
+        let identity = Identity {
+            tensor: t.id(),
+            storage: t.storage().id(),
+            storage_elements: t.storage().nbytes().hint().unwrap_or(0) / t.dtype().itemsize() as i64,
+            base,
+        };
+        let is_leaf = meta::grad_fn(t)?.is_none();
+        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf, is_static: false, symbol: None, identity })
     }
 
     /// Of a symbolic size.
     pub fn of_symbol(size: &SymInt) -> Self {
         let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
-        InputSpec { spec, requires_grad: false, is_leaf: false, is_static: false, symbol: Some(size.clone()) }
+        InputSpec { spec, requires_grad: false, is_leaf: false, is_static: false, symbol: Some(size.clone()), identity: Identity::default() }
     }
 
     /// What a traced function is called with where the input is `t`.
@@ -102,12 +111,14 @@ pub struct Artifacts {
 pub struct Compiled {
     /// The wrapper that runs it.
     pub runtime: Runtime,
+    /// From the caller's inputs to those of the wrapper: duplicates gone, aliases merged into their bases.
+    adapt: Vec<Adapt>,
 }
 
 impl Compiled {
     /// Calls it on real tensors; mutations and aliases come out as the function's own.
     pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
-        self.runtime.call(inputs)
+        self.runtime.call(self.adapt.iter().try_fold(inputs, |given, adapt| adapt(given))?)
     }
 }
 
@@ -153,12 +164,28 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
     let wants_grad = modes().grad && inputs.iter().any(|i| i.requires_grad);
-    let metadata = collect(&**f, inputs, config.keep_input_mutations)?;
+    let mut metadata = collect(&**f, inputs, config.keep_input_mutations)?;
     let differentiates = wants_grad
         && (metadata.output_info.iter().any(|o| o.requires_grad)
             || metadata.input_info.iter().any(|i| {
                 i.requires_grad && i.mutates_data && !i.mutations_hidden_from_autograd && !i.mutations_under_no_grad_or_inference_mode
             }));
+    let (mut f, mut inputs, mut adapt) = (f.clone(), inputs.to_vec(), Vec::new());
+    if let Some(adapted) = dedupe(&f, &inputs, &metadata) {
+        (f, inputs) = (adapted.function, adapted.inputs);
+        adapt.push(adapted.adapt);
+        metadata = collect(&*f, &inputs, config.keep_input_mutations)?;
+    }
+    if let Some(adapted) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
+        (f, inputs) = (adapted.function, adapted.inputs);
+        adapt.push(adapted.adapt);
+        let merged = collect(&*f, &inputs, config.keep_input_mutations)?;
+        if differentiates {
+            synthetic_base::check_tangents(&metadata, &merged)?;
+        }
+        metadata = merged;
+    }
+    let (f, inputs) = (&f, &inputs[..]);
     if differentiates {
         let joint = trace_joint(f, inputs, &metadata)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
@@ -180,7 +207,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let forward = (config.fw_compiler)(partitioned.forward.clone(), &examples[..inputs.len().min(examples.len())])?;
         let forward = with_symbols(forward, inputs);
         let runtime = Runtime::joint(metadata, forward, partitioned, config.bw_compiler.clone())?;
-        return Ok(Compiled { runtime });
+        return Ok(Compiled { runtime, adapt });
     }
     let graph = trace_inference(f, inputs, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
@@ -189,7 +216,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         observer(&artifacts);
     }
     let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
-    Ok(Compiled { runtime: Runtime::inference(metadata, callable) })
+    Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 
 /// What a partition by the script's own function comes to.
@@ -267,15 +294,15 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
     Ok(made)
 }
 
+/// The present values of inputs whose writes stay in the graph.
+fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<Vec<(usize, Tensor)>> {
+    let in_graph = |i: &usize| metadata.input_info[*i].mutation_type == MutationType::MutatedInGraph;
+    (0..metadata.input_info.len()).filter(in_graph).map(|i| Ok((i, functionalize::unwrap(&inputs.outer[i])?))).collect()
+}
+
 /// Writes of inputs that stay in the graph: a trailing `copy_` for each.
-fn copy_mutations(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<()> {
-    for (i, info) in metadata.input_info.iter().enumerate() {
-        if info.mutation_type == MutationType::MutatedInGraph {
-            let value = functionalize::unwrap(&inputs.outer[i])?;
-            functionalize::copy_into(&inputs.inner[i], &value)?;
-        }
-    }
-    Ok(())
+fn copy_mutations(values: &[(usize, Tensor)], inputs: &Inputs) -> Result<()> {
+    values.iter().try_for_each(|(i, value)| functionalize::copy_into(&inputs.inner[*i], value))
 }
 
 /// The values of outputs, writes through aliases included.
@@ -304,7 +331,7 @@ fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutation
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
         let returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
-        copy_mutations(metadata, &inputs)?;
+        copy_mutations(&mutated_in_graph(metadata, &inputs)?, &inputs)?;
         returned
     };
     tracer.finish(&outputs)
@@ -340,6 +367,7 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
         let outputs = f(&given)?;
         let returned = forward_returns(metadata, &given, &outputs);
         let mut all = unwrap_all(&returned)?;
+        let written = mutated_in_graph(metadata, &inputs)?;
         tracer.enter_backward();
         let differentiated = tangent_positions(metadata);
         let mut roots = Vec::new();
@@ -365,8 +393,13 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
             grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
         }
         all.extend(grads);
+        // What the forward wrote stays in the forward; what the backward wrote besides, in the backward.
+        let later = mutated_in_graph(metadata, &inputs)?;
+        let later: Vec<_> = later.into_iter().zip(&written).filter(|((_, now), (_, then))| !now.is(then)).map(|(now, _)| now).collect();
         tracer.leave_backward();
-        copy_mutations(metadata, &inputs)?;
+        copy_mutations(&written, &inputs)?;
+        tracer.enter_backward();
+        copy_mutations(&later, &inputs)?;
         all
     };
     let mut graph = tracer.finish(&outputs)?;

@@ -225,8 +225,15 @@ impl Layer for FunctionalizeLayer {
     }
 }
 
+/// Arguments of a call: what has to be made anew for it is traced as the value it replaces was.
 fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
-    args.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
+    let mut current = |t: &Tensor| {
+        let before = super::trace::set_replayed(state(t).map(|s| s.value.id()));
+        let value = unwrap(t);
+        super::trace::set_replayed(before);
+        value
+    };
+    args.iter().map(|v| v.map_tensors(&mut current)).collect()
 }
 
 fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {

@@ -9,11 +9,13 @@
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
 pub mod compile;
+pub mod dedupe;
 pub mod functionalize;
 mod higher_order;
 pub mod interpret;
 pub mod metadata;
 pub mod runtime;
+pub mod synthetic_base;
 pub mod trace;
 
 pub use compile::{Compiled, Config, Function, GraphCallable, GraphCompiler, compile};

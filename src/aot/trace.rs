@@ -8,7 +8,7 @@ use crate::shape::{Expr, ShapeEnv, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// What the forward node of a sequence number said about itself; its backward nodes repeat it.
@@ -38,6 +38,13 @@ thread_local! {
     static ORIGIN: RefCell<Origin> = RefCell::default();
     static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static REGIONS: Cell<u32> = const { Cell::new(0) };
+    static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Says which value is being made anew because an alias of it was written to; gives what was said before. Its nodes keep the
+/// number and the line of the value's own.
+pub fn set_replayed(value: Option<u64>) -> Option<u64> {
+    REPLAYED.replace(value)
 }
 
 /// Says where the calls that follow come from; gives what was said before.
@@ -74,7 +81,7 @@ pub struct Tracer {
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
     sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
-    forward: RefCell<HashMap<i64, Forward>>,
+    forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
     in_backward: Cell<bool>,
     /// Whether it holds a backward.
@@ -193,12 +200,30 @@ impl Tracer {
         })
     }
 
+    /// What was said when the node of a number was made: where none of its calls bears it, the first call after it does.
+    fn made_with(&self, seq_nr: i64) -> Option<Forward> {
+        self.forward.borrow().range(seq_nr..).next().map(|(_, forward)| forward.clone())
+    }
+
     /// What is said about a node made now.
     fn meta(&self) -> Meta {
+        let mut meta = self.meta_here();
+        let replayed = REPLAYED.get().and_then(|id| self.nodes.borrow().get(&id).copied());
+        if let Some(id) = replayed {
+            let graph = self.graph.borrow();
+            let of = &graph.node(id).meta;
+            meta.seq_nr = of.seq_nr.or(meta.seq_nr);
+            meta.source = of.source.clone().or(meta.source);
+        }
+        meta
+    }
+
+    fn meta_here(&self) -> Meta {
         let origin = origin();
         if self.in_backward.get() {
             let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64);
-            let forward = seq_nr.and_then(|s| self.forward.borrow().get(&s).cloned()).unwrap_or_default();
+            let forward = seq_nr.and_then(|s| self.made_with(s)).unwrap_or_default();
+            let seq_nr = if autograd::adding_up() { Some(autograd::peek_seq_nr() as i64 - 1) } else { seq_nr };
             // A custom function's backward has lines of its own.
             let (source, is_own) = match origin.source {
                 Some(own) => (Some(own), true),

@@ -1,7 +1,7 @@
 //! The engine: runs the tape backward, in order of falling sequence number among what is ready.
 
 use super::meta;
-use super::node::{Body, Edge, InputMeta, Node};
+use super::node::{Body, Edge, InputMeta, Node, next_seq_nr};
 use super::views::GradMode;
 use crate::dispatch::modes;
 use crate::error::{Error, Result};
@@ -9,12 +9,13 @@ use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::Tensor;
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::rc::Rc;
 
 thread_local! {
     static CURRENT: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
+    static ADDING: Cell<bool> = const { Cell::new(false) };
     /// Backwards that are running, and the number of the next one.
     static TASKS: RefCell<(Vec<i64>, i64)> = const { RefCell::new((Vec::new(), 0)) };
 }
@@ -59,6 +60,11 @@ impl Drop for Keeping {
     fn drop(&mut self) {
         KEEPS.set(self.0);
     }
+}
+
+/// Whether the engine is adding up gradients that meet, which is the work of no node.
+pub fn adding_up() -> bool {
+    ADDING.get()
 }
 
 /// The node that the engine is running.
@@ -174,7 +180,12 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         if let Some(grad) = grad {
             let slot = &mut buffer[edge.index];
             *slot = Some(match slot.take() {
-                Some(have) => t!("add.Tensor", have, grad)?,
+                Some(have) => {
+                    ADDING.set(true);
+                    let sum = t!("add.Tensor", have, grad);
+                    ADDING.set(false);
+                    sum?
+                }
                 None => grad,
             });
         }
@@ -188,6 +199,10 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         Ok(())
     };
 
+    // Several roots hang on a node of their own, which takes a sequence number like any other.
+    if roots.len() > 1 {
+        next_seq_nr();
+    }
     for (edge, grad) in roots {
         deliver(&edge, Some(grad), &mut dependencies, &mut buffers, &mut waiting, &mut ready)?;
     }

@@ -1,7 +1,7 @@
 //! The autograd layer: builds the tape, makes views views, counts versions. It calls what lies below and nothing else.
 
 use super::meta::{self, CreationMeta};
-use super::node::{Body, Node};
+use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, edges_of, make_view, rebase_history};
 use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Value, call_below, modes, push_layer};
@@ -68,6 +68,10 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
     let mut saved = Vec::new();
     for name in derivative.saves {
         let Some(i) = entry.schema.position(name) else { continue };
+        let served = derivative.serves.iter().find(|(saved, _)| saved == name).and_then(|(_, other)| entry.schema.position(other));
+        if served.is_some_and(|other| !args[other].as_tensor().is_some_and(meta::requires_grad)) {
+            continue;
+        }
         match &args[i] {
             Value::Tensor(t) => {
                 // What is about to be overwritten is kept as it was.
@@ -85,9 +89,11 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
 }
 
 fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) -> Result<(Rc<Node>, Option<&'static Derivative>)> {
+    // A node takes its number before views among its inputs regenerate theirs and what it saves is cloned.
+    let seq_nr = next_seq_nr();
     let edges = edges_of(&tensor_slots(args))?;
     let Some(derivative) = &entry.derivative else {
-        let node = Node::new("NotImplemented", edges, Box::new(NotImplemented(entry)));
+        let node = Node::with_seq_nr("NotImplemented", seq_nr, edges, Box::new(NotImplemented(entry)));
         return Ok((node, None));
     };
     let saved = save_arguments(derivative, entry, args, written)?;
@@ -127,9 +133,9 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         results: RefCell::new(Some(Vec::new())),
         result_specs: RefCell::default(),
     };
-    // Overloads after the first say their number themselves.
-    let number = if derivative.node.ends_with(|c: char| c.is_ascii_digit()) { "" } else { "0" };
-    Ok((Node::new(format!("{}{number}", derivative.node), edges, Box::new(body)), Some(derivative)))
+    // Overloads after the first say their number themselves; what PyTorch wrote by hand (`CopyBackwards`) has none.
+    let number = if derivative.node.ends_with("Backward") { "0" } else { "" };
+    Ok((Node::with_seq_nr(format!("{}{number}", derivative.node), seq_nr, edges, Box::new(body)), Some(derivative)))
 }
 
 fn body_of(node: &Node) -> Option<&OpBody> {

@@ -69,7 +69,8 @@ impl Region {
             }
             text.push_str(&format!(" {} {} {storage}", input.spec.requires_grad, input.spec.is_leaf));
             if *shared {
-                text.push_str(&format!("@{}", g.offset));
+                let base = input.spec.identity.base.as_ref().map(|b| format!("{} {}", b.spec.annotation(), b.requires_grad));
+                text.push_str(&format!("@{} of {base:?}", g.offset));
             }
             text.push('\n');
         }
@@ -311,9 +312,15 @@ impl Recorder {
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&twin, true)?;
         }
+        // One that is no leaf may be written to: its stand-in is the result of a call.
         let twin = if spec.requires_grad && !spec.is_leaf {
             let _guard = crate::dispatch::Exclude::only(Key::Capture);
-            crate::t!("view", &twin, twin.sizes()).or_else(|_| crate::t!("clone", &twin))?
+            let before = set_modes(Modes { grad: true, fake: true, ..modes() });
+            let cloned = crate::t!("clone", &twin);
+            set_modes(before);
+            let cloned = cloned?;
+            cloned.set_geometry(spec.spec.geometry.clone());
+            cloned
         } else {
             twin
         };

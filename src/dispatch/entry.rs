@@ -173,6 +173,8 @@ pub struct Derivative {
     pub node: &'static str,
     /// Inputs and results (`result`, `result1`, ...) whose values the formula reads. A saved result prints as a `detach` node.
     pub saves: &'static [&'static str],
+    /// Saved inputs that serve the gradient of one other input alone, and that input: without it they are not saved.
+    pub serves: &'static [(&'static str, &'static str)],
     /// The formula.
     pub formula: fn(&Backward) -> Result<Grads>,
 }
@@ -341,7 +343,15 @@ impl OpBuilder {
 
     /// Gives the entry just started its derivative.
     pub fn grad(&mut self, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) -> &mut Self {
-        self.last().derivative = Some(Derivative { node, saves, formula });
+        self.last().derivative = Some(Derivative { node, saves, serves: &[], formula });
+        self
+    }
+
+    /// Says which saved inputs of the entry just started serve the gradient of one other input alone.
+    pub fn serves(&mut self, pairs: &'static [(&'static str, &'static str)]) -> &mut Self {
+        if let Some(derivative) = &mut self.last().derivative {
+            derivative.serves = pairs;
+        }
         self
     }
 

@@ -116,7 +116,15 @@ fn register_backward(b: &mut OpBuilder) {
             b.grad(node, &["grad_output", "output"], sigmoid_double);
         }
     }
-    b.op("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    // The result takes the layout of `self` where the two differ.
+    b.op(
+        "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+        Rule::Fresh(|c| {
+            let tensors = [c.get("self"), c.get("grad_output")];
+            one(&tensors, result_type(&tensors)?)
+        }),
+    )
+    .tags(Tags::POINTWISE);
     b.grad("ThresholdBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_output", || t!("threshold_backward", b.grad()?, x(b)?, b.arg("threshold")))?;

@@ -155,15 +155,15 @@ fn div_backward(b: &Backward) -> Result<Grads> {
 
 fn register_products(b: &mut OpBuilder) {
     b.op("mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(NUMBERS);
-    b.grad("MulBackward", &["self", "other"], mul_backward).inplace();
+    b.grad("MulBackward", &["self", "other"], mul_backward).serves(&[("self", "other"), ("other", "self")]).inplace();
     b.op("mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
     b.grad("MulBackward1", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, b.arg("other")))).inplace();
     b.op("div.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(NUMBERS);
-    b.grad("DivBackward", &["self", "other"], div_backward).inplace();
+    b.grad("DivBackward", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
     b.grad("DivBackward1", &[], |b| unary_grad(b, |g| t!("div.Scalar", g, b.arg("other")))).inplace();
     b.op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(NUMBERS);
-    b.grad("DivBackward2", &["self", "other"], div_backward).inplace();
+    b.grad("DivBackward2", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(Tags::POINTWISE);
     b.grad("DivBackward3", &[], div_backward).inplace();
     b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::NUMBERS_AS_TENSORS | Tags::POINTWISE);
@@ -480,9 +480,12 @@ fn register_ternary(b: &mut OpBuilder) {
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         Rule::Fresh(|c| promoted(c, &["self", "tensor1", "tensor2"])),
     );
-    b.tags(Tags::POINTWISE).grad("AddcmulBackward", &["tensor1", "tensor2"], addcmul_backward).inplace();
+    b.tags(Tags::POINTWISE)
+        .grad("AddcmulBackward", &["tensor1", "tensor2"], addcmul_backward)
+        .serves(&[("tensor1", "tensor2"), ("tensor2", "tensor1")])
+        .inplace();
     b.op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Rule::Fresh(addcdiv_spec));
-    b.tags(Tags::POINTWISE).grad("AddcdivBackward", &["tensor1", "tensor2"], addcdiv_backward).inplace();
+    b.tags(Tags::POINTWISE).grad("AddcdivBackward", &["tensor1", "tensor2"], addcdiv_backward).serves(&[("tensor1", "tensor2")]).inplace();
 }
 
 /// Other names of the same operators.

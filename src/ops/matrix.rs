@@ -11,25 +11,40 @@ use crate::tensor::{Dtype, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("mm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(mm_spec)).grad("MmBackward", &["self", "mat2"], mm_grad);
-    b.op("bmm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(bmm_spec)).grad("BmmBackward", &["self", "mat2"], bmm_grad);
+    b.op("mm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(mm_spec))
+        .grad("MmBackward", &["self", "mat2"], mm_grad)
+        .serves(&[("self", "mat2"), ("mat2", "self")]);
+    b.op("bmm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(bmm_spec))
+        .grad("BmmBackward", &["self", "mat2"], bmm_grad)
+        .serves(&[("self", "mat2"), ("mat2", "self")]);
     b.op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmm_spec))
         .grad("AddmmBackward", &["mat1", "mat2"], addmm_grad)
+        .serves(&[("mat1", "mat2"), ("mat2", "mat1")])
         .inplace();
     b.op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(baddbmm_spec))
         .grad("BaddbmmBackward", &["batch1", "batch2"], baddbmm_grad)
+        .serves(&[("batch1", "batch2"), ("batch2", "batch1")])
         .inplace();
     b.op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addbmm_spec))
         .grad("AddbmmBackward", &["batch1", "batch2"], addbmm_grad)
+        .serves(&[("batch1", "batch2"), ("batch2", "batch1")])
         .inplace();
-    b.op("mv(Tensor self, Tensor vec) -> Tensor", Rule::Fresh(mv_spec)).grad("MvBackward", &["self", "vec"], mv_grad);
+    b.op("mv(Tensor self, Tensor vec) -> Tensor", Rule::Fresh(mv_spec))
+        .grad("MvBackward", &["self", "vec"], mv_grad)
+        .serves(&[("self", "vec"), ("vec", "self")]);
     b.op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmv_spec))
         .grad("AddmvBackward", &["mat", "vec"], addmv_grad)
+        .serves(&[("mat", "vec"), ("vec", "mat")])
         .inplace();
-    b.op("dot(Tensor self, Tensor tensor) -> Tensor", Rule::Fresh(dot_spec)).grad("DotBackward", &["self", "tensor"], dot_grad);
-    b.op("vdot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(vdot_spec)).grad("VdotBackward", &["self", "other"], vdot_grad);
+    b.op("dot(Tensor self, Tensor tensor) -> Tensor", Rule::Fresh(dot_spec))
+        .grad("DotBackward", &["self", "tensor"], dot_grad)
+        .serves(&[("self", "tensor"), ("tensor", "self")]);
+    b.op("vdot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(vdot_spec))
+        .grad("VdotBackward", &["self", "other"], vdot_grad)
+        .serves(&[("self", "other"), ("other", "self")]);
     b.op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addr_spec))
         .grad("AddrBackward", &["vec1", "vec2"], addr_grad)
+        .serves(&[("vec1", "vec2"), ("vec2", "vec1")])
         .inplace();
 }
 

@@ -254,6 +254,26 @@ fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> 
     }
 }
 
+/// What a script sees of an error that a backend raised: `torch._dynamo.exc.BackendCompilerFailed`.
+fn backend_failed(backend: &Backend, error: Error) -> Error {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let inner: PyObjectRef = raise(error, vm).into();
+        let name: PyObjectRef = match backend {
+            Backend::Named(name) => vm.ctx.new_str(name.as_str()).into(),
+            Backend::Custom(callable) => callable.clone(),
+        };
+        let made = vm.import("torch._dynamo.exc", 0).and_then(|_| {
+            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.exc", vm)?;
+            module.get_attr("BackendCompilerFailed", vm)?.call((name, inner), vm)
+        });
+        match made.map(PyObjectRef::downcast) {
+            Ok(Ok(exception)) => raised(exception),
+            Ok(Err(_)) => Error::runtime("a backend failed"),
+            Err(exception) => raised(exception),
+        }
+    })
+}
+
 /// Calls a Python callable with values; gives its results as a list.
 pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>> {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -394,7 +414,7 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
         span: None,
     };
     emit(Event::Captured { region: captured.clone() });
-    let compiled = compile_region(function, &region, number)?;
+    let compiled = compile_region(function, &region, number).map_err(|e| backend_failed(&function.backend, e))?;
     let (inputs, touched) = (region.inputs.clone(), region.touched.clone());
     let entry = Rc::new(Entry { region: region.without_tensors(), compiled, facts: about.facts() });
     // Guards made while the region was traced are known now.

@@ -1,0 +1,223 @@
+//! Synthetic bases: inputs that share storage, one of them written to, become one input, their base; the function's own inputs
+//! are views of it, made inside.
+
+use super::compile::{Function, InputSpec, tangent_positions};
+use super::dedupe::{Adapt, Adapted};
+use super::metadata::ViewAndMutationMeta;
+use crate::autograd::meta;
+use crate::dispatch::Value;
+use crate::error::{Error, ErrorKind, Result};
+use crate::shape::SymInt;
+use crate::tensor::{Geometry, Tensor, TensorSpec};
+use std::rc::Rc;
+
+/// What identifies an input among the others of a call; 0 where it is not known.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The tensor.
+    pub tensor: u64,
+    /// Its storage.
+    pub storage: u64,
+    /// How many of its elements the storage holds.
+    pub storage_elements: i64,
+    /// The tensor it is a view of.
+    pub base: Option<Rc<InputSpec>>,
+}
+
+/// Where an input of the function comes from among the new inputs.
+#[derive(Clone)]
+enum Origin {
+    /// It is one of them.
+    Itself(usize),
+    /// It is a view of one.
+    ViewOf(usize, TensorSpec, bool),
+}
+
+fn assertion(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::Assertion, message)
+}
+
+fn hints(values: &[SymInt]) -> Option<Vec<i64>> {
+    values.iter().map(SymInt::hint).collect()
+}
+
+/// Sizes, strides and offset in numbers.
+struct Interval {
+    sizes: Vec<i64>,
+    strides: Vec<i64>,
+    first: i64,
+}
+
+impl Interval {
+    fn of(g: &Geometry) -> Option<Self> {
+        Some(Interval { sizes: hints(&g.sizes)?, strides: hints(&g.strides)?, first: g.offset.hint()? })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sizes.contains(&0)
+    }
+
+    fn last(&self) -> i64 {
+        self.first + self.sizes.iter().zip(&self.strides).map(|(size, stride)| (size - 1) * stride).sum::<i64>()
+    }
+}
+
+/// Whether two tensors of one storage surely have no element in common: their intervals are apart, or both are matrices with
+/// rows as contiguous intervals that lie beside each other.
+fn apart(a: &Geometry, b: &Geometry) -> bool {
+    let (Some(x), Some(y)) = (Interval::of(a), Interval::of(b)) else { return false };
+    if x.is_empty() || y.is_empty() {
+        return true;
+    }
+    let (x, y) = if x.first > y.first { (y, x) } else { (x, y) };
+    if x.last() < y.first {
+        return true;
+    }
+    let rows = |t: &Interval| t.sizes.len() == 2 && t.strides[1] == 1 && t.strides[0] > 0;
+    if !rows(&x) || !rows(&y) || x.strides[0] != y.strides[0] {
+        return false;
+    }
+    let column = (y.first - x.first) % x.strides[0];
+    column >= x.sizes[1] && column + y.sizes[1] <= x.strides[0]
+}
+
+/// `compute_overlapping_inputs`: those of a group that overlap another of it.
+fn overlapping(inputs: &[InputSpec], group: &[usize]) -> Vec<usize> {
+    let geometry = |i: usize| &inputs[i].spec.geometry;
+    group.iter().copied().filter(|i| group.iter().any(|j| i != j && !apart(geometry(*i), geometry(*j)))).collect()
+}
+
+/// Groups of inputs to merge, each in order.
+fn groups(inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Vec<Vec<usize>> {
+    let storage = |i: usize| inputs[i].identity.storage;
+    let mut found = Vec::new();
+    for i in 0..inputs.len() {
+        if storage(i) == 0 || (0..i).any(|j| storage(j) == storage(i)) {
+            continue;
+        }
+        let group: Vec<usize> = (i..inputs.len()).filter(|j| storage(*j) == storage(i)).collect();
+        let is_written = group.iter().any(|i| metadata.input_info[*i].mutates_data);
+        if group.len() > 1 && is_written && overlapping(inputs, &group).len() > 1 {
+            found.push(group);
+        }
+    }
+    found
+}
+
+/// What PyTorch refuses of a group.
+fn check(inputs: &[InputSpec], group: &[usize], is_inference: bool) -> Result<()> {
+    let base = |i: usize| inputs[i].identity.base.as_ref().map(|b| b.identity.tensor);
+    let dtypes = |i: usize| inputs[i].identity.base.as_ref().map_or(inputs[i].spec.dtype, |b| b.spec.dtype);
+    for pair in group.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let (own_a, own_b) = (inputs[a].identity.tensor, inputs[b].identity.tensor);
+        let related = own_a == own_b
+            || ((base(a).is_some() || base(b).is_some()) && (base(a) == base(b) || base(a) == Some(own_b) || base(b) == Some(own_a)));
+        if !is_inference && !related {
+            return Err(assertion(format!(
+                "aot_autograd() does not yet handle non-differentiable view input mutations. input {a} and input {b} share storage but are not differentiable views of each other."
+            )));
+        }
+        if inputs[a].spec.dtype != inputs[b].spec.dtype || dtypes(a) != inputs[a].spec.dtype || dtypes(b) != inputs[b].spec.dtype {
+            return Err(assertion("aot_autograd() does not yet handle input mutations on views with different dtypes."));
+        }
+    }
+    let bases: Vec<u64> = group.iter().filter_map(|i| base(*i)).collect();
+    let Some(first) = bases.first() else { return Ok(()) };
+    if bases.iter().any(|b| b != first) {
+        return Err(assertion(
+            "aot_autograd() does not yet handle non-differentiable view input mutations. Aliased inputs share storage but have different autograd ._base tensors.",
+        ));
+    }
+    if group.iter().any(|i| base(*i).is_none() && inputs[*i].identity.tensor != *first) {
+        return Err(assertion(
+            "aot_autograd() does not yet handle non-differentiable view input mutations. Aliased inputs share storage but have mixed autograd ._base states.",
+        ));
+    }
+    Ok(())
+}
+
+/// The spec of a group's base: the tensor all are views of, or the whole storage as a vector.
+fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
+    if let Some(base) = group.iter().find_map(|i| inputs[*i].identity.base.as_ref()) {
+        return (**base).clone();
+    }
+    let first = &inputs[group[0]];
+    let spec = TensorSpec::contiguous(vec![SymInt::Int(first.identity.storage_elements)], first.spec.dtype, first.spec.device);
+    InputSpec { spec, requires_grad: false, is_leaf: true, is_static: false, symbol: None, identity: Identity::default() }
+}
+
+/// The base itself, when the function is called.
+fn base_of(given: &[Tensor], group: &[usize]) -> Result<Tensor> {
+    if let Some(base) = group.iter().find_map(|i| meta::base(&given[*i])) {
+        return Ok(base);
+    }
+    let first = &given[group[0]];
+    let elements = first.storage().nbytes().guard_int()? / first.dtype().itemsize() as i64;
+    let spec = TensorSpec::contiguous(vec![SymInt::Int(elements)], first.dtype(), first.device());
+    Ok(first.view_as(spec.geometry))
+}
+
+/// A view of a base with the geometry and requires_grad of an input.
+fn view_of(base: &Tensor, spec: &TensorSpec, requires_grad: bool) -> Result<Tensor> {
+    let g = &spec.geometry;
+    let view = crate::t!("as_strided", base, &g.sizes, &g.strides, &g.offset)?;
+    match (meta::requires_grad(base), requires_grad) {
+        (true, false) => crate::t!("detach", view),
+        (false, true) => meta::set_requires_grad(&view, true).map(|()| view),
+        _ => Ok(view),
+    }
+}
+
+/// PyTorch counts the tangents of merged inputs by replacing those of the first inputs written to; where several were written to
+/// that count is wrong, and it refuses.
+pub fn check_tangents(before: &ViewAndMutationMeta, merged: &ViewAndMutationMeta) -> Result<()> {
+    let differentiable = |m: &ViewAndMutationMeta| m.input_info.iter().filter(|i| i.mutates_data && i.requires_grad).count();
+    let own = differentiable(merged);
+    let tangents = own + tangent_positions(before).len().saturating_sub(own);
+    let wanted = tangent_positions(merged).len();
+    if wanted != tangents {
+        return Err(assertion(format!("outs_to_grad length ({wanted}) != tangents length ({tangents})")));
+    }
+    Ok(())
+}
+
+/// Merges inputs that share storage where one of them is written to; `None` where there is nothing to do.
+pub fn merge(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta, is_inference: bool) -> Result<Option<Adapted>> {
+    let groups = groups(inputs, metadata);
+    if groups.is_empty() {
+        return Ok(None);
+    }
+    for group in &groups {
+        check(inputs, group, is_inference)?;
+        if group.iter().any(|i| metadata.input_info[*i].mutates_metadata) {
+            return Err(Error::not_implemented("inputs that share storage and change their geometry in place are not supported yet"));
+        }
+    }
+    let others: Vec<usize> = (0..inputs.len()).filter(|i| !groups.iter().any(|g| g.contains(i))).collect();
+    let origins: Vec<Origin> = (0..inputs.len())
+        .map(|i| match groups.iter().position(|g| g.contains(&i)) {
+            Some(base) => Origin::ViewOf(base, inputs[i].spec.clone(), inputs[i].requires_grad),
+            None => Origin::Itself(groups.len() + others.iter().position(|o| *o == i).unwrap_or(0)),
+        })
+        .collect();
+    let inner = f.clone();
+    let function: Function = Rc::new(move |given: &[Tensor]| -> Result<Vec<Value>> {
+        let unpacked = origins
+            .iter()
+            .map(|origin| match origin {
+                Origin::Itself(i) => Ok(given[*i].clone()),
+                Origin::ViewOf(base, spec, requires_grad) => view_of(&given[*base], spec, *requires_grad),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        inner(&unpacked)
+    });
+    let mut specs: Vec<InputSpec> = groups.iter().map(|g| base_spec(inputs, g)).collect();
+    specs.extend(others.iter().map(|i| inputs[*i].clone()));
+    let adapt: Adapt = Rc::new(move |given| {
+        let mut made = groups.iter().map(|g| base_of(&given, g)).collect::<Result<Vec<_>>>()?;
+        made.extend(others.iter().map(|i| given[*i].clone()));
+        Ok(made)
+    });
+    Ok(Some(Adapted { function, inputs: specs, adapt }))
+}

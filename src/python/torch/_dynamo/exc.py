@@ -1,0 +1,27 @@
+"""Exceptions of the front end."""
+
+
+class TorchDynamoException(RuntimeError):
+    """What `torch.compile` raises of its own."""
+
+
+class ShortenTraceback(TorchDynamoException):
+    """One whose traceback says nothing to a script."""
+
+
+class Unsupported(TorchDynamoException):
+    """Something that cannot be captured."""
+
+
+class BackendCompilerFailed(ShortenTraceback):
+    """A backend raised while it compiled a region."""
+
+    def __init__(self, backend_fn, inner_exception, first_useful_frame=None):
+        self.backend_name = backend_fn if isinstance(backend_fn, str) else getattr(backend_fn, "__name__", "?")
+        self.inner_exception = inner_exception
+        hint = (
+            "Set TORCHDYNAMO_VERBOSE=1 for the full Dynamo stack trace (please do this especially if you're reporting a bug "
+            'to PyTorch). For even more developer context, set TORCH_LOGS="+dynamo"\n'
+        )
+        raised = f"{type(inner_exception).__name__}: {inner_exception}"
+        super().__init__(f"backend={self.backend_name!r} raised:\n{raised}\n\n{hint}")
