@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use aot_playground::report::{Event, Report};
+use aot_playground::report::{Event, GraphView, Report};
 use aot_playground::web::interpreter;
 use wasm_bindgen::prelude::*;
 
@@ -44,4 +44,17 @@ pub fn survives_recursion() {
     let exception = run("def f():\n    return f()\nf()\n").exception.expect("recursion ends");
     assert_eq!(exception.kind, "RecursionError");
     assert_eq!(run("print(2)").stdout, "2\n");
+}
+
+pub fn compiles() {
+    let program =
+        "import torch\n@torch.compile\ndef f(x):\n    return (x.sin() * 2).sum()\nf(torch.ones(3, requires_grad=True)).backward()\n";
+    let report = run(program);
+    assert_eq!(report.exception, None);
+    let [compilation] = report.compilations.as_slice() else { panic!("{} compilations", report.compilations.len()) };
+    let text = |graph: &Option<GraphView>| graph.as_ref().map(|graph| graph.readable.clone()).unwrap_or_default();
+    assert!(text(&compilation.forward).contains("torch.ops.aten.sin.default(primals_1)"));
+    assert!(text(&compilation.backward).contains("torch.ops.aten.cos.default(primals_1)"));
+    let parts: Vec<_> = report.runs.iter().map(|run| run.part.as_str()).collect();
+    assert_eq!(parts, ["forward", "backward"]);
 }

@@ -25,3 +25,8 @@ fn runs_do_not_see_each_other() {
 fn endless_recursion_is_an_exception() {
     interpreter::survives_recursion();
 }
+
+#[wasm_bindgen_test]
+fn a_compiled_function_has_its_graphs() {
+    interpreter::compiles();
+}

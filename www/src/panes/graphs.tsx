@@ -1,6 +1,6 @@
 // The graphs of a compilation, stage by stage, as PyTorch prints them; saved values are marked, and lines linked to the
 // script's.
-import { batch, effect, untracked, useSignalEffect } from "@preact/signals";
+import { effect, untracked, useSignalEffect } from "@preact/signals";
 import type { EditorView } from "@codemirror/view";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -154,20 +154,24 @@ function GraphText(): JSX.Element {
   return <div class="graph-text" ref={host} data-stage={selectedStage.value} data-run={graphsRun.value === shown.value ? "shown" : "old"} />;
 }
 
+/** PyTorch's comment above the values of a line: `# File: script.py:14 in forward, code: ...`. */
+const SOURCE = /^\s*# .*File: .*?:(\d+) in /;
+
 function choose(graph: GraphView, line: number): void {
-  const nodes = graph.nodes.filter((node) => node.text_line === line);
-  batch(() => {
-    if (nodes.length === 0) select(undefined);
-    else select({ from: "graph", span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
-  });
+  const nodes = graph.nodes.filter((node) => node.text_line === line && node.op === "call_function");
+  const source = Number(SOURCE.exec(graph.readable.split("\n")[line] ?? "")?.[1]);
+  if (nodes.length > 0) select({ from: "graph", span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
+  else if (source > 0) select({ from: "graph", span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
+  else select(undefined);
 }
 
 /** Lines of a graph's text, counted from 1, that belong to the choice. */
 function linkedLines(graph: GraphView, chosen: typeof selection.value): number[] {
   if (!chosen) return [];
   const { span, names } = chosen;
+  // A choice without names is of whole lines: whatever comes from them belongs to it.
   const belongs = (node: GraphView["nodes"][number]): boolean =>
-    chosen.from === "script" || chosen.from === "output"
+    names.length === 0
       ? !!span && touches(node.span, span.line, span.end_line)
       : names.includes(node.name) || (!!span && !!node.span && sameSpan(node.span, span));
   return graph.nodes.flatMap((node) => (node.text_line !== null && node.op === "call_function" && belongs(node) ? [node.text_line + 1] : []));
