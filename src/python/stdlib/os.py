@@ -3,10 +3,12 @@
 import sys
 from _collections_abc import _check_methods
 from abc import ABC, abstractmethod
-from errno import ENOENT, EROFS
 from types import GenericAlias
 
 import stat as st
+
+# In a browser `errno` names no errors.
+ENOENT, EROFS = 2, 30
 
 error = OSError
 name = "posix"
