@@ -246,15 +246,16 @@ fn example(node: &crate::graph::Node) -> Result<Value> {
 }
 
 /// While it lives, calls are functionalized and recorded; afterwards modes are as before.
-struct Tracing {
+pub(super) struct Tracing {
     before: Modes,
     _trace: Pushed,
     _functionalize: Pushed,
 }
 
 impl Tracing {
-    fn start(tracer: &Rc<Tracer>) -> Self {
+    pub(super) fn start(tracer: &Rc<Tracer>) -> Self {
         let before = modes();
+        super::trace::begin_tracing(tracer);
         set_modes(Modes { fake: true, ..before });
         Tracing {
             before,
@@ -266,6 +267,7 @@ impl Tracing {
 
 impl Drop for Tracing {
     fn drop(&mut self) {
+        super::trace::end_tracing();
         set_modes(self.before);
     }
 }

@@ -19,7 +19,8 @@ pub(super) fn call(name: &str, subgraphs: &[&Graph], args: Vec<Value>, keywords:
     match (name, subgraphs) {
         ("autograd_function_apply", [forward, backward]) => apply_function(forward, backward, args[2..].to_vec(), keywords, tell),
         ("tag_activation_checkpoint", [body]) => checkpoint(body, args[1..].to_vec(), tell),
-        ("register_hook", [body]) => register_hook(body, args, tell),
+        ("cond", [yes, no]) => super::cond::cond([yes, no], &args, tell),
+        ("register_hook", [body]) => register_hook(body, args),
         _ => Err(Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))),
     }
 }
@@ -160,7 +161,7 @@ fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
 }
 
 /// `register_hook`: the gradient of the first operand goes through the body, which takes the operands after it too.
-fn register_hook(body: &Graph, args: Vec<Value>, tell: bool) -> Result<Value> {
+fn register_hook(body: &Graph, args: Vec<Value>) -> Result<Value> {
     let t = args.first().cloned().unwrap_or_default().into_tensor()?;
     if modes().grad
         && let Some((node, index)) = meta::grad_fn(&t)?
@@ -169,7 +170,7 @@ fn register_hook(body: &Graph, args: Vec<Value>, tell: bool) -> Result<Value> {
         let hook = Rc::new(move |grad: &Tensor| {
             let mut inputs = vec![Value::from(grad)];
             inputs.extend(free.iter().cloned());
-            Ok(run(&body, &mut inputs, tell)?.first().and_then(Value::as_tensor).cloned())
+            Ok(run(&body, &mut inputs, false)?.first().and_then(Value::as_tensor).cloned())
         });
         node.tensor_hooks.borrow_mut().push((index, 0, hook));
     }

@@ -9,6 +9,7 @@
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
 pub mod compile;
+mod cond;
 pub mod dedupe;
 pub mod functionalize;
 mod higher_order;

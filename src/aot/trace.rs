@@ -36,6 +36,7 @@ pub struct Origin {
 
 thread_local! {
     static ORIGIN: RefCell<Origin> = RefCell::default();
+    static TRACERS: RefCell<Vec<Rc<Tracer>>> = const { RefCell::new(Vec::new()) };
     static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static REGIONS: Cell<u32> = const { Cell::new(0) };
     static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
@@ -55,6 +56,21 @@ pub fn set_origin(origin: Origin) -> Origin {
 /// Where calls come from at the moment.
 pub fn origin() -> Origin {
     ORIGIN.with_borrow(Clone::clone)
+}
+
+/// The innermost tracer at work.
+pub fn current_tracer() -> Option<Rc<Tracer>> {
+    TRACERS.with_borrow(|t| t.last().cloned())
+}
+
+/// A tracer begins its work.
+pub(super) fn begin_tracing(tracer: &Rc<Tracer>) {
+    TRACERS.with_borrow_mut(|t| t.push(tracer.clone()));
+}
+
+/// The innermost tracer ends its work.
+pub(super) fn end_tracing() {
+    TRACERS.with_borrow_mut(Vec::pop);
 }
 
 /// Says that a traced tensor is kept by a script's own backward without `save_for_backward`: writes to it go unnoticed.
@@ -86,6 +102,8 @@ pub struct Tracer {
     in_backward: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
+    /// The backward node that was seen last.
+    last_node: Cell<Option<i64>>,
 }
 
 impl Tracer {
@@ -100,6 +118,7 @@ impl Tracer {
             constants: Cell::new(0),
             in_backward: Cell::new(false),
             is_joint: Cell::new(false),
+            last_node: Cell::new(None),
         })
     }
 
@@ -221,7 +240,9 @@ impl Tracer {
     fn meta_here(&self) -> Meta {
         let origin = origin();
         if self.in_backward.get() {
-            let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64);
+            // What a hook calls between two nodes belongs to the one that ran before.
+            let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64).or_else(|| self.last_node.get());
+            self.last_node.set(seq_nr);
             let forward = seq_nr.and_then(|s| self.made_with(s)).unwrap_or_default();
             let seq_nr = if autograd::adding_up() { Some(autograd::peek_seq_nr() as i64 - 1) } else { seq_nr };
             // A custom function's backward has lines of its own.
@@ -281,6 +302,32 @@ impl Tracer {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Records `torch.ops.higher_order.cond` with its branches as subgraphs.
+    pub fn record_cond(&self, predicate: &Value, branches: [Graph; 2], operands: &[Tensor], results: &[Tensor]) -> Result<()> {
+        let predicate = self.argument(predicate)?;
+        let operands = operands.iter().map(|t| self.argument(&Value::from(t))).collect::<Result<Vec<_>>>()?;
+        let meta = self.meta();
+        let mut graph = self.graph.borrow_mut();
+        let taken = |name: &str| graph.subgraphs.iter().any(|(n, _)| **n == *name);
+        let number = (0..).find(|i| !taken(&format!("true_graph_{i}"))).unwrap_or(0);
+        let mut args = vec![predicate];
+        for (kind, branch) in ["true", "false"].into_iter().zip(branches) {
+            let name = format!("{kind}_graph_{number}");
+            graph.subgraphs.push((name.as_str().into(), branch));
+            args.push(Arg::Node(graph.get_attr(&name, meta.clone())));
+        }
+        args.push(Arg::Tuple(operands));
+        let all = results.iter().map(|t| FakeValue::Tensor(t.spec())).collect();
+        let call_meta = Meta { value: Some(FakeValue::List(all)), ..meta.clone() };
+        let call = graph.call("cond", Target::HigherOrder("cond".into()), args, Vec::new(), call_meta);
+        for (i, t) in results.iter().enumerate() {
+            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+            let item = graph.call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            self.nodes.borrow_mut().insert(t.id(), item);
         }
         Ok(())
     }

@@ -224,6 +224,13 @@ impl Recorder {
         }
     }
 
+    /// Records the call of a higher-order operator that gives its operand back; the tensor is its result from now on.
+    pub fn call_in_place(&self, name: &str, args: Vec<Arg>, t: &Tensor) {
+        let meta = self.meta(FakeValue::Tensor(t.spec()));
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, Vec::new(), meta);
+        self.note(t, call);
+    }
+
     /// From now on a lazy tensor is the value of a node.
     pub(super) fn note(&self, t: &Tensor, id: NodeId) {
         self.nodes.borrow_mut().insert(t.id(), id);

@@ -34,6 +34,7 @@ _PARTS = {
     "_ops": "ops",
     "_sym": "SymInt SymFloat SymBool",
     "_dynamo.eval_frame": "compile",
+    "_higher_order_ops.cond": "cond",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 _SUBMODULES = (

@@ -13,7 +13,7 @@ use crate::capture::{Mark, Part, Recorder};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, NodeId};
-use crate::python::native::tensor::{items, raise, to_tensor, wrap};
+use crate::python::native::tensor::{items, raise, to_tensor, to_value, wrap};
 use crate::tensor::Tensor;
 
 /// Tensors in a structure of Python's, in order, each once.
@@ -76,6 +76,65 @@ pub fn checkpoint(recorder: &Rc<Recorder>, function: &PyObject, args: FuncArgs, 
         recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(false))], &outputs);
     }
     Ok(result)
+}
+
+/// Records both branches of `torch.cond` as subgraphs.
+pub fn cond(
+    recorder: &Rc<Recorder>,
+    predicate: &PyObjectRef,
+    branches: [&PyObjectRef; 2],
+    operands: &[PyObjectRef],
+    vm: &VirtualMachine,
+) -> PyResult {
+    let error = |e: Error| raise(e, vm);
+    let chooser = to_tensor(predicate).ok_or_else(|| vm.new_type_error("Expected pred to be a tensor"))?;
+    let mut given = Vec::new();
+    operands.iter().for_each(|o| tensors_in(o, &mut given));
+    let takes = given.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
+    recorder.node_of(&chooser).map_err(error)?;
+    let mark = recorder.mark();
+    let (mut parts, mut results) = (Vec::new(), Vec::new());
+    for branch in branches {
+        let start = recorder.position();
+        let result = branch.call(FuncArgs::from(operands.to_vec()), vm)?;
+        if !recorder.is_since(&mark) {
+            let reason = "Cond doesn't work unless it is captured completely with torch.compile";
+            return Err(error(Error::runtime(reason)));
+        }
+        let mut tensors = Vec::new();
+        tensors_in(&result, &mut tensors);
+        let returned = tensors.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
+        parts.push(Part { range: start..recorder.position(), takes: takes.clone(), returns: Arg::Tuple(nodes(returned)) });
+        results.push((result, tensors));
+    }
+    // Both take what either reads.
+    let mut all = takes;
+    for part in &parts {
+        let free = recorder.free_values(part);
+        all.extend(free.into_iter().filter(|id| !all.contains(id)).collect::<Vec<_>>());
+    }
+    parts.iter_mut().for_each(|p| p.takes = all.clone());
+    let (result, tensors) = results.swap_remove(0);
+    let values = tensors.iter().map(|t| Tensor::fake(&t.spec())).collect::<Result<Vec<_>>>().map_err(error)?;
+    let cut = recorder.cut(mark, &parts, &[]);
+    if let [yes, no] = cut.bodies.as_slice() {
+        let mut call = vec![Arg::Node(recorder.node_of(&chooser).map_err(error)?)];
+        call.push(Arg::Node(recorder.subgraph("cond_true", yes.graph.clone())));
+        call.push(Arg::Node(recorder.subgraph("cond_false", no.graph.clone())));
+        call.push(Arg::Tuple(nodes(all.iter().filter_map(|id| cut.moved(*id)))));
+        recorder.call_higher_order("cond", call, Vec::new(), &values);
+    }
+    if modes().grad && given.iter().any(meta::requires_grad) {
+        let edges = given.iter().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(error)?;
+        let node = Node::new("CondAutogradOpBackward", edges, Box::new(Recorded("cond".to_owned())));
+        values.iter().filter(|t| !t.dtype().is_integral()).for_each(|t| meta::set_history(t, &node));
+    }
+    let wrapped = values.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
+    Ok(match wrapped.as_slice() {
+        [single] if to_tensor(&result).is_some() => single.clone(),
+        _ if result.downcast_ref::<PyList>().is_some() => vm.ctx.new_list(wrapped).into(),
+        _ => vm.ctx.new_tuple(wrapped).into(),
+    })
 }
 
 /// The node of a custom function while it is recorded: the compiled region has the true one.
@@ -266,6 +325,83 @@ fn sum_gradients(operands: &[Tensor], args: &[PyObjectRef], computed: &[PyObject
         });
     }
     Ok(sums)
+}
+
+/// Names whose mention makes a hook more than a function of its gradient.
+const EFFECTS: &[&str] = &[
+    "append",
+    "extend",
+    "insert",
+    "update",
+    "setdefault",
+    "pop",
+    "clear",
+    "print",
+    "write",
+    "item",
+    "tolist",
+    "numpy",
+    "backward",
+    "register_hook",
+    "copy_",
+    "set_",
+    "requires_grad_",
+    "retain_grad",
+];
+
+/// Whether a hook is a function of its gradient alone, as far as its code shows: it names nothing but `torch` and methods, and
+/// closes over tensors and numbers.
+fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
+    let Ok(code) = hook.get_attr("__code__", vm) else { return false };
+    if code_names(hook, EFFECTS, vm) {
+        return false;
+    }
+    let text = |o: &PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
+    let names = code.get_attr("co_names", vm).ok().and_then(|o| items(&o)).unwrap_or_default();
+    let Ok(globals) = hook.get_attr("__globals__", vm) else { return false };
+    let harmless = |o: &PyObjectRef| to_value(o, vm).is_some() || o.class().name().to_string() == "module";
+    let known = |name: &PyObjectRef| globals.get_item(&**name, vm).ok().is_none_or(|o| harmless(&o));
+    let builtin = |name: &PyObjectRef| text(name).is_some_and(|n| vm.builtins.get_attr(vm.ctx.intern_str(n), vm).is_ok());
+    if !names.iter().all(|n| {
+        known(n) && (!builtin(n) || text(n).is_some_and(|n| matches!(n.as_str(), "abs" | "round" | "sum" | "max" | "min" | "pow")))
+    }) {
+        return false;
+    }
+    let cells = hook.get_attr("__closure__", vm).ok().and_then(|o| items(&o)).unwrap_or_default();
+    cells.iter().all(|c| c.get_attr("cell_contents", vm).is_ok_and(|o| harmless(&o)))
+}
+
+/// Records a hook on a value of the region as `register_hook`. False where it has to be the script's own.
+pub fn hook(recorder: &Rc<Recorder>, t: &Tensor, hook: &PyObject, vm: &VirtualMachine) -> PyResult<bool> {
+    if !is_pure(hook, vm) {
+        return Ok(false);
+    }
+    let error = |e: Error| raise(e, vm);
+    let mark = recorder.mark();
+    let start = recorder.position();
+    let grad = Tensor::fake(&t.spec()).map_err(error)?;
+    let name = parameter_names(hook, vm).into_iter().next().unwrap_or_else(|| "grad".to_owned());
+    let given = recorder.given(&name, &grad);
+    let before = set_modes(Modes { grad: false, ..modes() });
+    let result = wrap(&grad, vm).and_then(|g| hook.call((g,), vm));
+    set_modes(Modes { grad: before.grad, ..modes() });
+    let result = result?;
+    if !recorder.is_since(&mark) {
+        return Ok(false);
+    }
+    let Some(result) = to_tensor(&result) else {
+        recorder.cut(mark, &[], &[given]);
+        return Ok(vm.is_none(&result));
+    };
+    let returns = Arg::Node(recorder.node_of(&result).map_err(error)?);
+    let part = Part { range: start..recorder.position(), takes: vec![given], returns };
+    let cut = recorder.cut(mark, &[part], &[given]);
+    for body in &cut.bodies {
+        let mut call = vec![Arg::Node(recorder.node_of(t).map_err(error)?), Arg::Node(recorder.subgraph("hook_body", body.graph.clone()))];
+        call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
+        recorder.call_in_place("register_hook", call, t);
+    }
+    Ok(true)
 }
 
 fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResult<Vec<Tensor>> {

@@ -186,6 +186,19 @@ mod native {
         }
     }
 
+    /// `torch.cond` of what is recorded.
+    #[pyfunction]
+    fn _cond(
+        predicate: PyObjectRef,
+        true_fn: PyObjectRef,
+        false_fn: PyObjectRef,
+        operands: rustpython_vm::builtins::PyTupleRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let recorder = session::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))?;
+        super::super::bodies::cond(&recorder, &predicate, [&true_fn, &false_fn], operands.as_slice(), vm)
+    }
+
     #[pyfunction]
     fn _reset() {
         session::reset();

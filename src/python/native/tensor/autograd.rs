@@ -492,7 +492,10 @@ pub mod functions {
         if !meta::requires_grad(&t) {
             return Err(raise(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"), vm));
         }
-        let hook = super::grad_hook(hook);
+        let (t, hook) = match crate::python::native::compile::capture_hook(&t, &hook, vm)? {
+            true => return Ok(()),
+            false => (to_tensor(&tensor).unwrap_or(t), super::grad_hook(hook)),
+        };
         match meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             Some((node, index)) => node.tensor_hooks.borrow_mut().push((index, id, hook)),
             None => meta::with(&t, |m| m.hooks.push((id, hook))),

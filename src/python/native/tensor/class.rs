@@ -697,6 +697,8 @@ impl TensorBase {
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }
+        super::super::compile::end_region_of(&t, "Tensor.retain_grad").map_err(|e| raise(e, vm))?;
+        let t = zelf.tensor();
         if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             node.retain_grad.borrow_mut().push((index, t.downgrade()));
             meta::with(&t, |m| m.retains_grad = true);

@@ -1,0 +1,3 @@
+"""Operators that take functions."""
+
+from torch._higher_order_ops.cond import cond

@@ -1,0 +1,25 @@
+"""`torch.cond`: one of two functions, chosen by a value."""
+
+import torch
+from torch import _native_compile
+from torch.utils._pytree import tree_flatten
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    """Calls `true_fn(*operands)` or `false_fn(*operands)`; under `torch.compile` both are captured."""
+    if isinstance(pred, (bool, int, float)):
+        return (true_fn if pred else false_fn)(*operands)
+    if not isinstance(pred, torch.Tensor):
+        raise RuntimeError(f"Expected pred to be bool or tensor, but got {pred}.")
+    if pred.numel() != 1:
+        raise RuntimeError(f"Expected pred to be bool or single-element tensor, but got {pred}.")
+    if not callable(true_fn) or not callable(false_fn):
+        raise RuntimeError("Expect both branches to be callable.")
+    if not isinstance(operands, (tuple, list)) or not all(isinstance(o, torch.Tensor) for o in tree_flatten(operands)[0]):
+        raise RuntimeError(
+            "Expect operands to be a tuple of possibly nested dict/list/tuple that only "
+            f"consists of tensor leaves, but got {operands}."
+        )
+    if _native_compile._is_capturing():
+        return _native_compile._cond(pred, true_fn, false_fn, tuple(operands))
+    return (true_fn if pred else false_fn)(*operands)
