@@ -154,6 +154,9 @@ fn attention(c: &Call) -> Result<Value> {
 }
 
 fn math(c: &Call, inputs: Inputs) -> Result<(Tensor, Tensor)> {
+    for (name, t) in [("query", &inputs.q), ("key", &inputs.k), ("value", &inputs.v)] {
+        crate::ops::shapes::need_dims("scaled_dot_product_attention", name, t, 2)?;
+    }
     let origin = inputs.q.dtype();
     let narrow = matches!(origin, Dtype::Float16 | Dtype::BFloat16);
     let widen = |t: &Tensor| if narrow { t!("to.dtype", t, Dtype::Float32) } else { Ok(t.clone()) };
@@ -215,6 +218,7 @@ fn heads_inside(sizes: &[SymInt], dtype: Dtype, like: &Tensor) -> TensorSpec {
 
 fn flash_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let q = c.tensor("query")?;
+    crate::ops::shapes::need_dims("scaled_dot_product_attention", "query", q, 4)?;
     let sums = if matches!(q.dtype(), Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { q.dtype() };
     Ok(vec![Some(like(q)?), Some(heads_inside(&q.sizes()[..3], sums, q))])
 }

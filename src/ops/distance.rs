@@ -125,6 +125,8 @@ fn cdist(c: &Call) -> Result<Value> {
 
 fn cdist_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (a, b) = (c.tensor("x1")?, c.tensor("x2")?);
+    crate::ops::shapes::need_dims("cdist", "X1", a, 2)?;
+    crate::ops::shapes::need_dims("cdist", "X2", b, 2)?;
     let (sa, sb) = (a.sizes(), b.sizes());
     let mut sizes = broadcast_two(&sa[..sa.len() - 2], &sb[..sb.len() - 2])?;
     sizes.push(sa[sa.len() - 2].clone());

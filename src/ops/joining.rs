@@ -485,9 +485,10 @@ fn linalg_cross(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if a.dim() != b.dim() {
         return Err(Error::runtime("linalg.cross: inputs must have the same number of dimensions."));
     }
+    crate::ops::shapes::need_dims("linalg.cross", "inputs", a, 1)?;
     let dim = call.int("dim")?;
     let d = wrap_dim(dim, a.dim())?;
-    if a.dim() == 0 || !a.size(d).sym_eq(3)? || !b.size(d).sym_eq(3)? {
+    if !a.size(d).sym_eq(3)? || !b.size(d).sym_eq(3)? {
         return Err(Error::runtime(format!(
             "linalg.cross: inputs dimension {dim} must have length 3. Got {} and {}",
             a.size(d),

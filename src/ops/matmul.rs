@@ -318,6 +318,9 @@ fn bilinear(c: &Call) -> Result<Value> {
             )));
         }
     }
+    for (name, t, dims) in [("input1", a, 1), ("input2", b, 1), ("weight", weight, 3)] {
+        crate::ops::shapes::need_dims("bilinear", name, t, dims)?;
+    }
     let last = |t: &Tensor| t.size(t.dim() - 1);
     for (name, t, dim) in [("input1", a, 1), ("input2", b, 2)] {
         if !last(t).sym_eq(weight.size(dim))? {

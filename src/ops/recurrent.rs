@@ -135,6 +135,9 @@ fn one_step(c: &Call, cell: Cell, state: State) -> Result<State> {
         w_hr: None,
     };
     let input = c.tensor("input")?;
+    for (name, t, dims) in [("input", input, 1), ("w_ih", &p.w_ih, 2), ("w_hh", &p.w_hh, 2)] {
+        crate::ops::shapes::need_dims(&c.entry.schema.name, name, t, dims)?;
+    }
     if !input.size(input.dim() - 1).sym_eq(p.w_ih.size(1))? {
         return Err(Error::runtime(format!(
             "input has inconsistent input_size: got {} expected {}",

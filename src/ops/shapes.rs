@@ -242,3 +242,14 @@ pub fn memory_format_strides(sizes: &[SymInt], format: MemoryFormat) -> Result<V
     }
     Ok(strides)
 }
+
+/// Refuses a tensor of fewer dimensions than an operator reads.
+pub fn need_dims(operator: &str, argument: &str, t: &Tensor, at_least: usize) -> Result<()> {
+    if t.dim() < at_least {
+        return Err(Error::runtime(format!(
+            "{operator}(): expected {argument} to have at least {at_least} dimension(s), but got {}",
+            t.dim()
+        )));
+    }
+    Ok(())
+}
