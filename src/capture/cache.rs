@@ -10,6 +10,9 @@ use crate::shape::{Expr, SymInt, Symbol};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Said where every guard holds and Python took another way.
+const REGION_DIFFERS: &str = "the recorded region differs";
+
 /// What runs a compiled region, on its symbolic sizes and tensors in the order of its placeholders.
 pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
 
@@ -47,7 +50,12 @@ impl Cache {
             None if entries.is_empty() => Lookup::Miss(Vec::new()),
             None => {
                 let facts = facts();
-                Lookup::Miss(entries.iter().enumerate().rev().map(|(i, e)| format!("{i}: {}", e.failed_guard(region, &facts))).collect())
+                let failed: Vec<String> = entries.iter().map(|e| e.failed_guard(region, &facts)).collect();
+                // After a break each way that Python goes on is code of its own.
+                if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
+                    return Lookup::Miss(Vec::new());
+                }
+                Lookup::Miss(failed.iter().enumerate().rev().map(|(i, f)| format!("{i}: {f}")).collect())
             }
         }
     }
@@ -85,7 +93,12 @@ impl Entry {
 
     fn serves(&self, region: &Region, wanted: Option<&str>) -> bool {
         let values = self.values(&region.touched);
-        self.failed_condition(&values).is_none() && wanted.is_some() && self.region.fingerprint(&values).as_deref() == wanted
+        let (want, have) = (&self.region.touched, &region.touched);
+        want.len() == have.len()
+            && want.iter().zip(have).all(|(w, h)| failed_check(w, h).is_none())
+            && self.failed_condition(&values).is_none()
+            && wanted.is_some()
+            && self.region.fingerprint(&values).as_deref() == wanted
     }
 
     /// The condition on symbolic sizes that these values do not meet.
@@ -179,7 +192,9 @@ impl Entry {
         if self.region.grad != region.grad {
             return "GLOBAL_STATE changed: grad_mode ".to_owned();
         }
-        for want in &self.region.touched {
+        // What a script passes is looked at before what its modules hold.
+        let (held, passed): (Vec<_>, Vec<_>) = self.region.touched.iter().partition(|i| i.source.is_static);
+        for want in passed.into_iter().chain(held) {
             let have = region.touched.iter().find(|h| h.source.name == want.source.name);
             if let Some(reason) = have.and_then(|have| failed_check(want, have)) {
                 return reason;
@@ -192,7 +207,7 @@ impl Entry {
         match changed {
             Some((what, _)) if what.contains(" is ") => what.replace("L['", "").replace("']", ""),
             Some((what, value)) => format!("{} == {value}", what.replace("L['", "").replacen("']", "", 1)),
-            None => "the recorded region differs".to_owned(),
+            None => REGION_DIFFERS.to_owned(),
         }
     }
 }

@@ -67,7 +67,7 @@ impl Region {
             for size in g.sizes.iter().chain(&g.strides) {
                 text.push_str(&format!(",{}", number(size)?));
             }
-            text.push_str(&format!(" {} {} {storage}", input.spec.requires_grad, input.spec.is_leaf));
+            text.push_str(&format!(" {} {storage}", input.spec.requires_grad));
             if *shared {
                 let base = input.spec.identity.base.as_ref().map(|b| format!("{} {}", b.spec.annotation(), b.requires_grad));
                 text.push_str(&format!("@{} of {base:?}", g.offset));

@@ -199,6 +199,16 @@ impl ShapeEnv {
         if let Some(d) = difference.as_int() {
             return Some(relation.holds(d, 0));
         }
+        for guard in &self.0.borrow().guards {
+            if guard.left == left && guard.right == right {
+                if guard.relation == relation {
+                    return Some(true);
+                }
+                if guard.relation == relation.negated() {
+                    return Some(false);
+                }
+            }
+        }
         // left - constant, bounded.
         let constant = right.as_int().or_else(|| left.as_int());
         let (varying, flipped) = if right.as_int().is_some() { (&left, false) } else { (&right, true) };

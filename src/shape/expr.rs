@@ -165,6 +165,9 @@ impl Expr {
         if let Some(quotient) = self.exact_div(other) {
             return quotient;
         }
+        if let Some((a, b)) = self.without_common_symbols(other) {
+            return a.floor_div(&b);
+        }
         // (k*a + r) // a where part of the sum divides exactly.
         let (whole, rest) = self.split_divisible(other);
         let quotient = Expr::atom(Atom::FloorDiv(rest, other.clone()));
@@ -172,6 +175,15 @@ impl Expr {
             Some(w) => w.add(&quotient),
             None => quotient,
         }
+    }
+
+    /// Both without the symbols that every term of either has: sizes are positive, so a quotient does not change.
+    fn without_common_symbols(&self, divisor: &Expr) -> Option<(Expr, Expr)> {
+        let (first, _) = divisor.terms().next()?;
+        let in_all = |symbol: &Atom| self.terms().chain(divisor.terms()).all(|(m, _)| m.iter().any(|(a, _)| a == symbol));
+        let common = first.iter().map(|(a, _)| a).find(|a| matches!(a, Atom::Symbol(_)) && in_all(a))?;
+        let common = Expr::from_atom(common);
+        Some((self.exact_div(&common)?, divisor.exact_div(&common)?))
     }
 
     /// The terms that `divisor` divides, and the others.
@@ -211,6 +223,7 @@ impl Expr {
                     other.clone()
                 }
             }
+            None if other.as_int().is_some() => Expr::atom(Atom::Max(other.clone(), self.clone())),
             None => Expr::atom(Atom::Max(self.clone(), other.clone())),
         }
     }
@@ -225,6 +238,7 @@ impl Expr {
                     other.clone()
                 }
             }
+            None if other.as_int().is_some() => Expr::atom(Atom::Min(other.clone(), self.clone())),
             None => Expr::atom(Atom::Min(self.clone(), other.clone())),
         }
     }

@@ -83,6 +83,8 @@ impl SymInt {
     pub fn max(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.max(b)),
+            _ if self.surely(Relation::Ge, other) => self.clone(),
+            _ if self.surely(Relation::Le, other) => other.clone(),
             _ => self.combine(other, Expr::larger),
         }
     }
@@ -91,8 +93,15 @@ impl SymInt {
     pub fn min(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.min(b)),
+            _ if self.surely(Relation::Le, other) => self.clone(),
+            _ if self.surely(Relation::Ge, other) => other.clone(),
             _ => self.combine(other, Expr::smaller),
         }
+    }
+
+    /// Whether the relation holds for every value of the symbols that the environment allows; never guards.
+    fn surely(&self, relation: Relation, other: &SymInt) -> bool {
+        self.env2(other).is_some_and(|env| env.decide(&self.expr(), relation, &other.expr()) == Some(true))
     }
 
     /// Whether the relation holds; guards where symbols decide.

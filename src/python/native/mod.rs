@@ -28,13 +28,14 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
-/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), and makes `open` what it is here: the file system
+/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
     let open = playground.get_attr("open", vm)?;
     vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
     vm.builtins.set_attr("open", open, vm)?;
+    vm.builtins.set_attr("len", playground.get_attr("len", vm)?, vm)?;
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }

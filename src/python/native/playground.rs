@@ -12,6 +12,15 @@ mod module {
 
     use crate::python::{current, traceback};
 
+    /// `len(o)`: of a tensor while it is recorded, its first size, which may be symbolic.
+    #[pyfunction]
+    fn len(o: rustpython_vm::PyObjectRef, vm: &VirtualMachine) -> rustpython_vm::PyResult {
+        match super::super::tensor::symbolic_length(&o, vm)? {
+            Some(size) => Ok(size),
+            None => Ok(vm.ctx.new_int(o.length(vm)?).into()),
+        }
+    }
+
     /// The script's name and its lines, with their ends.
     #[pyfunction]
     fn script(vm: &VirtualMachine) -> PyTupleRef {

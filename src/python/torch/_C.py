@@ -104,6 +104,14 @@ class SymInt(int):
 
     __int__ = __index__
 
+    def __repr__(self):
+        return repr(self.node.guard_int())
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(self.node.guard_int(), spec)
+
     def __pow__(self, other, modulus=None):
         if modulus is None and type(other) is int and 0 < other < 8:
             result = self

@@ -107,6 +107,16 @@ fn sized(zelf: &Py<TensorBase>) -> Tensor {
     super::super::compile::twin(&t).unwrap_or(t)
 }
 
+/// The first size of a tensor that is recorded, where it is symbolic.
+pub fn symbolic_length(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let Some(t) = o.downcast_ref::<TensorBase>().filter(|_| super::super::compile::capturing()) else { return Ok(None) };
+    touched(t);
+    match sized(t).sizes().first() {
+        Some(size @ SymInt::Sym(..)) => from_size(size, vm).map(Some),
+        _ => Ok(None),
+    }
+}
+
 impl TensorBase {
     /// The tensor.
     pub fn tensor(&self) -> Tensor {

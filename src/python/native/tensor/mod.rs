@@ -13,7 +13,7 @@ mod saved_hooks;
 mod symint;
 
 pub(super) use autograd::functions::module_def;
-pub(super) use class::{TensorBase, replace_payload, wrap};
+pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
 pub(super) use symint::symbolic_hint;
 

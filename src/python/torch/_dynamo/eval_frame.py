@@ -49,10 +49,15 @@ def _optimize_function(fn, backend, fullgraph, dynamic):
     return compiled
 
 
+def _is_builtin(fn):
+    """Whether it is one of PyTorch's own modules: those are called through a function `inner(*args, **kwargs)` that holds them as `fn`."""
+    return hasattr(fn, "named_parameters") and type(fn).__module__.startswith("torch.nn.modules")
+
+
 def _state(fn, backend, fullgraph, dynamic):
     """The cache of a callable's code: callables with the same code share it."""
     inner = getattr(type(fn), "forward", None) if hasattr(fn, "named_parameters") else fn
-    code = getattr(inner, "__code__", None) or id(fn)
+    code = "inner" if _is_builtin(fn) else getattr(inner, "__code__", None) or id(fn)
     for known, state in _states:
         if known == (code, backend, fullgraph, dynamic):
             return state
@@ -112,6 +117,8 @@ class _Names:
         return facts
 
     def _bound(self):
+        if _is_builtin(self.fn):
+            return {"args": self.args, "kwargs": self.kwargs}
         fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
         try:
             arguments = inspect.signature(fn).bind(*self.args, **self.kwargs).arguments
@@ -124,7 +131,8 @@ class _Names:
 
         fn = self.fn
         if isinstance(fn, Module):
-            self._module(fn, "L_" + (self.self_name or "self"), f"L['{self.self_name or 'self'}']")
+            own = self.self_name or ("fn" if _is_builtin(fn) else "self")
+            self._module(fn, f"L_{own}", f"L['{own}']")
             fn = fn.forward
         owner = getattr(fn, "__self__", None)
         if isinstance(owner, Module):
