@@ -152,8 +152,12 @@ fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
         return run(body, &mut operands.clone(), tell).map(Value::List);
     }
     let before = origin();
-    let tagged =
-        Origin { recompute: Some(Recompute::PreferRecompute), checkpoint_region: Some(next_checkpoint_region()), ..before.clone() };
+    let tagged = Origin {
+        recompute: Some(Recompute::PreferRecompute),
+        checkpoint_region: Some(next_checkpoint_region()),
+        policy: body.checkpoint_policy,
+        ..before.clone()
+    };
     set_origin(tagged);
     let out = run(body, &mut operands.clone(), tell);
     set_origin(before);

@@ -53,6 +53,7 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
                         original_op: node.target.op().cloned(),
                         recompute: node.meta.recompute.or(before.recompute),
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),
+                        policy: before.policy,
                     })
                 });
                 let result = step(graph, node, &values, tell);

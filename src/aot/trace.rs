@@ -32,12 +32,18 @@ pub struct Origin {
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.
     pub checkpoint_region: Option<u32>,
+    /// The number of the script's policy that decides on each call.
+    pub policy: Option<u32>,
 }
+
+/// A script's checkpoint policy: what becomes of a call, given its arguments and its result.
+pub type CheckpointPolicy = Rc<dyn Fn(&'static OpEntry, &[Value], &Value) -> Result<Recompute>>;
 
 thread_local! {
     static ORIGIN: RefCell<Origin> = RefCell::default();
     static TRACERS: RefCell<Vec<Rc<Tracer>>> = const { RefCell::new(Vec::new()) };
     static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static POLICIES: RefCell<Vec<CheckpointPolicy>> = const { RefCell::new(Vec::new()) };
     static REGIONS: Cell<u32> = const { Cell::new(0) };
     static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
 }
@@ -84,9 +90,18 @@ pub fn next_checkpoint_region() -> u32 {
     REGIONS.get()
 }
 
-/// Counts checkpointed regions anew.
+/// Keeps a checkpoint policy under a number.
+pub fn add_checkpoint_policy(policy: CheckpointPolicy) -> u32 {
+    POLICIES.with_borrow_mut(|p| {
+        p.push(policy);
+        p.len() as u32 - 1
+    })
+}
+
+/// Counts checkpointed regions anew and forgets policies.
 pub fn reset_checkpoint_regions() {
     REGIONS.set(0);
+    POLICIES.take();
 }
 
 /// A graph being recorded.
@@ -282,7 +297,11 @@ impl Tracer {
 
     fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
         let (positional, keywords) = self.arguments(entry, args)?;
-        let meta = Meta { value: Some(fake_value(result)), ..self.meta() };
+        let mut meta = Meta { value: Some(fake_value(result)), ..self.meta() };
+        let policy = origin().policy.filter(|_| entry.name != "aten.detach.default" && !self.in_backward.get());
+        if let Some(policy) = policy.and_then(|i| POLICIES.with_borrow(|p| p.get(i as usize).cloned())) {
+            meta.recompute = Some(policy(entry, args, result)?);
+        }
         let id = self.graph.borrow_mut().call(entry.base_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {
             Value::Tensor(t) => {

@@ -103,7 +103,7 @@ fn describe(graph: &Graph, number: &dyn Fn(&SymInt) -> Option<i64>, text: &mut S
         text.push('\n');
     }
     for (name, subgraph) in &graph.subgraphs {
-        text.push_str(&format!("{name}:\n"));
+        text.push_str(&format!("{name} {:?}:\n", subgraph.checkpoint_policy));
         describe(subgraph, number, text)?;
     }
     Some(())

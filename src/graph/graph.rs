@@ -21,6 +21,8 @@ pub struct Graph {
     pub class_name: Rc<str>,
     /// Whether it takes its inputs as `(primals, tangents)` trees, as a joint graph does.
     pub joint_signature: bool,
+    /// Of a checkpointed body: the number of the script's policy that says what becomes of its calls.
+    pub checkpoint_policy: Option<u32>,
 }
 
 impl Graph {

@@ -2,18 +2,20 @@
 //! function, a hook.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta};
 use crate::capture::{Mark, Part, Recorder};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, NodeId};
-use crate::python::native::tensor::{items, raise, to_tensor, to_value, wrap};
+use crate::graph::{Arg, NodeId, Recompute};
+use crate::python::native::tensor::{from_value, items, overload, raise, raised, to_tensor, to_value, wrap};
 use crate::tensor::Tensor;
 
 /// Tensors in a structure of Python's, in order, each once.
@@ -36,8 +38,76 @@ fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg> {
     ids.into_iter().map(Arg::Node).collect()
 }
 
+thread_local! {
+    /// Policies of the script, by number.
+    static POLICIES: RefCell<Vec<(u32, PyObjectRef)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Forgets the script's policies.
+pub fn reset() {
+    POLICIES.take();
+}
+
+/// The number of a policy: a function `(ctx, op, *args, **kwargs)` or a list of overloads to save. Equal ones have one number.
+fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
+    for (number, known) in POLICIES.with_borrow(Clone::clone) {
+        if vm.bool_eq(&known, policy)? {
+            return Ok(number);
+        }
+    }
+    let decide = policy.clone();
+    let number = add_checkpoint_policy(Rc::new(move |entry, args, result| {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let op = overload(entry, vm);
+            let chosen = match items(&decide) {
+                Some(saved) => {
+                    let mut found = false;
+                    for one in &saved {
+                        found |= vm.bool_eq(one, &op).map_err(raised)?;
+                    }
+                    return Ok(if found { Recompute::MustSave } else { Recompute::PreferRecompute });
+                }
+                None => {
+                    let result = from_value(result.clone(), vm).map_err(raised)?;
+                    let context = vm.import("torch.utils.checkpoint", 0).and_then(|_| {
+                        let modules = vm.sys_module.get_attr("modules", vm)?;
+                        let module = modules.get_item("torch.utils.checkpoint", vm)?;
+                        vm.call_method(&module, "_policy_context", (result,))
+                    });
+                    let mut given = vec![context.map_err(raised)?, op];
+                    for arg in args {
+                        given.push(from_value(arg.clone(), vm).map_err(raised)?);
+                    }
+                    decide.call(FuncArgs::from(given), vm).map_err(raised)?
+                }
+            };
+            let name =
+                match chosen.get_attr("name", vm).ok().and_then(|o| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())) {
+                    Some(name) => name,
+                    None if chosen.is(&vm.ctx.true_value) => "MUST_SAVE".to_owned(),
+                    None => "PREFER_RECOMPUTE".to_owned(),
+                };
+            Ok(match name.as_str() {
+                "MUST_SAVE" | "MUST_CPU_OFFLOAD" => Recompute::MustSave,
+                "PREFER_SAVE" | "PREFER_CPU_OFFLOAD" => Recompute::PreferSave,
+                "MUST_RECOMPUTE" => Recompute::MustRecompute,
+                _ => Recompute::PreferRecompute,
+            })
+        })
+    }));
+    POLICIES.with_borrow_mut(|p| p.push((number, policy.clone())));
+    Ok(number)
+}
+
 /// Runs a function on what is recorded and cuts it out as the body of `tag_activation_checkpoint`.
-pub fn checkpoint(recorder: &Rc<Recorder>, function: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+pub fn checkpoint(
+    recorder: &Rc<Recorder>,
+    function: &PyObject,
+    args: FuncArgs,
+    policy: Option<PyObjectRef>,
+    vm: &VirtualMachine,
+) -> PyResult {
+    let policy = policy.map(|p| policy_number(&p, vm)).transpose()?;
     let mut given = Vec::new();
     args.args.iter().for_each(|o| tensors_in(o, &mut given));
     args.kwargs.values().for_each(|o| tensors_in(o, &mut given));
@@ -71,7 +141,9 @@ pub fn checkpoint(recorder: &Rc<Recorder>, function: &PyObject, args: FuncArgs, 
     }
     let cut = recorder.cut(mark, &[part], &[]);
     for body in &cut.bodies {
-        let mut call = vec![Arg::Node(recorder.subgraph("wrap_body", body.graph.clone()))];
+        let mut graph = body.graph.clone();
+        graph.checkpoint_policy = policy;
+        let mut call = vec![Arg::Node(recorder.subgraph("wrap_body", graph))];
         call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
         recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(false))], &outputs);
     }

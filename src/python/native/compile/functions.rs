@@ -173,6 +173,7 @@ mod native {
         function: PyObjectRef,
         args: rustpython_vm::builtins::PyTupleRef,
         kwargs: rustpython_vm::builtins::PyDictRef,
+        policy: Option<PyObjectRef>,
         vm: &VirtualMachine,
     ) -> PyResult {
         let keywords: rustpython_vm::function::KwArgs = (&kwargs)
@@ -181,7 +182,7 @@ mod native {
             .collect();
         let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
         match session::recorder() {
-            Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, vm),
+            Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, policy, vm),
             None => function.call(call, vm),
         }
     }

@@ -40,5 +40,6 @@ pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &str) -> crate::e
 /// Forgets what an earlier run compiled.
 pub(super) fn reset() {
     session::reset();
+    bodies::reset();
     bundle::reset();
 }

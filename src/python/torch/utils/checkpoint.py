@@ -11,7 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 
 __all__ = [
     "checkpoint", "checkpoint_sequential", "CheckpointError", "CheckpointFunction", "CheckpointPolicy",
-    "noop_context_fn", "set_checkpoint_early_stop", "DefaultDeviceType",
+    "noop_context_fn", "create_selective_checkpoint_contexts", "set_checkpoint_early_stop", "DefaultDeviceType",
 ]  # fmt: skip
 
 _early_stop = None
@@ -38,6 +38,36 @@ class SelectiveCheckpointContext:
     def __init__(self, *, is_recompute, op_output=None):
         self.is_recompute = is_recompute
         self.op_output = op_output
+
+
+def _policy_context(op_output):
+    return SelectiveCheckpointContext(is_recompute=False, op_output=op_output)
+
+
+class _SelectiveContext(contextlib.nullcontext):
+    """Around a forward under a policy. Compiled functions follow the policy; otherwise everything is computed again."""
+
+    def __init__(self, policy):
+        super().__init__()
+        self.policy = policy
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Contexts for `checkpoint(..., context_fn=...)` that say what is saved: a function, or a list of overloads to save."""
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if type(op).__name__ != "OpOverload":
+                hint = (
+                    "Please update the OpOverloadPacket to a specific OpOverload."
+                    "For example, if you have `torch.ops.aten.mm`, change it to `torch.ops.aten.mm.default`."
+                )
+                hint = hint if type(op).__name__ == "OpOverloadPacket" else ""
+                raise ValueError(
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. {hint}"
+                )
+    elif not callable(policy_fn_or_list):
+        raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
+    return _SelectiveContext(policy_fn_or_list), contextlib.nullcontext()
 
 
 class _StopRecomputation(Exception):
@@ -245,7 +275,11 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if _native_compile._is_capturing():
-        return _native_compile._checkpoint(function, args, kwargs)
+        around = context_fn()[0]
+        if context_fn is not noop_context_fn and not isinstance(around, _SelectiveContext):
+            _native_compile._graph_break("torch.utils.checkpoint with a context_fn of its own")
+        else:
+            return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None))
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
     forward_context, recompute_context = context_fn()
