@@ -67,7 +67,14 @@ impl InputSpec {
     /// Of a symbolic size.
     pub fn of_symbol(size: &SymInt) -> Self {
         let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
-        InputSpec { spec, requires_grad: false, is_leaf: false, is_static: false, symbol: Some(size.clone()), identity: Identity::default() }
+        InputSpec {
+            spec,
+            requires_grad: false,
+            is_leaf: false,
+            is_static: false,
+            symbol: Some(size.clone()),
+            identity: Identity::default(),
+        }
     }
 
     /// What a traced function is called with where the input is `t`.

@@ -14,7 +14,9 @@ mod node;
 mod saved;
 mod views;
 
-pub use engine::{BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, keeps_graph, run_backward};
+pub use engine::{
+    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, keeps_graph, run_backward,
+};
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
 pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};

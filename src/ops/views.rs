@@ -31,16 +31,15 @@ fn view(call: &Call) -> Result<Vec<Geometry>> {
 
 fn expand(call: &Call) -> Result<Vec<Geometry>> {
     let tensor = call.tensor("self")?;
-    let mut wide = geo::expand(&*base(call)?, &call.sym_ints("size")?, &type_name(tensor))?;
-    if tensor.is_fake() && tensor.dim() == 0 {
-        // The shape rule that PyTorch traces with gives new dimensions of one element a stride of one.
-        for (size, stride) in wide.sizes.iter().zip(&mut wide.strides) {
-            if size.sym_eq(1)? {
-                *stride = 1.into();
-            }
+    let (base, mut view) = (base(call)?, geo::expand(&*base(call)?, &call.sym_ints("size")?, &type_name(tensor))?);
+    if tensor.is_fake() {
+        // What tracing says of a new dimension of size one: the step over everything behind it.
+        let step = base.sizes.first().zip(base.strides.first()).map_or(SymInt::Int(1), |(size, stride)| size * stride);
+        for i in 0..view.sizes.len() - base.sizes.len() {
+            view.strides[i] = if view.sizes[i].statically_eq(1) { step.clone() } else { SymInt::Int(0) };
         }
     }
-    Ok(vec![wide])
+    Ok(vec![view])
 }
 
 /// The geometry of `as_strided` on a tensor; one that reaches beyond its storage is an error.
