@@ -264,7 +264,9 @@ fn matrix_power(c: &Call) -> Result<Value> {
     if n == 0 {
         let size = a.size(a.dim() - 1);
         let eye = t!("eye", size; dtype = a.dtype(), device = a.device())?;
-        return Ok(t!("clone", t!("expand", eye, a.sizes())?)?.into());
+        // A copy of the input that is overwritten, so that the result has a history.
+        let out = aten!("clone", a; memory_format = crate::tensor::MemoryFormat::Contiguous)?.into_tensor()?;
+        return aten!("copy_", out, eye);
     }
     let base = if n < 0 { t!("linalg_inv", a)? } else { a.clone() };
     Ok(match n.unsigned_abs() {

@@ -176,6 +176,11 @@ macro_rules! real {
             fn power(self, p: Self) -> Self { self.powf(p) }
             $(fn $name(self) -> Self { <$t>::$name(self) })*
             fn gemm(m: usize, k: usize, n: usize, alpha: Self, a: Matrix<Self>, b: Matrix<Self>, beta: Self, c: &mut [Self]) {
+                if m == 0 || k == 0 || n == 0 {
+                    // A sum of no products: what an empty operand's strides name is not looked at.
+                    c.iter_mut().for_each(|v| *v = if beta == 0.0 { 0.0 } else { *v * beta });
+                    return;
+                }
                 assert!(c.len() >= m * n && a.holds(m, k) && b.holds(k, n), "a matrix reaches beyond its elements");
                 // SAFETY: every element that the sizes and strides name lies inside the slices, as just checked.
                 unsafe {

@@ -155,12 +155,24 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.logit.default", |c, o| {
         let eps = if c.get("eps").is_none() { -1.0 } else { c.float("eps")? };
         let logit = |x: f64| {
-            let x = if eps < 0.0 { x } else { x.max(eps).min(1.0 - eps) };
+            let x = if eps < 0.0 || x.is_nan() {
+                x
+            } else if x < eps {
+                eps
+            } else {
+                x.min(1.0 - eps)
+            };
             (x / (1.0 - x)).ln()
         };
         let single = |x: f32| {
             let eps = eps as f32;
-            let x = if eps < 0.0 { x } else { x.max(eps).min(1.0 - eps) };
+            let x = if eps < 0.0 || x.is_nan() {
+                x
+            } else if x < eps {
+                eps
+            } else {
+                x.min(1.0 - eps)
+            };
             (x / (1.0 - x)).ln()
         };
         float1("logit_cpu", operand(c), &o[0], single, logit)

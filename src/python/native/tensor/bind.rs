@@ -22,8 +22,8 @@ pub struct Bound {
     pub out: Option<PyObjectRef>,
 }
 
-/// Finds the overload for a call. `args` holds `self` for a method.
-pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, vm: &VirtualMachine) -> Result<Bound> {
+/// Finds the overload for a call. `args` holds `self`, also for a method, whose messages do not count it.
+pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method: bool, vm: &VirtualMachine) -> Result<Bound> {
     let mut keywords: Vec<(String, PyObjectRef)> = args.kwargs.iter().map(|(k, v)| (k.to_string_lossy().into_owned(), v.clone())).collect();
     let mut take = |name: &str| keywords.iter().position(|(k, _)| k == name).map(|i| keywords.remove(i).1);
     let out = take("out").filter(|o| !vm.is_none(o));
@@ -32,28 +32,44 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, vm: &Vi
     if factory {
         take("names");
     }
-    let mut failure = None;
+    // Where a number may stand for a tensor, the signature with a number is not shown.
+    let numbers = overloads.iter().any(|e| e.tags.has(Tags::NUMBERS_AS_TENSORS));
+    let shown: Vec<&'static OpEntry> = overloads.iter().copied().filter(|e| !(numbers && e.name.ends_with(".Scalar"))).collect();
+    let mut failures = Vec::new();
+    let given = args.args.len() + keywords.len();
     for entry in overloads {
-        match bind_one(entry, &args.args, &keywords, vm) {
+        match bind_one(entry, &args.args, &keywords, method, vm) {
             Ok(args) => return Ok(Bound { entry, args, requires_grad, out }),
-            Err(e) => failure = Some(e),
+            Err(e) if shown.iter().any(|s| s.id == entry.id) => failures.push((accepts(entry, given), e)),
+            Err(_) => {}
         }
     }
-    let single = overloads.len() == 1;
-    Err(match failure {
-        Some(reason) if single => Error::type_error(format!("{name}(): {reason}")),
-        _ => invalid_combination(name, overloads, args),
+    // One signature that takes as many arguments says what is wrong; several are listed.
+    if shown.len() > 1 {
+        failures.retain(|(plausible, _)| *plausible);
+    }
+    Err(match &failures[..] {
+        [(_, reason)] if reason.starts_with("argument") => Error::type_error(format!("{name}(): {reason}")),
+        [(_, reason)] => Error::type_error(format!("{name}() {reason}")),
+        _ => invalid_combination(name, &shown, args, method),
     })
 }
 
-fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs) -> Error {
+/// Whether a signature can take so many arguments.
+fn accepts(entry: &OpEntry, given: usize) -> bool {
+    let arguments = &entry.schema.arguments;
+    let required = arguments.iter().filter(|a| a.default.is_none() && !a.kwarg_only).count();
+    (required..=arguments.len()).contains(&given)
+}
+
+fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method: bool) -> Error {
     let type_name = |o: &PyObjectRef| {
         let class = o.class().name().to_string();
         if to_tensor(o).is_some() && class == "TensorBase" { "Tensor".to_owned() } else { class }
     };
-    let mut got: Vec<String> = args.args.iter().map(type_name).collect();
+    let mut got: Vec<String> = args.args.iter().skip(usize::from(method)).map(type_name).collect();
     got.extend(args.kwargs.iter().map(|(k, v)| format!("{}={}", k.to_string_lossy(), type_name(v))));
-    let forms: Vec<String> = overloads.iter().map(|e| format!(" * ({})", python_signature(&e.schema))).collect();
+    let forms: Vec<String> = overloads.iter().map(|e| format!(" * ({})", python_signature(&e.schema, method))).collect();
     Error::type_error(format!(
         "{name}() received an invalid combination of arguments - got ({}), but expected one of:\n{}\n",
         got.join(", "),
@@ -62,10 +78,10 @@ fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncAr
 }
 
 /// `Tensor input, Tensor other, *, Number alpha = 1`
-fn python_signature(schema: &Schema) -> String {
+fn python_signature(schema: &Schema, method: bool) -> String {
     let mut parts = Vec::new();
     let mut star = false;
-    for a in &schema.arguments {
+    for a in schema.arguments.iter().skip(usize::from(method)) {
         if a.kwarg_only && !star {
             parts.push("*".to_owned());
             star = true;
@@ -120,6 +136,7 @@ fn bind_one(
     entry: &'static OpEntry,
     positional: &[PyObjectRef],
     keywords: &[(String, PyObjectRef)],
+    method: bool,
     vm: &VirtualMachine,
 ) -> Result<Vec<Value>, String> {
     let arguments = &entry.schema.arguments;
@@ -130,7 +147,7 @@ fn bind_one(
     let spread = positional_count == first + 1
         && matches!(&arguments[first].ty, Type::List(inner, length)
             if matches!(**inner, Type::Int) && (length.is_none() || positional.len() > first + 1))
-        && positional.get(first).is_some_and(|o| items(o).is_none() && is_index(o));
+        && positional.get(first).is_some_and(|o| items(o).is_none() && is_index(vm, o));
     let spread_bound: Vec<PyObjectRef>;
     let mut positional = positional;
     if spread {
@@ -139,7 +156,10 @@ fn bind_one(
         positional = &spread_bound;
     }
     if positional.len() > positional_count {
-        return Err(format!("takes {positional_count} positional arguments but {} were given", positional.len()));
+        let (takes, given) = (positional_count - usize::from(method), positional.len() - usize::from(method));
+        let plural = if takes == 1 { "" } else { "s" };
+        let verb = if given == 1 { "was" } else { "were" };
+        return Err(format!("takes {takes} positional argument{plural} but {given} {verb} given"));
     }
     let mut used = 0;
     let mut values = Vec::with_capacity(arguments.len());
@@ -158,9 +178,10 @@ fn bind_one(
                 // A None where the schema has a default but no optional type stands for the default.
                 None if vm.is_none(o) && default.is_some() => default.as_ref().map(crate::dispatch::Default::value).unwrap_or_default(),
                 None => {
-                    let position = if argument.kwarg_only { String::new() } else { format!(" (position {})", i + 1 - first.min(i)) };
+                    let position =
+                        if argument.kwarg_only { String::new() } else { format!(" (position {})", i + 1 - usize::from(method).min(i)) };
                     let name = if argument.name == "self" { "input" } else { &argument.name };
-                    return Err(format!("argument '{name}'{position} must be {}, not {}", python_type(&argument.ty), o.class().name()));
+                    return Err(mismatch(name, &position, &argument.ty, o, vm));
                 }
             },
             (None, Some(default)) => default.value(),
@@ -175,9 +196,37 @@ fn bind_one(
     Ok(values)
 }
 
+/// What is wrong with an object that stands for an argument.
+fn mismatch(name: &str, position: &str, ty: &Type, o: &PyObject, vm: &VirtualMachine) -> String {
+    let wanted = python_type(ty);
+    let inner = match ty {
+        Type::List(inner, _) => Some(inner),
+        Type::Optional(optional) => match &**optional {
+            Type::List(inner, _) => Some(inner),
+            _ => None,
+        },
+        _ => None,
+    };
+    let wrong = inner.zip(items(o)).and_then(|(inner, items)| {
+        let i = items.iter().position(|item| convert(item, inner, false, vm).is_none())?;
+        Some((i, items[i].class().name().to_string(), matches!(**inner, Type::Tensor)))
+    });
+    match wrong {
+        Some((i, got, true)) if i > 0 => {
+            format!("argument '{name}'{position} must be {wanted}, but found element of type {got} at pos {i}")
+        }
+        Some((i, got, false)) if i > 0 => {
+            format!("argument '{name}' failed to unpack the object at pos {} with error \"type must be {wanted},but got {got}\"", i + 1)
+        }
+        Some((i, got, _)) => format!("argument '{name}'{position} must be {wanted}, but found element of type {got} at pos {i}"),
+        None => format!("argument '{name}'{position} must be {wanted}, not {}", o.class().name()),
+    }
+}
+
 /// Whether an object counts as an integer: an int, or a zero-dimensional integer tensor.
-fn is_index(o: &PyObject) -> bool {
-    to_int(o).is_some() || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
+fn is_index(vm: &VirtualMachine, o: &PyObject) -> bool {
+    to_int(o).is_some_and(|_| !o.class().is(vm.ctx.types.bool_type))
+        || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
 }
 
 fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
@@ -220,7 +269,7 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
             Value::Tensor(t) if t.dim() == 0 && t.dtype() == Dtype::Bool => crate::aten!("_local_scalar_dense", &t).ok(),
             _ => None,
         },
-        Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten().or_else(|| to_int(o).map(Value::from)),
+        Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten(),
         Type::Float => match to_value(o, vm)? {
             v @ Value::Float(_) => Some(v),
             Value::Int(i) => i.guard_int().ok().map(|i| Value::Float(i as f64)),

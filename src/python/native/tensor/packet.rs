@@ -50,7 +50,8 @@ fn base_name(packet: &str) -> &str {
 
 /// Calls a packet: finds the overload, dispatches, converts the result.
 pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
-    let mut bound = bind(base_name(packet), overloads(packet), args, vm).map_err(|e| raise(e, vm))?;
+    let method = matches!(written, Written::Method(_) | Written::Operator(_));
+    let mut bound = bind(base_name(packet), overloads(packet), args, method, vm).map_err(|e| raise(e, vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);
     }
@@ -209,7 +210,7 @@ impl Callable for PyOverload {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let entry = zelf.0;
-        let bound = bind(entry.name, &[entry], &args, vm).map_err(|e| raise(e, vm))?;
+        let bound = bind(entry.name, &[entry], &args, false, vm).map_err(|e| raise(e, vm))?;
         let _written = Written::Function("torch.ops.", entry.name).enter();
         run(bound, vm)
     }
