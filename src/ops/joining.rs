@@ -356,31 +356,6 @@ fn constant_pad_grad(b: &Backward) -> Result<Grads> {
     Grads::one(b, "self", || t!("constant_pad_nd", b.grad()?, pad, 0))
 }
 
-fn pad(call: &Call) -> Result<Value> {
-    let (tensor, pad, mode) = (call.tensor("self")?, call.sym_ints("pad")?, call.str("mode")?);
-    if pad.len() % 2 != 0 {
-        return Err(Error::runtime("Padding length must be divisible by 2"));
-    }
-    if pad.len() / 2 > tensor.dim() {
-        return Err(Error::runtime(format!(
-            "Padding length should be less than or equal to two times the input dimension but got padding length {} and input of dimension {}",
-            pad.len(),
-            tensor.dim()
-        )));
-    }
-    if mode == "constant" {
-        let value = match call.get("value") {
-            Value::None => Value::Float(0.0),
-            given => given.clone(),
-        };
-        return t!("constant_pad_nd", tensor, pad, value).map(Value::from);
-    }
-    if !call.get("value").is_none() && call.float("value")? != 0.0 {
-        return Err(Error::runtime(format!("Padding mode \"{mode}\" doesn't take in value argument")));
-    }
-    Err(Error::not_implemented("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"))
-}
-
 fn diag(call: &Call) -> Result<Value> {
     let (tensor, offset) = (call.tensor("self")?, call.int("diagonal")?);
     match tensor.dim() {
@@ -601,7 +576,6 @@ pub fn register(b: &mut OpBuilder) {
         &[],
         constant_pad_grad,
     );
-    b.op("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Rule::Composite(pad));
     b.op("diag(Tensor self, int diagonal=0) -> Tensor", Rule::Composite(diag));
     b.op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", Rule::Fresh(diag_embed)).grad(
         "DiagEmbedBackward",

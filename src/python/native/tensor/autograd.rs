@@ -63,7 +63,7 @@ pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: b
 /// What `torch._C` offers as functions.
 #[pymodule(name = "torch._native")]
 pub mod functions {
-    use rustpython_vm::builtins::PyTypeRef;
+    use rustpython_vm::builtins::{PyDict, PyTypeRef};
     use rustpython_vm::class::PyClassImpl;
     use rustpython_vm::function::{FuncArgs, OptionalArg};
     use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
@@ -243,36 +243,50 @@ pub mod functions {
         }
     }
 
-    /// The shape and the numbers of nested sequences.
-    fn flatten(o: &PyObject, depth: usize, shape: &mut Vec<i64>, flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
-        if depth > 64 {
-            return Err(vm.new_value_error("too many dimensions"));
+    /// The items of what counts as a sequence.
+    fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRef>>> {
+        if let Some(list) = items(o) {
+            return Ok(Some(list));
         }
-        let sequence = match items(o) {
-            Some(list) => Some(list),
-            None if to_tensor(o).is_none()
-                && o.class().has_attr(vm.ctx.intern_str("__len__"))
-                && o.class().has_attr(vm.ctx.intern_str("__getitem__"))
-                && o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_none() =>
-            {
-                Some(o.try_to_value::<Vec<PyObjectRef>>(vm)?)
+        let has = |name| o.class().has_attr(vm.ctx.intern_str(name));
+        let text_or_map = o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some() || o.downcast_ref::<PyDict>().is_some();
+        if to_tensor(o).is_some() || text_or_map || !has("__len__") || !has("__getitem__") {
+            return Ok(None);
+        }
+        o.try_to_value::<Vec<PyObjectRef>>(vm).map(Some)
+    }
+
+    /// The shape of nested sequences, which their first elements tell.
+    fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
+        let (mut shape, mut inner) = (Vec::new(), o.to_owned());
+        while let Some(list) = sequence(&inner, vm)? {
+            if shape.len() > 64 {
+                return Err(vm.new_value_error("too many dimensions"));
             }
-            None => None,
-        };
-        if let Some(list) = sequence {
-            if shape.len() == depth {
-                shape.push(list.len() as i64);
-            } else if shape[depth] != list.len() as i64 {
-                return Err(vm.new_value_error(format!(
-                    "expected sequence of length {} at dim {depth} (got {})",
-                    shape[depth],
-                    list.len()
-                )));
+            shape.push(list.len() as i64);
+            match list.into_iter().next() {
+                Some(first) => inner = first,
+                None => break,
             }
-            for item in &list {
-                flatten(item, depth + 1, shape, flat, vm)?;
+        }
+        Ok(shape)
+    }
+
+    /// The numbers of nested sequences of a shape.
+    fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
+        if let Some(list) = sequence(o, vm)? {
+            let Some(length) = shape.get(depth) else {
+                let class = o.class().name().to_string();
+                let integers = flat.iter().all(|v| matches!(v, Value::Int(_) | Value::Bool(_)));
+                return Err(vm.new_type_error(match integers {
+                    true => format!("'{class}' object cannot be interpreted as an integer"),
+                    false => format!("must be real number, not {class}"),
+                }));
+            };
+            if *length != list.len() as i64 {
+                return Err(vm.new_value_error(format!("expected sequence of length {length} at dim {depth} (got {})", list.len())));
             }
-            return Ok(());
+            return list.iter().try_for_each(|item| flatten(item, depth + 1, shape, flat, vm));
         }
         let mut push = |v: Value| -> PyResult<()> {
             if shape.len() > depth {
@@ -301,8 +315,10 @@ pub mod functions {
                 _ => Ok(copy),
             };
         }
-        let (mut shape, mut flat) = (Vec::new(), Vec::new());
-        flatten(o, 0, &mut shape, &mut flat, vm)?;
+        let (shape, mut flat) = (nested_shape(o, vm)?, Vec::new());
+        if !shape.contains(&0) {
+            flatten(o, 0, &shape, &mut flat, vm)?;
+        }
         let dtype = dtype.unwrap_or_else(|| {
             flat.iter()
                 .fold(None, |found: Option<Dtype>, v| {

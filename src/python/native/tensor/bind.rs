@@ -72,7 +72,7 @@ fn invalid_combination(name: &str, overloads: &[&'static OpEntry], args: &FuncAr
     let forms: Vec<String> = overloads.iter().map(|e| format!(" * ({})", python_signature(&e.schema, method))).collect();
     Error::type_error(format!(
         "{name}() received an invalid combination of arguments - got ({}), but expected one of:\n{}\n",
-        got.join(", "),
+        if got.len() == args.kwargs.len() && !got.is_empty() { format!("{}, ", got.join(", ")) } else { got.join(", ") },
         forms.join("\n")
     ))
 }

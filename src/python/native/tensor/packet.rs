@@ -50,6 +50,14 @@ fn base_name(packet: &str) -> &str {
 
 /// Calls a packet: finds the overload, dispatches, converts the result.
 pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    // `nonzero(as_tuple=True)` is an operator of its own.
+    let as_tuple = (packet == "aten.nonzero").then(|| args.kwargs.get("as_tuple").cloned()).flatten();
+    if let Some(as_tuple) = as_tuple {
+        let mut args = args.clone();
+        args.kwargs.shift_remove("as_tuple");
+        let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
+        return call_packet(packet, written, &args, vm);
+    }
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
     let mut bound = bind(base_name(packet), overloads(packet), args, method, vm).map_err(|e| raise(e, vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
