@@ -460,6 +460,7 @@ fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
 /// Specs of the values that have tangents, found by running the function once more on fake tensors.
 fn tangent_specs(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Vec<TensorSpec>> {
     let before = modes();
+    let regions = super::trace::set_checkpoint_regions(None);
     set_modes(Modes { fake: true, ..before });
     let outcome = (|| {
         let _layer = Pushed::new(Rc::new(FunctionalizeLayer));
@@ -474,6 +475,7 @@ fn tangent_specs(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMe
         let returned = forward_returns(metadata, &outer, &outputs);
         tangent_positions(metadata).into_iter().map(|p| Ok(returned[p].tensor()?.spec())).collect()
     })();
+    super::trace::set_checkpoint_regions(Some(regions));
     set_modes(before);
     outcome
 }

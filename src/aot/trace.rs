@@ -90,6 +90,13 @@ pub fn next_checkpoint_region() -> u32 {
     REGIONS.get()
 }
 
+/// How many checkpointed regions were counted; a run that only looks at shapes puts the count back.
+pub(super) fn set_checkpoint_regions(count: Option<u32>) -> u32 {
+    let before = REGIONS.get();
+    REGIONS.set(count.unwrap_or(before));
+    before
+}
+
 /// Keeps a checkpoint policy under a number.
 pub fn add_checkpoint_policy(policy: CheckpointPolicy) -> u32 {
     POLICIES.with_borrow_mut(|p| {
