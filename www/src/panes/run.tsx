@@ -85,7 +85,7 @@ function Adapter({ device: { backend, name, description, software } }: { device:
   return (
     <p class="adapter">
       <strong>{backend === "cpu" ? "CPU" : name || backend}</strong>
-      {description && <span class="muted"> {description}</span>}
+      {description && description !== name && <span class="muted"> {description}</span>}
       {software && backend !== "cpu" && (
         <span class="warning"> This is a software adapter: a processor that plays GPU. Results are right, times say nothing about a GPU.</span>
       )}

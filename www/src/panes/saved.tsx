@@ -71,7 +71,7 @@ function Row({ value, why }: { value: Saved; why: ReadonlyMap<string, string> })
       <td class="code">{value.sym ?? formatShape(value.shape)}</td>
       <td class="number">{value.bytes === undefined || value.bytes === null ? "" : formatBytes(value.bytes)}</td>
       <td class="number">{value.span?.line}</td>
-      {why.size > 0 && <td class="muted">{why.get(value.name)}</td>}
+      {why.size > 0 && <td class="muted why">{why.get(value.name)}</td>}
     </tr>
   );
 }
