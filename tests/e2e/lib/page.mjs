@@ -44,7 +44,7 @@ export function playground({ without = [] } = {}) {
       const errors = [];
       contexts.push({ context, errors });
       const page = await context.newPage();
-      page.on("console", (message) => ["error", "warning"].includes(message.type()) && errors.push(message.text()));
+      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
       page.on("pageerror", (error) => errors.push(String(error)));
       page.on("request", (request) => request.url().startsWith(base()) || errors.push(`a request to ${request.url()}`));
       await options.prepare?.(page);
