@@ -57,6 +57,7 @@ fn typescript_fold_sample_is_current() {
     let events = vec![
         Event::Stdout { text: "one\n".to_owned() },
         Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured"), ..Region::default() } },
+        Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured again"), ..Region::default() } },
         Event::Compiled { compilation: joint },
         Event::Compiled { compilation: both },
         Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },

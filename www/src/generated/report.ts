@@ -232,7 +232,7 @@ text: string, } | { "event": "stderr",
  */
 text: string, } | { "event": "captured",
 /**
- * The region.
+ * The region; one of an id seen before replaces it.
  */
 region: Region, } | { "event": "compiled",
 /**

@@ -44,14 +44,11 @@ function take(report: Report, event: Event): void {
       report.stderr += event.text;
       break;
     case "captured":
-      report.regions.push(event.region);
+      replaceOrAdd(report.regions, event.region);
       break;
-    case "compiled": {
-      const known = report.compilations.findIndex(({ id }) => id === event.compilation.id);
-      if (known >= 0) report.compilations[known] = event.compilation;
-      else report.compilations.push(event.compilation);
+    case "compiled":
+      replaceOrAdd(report.compilations, event.compilation);
       break;
-    }
     case "broke":
       report.breaks.push(event.graph_break);
       break;
@@ -72,4 +69,11 @@ function take(report: Report, event: Event): void {
       report.finished = true;
       break;
   }
+}
+
+/** What is known of an id grows: the latest of it counts. */
+function replaceOrAdd<T extends { id: number }>(list: T[], item: T): void {
+  const known = list.findIndex(({ id }) => id === item.id);
+  if (known >= 0) list[known] = item;
+  else list.push(item);
 }
