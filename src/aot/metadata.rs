@@ -201,7 +201,9 @@ fn analyse(
         // `mutations_hidden_from_autograd` is vacuously true without a mutation.
         let all_hidden = writes == hidden && spec.symbol.is_none();
         let all_no_grad = mutates_data && writes == no_grad + hidden && no_grad > 0;
-        let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !spec.requires_grad) || all_hidden || all_no_grad);
+        // A write of a value that requires grad makes an input require grad.
+        let requires_grad = meta::requires_grad(t);
+        let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !requires_grad) || all_hidden || all_no_grad);
         let mutation_type = match (mutates_data || mutates_metadata, in_graph) {
             (false, _) => MutationType::NotMutated,
             (true, true) => MutationType::MutatedInGraph,
@@ -213,7 +215,7 @@ fn analyse(
             mutates_metadata,
             mutations_hidden_from_autograd: all_hidden,
             mutations_under_no_grad_or_inference_mode: all_no_grad,
-            requires_grad: spec.requires_grad,
+            requires_grad,
             mutation_type,
         });
     }

@@ -319,7 +319,7 @@ impl Recorder {
             let cloned = crate::t!("clone", &twin);
             set_modes(before);
             let cloned = cloned?;
-            cloned.set_geometry(spec.spec.geometry.clone());
+            cloned.adopt(&Tensor::fake(&spec.spec)?);
             cloned
         } else {
             twin
