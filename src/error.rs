@@ -29,6 +29,10 @@ pub enum ErrorKind {
     Memory,
     /// `torch.linalg.LinAlgError`
     LinAlg,
+    /// What capture cannot have in one graph (`torch._dynamo.exc.Unsupported`).
+    Unsupported,
+    /// A call that failed while it was captured (`torch._dynamo.exc.TorchRuntimeError`).
+    TorchRuntime,
     /// A value was asked of a fake tensor (`torch._subclasses.fake_tensor.DataDependentOutputException`).
     DataDependent,
     /// A guard on an unbacked symbol (`torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode`).

@@ -7,10 +7,12 @@
 
 mod body;
 mod cache;
+mod failure;
 mod recorder;
 mod symbols;
 
 pub use body::{Body, Cut, Mark, Part};
 pub use cache::{Cache, Entry, Lookup, Runner};
+pub use failure::from_user_code;
 pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, computes};
 pub use symbols::{Dim, DimMark, InputSource, SeenSizes, Symbols, Witness, value_of};

@@ -1,5 +1,6 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
+use super::failure::Failure;
 use super::symbols::{Dim, InputSource, Symbols, Witness, value_of};
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
@@ -163,6 +164,8 @@ pub struct Recorder {
     /// Which region this is: counts up where one ends.
     pub(super) epoch: Cell<u32>,
     symbols: RefCell<Symbols>,
+    /// The last call that failed.
+    pub(super) failure: RefCell<Option<Failure>>,
     /// Nodes that compute symbolic sizes.
     pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
 }
@@ -181,6 +184,7 @@ impl Recorder {
             input_name,
             plan,
             on_break,
+            failure: RefCell::default(),
             constants: Cell::new(0),
             epoch: Cell::new(0),
             symbols: RefCell::default(),
@@ -522,7 +526,7 @@ impl Layer for CaptureLayer {
         let result = call_below(Key::Capture, entry, inner.clone());
         drop(hooks);
         set_modes(Modes { fake: before.fake, ..modes() });
-        let result = result?;
+        let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result)?;
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }

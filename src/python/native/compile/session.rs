@@ -13,9 +13,9 @@ use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
 use crate::aot::trace::Pushed;
 use crate::aot::{self, run_graph};
-use crate::capture::{Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes};
+use crate::capture::{Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, from_user_code};
 use crate::dispatch::{Exclude, Key, Value};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
@@ -495,7 +495,8 @@ pub fn call(
         let (function, place, about) = (function.clone(), place.clone(), about.clone());
         Rc::new(move |recorder: &Recorder, reason: &str, source: Option<Source>| -> Result<()> {
             if function.fullgraph {
-                return Err(Error::runtime(format!("Graph break under fullgraph=True: {reason}")));
+                let message = format!("{reason}{}", from_user_code(source.as_ref()));
+                return Err(Error::new(ErrorKind::Unsupported, message));
             }
             BREAKS.with_borrow_mut(|b| b.push(reason.to_owned()));
             emit(Event::Broke { graph_break: GraphBreak { reason: reason.to_owned(), span: source.map(|s| s.span) } });
@@ -531,6 +532,10 @@ pub fn call(
     drop(layer);
     RECORDER.set(None);
     match (result, flushed) {
+        (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => {
+            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            Err(recorder.uncaught(&said).map_or(e, |error| raise(error, vm)))
+        }
         (Err(e), _) => Err(e),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, vm),

@@ -30,8 +30,14 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
         ErrorKind::ZeroDivision => types.zero_division_error,
         ErrorKind::Overflow => types.overflow_error,
         ErrorKind::Memory => types.memory_error,
-        ErrorKind::LinAlg | ErrorKind::DataDependent | ErrorKind::GuardOnDataDependent => {
+        ErrorKind::Unsupported
+        | ErrorKind::TorchRuntime
+        | ErrorKind::LinAlg
+        | ErrorKind::DataDependent
+        | ErrorKind::GuardOnDataDependent => {
             let (module, name) = match error.kind {
+                ErrorKind::Unsupported => ("torch._dynamo.exc", "Unsupported"),
+                ErrorKind::TorchRuntime => ("torch._dynamo.exc", "TorchRuntimeError"),
                 ErrorKind::LinAlg => ("torch._errors", "_LinAlgError"),
                 ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
                 _ => ("torch._errors", "GuardOnDataDependentSymNode"),

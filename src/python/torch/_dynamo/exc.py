@@ -13,6 +13,10 @@ class Unsupported(TorchDynamoException):
     """Something that cannot be captured."""
 
 
+class TorchRuntimeError(TorchDynamoException):
+    """A call that failed while it was captured, and would in eager mode."""
+
+
 class BackendCompilerFailed(ShortenTraceback):
     """A backend raised while it compiled a region."""
 

@@ -1,0 +1,75 @@
+//! Calls that fail while they are captured, and what is said where nobody catches that.
+
+use super::recorder::Recorder;
+use crate::dispatch::{OpEntry, Value};
+use crate::error::{Error, ErrorKind};
+use crate::span::{Source, Written, current_source};
+
+/// A call that failed.
+pub struct Failure {
+    /// What the call itself said.
+    pub message: String,
+    written: String,
+    source: Option<Source>,
+}
+
+/// Where in the script, as PyTorch's front end ends its messages.
+pub fn from_user_code(source: Option<&Source>) -> String {
+    source.map_or_else(String::new, |s| {
+        format!("\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}", s.file, s.span.line, s.function, s.code)
+    })
+}
+
+/// A value as PyTorch shows the arguments of a call that fails.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Tensor(t) => {
+            let sizes: Vec<String> = t.sizes().iter().map(ToString::to_string).collect();
+            let comma = if sizes.len() == 1 { "," } else { "" };
+            let grad = if crate::autograd::meta::requires_grad(t) { ", requires_grad=True" } else { "" };
+            format!("FakeTensor(..., size=({}{comma}){grad})", sizes.join(", "))
+        }
+        Value::None => "None".to_owned(),
+        Value::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
+        Value::Int(i) => i.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        other => format!("{other:?}"),
+    }
+}
+
+impl Recorder {
+    /// Remembers that a call failed.
+    pub(super) fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
+        if error.kind != ErrorKind::Runtime || error.foreign.is_some() {
+            return;
+        }
+        let called = match Written::current() {
+            Some(Written::Method(name)) => format!("call_method {name}"),
+            Some(Written::Function(prefix, name)) => format!("call_function {prefix}{name}"),
+            _ => format!("call_function <built-in function {}>", entry.base_name()),
+        };
+        let last = args.iter().zip(&entry.schema.arguments).rposition(|(v, a)| match &a.default {
+            Some(default) => {
+                !matches!((v, default.value()), (Value::None, Value::None)) && format!("{v:?}") != format!("{:?}", default.value())
+            }
+            None => true,
+        });
+        let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(shown).collect();
+        let written = format!("{called}(*({}), **{{}})", given.join(", "));
+        *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
+    }
+
+    /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.
+    pub fn uncaught(&self, message: &str) -> Option<Error> {
+        let failure = self.failure.take().filter(|f| f.message == message)?;
+        Some(Error::new(
+            ErrorKind::TorchRuntime,
+            format!(
+                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError('{}')\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled.{}",
+                failure.written,
+                failure.message,
+                from_user_code(failure.source.as_ref())
+            ),
+        ))
+    }
+}
