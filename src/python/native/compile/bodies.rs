@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 
 /// Tensors in a structure of Python's, in order, each once.
 fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
-    if let Some(t) = to_tensor(&o.to_owned()) {
+    if let Some(t) = to_tensor(o) {
         if !found.iter().any(|f| f.is(&t)) {
             found.push(t);
         }
