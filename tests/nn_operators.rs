@@ -157,6 +157,8 @@ fn decode(json: &Json, leaves: &mut Vec<Tensor>) -> Value {
     }
 }
 
+// The cast is one for every dtype but float64 itself.
+#[allow(clippy::unnecessary_cast)]
 fn values(t: &Tensor) -> Vec<f64> {
     let g = t.concrete().unwrap();
     let (sizes, strides): (Vec<i64>, Vec<i64>) =
