@@ -407,8 +407,8 @@ impl SizeNodes for Sizes<'_> {
 }
 
 fn is_impure(op: &str) -> bool {
-    // Writes and what draws from a generator's state must stay.
-    crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
+    // Writes, checks and what draws from a generator's state must stay.
+    op.starts_with("aten._assert_async.") || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
 }
 
 fn same_as_default(value: &Value, default: &Default) -> bool {

@@ -49,6 +49,10 @@ fn register_forward(b: &mut OpBuilder) {
     b.grad("LeakyReluBackward1", &["result"], |b| {
         unary_grad(b, |g| t!("leaky_relu_backward", g, b.result(0)?, b.arg("negative_slope"), true))
     });
+    b.op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.grad("HardshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("hardshrink_backward", g, x(b)?, b.arg("lambd"))));
+    b.op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.grad("SoftshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("softshrink_backward", g, x(b)?, b.arg("lambd"))));
     b.op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", fresh).tags(Tags::POINTWISE);
     b.grad("SoftplusBackward", &["self"], |b| unary_grad(b, |g| t!("softplus_backward", g, x(b)?, b.arg("beta"), b.arg("threshold"))));
     b.op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
@@ -138,6 +142,20 @@ fn register_backward(b: &mut OpBuilder) {
     b.tags(Tags::POINTWISE).grad("LeakyReluBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_output", || t!("leaky_relu_backward", b.grad()?, x(b)?, b.arg("negative_slope"), false))?;
+        grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
+        Ok(grads)
+    });
+    b.op("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_grad));
+    b.tags(Tags::POINTWISE).grad("HardshrinkBackwardBackward", &["self"], |b| {
+        let mut grads = Grads::new(b);
+        grads.set(b, "grad_out", || t!("hardshrink_backward", b.grad()?, x(b)?, b.arg("lambd")))?;
+        grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
+        Ok(grads)
+    });
+    b.op("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_grad));
+    b.tags(Tags::POINTWISE).grad("SoftshrinkBackwardBackward", &["self"], |b| {
+        let mut grads = Grads::new(b);
+        grads.set(b, "grad_output", || t!("softshrink_backward", b.grad()?, x(b)?, b.arg("lambd")))?;
         grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
         Ok(grads)
     });
@@ -304,22 +322,6 @@ fn register_composites(b: &mut OpBuilder) {
         Rule::Composite(|c| aten!("clamp_", c.get("self"), c.get("min"), c.get("max"))),
     );
     b.op("prelu(Tensor self, Tensor weight) -> Tensor", Rule::Composite(prelu));
-    b.op(
-        "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-        Rule::Composite(|c| {
-            let small = t!("le.Scalar", t!("abs", c.get("self"))?, c.get("lambd"))?;
-            aten!("where.ScalarSelf", small, 0, c.get("self"))
-        }),
-    );
-    b.op(
-        "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-        Rule::Composite(|c| {
-            let x = c.get("self");
-            let outside = t!("gt.Scalar", t!("abs", x)?, c.get("lambd"))?;
-            let shifted = t!("sub.Tensor", x, t!("mul.Tensor", t!("sign", x)?, c.get("lambd"))?)?;
-            aten!("where.self", outside, shifted, t!("mul.Tensor", x, 0)?)
-        }),
-    );
 }
 
 /// The weight of each channel, laid along dimension 1.

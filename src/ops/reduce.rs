@@ -310,6 +310,19 @@ fn register_moments(b: &mut OpBuilder) {
         let spec = result(c, float_only(c)?)?;
         Ok(vec![spec.clone(), spec])
     });
+    macro_rules! over_dims {
+        ($($name:literal $correction:literal $returns:literal;)*) => { $(
+            b.op(concat!($name, ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ", $returns), Rule::Composite(|c| {
+                aten!($correction, c.get("self"), c.get("dim"); correction = unbiased(c)?, keepdim = c.get("keepdim"))
+            }));
+        )* };
+    }
+    over_dims! {
+        "var" "var.correction" "Tensor";
+        "std" "std.correction" "Tensor";
+        "var_mean" "var_mean.correction" "(Tensor, Tensor)";
+        "std_mean" "std_mean.correction" "(Tensor, Tensor)";
+    }
     const REST: &str = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)";
     b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), one).tags(Tags::REDUCTION | Tags::CORE);
     b.grad("VarBackward", &["self"], |b| unary_grad(b, |g| var_backward(b, g)));
@@ -319,17 +332,15 @@ fn register_moments(b: &mut OpBuilder) {
     b.grad("VarMeanBackward", &["self"], |b| with_mean(b, var_backward));
     b.op(&format!("std_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two).tags(Tags::REDUCTION);
     b.grad("StdMeanBackward", &["self", "result"], |b| with_mean(b, std_backward));
-    macro_rules! older {
+    // A call from Python tries them in this order.
+    macro_rules! without_dims {
         ($($name:literal $correction:literal $returns:literal;)*) => { $(
             b.op(concat!($name, "(Tensor self, bool unbiased=True) -> ", $returns), Rule::Composite(|c| {
                 aten!($correction, c.get("self"), Value::None; correction = unbiased(c)?)
             }));
-            b.op(concat!($name, ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> ", $returns), Rule::Composite(|c| {
-                aten!($correction, c.get("self"), c.get("dim"); correction = unbiased(c)?, keepdim = c.get("keepdim"))
-            }));
         )* };
     }
-    older! {
+    without_dims! {
         "var" "var.correction" "Tensor";
         "std" "std.correction" "Tensor";
         "var_mean" "var_mean.correction" "(Tensor, Tensor)";

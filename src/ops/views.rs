@@ -26,7 +26,50 @@ pub fn type_name(tensor: &Tensor) -> String {
 }
 
 fn view(call: &Call) -> Result<Vec<Geometry>> {
-    Ok(vec![geo::view(&*base(call)?, &call.sym_ints("size")?)?])
+    let base = base(call)?;
+    let mut view = geo::view(&base, &call.sym_ints("size")?)?;
+    if call.tensor("self")?.is_fake()
+        && let Some(strides) = traced_view_strides(&base, &view.sizes)
+    {
+        view.strides = strides;
+    }
+    Ok(vec![view])
+}
+
+/// The strides that tracing gives a view that exists: dimensions of size one keep the step they had or take that of the
+/// dimension they are split from. `None` where that is not known, as for symbolic sizes.
+fn traced_view_strides(base: &Geometry, wanted: &[SymInt]) -> Option<Vec<SymInt>> {
+    let numbers = |values: &[SymInt]| values.iter().map(SymInt::as_int).collect::<Option<Vec<i64>>>();
+    let (mut sizes, mut strides, wanted) = (numbers(&base.sizes)?, base.strides.clone(), numbers(wanted)?);
+    let is_row = sizes.len() == 1 && wanted.len() == 2 && strides[0].statically_eq(1);
+    if wanted.is_empty() || sizes.is_empty() || is_row || sizes.contains(&0) {
+        return None;
+    }
+    for (at, length) in wanted.iter().enumerate() {
+        if at >= sizes.len() {
+            sizes.push(1);
+            strides.push(strides[at - 1].clone());
+            continue;
+        }
+        if sizes[at] == *length {
+            continue;
+        }
+        let (mut whole, mut end) = (sizes[at], at);
+        while whole % length != 0 {
+            end += 1;
+            whole *= sizes.get(end)?;
+        }
+        // The dimensions up to `end` become one.
+        let step = (at..end).filter(|d| sizes[*d] != 1).fold(strides[end].clone(), |step, d| step.min(&strides[d]));
+        sizes.splice(at..=end, [whole]);
+        strides.splice(at..=end, [step.clone()]);
+        if whole != *length {
+            let inner = whole / length;
+            sizes.splice(at..=at, [*length, inner]);
+            strides.splice(at..=at, [&step * inner, step]);
+        }
+    }
+    sizes[wanted.len()..].iter().all(|s| *s == 1).then(|| strides[..wanted.len()].to_vec())
 }
 
 fn expand(call: &Call) -> Result<Vec<Geometry>> {

@@ -49,6 +49,9 @@ pub fn register(t: &mut KernelTable) {
             |x| if x < 0.0 { (x * input_scale).exp_m1() * (alpha * scale) } else { x * scale };
         "aten.celu.default", "elu_cpu", (alpha) => |x| if x < 0.0 { (x / alpha).exp_m1() * alpha } else { x };
         "aten.leaky_relu.default", "leaky_relu_cpu", (negative_slope) => |x| if x > 0.0 { x } else { x * negative_slope };
+        "aten.hardshrink.default", "hardshrink_cpu", (lambd) => |x| if x >= -lambd && x <= lambd { 0.0 } else { x };
+        "aten.softshrink.default", "softshrink_cpu", (lambd) =>
+            |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
         "aten.softplus.default", "softplus_cpu", (beta, threshold) =>
             |x| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
         "aten.hardswish.default", "hardswish_cpu", () => |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0;
@@ -68,6 +71,10 @@ pub fn register(t: &mut KernelTable) {
         };
         "aten.leaky_relu_backward.default", "leaky_relu_backward_cpu", "grad_output", "self", (negative_slope) =>
             |g, x| if x > 0.0 { g } else { g * negative_slope };
+        "aten.hardshrink_backward.default", "shrink_backward_cpu", "grad_out", "self", (lambd) =>
+            |g, x| if x >= -lambd && x <= lambd { 0.0 } else { g };
+        "aten.softshrink_backward.default", "shrink_backward_cpu", "grad_output", "self", (lambd) =>
+            |g, x| if x >= -lambd && x <= lambd { 0.0 } else { g };
         "aten.softplus_backward.default", "softplus_backward_cpu", "grad_output", "self", (beta, threshold) => |g, x| {
             let z = (x * beta).exp();
             if x * beta > threshold { g } else { g * z / (z + 1.0) }

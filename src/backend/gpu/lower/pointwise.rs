@@ -175,6 +175,17 @@ pub const FORMULAS: &[(&str, Formula)] = &[
         let (g, x, s) = (l.x("grad_output")?.f(), l.x("self")?.f(), l.x("negative_slope")?.f());
         Ok(X::where_(&x.gt(&float(0.0)), &g, &(&g * &s)))
     }),
+    ("aten.hardshrink.default", |l| {
+        let (x, b) = (l.x("self")?.f(), l.x("lambd")?.f());
+        Ok(X::where_(&x.ge(&(float(0.0) - b.clone())).and(&x.le(&b)), &float(0.0), &x))
+    }),
+    ("aten.softshrink.default", |l| {
+        let (x, b) = (l.x("self")?.f(), l.x("lambd")?.f());
+        let low = float(0.0) - b.clone();
+        Ok(X::where_(&x.gt(&b), &(&x - &b), &X::where_(&x.lt(&low), &(&x + &b), &(&x * &float(0.0)))))
+    }),
+    ("aten.hardshrink_backward.default", |l| shrink_backward(l, "grad_out")),
+    ("aten.softshrink_backward.default", |l| shrink_backward(l, "grad_output")),
     ("aten.elu.default", |l| {
         let (x, a, s, i) = (l.x("self")?.f(), l.x("alpha")?.f(), l.x("scale")?.f(), l.x("input_scale")?.f());
         let low = X::call("expm1", &[&(&x * &i)]) * (a * s.clone());
@@ -278,6 +289,11 @@ pub const FORMULAS: &[(&str, Formula)] = &[
         Ok(coord(0).equals(&coord(1)).cast(ty))
     }),
 ];
+
+fn shrink_backward(l: &mut Lower, grad: &str) -> Result<X> {
+    let (g, x, b) = (l.x(grad)?.f(), l.x("self")?.f(), l.x("lambd")?.f());
+    Ok(X::where_(&x.ge(&(float(0.0) - b.clone())).and(&x.le(&b)), &float(0.0), &g))
+}
 
 fn softplus(x: &X) -> X {
     X::where_(&x.gt(&float(20.0)), x, &X::call("log1p", &[&x.exp()]))
