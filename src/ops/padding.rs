@@ -39,12 +39,16 @@ fn pad(call: &Call) -> Result<Value> {
         "replicate" if fits(1) => t!("replication_pad1d", tensor, pad),
         "replicate" if fits(2) => t!("replication_pad2d", tensor, pad),
         "replicate" if fits(3) => t!("replication_pad3d", tensor, pad),
-        "reflect" | "replicate" => {
-            Err(Error::not_implemented("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"))
-        }
+        "reflect" | "replicate" => Err(unsupported(pad.len(), n)),
         other => Err(Error::not_implemented(format!("Unrecognised padding mode {other}"))),
     }
     .map(Value::from)
+}
+
+fn unsupported(padding: usize, dims: usize) -> Error {
+    Error::not_implemented(format!(
+        "Padding size {padding} is not supported for {dims}D input tensor.\nSupported combinations for non-constant padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+    ))
 }
 
 /// Padding with what lies at the other end, dimension by dimension.
@@ -52,7 +56,7 @@ fn pad_circular(call: &Call) -> Result<Value> {
     let (tensor, pad) = (call.tensor("self")?, call.sym_ints("pad")?);
     let (n, spatial) = (tensor.dim(), pad.len() / 2);
     if n != spatial + 1 && n != spatial + 2 {
-        return Err(Error::runtime(format!("Invalid padding size, expected 1 to {n} but got {}", pad.len())));
+        return Err(unsupported(pad.len(), n));
     }
     let first = n - spatial;
     let around = |d: usize| (&pad[2 * (n - 1 - d)], &pad[2 * (n - 1 - d) + 1]);

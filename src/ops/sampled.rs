@@ -4,7 +4,7 @@ use super::shapes::wrap_dim;
 use crate::dispatch::{Call, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Layout, Tensor};
 use crate::{aten, t};
 
 fn own(call: &Call, name: &str) -> Result<Tensor> {
@@ -25,19 +25,33 @@ fn diff(call: &Call) -> Result<Value> {
     }
     let around: Vec<Tensor> =
         [call.opt_tensor("prepend").cloned(), Some(tensor.clone()), call.opt_tensor("append").cloned()].into_iter().flatten().collect();
-    let mut result = if around.len() > 1 { t!("cat", Value::from(around), d as i64)? } else { tensor };
-    let mut length = &result.size(d) - 1;
+    let dim = call.int("dim")?;
+    let mut result = if around.len() > 1 { t!("cat", Value::from(around), dim)? } else { tensor };
     for _ in 0..n.min(result.size(d).guard_int()?) {
-        let (later, earlier) = (t!("narrow", &result, d as i64, 1, length.clone())?, t!("narrow", &result, d as i64, 0, length.clone())?);
+        let length = result.size(d);
+        let earlier = t!("slice.Tensor", &result, dim, 0, &length - 1)?;
+        let later = t!("slice.Tensor", &result, dim, 1, length)?;
         result = if result.dtype() == Dtype::Bool { t!("logical_xor", later, earlier)? } else { t!("sub.Tensor", later, earlier)? };
-        length = &length - 1;
     }
     Ok(result.into())
 }
 
 /// All but the last and all but the first along a dimension.
-fn neighbours(tensor: &Tensor, d: usize) -> Result<(Tensor, Tensor)> {
-    Ok((t!("slice.Tensor", tensor, d as i64, 0, -1)?, t!("slice.Tensor", tensor, d as i64, 1)?))
+fn neighbours(tensor: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
+    if tensor.dim() == 0 {
+        return Err(Error::index("slice() cannot be applied to a 0-dim tensor."));
+    }
+    Ok((t!("slice.Tensor", tensor, dim, 0, -1)?, t!("slice.Tensor", tensor, dim, 1)?))
+}
+
+/// The dimension to go along, and its number in a tensor that has dimensions.
+fn along(call: &Call, y: &Tensor) -> Result<(i64, usize)> {
+    let dim = call.int("dim")?;
+    if y.dim() == 0 {
+        let at = if call.opt_tensor("x").is_some() { dim + 1 } else { dim };
+        return Err(Error::index(format!("Dimension specified as {at} but tensor has no dimensions")));
+    }
+    Ok((dim, wrap_dim(dim, y.dim())?))
 }
 
 /// The distances between the places `x`, shaped to go with `y`.
@@ -56,14 +70,13 @@ fn distances(x: &Tensor, y: &Tensor, d: usize, name: &str) -> Result<Tensor> {
     } else {
         x.clone()
     };
-    let (left, right) = neighbours(&places, d)?;
+    let (left, right) = neighbours(&places, d as i64)?;
     t!("sub.Tensor", right, left)
 }
 
 fn trapezoid(call: &Call) -> Result<Value> {
     let y = own(call, "y")?;
-    let d = wrap_dim(call.int("dim")?, y.dim())?;
-    let dim = vec![SymInt::Int(d as i64)];
+    let (dim, d) = along(call, &y)?;
     if y.size(d).sym_eq(0)? {
         let mut sizes = y.sizes();
         sizes.remove(d);
@@ -71,27 +84,31 @@ fn trapezoid(call: &Call) -> Result<Value> {
     }
     if let Some(x) = call.opt_tensor("x") {
         let dx = distances(x, &y, d, "trapezoid")?;
-        let (left, right) = neighbours(&y, d)?;
+        let (left, right) = neighbours(&y, d as i64)?;
         let areas = t!("mul.Tensor", t!("add.Tensor", left, right)?, dx)?;
-        return aten!("div.Tensor", t!("sum.dim_IntList", areas, dim)?, 2.0);
+        return aten!("div.Scalar", t!("sum.dim_IntList", areas, vec![SymInt::Int(d as i64)])?, 2.0);
     }
     let dx = call.get("dx").float()?;
-    let ends = t!("add.Tensor", t!("select.int", &y, d as i64, 0)?, t!("select.int", &y, d as i64, -1)?)?;
-    let inner = t!("sub.Tensor", t!("sum.dim_IntList", &y, dim)?, t!("mul.Tensor", ends, 0.5)?)?;
-    aten!("mul.Tensor", inner, dx)
+    let (last, first) = (t!("select.int", &y, dim, -1)?, t!("select.int", &y, dim, 0)?);
+    let ends = t!("mul.Scalar", t!("add.Tensor", first, last)?, 0.5)?;
+    let inner = t!("sub.Tensor", t!("sum.dim_IntList", &y, vec![SymInt::Int(dim)])?, ends)?;
+    aten!("mul.Scalar", inner, dx)
 }
 
 fn cumulative_trapezoid(call: &Call) -> Result<Value> {
     let y = own(call, "y")?;
-    let d = wrap_dim(call.int("dim")?, y.dim())?;
-    let (left, right) = neighbours(&y, d)?;
+    if y.dim() == 0 {
+        return neighbours(&y, 0).map(|_| Value::None);
+    }
+    let (dim, d) = along(call, &y)?;
     if let Some(x) = call.opt_tensor("x") {
         let dx = distances(x, &y, d, "cumulative_trapezoid")?;
+        let (left, right) = neighbours(&y, d as i64)?;
         let areas = t!("mul.Tensor", dx, t!("add.Tensor", left, right)?)?;
-        return aten!("div.Tensor", t!("cumsum", areas, d as i64)?, 2.0);
+        return aten!("div.Scalar", t!("cumsum", areas, d as i64)?, 2.0);
     }
-    let half = call.get("dx").float()? / 2.0;
-    aten!("cumsum", t!("mul.Tensor", t!("add.Tensor", left, right)?, half)?, d as i64)
+    let (left, right) = neighbours(&y, dim)?;
+    aten!("cumsum", t!("mul.Scalar", t!("add.Tensor", left, right)?, call.get("dx").float()? / 2.0)?, dim)
 }
 
 fn quantile(call: &Call) -> Result<Value> {
@@ -118,7 +135,7 @@ fn quantile(call: &Call) -> Result<Value> {
             if !(0.0..=1.0).contains(&number.float()?) {
                 return Err(outside());
             }
-            t!("scalar_tensor", number; dtype = tensor.dtype(), device = tensor.device())?
+            t!("scalar_tensor", number; dtype = tensor.dtype(), layout = Value::Layout(Layout::Strided), device = tensor.device())?
         }
     };
     let mode = call.str("interpolation")?;
@@ -138,8 +155,7 @@ fn quantile(call: &Call) -> Result<Value> {
         Some(d) if d + 1 == tensor.dim() => tensor.clone(),
         Some(d) => t!("transpose.int", t!("unsqueeze", &tensor, -1)?, d as i64, -1)?,
     };
-    let sorted = aten!("sort", rows)?.tensors()?.swap_remove(0);
-    let count = sorted.size(sorted.dim().max(1) - 1);
+    let count = rows.size(rows.dim().max(1) - 1);
     let mut sizes = match d {
         Some(d) if tensor.dim() > 0 => {
             let mut sizes = tensor.sizes();
@@ -154,14 +170,17 @@ fn quantile(call: &Call) -> Result<Value> {
         _ => vec![],
     };
     sizes.push(count.clone());
-    let (sorted, last) = (t!("view", sorted, sizes)?, &count - 1);
-    let is_nan = t!("isnan", &sorted)?;
+    let (rows, last) = (t!("view", rows, sizes)?, &count - 1);
+    // Ranks are counted in double precision.
+    let places = |q: &Tensor| t!("to.dtype", q, Dtype::Float64);
     let ranks = if ignore_nan {
-        let count = t!("sum.dim_IntList", t!("logical_not", is_nan)?, vec![SymInt::Int(-1)], true)?;
-        let ranks = t!("mul.Tensor", &q, t!("sub.Tensor", count, 1)?)?;
+        let count = t!("sum.dim_IntList", t!("logical_not", t!("isnan", &rows)?)?, vec![SymInt::Int(-1)], true)?;
+        let count = t!("sub.Scalar", count, 1)?;
+        let ranks = t!("mul.Tensor", places(&q)?, count)?;
         t!("masked_fill.Scalar", &ranks, t!("lt.Scalar", &ranks, 0)?, 0)?
     } else {
-        let both = vec![t!("mul.Tensor", &q, Value::Int(last.clone()))?, t!("any.dim", is_nan, -1, true)?];
+        let ranks = t!("mul.Scalar", places(&q)?, Value::Int(last.clone()))?;
+        let both = vec![ranks, t!("any.dim", t!("isnan", &rows)?, -1, true)?];
         let both = aten!("broadcast_tensors", Value::from(both))?.tensors()?;
         t!("masked_fill.Scalar", &both[0], &both[1], Value::Int(last))?
     };
@@ -171,13 +190,19 @@ fn quantile(call: &Call) -> Result<Value> {
         "nearest" => t!("round", ranks)?,
         _ => ranks,
     };
-    let below = t!("to.dtype", &ranks, Dtype::Int64)?;
-    let mut values = t!("gather", &sorted, -1, &below)?;
-    if mode == "linear" || mode == "midpoint" {
-        let weights = if mode == "midpoint" { t!("full_like", &ranks, 0.5)? } else { t!("sub.Tensor", &ranks, below)? };
-        let above = t!("gather", &sorted, -1, t!("to.dtype", t!("ceil", ranks)?, Dtype::Int64)?)?;
-        values = t!("lerp.Tensor", values, above, weights)?;
-    }
+    let whole = |ranks: &Tensor| t!("to.dtype_layout", ranks; dtype = Dtype::Int64, layout = Value::Layout(Layout::Strided), device = ranks.device());
+    let sorted = |rows: &Tensor| aten!("sort", rows).and_then(|v| Ok(v.tensors()?.swap_remove(0)));
+    let below = whole(&ranks)?;
+    let values = if mode == "linear" || mode == "midpoint" {
+        let weights = if mode == "midpoint" { t!("full_like", &ranks, 0.5)? } else { t!("sub.Tensor", &ranks, &below)? };
+        let weights = t!("to.dtype", weights, tensor.dtype())?;
+        let above = whole(&t!("ceil", ranks)?)?;
+        let sorted = sorted(&rows)?;
+        let values = t!("gather", &sorted, -1, below)?;
+        t!("lerp.Tensor", values, t!("gather", sorted, -1, above)?, weights)?
+    } else {
+        t!("gather", sorted(&rows)?, -1, below)?
+    };
     if q.dim() == 0 {
         return aten!("squeeze.dim", values, -1);
     }
@@ -196,24 +221,28 @@ fn cov(call: &Call) -> Result<Value> {
     if tensor.dtype() == Dtype::Bool {
         return Err(Error::runtime("cov(): bool dtype is not supported for input"));
     }
-    let mut rows = if tensor.dim() < 2 { t!("unsqueeze", &tensor, 0)? } else { tensor };
+    let mut rows = if tensor.dim() < 2 { t!("view", &tensor, vec![SymInt::Int(1), SymInt::Int(-1)])? } else { tensor };
     let aweights = call.opt_tensor("aweights");
     let weights = match (call.opt_tensor("fweights"), aweights) {
         (Some(f), Some(a)) => Some(t!("mul.Tensor", f, a)?),
         (one, other) => one.or(other).cloned(),
     };
+    let number = |n: SymInt, rows: &Tensor| t!("scalar_tensor", Value::Int(n); dtype = Dtype::Int64, layout = Value::Layout(Layout::Strided), device = rows.device());
+    let observations = rows.size(1);
     let total = match &weights {
         Some(w) => t!("sum", w)?,
-        None => t!("scalar_tensor", Value::Int(rows.size(1)); dtype = Dtype::Int64, device = rows.device())?,
+        None => number(observations.clone(), &rows)?,
     };
     let weighted = |rows: &Tensor| weights.as_ref().map_or_else(|| Ok(rows.clone()), |w| t!("mul.Tensor", rows, w));
     let mean = t!("div.Tensor", t!("sum.dim_IntList", weighted(&rows)?, vec![SymInt::Int(1)])?, &total)?;
+    // Never below zero, so that too few observations make NaN.
     let freedom = match (&weights, aweights) {
+        (None, _) => number((&observations - correction).max(&SymInt::Int(0)), &rows)?,
         (Some(w), Some(a)) if correction != 0 => {
-            let share = t!("div.Tensor", t!("mul.Tensor", t!("sum", t!("mul.Tensor", w, a)?)?, correction)?, &total)?;
-            t!("sub.Tensor", &total, share)?
+            let share = t!("div.Tensor", t!("mul.Scalar", t!("sum", t!("mul.Tensor", w, a)?)?, correction)?, &total)?;
+            t!("clamp_min", t!("sub.Tensor", &total, share)?, 0)?
         }
-        _ => t!("sub.Tensor", &total, correction)?,
+        _ => t!("clamp_min", t!("sub.Scalar", &total, correction)?, 0)?,
     };
     rows = t!("sub.Tensor", &rows, t!("unsqueeze", mean, 1)?)?;
     let product = t!("mm", &rows, t!("t", weighted(&rows)?)?)?;
