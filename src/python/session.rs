@@ -147,6 +147,7 @@ impl Session {
         self.prepare("", vm)?;
         let forget = vm.import("_forget", 0)?;
         vm.call_method(&forget, "forget", ())?;
+        super::native::forget();
         let gc = vm.import("gc", 0)?;
         vm.call_method(&gc, "collect", ())?;
         // What is left is the library's: the collector need not look at it again.

@@ -43,6 +43,11 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
 pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
 
+/// Lets go of what the Python files of `torch` gave native code; importing them gives it anew.
+pub(super) fn forget() {
+    tensor::forget_classes();
+}
+
 /// Puts back what a script may have changed natively: modes, defaults, the generator, counters.
 pub(super) fn reset() {
     use crate::dispatch::{Key, Modes, pop_layer, set_modes};

@@ -229,6 +229,11 @@ pub mod functions {
         static SIZE_CLASS: std::cell::RefCell<Option<PyTypeRef>> = const { std::cell::RefCell::new(None) };
     }
 
+    /// Lets go of the class that `torch` gave sizes.
+    pub fn forget_size_class() {
+        SIZE_CLASS.set(None);
+    }
+
     #[pyfunction]
     fn _set_size_class(cls: PyTypeRef) {
         SIZE_CLASS.set(Some(cls));

@@ -62,6 +62,11 @@ pub fn set_tensor_class(class: PyTypeRef) {
     CLASS.set(Some(class));
 }
 
+/// Lets go of the class that `torch` gave tensors.
+pub fn forget_tensor_class() {
+    CLASS.set(None);
+}
+
 /// The Python object of a tensor: the one it is known by, or a new one.
 pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     if let Some(known) = t.imp().python.borrow().as_ref().and_then(|b| b.downcast_ref::<Known>()) {

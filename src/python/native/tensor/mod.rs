@@ -17,6 +17,12 @@ pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
 pub(super) use symint::symbolic_hint;
 
+/// Lets go of what `torch`'s Python files defined, before it is collected.
+pub(super) fn forget_classes() {
+    class::forget_tensor_class();
+    autograd::functions::forget_size_class();
+}
+
 /// An overload as a Python object.
 pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
     use rustpython_vm::PyPayload;
