@@ -40,7 +40,9 @@ fn shown(value: &Value) -> String {
 impl Recorder {
     /// Remembers that a call failed.
     pub(super) fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
-        if error.kind != ErrorKind::Runtime || error.foreign.is_some() {
+        // What autograd refuses to write to is not captured: the call is made, and refused, as in eager mode.
+        let refused = ["used in an in-place operation", "being modified inplace", "has been modified inplace"];
+        if error.kind != ErrorKind::Runtime || error.foreign.is_some() || refused.iter().any(|r| error.message.contains(r)) {
             return;
         }
         let called = match Written::current() {
