@@ -59,6 +59,12 @@ pub mod interpreter {
         INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
         Ok(())
     }
+
+    /// Gets ready for the next run, where time between runs is free.
+    #[wasm_bindgen]
+    pub fn warm_up() {
+        INTERPRETER.with(Interpreter::warm_up);
+    }
 }
 
 /// The GPU's module.

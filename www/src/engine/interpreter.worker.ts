@@ -1,6 +1,6 @@
 // Runs scripts. Python is synchronous, so this worker hears nothing while a script runs: whoever wants it to stop ends the
 // worker. What becomes known is therefore sent the moment it is known.
-import init, { run } from "../../pkg/interpreter/interpreter.js";
+import init, { run, warm_up } from "../../pkg/interpreter/interpreter.js";
 import type { Event } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
@@ -22,5 +22,7 @@ async function handle(message: ToInterpreter): Promise<void> {
   } else {
     run(message.program, message.options, (event: Event) => post({ type: "event", run: message.run, event }));
     post({ type: "done", run: message.run });
+    // What this script imported, the next one will: imported now, it costs nobody time.
+    setTimeout(warm_up, 0);
   }
 }
