@@ -1,50 +1,51 @@
-// Makes the pictures of the documentation from the built page: `node scripts/screenshots.mjs` writes docs/screenshots/.
-import { mkdirSync } from "node:fs";
+// Makes the pictures of the documentation from the built page: `node scripts/screenshots.mjs [NAME...]` writes every view (or
+// those named) in both themes, wide and on a phone, to docs/screenshots/.
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { settled } from "../tests/e2e/lib/page.mjs";
+import { leave, openFrame, VIEWS } from "../tests/e2e/lib/views.mjs";
 import { launch } from "./lib/browser.mjs";
 import { ROOT } from "./lib/config.mjs";
 import { serve } from "./serve.mjs";
 
-const DESKTOP = { viewport: { width: 1440, height: 900 } };
-const PHONE = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 };
+const sharp = createRequire(new URL("../www/package.json", import.meta.url))("sharp");
+const SIZES = [
+  ["wide", { viewport: { width: 1440, height: 900 } }],
+  ["phone", { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 }],
+];
 const out = `${ROOT}docs/screenshots/`;
+const wanted = process.argv.slice(2);
 mkdirSync(out, { recursive: true });
+if (wanted.length === 0) for (const name of readdirSync(out)) rmSync(out + name);
 
 const server = await serve(`${ROOT}www/dist`, 0);
 const browser = await launch();
+const address = `http://localhost:${server.address().port}/`;
 
-/** Opens the page, waits for its example's graphs, and takes pictures along the way. */
-async function pictures(name, options, steps) {
-  const context = await browser.newContext(options);
+for (const [size, options] of SIZES) {
+  const context = await browser.newContext({ ...options, reducedMotion: "reduce" });
   const page = await context.newPage();
-  await page.goto(`http://localhost:${server.address().port}/`);
-  await page.locator('.status[data-state="ready"]').filter({ hasText: "Ran in" }).waitFor();
-  const shoot = async (suffix = "") => {
-    await page.waitForTimeout(300);
-    await page.screenshot({ path: `${out}${name}${suffix}.png` });
-  };
-  await steps(page, shoot);
-  await context.close();
-}
-
-const tab = (page, name) => page.getByRole("tab", { name }).click();
-
-for (const colorScheme of ["light", "dark"]) {
-  await pictures(colorScheme, { ...DESKTOP, colorScheme }, async (page, shoot) => {
-    await shoot();
-    await tab(page, "Backward");
-    await page.locator(".graph-text .cm-line", { hasText: "tanh" }).last().click();
-    await tab(page, "Run on GPU");
-    await page.getByRole("button", { name: "Run forward and backward" }).click();
-    await page.locator(".run .summary").waitFor();
-    await shoot("-run");
-  });
-  await pictures(`phone-${colorScheme}`, { ...PHONE, colorScheme }, async (page, shoot) => {
-    await shoot();
-    for (const name of ["Output", "Graphs", "Saved", "Run"]) {
-      await tab(page, name);
-      await shoot(`-${name.toLowerCase()}`);
+  /** Pictures of what is on the page, in both themes. */
+  const shoot = async (name) => {
+    if (wanted.length > 0 && !wanted.includes(name)) return;
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForTimeout(400);
+      // Few colours: a palette serves, and a picture is a third of its size.
+      const picture = sharp(await page.screenshot()).png({ palette: true, quality: 90, effort: 10, colours: 192 });
+      await picture.toFile(`${out}${name}-${size}-${colorScheme}.png`);
     }
-  });
+  };
+  await page.goto(address);
+  await settled(page);
+  for (const { name, go } of VIEWS) {
+    await go(page);
+    await shoot(name);
+    await leave(page);
+  }
+  await openFrame(page, address);
+  await shoot("frame");
+  await context.close();
 }
 
 await browser.close();

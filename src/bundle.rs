@@ -83,6 +83,13 @@ pub struct BackwardBundle {
     pub tangents: Vec<Named>,
     /// What the CPU computed: one value per output of the backward, named for the primal it is the gradient of.
     pub expected: Vec<Named>,
+    /// Per tangent, the output of the forward that it is the gradient of, by index.
+    #[serde(default)]
+    pub tangent_of: Vec<u32>,
+    /// The random generator's state before it ran, where it draws: run again, it draws the same.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "Uint8Array | null"))]
+    pub generator: Option<ByteBuf>,
 }
 
 /// One compilation, ready to be run elsewhere.
@@ -102,6 +109,16 @@ pub struct Bundle {
     pub num_outputs: u32,
     /// What the CPU computed: one value per output of the forward, saved values included.
     pub expected: Vec<Named>,
+    /// Inputs that training changes, by index: leaves of floats that require grad.
+    #[serde(default)]
+    pub parameters: Vec<u32>,
+    /// Inputs whose new values are the forward's first outputs, by index, in order: the runtime writes them back.
+    #[serde(default)]
+    pub mutated: Vec<u32>,
+    /// The random generator's state before the forward ran, where it draws.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "Uint8Array | null"))]
+    pub generator: Option<ByteBuf>,
     /// The backward, once one has run.
     #[serde(default)]
     pub backward: Option<BackwardBundle>,
@@ -119,7 +136,7 @@ pub struct Device {
     pub description: String,
     /// Whether a processor pretends to be a GPU: slower than the CPU itself.
     pub software: bool,
-    /// Features that were asked for and granted, by WebGPU's names.
+    /// Features it has, by WebGPU's names.
     pub features: Vec<String>,
     /// Limits that plans depend on, by WebGPU's names.
     #[cfg_attr(test, ts(type = "Record<string, number>"))]
@@ -146,6 +163,9 @@ pub struct Dispatch {
     pub kernel: u32,
     /// Workgroups in x, y and z; zeros on a processor.
     pub workgroups: [u32; 3],
+    /// Bytes of the buffers it reads and of those it writes; zeros on a processor.
+    #[cfg_attr(test, ts(type = "[number, number]"))]
+    pub bytes: [u64; 2],
     /// Time it took, where the device can tell.
     pub microseconds: Option<f64>,
 }
@@ -161,6 +181,12 @@ pub struct Computed {
     pub max_abs: Option<f64>,
     /// Largest difference relative to the larger magnitude of the two elements.
     pub max_rel: Option<f64>,
+    /// Index of the element with the largest absolute difference, where there is one.
+    #[cfg_attr(test, ts(type = "Array<number> | null"))]
+    pub at: Option<Vec<u64>>,
+    /// Elements whose difference is beyond what `torch.testing.assert_close` allows for the dtype that was computed in.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub outside: Option<u64>,
     /// Why the two cannot be compared: another shape, another dtype, NaN on one side.
     pub mismatch: Option<String>,
 }
@@ -197,6 +223,49 @@ pub struct RunResult {
     pub forward: PartResult,
     /// The backward.
     pub backward: Option<PartResult>,
+}
+
+/// How a [`Bundle`] is trained.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Recipe {
+    /// Names of the inputs that change.
+    pub parameters: Vec<String>,
+    /// The output that is the loss; without it the mean of an output's squares is, where no output is a scalar.
+    pub loss: Option<String>,
+    /// Step size; it may be changed between steps.
+    pub lr: f64,
+    /// How much of the last step's direction is kept; 0 for none.
+    pub momentum: f64,
+}
+
+/// A training that is ready to take steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Training {
+    /// What takes the steps.
+    pub device: Device,
+    /// The output that is the loss.
+    pub loss: String,
+    /// Whether the loss is the mean of that output's squares, in the place of a scalar.
+    pub stands_in: bool,
+    /// Inputs that change: parameters.
+    pub parameters: Vec<String>,
+    /// Inputs that the forward itself writes to: they are carried from step to step.
+    pub carried: Vec<String>,
+    /// Kernels that a step runs on the device.
+    pub dispatches: u32,
+    /// Nodes of a step that run on the processor between them.
+    pub fallbacks: u32,
+    /// Bytes of device memory.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub bytes: u64,
+    /// What a reader of the losses should know.
+    pub notes: Vec<String>,
+    /// The step as a graph: forward, backward and optimizer.
+    pub readable: String,
+    /// Seconds to build it.
+    pub compile_seconds: f64,
 }
 
 /// Why a [`Bundle`] could not be run.

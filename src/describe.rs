@@ -1,9 +1,9 @@
 //! From the compiler's own types to what a report shows of a compilation.
 
 use crate::aot::compile::Artifacts;
-use crate::aot::metadata::ViewAndMutationMeta;
-use crate::graph::{FakeValue, Graph, Node, Opcode, Target};
-use crate::graph_view::view;
+use crate::aot::metadata::{self, MutationType, OutputType, ViewAndMutationMeta};
+use crate::graph::{Arg, FakeValue, Graph, Node, Opcode, Target};
+use crate::graph_view::{functionalized, view};
 use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo, Saved};
 
 /// One AOTAutograd compilation.
@@ -14,6 +14,8 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         region,
         kind: if artifacts.is_joint { CompilationKind::Joint } else { CompilationKind::Inference },
         metadata: Some(metadata(&artifacts.traced, &artifacts.metadata)),
+        prologue: artifacts.prologue.clone(),
+        epilogue: artifacts.epilogue.clone(),
         seq_nr: artifacts
             .traced
             .nodes()
@@ -31,23 +33,27 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.inference = Some(traced);
     }
     if let Some(split) = &artifacts.partitioned {
+        let num_fwd_outputs = split.forward.outputs().len().saturating_sub(split.saved.len());
+        out.functionalized = Some(view(&functionalized(&artifacts.traced, num_fwd_outputs)));
         out.forward = Some(view(&split.forward));
         out.backward = Some(view(&split.backward));
-        out.saved =
-            Some(split.saved.iter().map(|name| saved(name, artifacts.traced.find(name).or_else(|| split.forward.find(name)))).collect());
+        out.saved = Some(split.saved.iter().map(|name| saved(name, split.forward.find(name))).collect());
         out.partition = Some(split.report.clone());
     }
     out
 }
 
 fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
+    let names: Vec<&str> = graph.placeholders().map(|n| &*n.name).collect();
+    let returned = graph.outputs();
+    let first = meta.runtime_mutated().len();
     Metadata {
         input_info: meta
             .input_info
             .iter()
-            .zip(graph.placeholders())
-            .map(|(info, node)| InputInfo {
-                name: node.name.to_string(),
+            .zip(&names)
+            .map(|(info, name)| InputInfo {
+                name: (*name).to_owned(),
                 is_leaf: info.is_leaf,
                 mutates_data: info.mutates_data,
                 mutates_metadata: info.mutates_metadata,
@@ -55,18 +61,76 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
                 mutations_under_no_grad_or_inference_mode: info.mutations_under_no_grad_or_inference_mode,
                 requires_grad: info.requires_grad,
                 mutation_type: info.mutation_type.name().to_owned(),
+                words: mutation_in_words(info),
+                written_at: info.written_at.iter().map(|s| s.span.clone()).collect(),
             })
             .collect(),
         output_info: meta
             .output_info
             .iter()
-            .map(|info| OutputInfo {
-                output_type: info.output_type.name().to_owned(),
-                base_idx: info.base_idx.map(|i| i as u32),
-                requires_grad: info.requires_grad,
+            .enumerate()
+            .map(|(o, info)| {
+                let node = match returned.get(first + o) {
+                    Some(Arg::Node(id)) => Some(graph.node(*id)),
+                    _ => None,
+                };
+                OutputInfo {
+                    output_type: info.output_type.name().to_owned(),
+                    base_idx: info.base_idx.map(|i| i as u32),
+                    requires_grad: info.requires_grad,
+                    name: node.map(|n| n.name.to_string()),
+                    words: alias_in_words(info, &names),
+                    span: node.and_then(|n| n.meta.source.as_ref()).map(|s| s.span.clone()),
+                }
             })
             .collect(),
         num_intermediate_bases: meta.num_intermediate_bases as u32,
+    }
+}
+
+/// What happens to an input, for a person.
+fn mutation_in_words(info: &metadata::InputInfo) -> String {
+    let unseen = if info.mutations_under_no_grad_or_inference_mode { ", under no_grad" } else { "" };
+    match (info.mutation_type, info.mutates_data, info.mutates_metadata) {
+        (MutationType::NotMutated, ..) => "Only read.".to_owned(),
+        (MutationType::MutatedInGraph, ..) => {
+            format!("Written to in place{unseen}: the graph computes its new value and ends with a copy_ into it.")
+        }
+        (_, false, _) => "Its sizes or strides change in place: the runtime sets them on your tensor.".to_owned(),
+        (_, true, metadata) => {
+            let also = if metadata { "sizes and strides, then the new " } else { "new " };
+            let clone = if info.requires_grad { "works on a clone, so that gradients see the old value, and " } else { "" };
+            format!("Written to in place{unseen}: the graph {clone}returns the new value; the runtime gives your tensor its {also}numbers.")
+        }
+    }
+}
+
+/// What an output aliases, for a person.
+fn alias_in_words(info: &metadata::OutputInfo, inputs: &[&str]) -> String {
+    let input = || info.base_idx.and_then(|i| inputs.get(i)).map_or_else(|| "an input".to_owned(), |name| format!("the input {name}"));
+    let number = info.base_idx.unwrap_or(0);
+    let gradient = if info.requires_grad { "" } else { ", without its history" };
+    match info.output_type {
+        _ if !info.is_tensor => "No tensor: handed out as it is.".to_owned(),
+        OutputType::NonAlias if info.base_idx.is_some() => {
+            format!("One of several views of {} that one operator made: returned as the graph made it.", input())
+        }
+        OutputType::NonAlias => "A tensor of its own: returned as the graph made it.".to_owned(),
+        OutputType::AliasOfInput => format!("A view of {}: the runtime makes it again from your tensor{gradient}.", input()),
+        OutputType::IsInput => format!("It is {}: the runtime returns your own tensor.", input()),
+        OutputType::AliasOfIntermediateSaveAsOutput => format!(
+            "One of several views of a value made inside: the graph returns that value too (base {number}), and the runtime makes the view again from it."
+        ),
+        OutputType::AliasOfIntermediate => {
+            format!("Another view of the value that the graph returns as base {number}: the runtime makes it again from that.")
+        }
+        OutputType::AliasOfIntermediateBaseIsUserOutput => {
+            format!("Shares its memory with output {number}: the runtime makes it again from that{gradient}.")
+        }
+        OutputType::UnsafeViewAlias => {
+            "A view of a value made inside that nobody else sees: returned as the graph made it, and no view for autograd.".to_owned()
+        }
+        OutputType::CustomFunctionView => "A view that a custom autograd.Function made: it keeps that function's backward.".to_owned(),
     }
 }
 

@@ -1,8 +1,9 @@
-//! Graphs as the report shows them: readable text, one row per node, what is saved, sequence numbers.
+//! Graphs as the report shows them: readable text, and one row per node.
 
-use crate::graph::{FakeValue, Graph, Node, Opcode, Style, Target, opcode, print_readable};
-use crate::partition::Partitioned;
-use crate::report::{GraphView, NodeView, Saved};
+use crate::graph::{Arg, Graph, Opcode, Style, listing_row, print_readable};
+use crate::partition::is_tangent;
+use crate::partition::op_sets::{is_impure, is_mutable};
+use crate::report::{GraphView, NodeView};
 use crate::shape::SymInt;
 
 /// The text and the nodes of a graph. Ids are positions in the graph's order.
@@ -16,11 +17,14 @@ pub fn view(graph: &Graph) -> GraphView {
         .nodes()
         .map(|node| {
             let tensor = node.tensor();
+            let [op, name, target, args, kwargs] = listing_row(graph, node);
             NodeView {
                 id: position[node.id.0 as usize],
-                name: node.name.to_string(),
-                op: opcode(node).to_owned(),
-                target: node.target.text(),
+                name,
+                op,
+                target,
+                args,
+                kwargs,
                 text_line: printed.line_of_node[node.id.0 as usize],
                 dtype: tensor.map(|t| t.dtype.name().to_owned()),
                 shape: tensor.map(|t| texts(&t.geometry.sizes)),
@@ -30,6 +34,7 @@ pub fn view(graph: &Graph) -> GraphView {
                 span: node.meta.source.as_ref().map(|s| s.span.clone()),
                 module_path: node.meta.module_path.as_deref().unwrap_or_default().to_owned(),
                 is_backward: node.meta.is_backward,
+                mutates: is_mutable(node),
                 seq_nr: node.meta.seq_nr,
             }
         })
@@ -37,43 +42,32 @@ pub fn view(graph: &Graph) -> GraphView {
     GraphView { readable: printed.text, nodes }
 }
 
+/// The functionalized stage: what a joint graph computes before anything is differentiated. That is its first outputs with
+/// all they need and every write that is not the backward's; without tangents, gradients, and what is computed for those alone.
+pub fn functionalized(joint: &Graph, num_fwd_outputs: usize) -> Graph {
+    let mut graph = joint.clone();
+    let outputs: Vec<Arg> = graph.outputs().into_iter().take(num_fwd_outputs).collect();
+    let mut wanted = vec![false; graph.arena_len()];
+    for output in &outputs {
+        output.for_each_node(&mut |id| wanted[id.0 as usize] = true);
+    }
+    for node in joint.nodes().rev() {
+        let write = node.opcode == Opcode::Call && !node.meta.is_backward && is_impure(node, false);
+        let input = node.opcode == Opcode::Placeholder && !is_tangent(node);
+        let at = node.id.0 as usize;
+        wanted[at] |= write || input;
+        if node.opcode == Opcode::Output {
+            wanted[at] = true;
+            graph.node_mut(node.id).args = vec![Arg::Tuple(outputs.clone())];
+        } else if wanted[at] {
+            node.inputs().iter().for_each(|i| wanted[i.0 as usize] = true);
+        }
+    }
+    graph.retain(|node| wanted[node.id.0 as usize]);
+    graph.joint_signature = false;
+    graph
+}
+
 fn texts(sizes: &[SymInt]) -> Vec<String> {
     sizes.iter().map(SymInt::to_string).collect()
-}
-
-/// What the forward hands to the backward, in the order it returns it.
-pub fn saved(partitioned: &Partitioned) -> Vec<Saved> {
-    let row = |name: &String| {
-        let node = partitioned.forward.find(name);
-        let tensor = node.and_then(Node::tensor);
-        Saved {
-            name: name.clone(),
-            dtype: tensor.map(|t| t.dtype.name().to_owned()),
-            shape: tensor.map(|t| texts(&t.geometry.sizes)),
-            stride: tensor.map(|t| texts(&t.geometry.strides)),
-            bytes: tensor.and_then(|t| t.bytes()),
-            sym: match node.and_then(|n| n.meta.value.as_ref()) {
-                Some(FakeValue::Int(size)) => Some(size.to_string()),
-                _ => None,
-            },
-            span: node.and_then(|n| n.meta.source.as_ref()).map(|s| s.span.clone()),
-        }
-    };
-    partitioned.saved.iter().map(row).collect()
-}
-
-/// Sequence number, target and name of every call, as `Compilation::seq_nr` lists them.
-pub fn sequence_numbers(graph: &Graph) -> Vec<(Option<i64>, String, String)> {
-    let calls = graph.nodes().filter(|n| n.opcode == Opcode::Call);
-    calls.map(|n| (n.meta.seq_nr, call_target(&n.target), n.name.to_string())).collect()
-}
-
-fn call_target(target: &Target) -> String {
-    match target {
-        Target::Getitem => "_operator.getitem".to_owned(),
-        Target::Operator(name) if name.starts_with("sym_") => format!("torch.{name}"),
-        Target::Operator(name) => format!("_operator.{name}"),
-        Target::HigherOrder(name) => format!("torch.ops.higher_order.{name}"),
-        other => other.text(),
-    }
 }

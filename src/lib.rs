@@ -11,9 +11,11 @@ pub mod autograd;
 pub mod backend;
 pub mod bundle;
 pub mod capture;
+pub mod catalogue;
 pub mod describe;
 pub mod dispatch;
 pub mod error;
+pub mod export;
 pub mod graph;
 pub mod graph_view;
 pub mod ops;
@@ -24,6 +26,7 @@ pub mod report;
 pub mod shape;
 pub mod span;
 pub mod tensor;
+pub mod transforms;
 #[cfg(target_arch = "wasm32")]
 pub mod web;
 
@@ -39,6 +42,12 @@ pub(crate) mod wiring {
     /// Every CPU kernel.
     pub fn cpu_kernels(table: &mut crate::dispatch::KernelTable) {
         crate::backend::cpu::register(table);
+    }
+    /// A tensor of a transform's level without its history; `None` for others.
+    pub fn detached(tensor: &crate::tensor::Tensor) -> Option<crate::tensor::Tensor> {
+        use crate::transforms::levels::{level, wrap, wrapped};
+        let inner = wrapped(tensor)?;
+        level(inner.number).map(|l| wrap(&inner.value, &l, inner.batch_dim)).or(Some(inner.value))
     }
     /// Whether autograd follows a tensor.
     pub fn requires_grad(tensor: &crate::tensor::Tensor) -> bool {

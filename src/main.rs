@@ -1,46 +1,76 @@
 //! The command line: runs a script as the page does, and shows what became known of it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::Duration;
 
+use aot_playground::bundle::Bundle;
+use aot_playground::catalogue;
+use aot_playground::export::{self, Format};
 use aot_playground::python::{Interpreter, RunOptions, Sink, on_large_stack};
-use aot_playground::report::{Event, PYTORCH_VERSION, Report};
+use aot_playground::report::{Answer, Event, PYTORCH_VERSION, Question, Report};
 
-const HELP: &str = "\
-Runs a PyTorch script and shows what AOTAutograd makes of it.
+const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--json] [--time-limit SECONDS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [--time-limit SECONDS]
+       aot-playground operators [--markdown | --json]
+       aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME]
        aot-playground --help | --version
 
   SCRIPT.py             a file, or - for standard input
   --backend NAME        what a plain torch.compile stands for: aot_eager (the default),
-                        aot_eager_default_partitioner or inductor
-  --json                print one report, as JSON, instead of what the script prints
+                        aot_eager_default_partitioner, eager or inductor
+  --emit WHAT           print this instead of what the script prints: json (one report), logs (every
+                        graph, as TORCH_LOGS shows them), or of one graph python (a file that runs
+                        by itself), dot (for Graphviz), table
+  --json                the same as --emit json
+  --graph STAGE         which graph: captured, functionalized, joint, forward (the default),
+                        backward or inference
   --time-limit SECONDS  end the script after so long
+  QUESTION              about a compilation's partition, as JSON; the answer is JSON, too:
+                        {"ask": "partition", "query": {"budget": 0.5}}, {"ask": "curve"},
+                        {"ask": "counterfactual", "name": "relu"}, {"ask": "network"}, {"ask": "eager"}
+  --compilation N       which compilation, counted from 0 (the default)
+
+operators lists what is supported: every operator, and whether it has a derivative and runs on the GPU.
 
 The exit status is the script's own; the traceback of an exception goes to standard error.
-";
+"#;
 
 /// Backends that a plain `torch.compile` can stand for.
-const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "inductor"];
+const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "eager", "inductor"];
+/// Stages of a compilation, by the names that `--graph` takes.
+const STAGES: &[&str] = &["captured", "functionalized", "joint", "forward", "backward", "inference"];
 /// Exit status for a command line that makes no sense, as Python has it.
 const USAGE: u8 = 2;
 
 enum Command {
     Help,
     Version,
-    Run { script: OsString, options: RunOptions, json: bool },
+    Operators { json: bool },
+    Run { script: OsString, options: RunOptions, emit: Option<Emit> },
+    Ask { script: OsString, options: RunOptions, compilation: u32, question: Question },
+}
+
+/// What is printed instead of what the script prints.
+enum Emit {
+    Report,
+    Logs,
+    Graph { format: Format, stage: Option<String>, compilation: u32 },
 }
 
 fn main() -> ExitCode {
     let status = match parse(lexopt::Parser::from_env()) {
         Ok(Command::Help) => print(HELP),
         Ok(Command::Version) => print(&format!("aot-playground {} (PyTorch {PYTORCH_VERSION})\n", env!("CARGO_PKG_VERSION"))),
-        Ok(Command::Run { script, options, json }) => run(&script, &options, json),
+        Ok(Command::Operators { json: false }) => print(&catalogue::markdown()),
+        Ok(Command::Operators { json: true }) => catalogue::json().map_err(|e| e.to_string()).and_then(|text| print(&text)),
+        Ok(Command::Run { script, options, emit }) => run(&script, &options, emit.as_ref()),
+        Ok(Command::Ask { script, options, compilation, question }) => ask(&script, &options, compilation, &question),
         Err(error) => Err(format!("{error}\nTry 'aot-playground --help'.")),
     };
     match status {
@@ -57,7 +87,10 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
     let mut verb = None;
     let mut script = None;
     let mut options = RunOptions::default();
-    let mut json = false;
+    let mut emit = None;
+    let mut stage = None;
+    let mut question = None;
+    let mut compilation = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Short('h') | Long("help") => return Ok(Command::Help),
@@ -70,60 +103,143 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 }
                 options.backend = name;
             }
-            Long("json") => json = true,
+            Long("json") => emit = Some("json".to_owned()),
+            Long("emit") => emit = Some(parser.value()?.string()?),
+            Long("graph") => {
+                let name = parser.value()?.string()?;
+                if !STAGES.contains(&name.as_str()) {
+                    return Err(format!("unknown graph '{name}'; there are {}", STAGES.join(", ")).into());
+                }
+                stage = Some(name);
+            }
+            Long("compilation") => compilation = Some(parser.value()?.parse()?),
             Long("time-limit") => {
                 let text = parser.value()?.string()?;
                 let limit =
                     text.parse().ok().filter(|&seconds| seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
                 options.time_limit = Some(limit.ok_or_else(|| format!("'{text}' is no number of seconds"))?);
             }
+            Long("markdown") if verb.as_ref().is_some_and(|verb| verb == "operators") => emit = None,
             Value(value) if script.is_none() => script = Some(value),
+            Value(value) if question.is_none() && verb.as_ref().is_some_and(|v| v == "ask") => {
+                let asked = serde_json::from_str(&value.string()?).map_err(|error| format!("that is no question: {error}"))?;
+                question = Some(asked);
+            }
             _ => return Err(argument.unexpected()),
         }
     }
     match (verb, script) {
-        (Some(verb), Some(script)) if verb == "run" => Ok(Command::Run { script, options, json }),
-        (Some(verb), None) if verb == "run" => Err("no script given".into()),
+        (Some(verb), None) if verb == "operators" => Ok(Command::Operators { json: emit.is_some() }),
+        (Some(verb), Some(script)) if verb == "run" => {
+            let emit = what_to_emit(emit.as_deref(), stage, compilation)?;
+            Ok(Command::Run { script, options, emit })
+        }
+        (Some(verb), Some(script)) if verb == "ask" => {
+            let question = question.ok_or("no question given")?;
+            Ok(Command::Ask { script, options, compilation: compilation.unwrap_or(0), question })
+        }
+        (Some(verb), None) if verb == "run" || verb == "ask" => Err("no script given".into()),
         (Some(verb), _) => Err(format!("unknown command '{}'", verb.to_string_lossy()).into()),
         (None, _) => Err("no command given".into()),
     }
 }
 
-fn run(script: &OsString, options: &RunOptions, json: bool) -> Result<u8, String> {
+fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u32>) -> Result<Option<Emit>, String> {
+    match what {
+        None if stage.is_some() || compilation.is_some() => Err("--graph and --compilation choose what --emit prints".to_owned()),
+        None => Ok(None),
+        Some("json") => Ok(Some(Emit::Report)),
+        Some("logs") => Ok(Some(Emit::Logs)),
+        Some(name) => match Format::named(name) {
+            Some(format) => Ok(Some(Emit::Graph { format, stage, compilation: compilation.unwrap_or(0) })),
+            None => Err(format!("cannot emit '{name}'; there are json, logs, python, dot and table")),
+        },
+    }
+}
+
+fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u8, String> {
+    let (program, filename) = source(script)?;
+    let (status, known) = on_large_stack(|| {
+        let known = Rc::new(RefCell::new(emit.is_some().then(Known::default)));
+        let status = Interpreter::new().run(&program, &filename, options, sink(&known));
+        (status, known.take())
+    })
+    .map_err(|error| error.to_string())?;
+    if let (Some(emit), Some(known)) = (emit, known) {
+        print(&emitted(emit, &known)?)?;
+    }
+    Ok(u8::try_from(status).unwrap_or(1))
+}
+
+/// What became known of a run.
+#[derive(Default)]
+struct Known {
+    report: Report,
+    /// By compilation.
+    bundles: HashMap<u32, Bundle>,
+}
+
+fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {
+    let (format, stage, id) = match emit {
+        Emit::Report => return serde_json::to_string(&known.report).map(|text| format!("{text}\n")).map_err(|error| error.to_string()),
+        Emit::Logs => return Ok(export::logs(&known.report)),
+        Emit::Graph { format, stage, compilation } => (*format, stage.as_deref(), *compilation),
+    };
+    let compilation = known.report.compilations.iter().find(|c| c.id == id);
+    let compilation = compilation.ok_or_else(|| format!("there is no compilation {id}: {} were made", known.report.compilations.len()))?;
+    let stage = stage.unwrap_or(if compilation.forward.is_some() { "forward" } else { "inference" });
+    let graph = match stage {
+        "captured" => known.report.regions.iter().find(|region| Some(region.id) == compilation.region).map(|region| &region.graph),
+        "functionalized" => compilation.functionalized.as_ref(),
+        "joint" => compilation.joint.as_ref(),
+        "forward" => compilation.forward.as_ref(),
+        "backward" => compilation.backward.as_ref(),
+        _ => compilation.inference.as_ref(),
+    };
+    let graph = graph.ok_or_else(|| format!("compilation {id} has no {stage} graph"))?;
+    export::graph(&graph.readable, format, &export::about(stage, id), known.bundles.get(&id)).map_err(|error| error.to_string())
+}
+
+/// Runs a script, asks about one of its compilations and prints the answer instead of what the script prints.
+fn ask(script: &OsString, options: &RunOptions, compilation: u32, question: &Question) -> Result<u8, String> {
+    let (program, filename) = source(script)?;
+    let answer = on_large_stack(|| {
+        let interpreter = Interpreter::new();
+        interpreter.run(&program, &filename, options, sink(&Rc::new(RefCell::new(Some(Known::default())))));
+        interpreter.ask(compilation, question)
+    })
+    .map_err(|error| error.to_string())?;
+    let text = serde_json::to_string(&answer).map_err(|error| error.to_string())?;
+    print(&format!("{text}\n"))?;
+    Ok(u8::from(matches!(answer, Answer::Failed { .. })))
+}
+
+/// A script's text, and what it is called in tracebacks.
+fn source(script: &OsString) -> Result<(String, String), String> {
     let shown = script.to_string_lossy().into_owned();
     let failed = |error: std::io::Error| format!("can't open file '{shown}': {error}");
-    let (program, filename) = if script == "-" {
+    Ok(if script == "-" {
         (std::io::read_to_string(std::io::stdin()).map_err(failed)?, "<stdin>".to_owned())
     } else {
         let program = String::from_utf8(std::fs::read(script).map_err(failed)?).map_err(|_| format!("'{shown}' is not UTF-8"))?;
         // Python shows a script by its whole path.
         let path = std::path::absolute(script).map_or_else(|_| shown.clone(), |path| path.to_string_lossy().into_owned());
         (program, path)
-    };
-    let (status, report) = on_large_stack(|| {
-        let report = Rc::new(RefCell::new(json.then(Report::default)));
-        let status = Interpreter::new().run(&program, &filename, options, sink(&report));
-        (status, report.take())
     })
-    .map_err(|error| error.to_string())?;
-    if let Some(report) = report {
-        let text = serde_json::to_string(&report).map_err(|error| error.to_string())?;
-        print(&format!("{text}\n"))?;
-    }
-    Ok(u8::try_from(status).unwrap_or(1))
 }
 
-/// Shows events as they come, or keeps them for the report. The script's standard error and its traceback are shown anyway.
-fn sink(report: &Rc<RefCell<Option<Report>>>) -> Sink {
-    let report = report.clone();
+/// Shows events as they come, or keeps what they say. The script's standard error and its traceback are shown anyway.
+fn sink(known: &Rc<RefCell<Option<Known>>>) -> Sink {
+    let known = known.clone();
     Rc::new(move |event| {
         match &event {
             Event::Stderr { text } => eprint!("{text}"),
             Event::Finished { exception: Some(exception), .. } => eprint!("{}", exception.traceback),
             _ => {}
         }
-        match (&mut *report.borrow_mut(), event) {
-            (Some(report), event) => report.fold(event),
+        match (&mut *known.borrow_mut(), event) {
+            (Some(known), Event::Runnable { bundle }) => drop(known.bundles.insert(bundle.compilation, bundle)),
+            (Some(known), event) => known.report.fold(event),
             // Nobody reads any more: there is nothing left to do with the text.
             (None, Event::Stdout { text }) => drop(print(&text)),
             (None, _) => {}

@@ -14,7 +14,12 @@ pub const REPORT_VERSION: u32 = 1;
 /// The release of PyTorch whose behaviour is imitated.
 pub const PYTORCH_VERSION: &str = "2.15.0";
 
+mod entry;
+mod partition;
+
 pub use crate::span::Span;
+pub use entry::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Trial, Verdict, WhatIf};
+pub use partition::*;
 
 /// An exception that ended the script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,8 +46,12 @@ pub struct NodeView {
     pub name: String,
     /// torch.fx's opcode: `placeholder`, `call_function`, `get_attr`, `output`.
     pub op: String,
-    /// What is called, as printed: `aten.mm.default`.
+    /// What is called, as `print_tabular` shows it: `aten.mm.default`.
     pub target: String,
+    /// Positional arguments, as `print_tabular` shows them: `(primals_1, 2)`.
+    pub args: String,
+    /// Keyword arguments, as `print_tabular` shows them: `{'dtype': torch.float32}`.
+    pub kwargs: String,
     /// Line of the readable text that defines it, counted from 0.
     pub text_line: Option<u32>,
     /// Name of the dtype (`float32`), for a tensor.
@@ -62,6 +71,8 @@ pub struct NodeView {
     pub module_path: String,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
+    /// Whether it writes to one of its arguments.
+    pub mutates: bool,
     /// Sequence number of the forward operator it belongs to.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub seq_nr: Option<i64>,
@@ -89,6 +100,9 @@ pub struct Region {
     pub graph: GraphView,
     /// Guards of its cache entry.
     pub guards: Vec<Guard>,
+    /// What its cache entry wants of a call, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub entry: Option<EntryView>,
     /// Where its function is defined.
     pub span: Option<Span>,
 }
@@ -135,6 +149,12 @@ pub struct InputInfo {
     pub requires_grad: bool,
     /// `NOT_MUTATED`, `MUTATED_IN_GRAPH` or `MUTATED_OUT_GRAPH`.
     pub mutation_type: String,
+    /// What happens to it, in a sentence.
+    #[serde(default)]
+    pub words: String,
+    /// Lines that write to it.
+    #[serde(default)]
+    pub written_at: Vec<Span>,
 }
 
 /// Per output: what it aliases (PyTorch's `OutputAliasInfo`).
@@ -147,6 +167,15 @@ pub struct OutputInfo {
     pub base_idx: Option<u32>,
     /// Whether it requires grad.
     pub requires_grad: bool,
+    /// Its value in the joint or inference graph, where it is a tensor.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it aliases and who makes it, in a sentence.
+    #[serde(default)]
+    pub words: String,
+    /// The line that makes it.
+    #[serde(default)]
+    pub span: Option<Span>,
 }
 
 /// PyTorch's `ViewAndMutationMeta`, as far as it is shown.
@@ -188,66 +217,6 @@ pub struct Saved {
     pub span: Option<Span>,
 }
 
-/// The minimum cut.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct Cut {
-    /// Its capacity.
-    pub value: f64,
-    /// Capacity of each node's own edge: a number, or the text `inf`.
-    pub capacities: std::collections::BTreeMap<String, Capacity>,
-    /// Why a value may not be recomputed.
-    pub reasons: std::collections::BTreeMap<String, String>,
-}
-
-/// The capacity of a node in the flow network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-#[serde(untagged)]
-pub enum Capacity {
-    /// A weight in bytes, scaled by distance.
-    Finite(#[serde(serialize_with = "whole")] f64),
-    /// `inf`.
-    Infinite(String),
-}
-
-/// Weights are whole numbers, and are written as such.
-fn whole<S: serde::Serializer>(weight: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if weight.fract() == 0.0 && weight.abs() < 9e15 { serializer.serialize_i64(*weight as i64) } else { serializer.serialize_f64(*weight) }
-}
-
-/// What the partitioner decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct Partition {
-    /// Its name: `default_partition` or `min_cut_rematerialization_partition`.
-    pub partitioner: String,
-    /// Values the rules forbid to recompute.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub banned: Option<Vec<String>>,
-    /// The cut, where one was made.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cut: Option<Cut>,
-    /// Forward values that the backward computes again.
-    #[serde(default)]
-    pub recomputed: Vec<String>,
-    /// Per forward value, what became of it and why.
-    #[serde(default)]
-    pub decisions: Vec<Decision>,
-}
-
-/// What became of one forward value, and why.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct Decision {
-    /// The value's name in the joint graph.
-    pub name: String,
-    /// `saved`, `recomputed` or `not needed`.
-    pub fate: String,
-    /// The rule that decided, in words.
-    pub reason: String,
-}
-
 /// One AOTAutograd compilation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
@@ -258,6 +227,9 @@ pub struct Compilation {
     pub region: Option<u32>,
     /// Joint or inference.
     pub kind: CompilationKind,
+    /// The forward before it is differentiated: writes and views made functional. Of an inference, `inference` is that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub functionalized: Option<GraphView>,
     /// Forward and backward in one graph.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub joint: Option<GraphView>,
@@ -273,6 +245,12 @@ pub struct Compilation {
     /// Mutation and aliasing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub metadata: Option<Metadata>,
+    /// What the runtime does with the caller's inputs before the graph, as Python code on the list `args`.
+    #[serde(default)]
+    pub prologue: String,
+    /// What the runtime does with what the graph returned: writes to mutated inputs, views made again; as Python code.
+    #[serde(default)]
+    pub epilogue: String,
     /// Values saved between forward and backward, in the forward's order.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub saved: Option<Vec<Saved>>,

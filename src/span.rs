@@ -27,6 +27,51 @@ pub struct Source {
     pub function: std::rc::Rc<str>,
     /// The line of code, stripped.
     pub code: std::rc::Rc<str>,
+    /// How many columns were stripped before it.
+    pub indent: u32,
+}
+
+/// Where in an expression `traceback` points: `~` up to there, `^` from there to the second place, `~` after it.
+fn anchors(text: &[char]) -> Option<(usize, usize)> {
+    let (mut depth, mut operator, mut opening) = (0i32, None, None);
+    for (i, c) in text.iter().enumerate() {
+        match c {
+            '(' | '[' | '{' => {
+                if depth == 0 {
+                    opening = Some(i);
+                }
+                depth += 1;
+            }
+            ')' | ']' | '}' => depth -= 1,
+            '<' | '>' | '=' | '!' if depth == 0 => return None,
+            '+' | '-' | '*' | '/' | '%' | '@' | '&' | '|' | '^' if depth == 0 && i > 0 && text[i - 1] == ' ' => operator = Some(i),
+            _ => {}
+        }
+    }
+    if let Some(i) = operator {
+        let wide = text.get(i + 1).is_some_and(|c| *c == text[i]);
+        return Some((i, i + 1 + usize::from(wide)));
+    }
+    let last = *text.last()?;
+    opening.filter(|i| *i > 0 && matches!(last, ')' | ']')).map(|i| (i, text.len()))
+}
+
+impl Source {
+    /// The marks that Python's tracebacks set below the line; `None` where the whole line is meant.
+    pub fn marks(&self) -> Option<String> {
+        let code: Vec<char> = self.code.chars().collect();
+        let start = self.span.column.checked_sub(self.indent)? as usize;
+        let one_line = self.span.end_line == self.span.line;
+        let end = if one_line { self.span.end_column.checked_sub(self.indent)? as usize } else { code.len() };
+        let text = code.get(start..end.min(code.len()))?;
+        let anchors = if one_line { anchors(text) } else { None };
+        if text.is_empty() || (text.len() == code.len() && anchors.is_none()) {
+            return None;
+        }
+        let (from, to) = anchors.unwrap_or((0, text.len()));
+        let marked = (0..text.len()).map(|i| if (from..to).contains(&i) { '^' } else { '~' });
+        Some(" ".repeat(start).chars().chain(marked).collect())
+    }
 }
 
 /// How the script wrote the call that is being made; the captured graph shows it.
@@ -42,6 +87,7 @@ pub enum Written {
 
 thread_local! {
     static WRITTEN: std::cell::Cell<Option<Written>> = const { std::cell::Cell::new(None) };
+    static MODULE: std::cell::RefCell<Option<std::rc::Rc<str>>> = const { std::cell::RefCell::new(None) };
     static PROVIDER: std::cell::Cell<Option<fn() -> Option<Source>>> = const { std::cell::Cell::new(None) };
 }
 
@@ -74,4 +120,14 @@ pub fn set_source_provider(provider: fn() -> Option<Source>) {
 /// Where the script is.
 pub fn current_source() -> Option<Source> {
     PROVIDER.get().and_then(|p| p())
+}
+
+/// Says in which module the calls that follow are made; gives what was said before.
+pub fn set_module_path(path: Option<std::rc::Rc<str>>) -> Option<std::rc::Rc<str>> {
+    MODULE.replace(path)
+}
+
+/// Names of the modules whose `forward` runs, outermost first, joined by dots: `layers.0.attn`.
+pub fn current_module_path() -> Option<std::rc::Rc<str>> {
+    MODULE.with_borrow(Clone::clone)
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use ts_rs::TS;
 
-use crate::bundle::{BUNDLE_VERSION, Bundle, RunError, RunResult};
+use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
 use crate::report::{
-    Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, REPORT_VERSION, Region, Report, Span,
+    Answer, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question, REPORT_VERSION, Region,
+    Report, Span, Trial, WhatIf,
 };
 
 fn generated() -> PathBuf {
@@ -36,6 +37,12 @@ fn typescript_types_are_current() {
     Report::export_all_to(&scratch).unwrap();
     RunResult::export_all_to(&scratch).unwrap();
     RunError::export_all_to(&scratch).unwrap();
+    Question::export_all_to(&scratch).unwrap();
+    Answer::export_all_to(&scratch).unwrap();
+    Recipe::export_all_to(&scratch).unwrap();
+    Training::export_all_to(&scratch).unwrap();
+    Trial::export_all_to(&scratch).unwrap();
+    WhatIf::export_all_to(&scratch).unwrap();
     let types = fs::read_to_string(scratch.join("report.ts")).unwrap();
     fs::remove_dir_all(&scratch).unwrap();
     // The generator keeps trailing blanks of empty doc lines and ends without a newline.

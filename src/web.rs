@@ -28,7 +28,9 @@ pub mod interpreter {
     use wasm_bindgen::prelude::*;
 
     use super::to_js;
+    use crate::export;
     use crate::python::{Interpreter, RunOptions};
+    use crate::report::{Region, Trial};
 
     /// What the script is called in tracebacks.
     const FILENAME: &str = "script.py";
@@ -60,6 +62,45 @@ pub mod interpreter {
         Ok(())
     }
 
+    /// Answers a question about a compilation of the last run; nothing is run again.
+    #[wasm_bindgen]
+    pub fn ask(compilation: u32, #[wasm_bindgen(unchecked_param_type = "any")] question: JsValue) -> Result<JsValue, JsValue> {
+        let question = serde_wasm_bindgen::from_value(question)?;
+        to_js(&INTERPRETER.with(|interpreter| interpreter.ask(compilation, &question)))
+    }
+
+    /// A graph in another form: `python`, `dot` or `table`. `bundle` is the compilation's, or null.
+    #[wasm_bindgen]
+    pub fn export_graph(
+        readable: &str,
+        format: &str,
+        about: &str,
+        #[wasm_bindgen(unchecked_param_type = "any")] bundle: JsValue,
+    ) -> Result<String, JsValue> {
+        let format = export::Format::named(format).ok_or_else(|| JsValue::from_str("there is no such format"))?;
+        let bundle = serde_wasm_bindgen::from_value::<Option<crate::bundle::Bundle>>(bundle)?;
+        export::graph(readable, format, about, bundle.as_ref()).map_err(|error| JsValue::from_str(&error.to_string()))
+    }
+
+    /// Every graph of a report, as PyTorch logs them.
+    #[wasm_bindgen]
+    pub fn export_logs(#[wasm_bindgen(unchecked_param_type = "any")] report: JsValue) -> Result<String, JsValue> {
+        Ok(export::logs(&serde_wasm_bindgen::from_value(report)?))
+    }
+
+    /// What would become of a call with other sizes: gives a `WhatIf`; throws a sentence.
+    #[wasm_bindgen]
+    pub fn what_if(
+        #[wasm_bindgen(unchecked_param_type = "any[]")] regions: JsValue,
+        frame: u32,
+        #[wasm_bindgen(unchecked_param_type = "any[]")] trials: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let (regions, trials): (Vec<Region>, Vec<Trial>) =
+            (serde_wasm_bindgen::from_value(regions)?, serde_wasm_bindgen::from_value(trials)?);
+        let answer = crate::capture::what_if::what_if(&regions, frame, &trials).map_err(|e| JsValue::from_str(&e.message))?;
+        to_js(&answer)
+    }
+
     /// Gets ready for the next run, where time between runs is free.
     #[wasm_bindgen]
     pub fn warm_up() {
@@ -77,7 +118,7 @@ pub mod gpu {
 
     use super::to_js;
     use crate::backend::{cpu, gpu};
-    use crate::bundle::{RunError, RunResult};
+    use crate::bundle::{Bundle, Named, Recipe, RunError, Training};
 
     thread_local! {
         // One for the life of the worker, with its pipelines; another once it is lost.
@@ -101,7 +142,70 @@ pub mod gpu {
         answer(cpu::bundle::run_bundle_cpu(&serde_wasm_bindgen::from_value(bundle)?))
     }
 
-    fn answer(result: Result<RunResult, RunError>) -> Result<JsValue, JsValue> {
+    /// A training in progress, on whichever device it was started on.
+    enum Trainer {
+        Gpu(gpu::GpuTrainer),
+        Cpu(cpu::training::CpuTrainer),
+    }
+
+    thread_local! {
+        // A page trains one thing at a time. It is taken out while it is at work.
+        static TRAINER: RefCell<Option<Trainer>> = const { RefCell::new(None) };
+    }
+
+    /// Gets a training ready and gives a `Training`; rejects with a `RunError`. What was trained before is let go of.
+    #[wasm_bindgen]
+    pub async fn start_training(
+        #[wasm_bindgen(unchecked_param_type = "any")] bundle: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "any")] recipe: JsValue,
+        on_gpu: bool,
+    ) -> Result<JsValue, JsValue> {
+        TRAINER.take();
+        let (bundle, recipe) = (serde_wasm_bindgen::from_value(bundle)?, serde_wasm_bindgen::from_value(recipe)?);
+        answer(begin(&bundle, &recipe, on_gpu).await)
+    }
+
+    async fn begin(bundle: &Bundle, recipe: &Recipe, on_gpu: bool) -> Result<Training, RunError> {
+        let (trainer, training) = if on_gpu {
+            let (trainer, training) = gpu::GpuTrainer::start(device().await?, bundle, recipe).await?;
+            (Trainer::Gpu(trainer), training)
+        } else {
+            let (trainer, training) = cpu::training::CpuTrainer::start(bundle, recipe)?;
+            (Trainer::Cpu(trainer), training)
+        };
+        TRAINER.set(Some(trainer));
+        Ok(training)
+    }
+
+    /// Takes steps and gives the loss before each; rejects with a `RunError`.
+    #[wasm_bindgen(unchecked_return_type = "number[]")]
+    pub async fn training_steps(count: u32, lr: f64) -> Result<JsValue, JsValue> {
+        let Some(mut trainer) = TRAINER.take() else { return answer::<Vec<f64>>(Err(nothing())) };
+        let losses = match &mut trainer {
+            Trainer::Gpu(trainer) => trainer.steps(count, lr).await,
+            Trainer::Cpu(trainer) => trainer.steps(count, lr),
+        };
+        TRAINER.set(Some(trainer));
+        answer(losses)
+    }
+
+    /// The parameters as they are now, as `Named[]`; rejects with a `RunError`.
+    #[wasm_bindgen]
+    pub async fn trained_parameters() -> Result<JsValue, JsValue> {
+        let Some(mut trainer) = TRAINER.take() else { return answer::<Vec<Named>>(Err(nothing())) };
+        let values = match &mut trainer {
+            Trainer::Gpu(trainer) => trainer.parameters().await,
+            Trainer::Cpu(trainer) => trainer.parameters(),
+        };
+        TRAINER.set(Some(trainer));
+        answer(values)
+    }
+
+    fn nothing() -> RunError {
+        RunError { message: "no training is going on".to_owned(), node: None }
+    }
+
+    fn answer<T: serde::Serialize>(result: Result<T, RunError>) -> Result<JsValue, JsValue> {
         match result {
             Ok(result) => to_js(&result),
             Err(error) => Err(to_js(&error)?),

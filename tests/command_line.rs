@@ -78,3 +78,43 @@ fn usage() {
     assert!(text(&command(&["--help"]).stdout).contains("Usage:"));
     assert!(text(&command(&["--version"]).stdout).contains(env!("CARGO_PKG_VERSION")));
 }
+
+const COMPILED: &str =
+    "import torch\n@torch.compile\ndef f(x):\n    return (x.sin() * 2).sum()\nf(torch.ones(3, requires_grad=True)).backward()\n";
+
+#[test]
+fn graphs_are_emitted_in_other_forms() {
+    let emit = |arguments: &[&str]| {
+        let output = run("emitted.py", COMPILED, arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let logs = emit(&["--emit", "logs"]);
+    for title in [
+        " ===== Joint graph 0 =====\n class inner_f(torch.nn.Module):",
+        " ===== Forward graph 0 =====\n class GraphModule",
+        "Backward graph 0",
+    ] {
+        assert!(logs.contains(title), "{logs}");
+    }
+    assert!(emit(&["--emit", "dot", "--graph", "backward"]).starts_with("digraph {\n"));
+    assert!(emit(&["--emit", "table", "--graph", "joint"]).contains("aten.sin.default"));
+    let python = emit(&["--emit", "python"]);
+    assert!(python.starts_with("\"\"\"The forward graph of compilation 0. Runs with PyTorch 2.15.0.\"\"\"\n"), "{python}");
+    assert!(python.contains("\nclass GraphModule(torch.nn.Module):\n    def forward(self, primals_1: \"f32[3][1]cpu\"):\n"), "{python}");
+}
+
+#[test]
+fn what_cannot_be_emitted_is_said() {
+    for (arguments, message) in [
+        (&["--emit", "poem"][..], "cannot emit 'poem'"),
+        (&["--emit", "dot", "--graph", "sideways"], "unknown graph 'sideways'"),
+        (&["--emit", "dot", "--graph", "inference"], "compilation 0 has no inference graph"),
+        (&["--emit", "dot", "--compilation", "3"], "there is no compilation 3: 1 were made"),
+        (&["--graph", "joint"], "--graph and --compilation choose what --emit prints"),
+    ] {
+        let output = run("not_emitted.py", COMPILED, arguments);
+        assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2));
+    }
+}

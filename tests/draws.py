@@ -67,6 +67,15 @@ run(4, ["normal.Tensor_float", P, 0.5], ["normal.float_Tensor", 1.0, P], ["norma
 run(4, ["native_dropout", P, 0.3, True], ["dropout", P, 0.5, True], ["feature_dropout", P, 0.5, True], ["alpha_dropout", P, 0.5, True], ["dropout", P, 0.5, False])
 run(6, ["random_", empty("int64", [3])], ["random_", empty("bool", [6])], ["random_", empty("uint8", [4])], ["random_.from", empty("int32", [3]), 5, None])
 run(7, ["rand_like", P], ["randn_like", P], ["randint_like", P, 9])
+for dtype in ("float32", "float64"):
+    RATES = {"values": [[0.0, 0.4, 3.5, 9.9, 10.0, 25.5, 400.0, 1e5]] * 4, "dtype": dtype}
+    SHAPES = {"values": [[0.05, 0.3, 0.9, 1.0, 2.5, 7.0, 40.0, 1e4]] * 6, "dtype": dtype}
+    COUNTS = {"values": [[0.0, 5.0, 12.0, 40.0, 100.0, 1000.0]] * 4, "dtype": dtype}
+    for p in (0.0, 0.1, 0.5, 0.73, 1.0):
+        run(8, ["binomial", COUNTS, {"values": [[p] * 6] * 4, "dtype": dtype}], ["rand", [1]])
+    run(8, ["poisson", RATES], ["poisson", RATES], ["_standard_gamma", SHAPES], ["_sample_dirichlet", SHAPES], ["rand", [2]])
+    for training in (True, False):
+        run(9, ["rrelu", {"values": [[-1.0, 2.0, -0.5], [0.0, -3.0, 1.0]], "dtype": dtype}, 0.1, 0.4, training], ["rand", [1]])
 run(123456789012345, ["rand", [3]], ["randn", [700]])
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ fn run(program: &str) -> Report {
 }
 
 #[test]
-fn thirty_sizes_of_an_attention_block() {
+fn fifty_sizes_of_an_attention_block() {
     let report = run(r#"
 import random
 import torch
@@ -40,7 +40,7 @@ eager = f._torchdynamo_orig_callable
 random.seed(0)
 torch.manual_seed(0)
 w = torch.randn(8, 16, requires_grad=True)
-for i in range(30):
+for i in range(50):
     x = torch.randn(random.randint(2, 9), random.randint(2, 17), 8, requires_grad=True)
     found = []
     for g in (f, eager):
@@ -80,4 +80,78 @@ for n in (x, torch.ones(9, 4), torch.ones(12, 4)):
     assert f(n).sum().item() == 2 * n.numel()
 ");
     assert_eq!(report.recompiles, [["0/0: x.size()[0] <= 10"]]);
+}
+
+#[test]
+fn integers_that_vary_are_symbols() {
+    let report = run("
+import torch
+
+@torch.compile
+def f(x, n):
+    return x * n + n
+
+x = torch.arange(4.0, requires_grad=True)
+for n in (3, 5, 7, 1, 0, -2):
+    x.grad = None
+    out = f(x, n)
+    out.sum().backward()
+    assert out.tolist() == [i * n + n for i in range(4)] and x.grad.tolist() == [n] * 4
+");
+    assert_eq!(report.compilations.len(), 2, "{:?}", report.recompiles);
+    assert!(report.recompiles[0][0].starts_with("0/0: n == 3 "), "{:?}", report.recompiles);
+}
+
+#[test]
+fn python_values_are_guarded_where_they_are_read() {
+    let report = run("
+import torch
+
+scale = 2.0
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mode, self.unread = 'a', 1
+    def forward(self, x, opt=None):
+        if opt is not None:
+            x = x + 1
+        return x * scale if self.mode == 'a' else x.sin()
+
+m = M()
+f = torch.compile(m)
+x = torch.ones(2)
+f(x)
+m.unread = 2
+f(x)
+m.mode = 'b'
+f(x)
+m.mode = 'a'
+f(x)
+f(x, 1)
+");
+    let said: Vec<Vec<&str>> =
+        report.recompiles.iter().map(|g| g.iter().map(|r| r.split('#').next().unwrap_or(r).trim()).collect()).collect();
+    assert_eq!(said[0], ["0/0: self.mode == 'a'"]);
+    assert_eq!(said[1], ["0/0: opt is None", "0/1: opt is None"]);
+}
+
+#[test]
+fn graphs_end_with_what_lives_on() {
+    let report = run("
+import torch
+
+@torch.compile
+def f(x):
+    kept = x.sin()
+    dead = x.cos()
+    y = kept + dead
+    print('between')
+    return y * kept
+
+f(torch.ones(2))
+");
+    let graph = &report.regions[0].graph.readable;
+    assert!(graph.contains("return (sin, add)"), "{graph}");
+    assert_eq!(report.breaks[0].reason, "Failed to trace builtin operator");
 }

@@ -6,9 +6,10 @@
 #[path = "gpu/compare.rs"]
 mod compare;
 
-use aot_playground::backend::cpu::bundle::{output_names, parse_graph, run_bundle_cpu};
-use aot_playground::backend::gpu::{GpuDevice, Input, compile, run_bundle};
-use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value};
+use aot_playground::backend::cpu::bundle::{distance, output_names, parse_graph, run_bundle_cpu};
+use aot_playground::backend::cpu::training::CpuTrainer;
+use aot_playground::backend::gpu::{GpuDevice, GpuTrainer, Input, compile, run_bundle};
+use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, Recipe, TensorData, Value};
 use aot_playground::graph::{Arg, Graph, Node, NodeId, Target};
 use compare::{Numbers, graph, on_cpu, run_both, run_cases, unknown};
 use serde_bytes::ByteBuf;
@@ -50,7 +51,48 @@ fn bundle_of(compilation: &serde_json::Value) -> Bundle {
         inputs,
         num_outputs: 1,
         expected,
-        backward: Some(BackwardBundle { readable: text("backward"), tangents, expected: gradients }),
+        backward: Some(BackwardBundle { readable: text("backward"), tangents, expected: gradients, tangent_of: vec![0], generator: None }),
+        parameters: gradient_of(&compilation["metadata"]),
+        mutated: Vec::new(),
+        generator: None,
+    }
+}
+
+/// Inputs that training changes.
+fn gradient_of(metadata: &serde_json::Value) -> Vec<u32> {
+    let inputs = metadata["input_info"].as_array().unwrap();
+    (0..inputs.len()).filter(|i| inputs[*i]["requires_grad"] == true && inputs[*i]["is_leaf"] == true).map(|i| i as u32).collect()
+}
+
+/// Training on the device is training on the CPU: a hundred steps, in pieces, with momentum, from the same numbers.
+#[test]
+fn training_is_the_same_on_both() {
+    let Some(device) = device() else { return };
+    let device = std::rc::Rc::new(device);
+    for program in ["01_mlp", "04_cnn_bn_maxpool", "33_resnet_block"] {
+        let report = std::fs::read_to_string(format!("tests/conformance/expected/{program}.aot_eager.json")).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        let bundle = bundle_of(&report["compilations"][0]);
+        let parameters: Vec<String> = bundle.parameters.iter().map(|i| bundle.inputs[*i as usize].name.clone()).collect();
+        let recipe = Recipe { parameters, loss: None, lr: 0.002, momentum: 0.5 };
+        let (mut on_cpu, _) = CpuTrainer::start(&bundle, &recipe).unwrap();
+        let (mut on_gpu, training) = pollster::block_on(GpuTrainer::start(device.clone(), &bundle, &recipe)).unwrap();
+        assert!(training.dispatches > 0 && training.parameters == recipe.parameters, "{program}");
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        for (count, lr) in [(1, 0.002), (6, 0.002), (3, 0.001)] {
+            expected.extend(on_cpu.steps(count, lr).unwrap());
+            found.extend(pollster::block_on(on_gpu.steps(count, lr)).unwrap());
+        }
+        assert_eq!(found.len(), 10);
+        assert!(expected.iter().all(|l| l.is_finite()) && expected[9] != expected[0], "{program}: {expected:?}");
+        for (a, b) in found.iter().zip(&expected) {
+            assert!((a - b).abs() <= 1e-3 * b.abs().max(1e-3), "{program}: {found:?} instead of {expected:?}");
+        }
+        let (a, b) = (pollster::block_on(on_gpu.parameters()).unwrap(), on_cpu.parameters().unwrap());
+        for (a, b) in a.iter().zip(&b) {
+            let found = distance(&a.value, &b.value).unwrap().unwrap();
+            assert!(found.abs < 1e-3, "{program}: {} is {} from the CPU's", a.name, found.abs);
+        }
     }
 }
 
@@ -187,6 +229,9 @@ fn graphs_of_pytorch_agree() {
     }
     println!("{ran} graphs ran; not in the catalogue: {absent:?}; on the CPU: {fell:?}; the CPU refuses {refused:#?}");
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n\n"));
+    // Beside what draws random numbers, this alone runs on the CPU.
+    let on_the_cpu: Vec<String> = fell.into_keys().collect();
+    assert_eq!(on_the_cpu, ["higher_order.cond (which branch runs depends on data)"]);
 }
 
 /// Parts of the names of operators that draw random numbers.

@@ -1,5 +1,6 @@
 //! Derivatives checked numerically: every operator of the catalogue that can be called on float64 tensors alone is compared with
-//! central differences, on contiguous, transposed and zero-dimensional inputs.
+//! central differences, on contiguous, transposed, strided, broadcast, zero-dimensional and empty inputs; and its second derivative
+//! with differences of the first.
 
 use aot_playground::autograd::{self, BackwardOptions, gradient_edge, meta, run_backward};
 use aot_playground::dispatch::{OpEntry, Rule, Tags, Type, Value, all, call, fill_args};
@@ -7,10 +8,17 @@ use aot_playground::error::Result;
 use aot_playground::t;
 use aot_playground::tensor::Tensor;
 
-/// Random operators, a loss whose target is a constant to it, and one that reads half of a symmetric matrix.
+/// Random operators, a loss whose target is a constant to it, those that read half of a symmetric or triangular matrix, one
+/// that cuts small singular values off, and one
+/// whose second argument must be of another shape.
 const LEFT_OUT: &[&str] = &[
     "soft_margin_loss",
     "linalg_eigvalsh",
+    "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
+    "_weight_norm",
+    "linalg_pinv",
     "empty_like",
     "new_empty",
     "native_dropout",
@@ -32,33 +40,53 @@ impl Numbers {
     }
 }
 
+/// How an operator sees a leaf.
 #[derive(Clone, Copy, Debug)]
 enum Layout {
     Contiguous,
     Transposed,
+    /// Every other column of a wider leaf.
+    Strided,
+    /// One column seen three times.
+    Broadcast,
     Scalar,
+    Empty,
 }
 
-fn input(numbers: &mut Numbers, layout: Layout) -> Vec<f64> {
-    let count = if matches!(layout, Layout::Scalar) { 1 } else { 9 };
-    (0..count).map(|_| numbers.next()).collect()
-}
+const LAYOUTS: &[Layout] = &[Layout::Contiguous, Layout::Transposed, Layout::Strided, Layout::Broadcast, Layout::Scalar, Layout::Empty];
 
-fn tensor(values: &[f64], layout: Layout) -> Result<Tensor> {
-    match layout {
-        Layout::Scalar => Tensor::from_slice(values, &[]),
-        Layout::Contiguous => Tensor::from_slice(values, &[3, 3]),
-        Layout::Transposed => t!("t", Tensor::from_slice(values, &[3, 3])?),
+impl Layout {
+    fn leaf_sizes(self) -> &'static [i64] {
+        match self {
+            Layout::Scalar => &[],
+            Layout::Contiguous | Layout::Transposed => &[3, 3],
+            Layout::Strided => &[3, 6],
+            Layout::Broadcast => &[3, 1],
+            Layout::Empty => &[0, 3],
+        }
+    }
+    fn see(self, leaf: &Tensor) -> Result<Tensor> {
+        match self {
+            Layout::Transposed => t!("t", leaf),
+            Layout::Strided => t!("slice.Tensor", leaf, 1, 0, 6, 2),
+            Layout::Broadcast => t!("expand", leaf, vec![3i64, 3]),
+            _ => Ok(leaf.clone()),
+        }
     }
 }
 
-/// Calls the operator on these values and weighs its elements; `None` where it refuses such inputs or gives no float64 tensor.
+/// Calls the operator and weighs its elements; `None` where it refuses such inputs or gives no float64 tensor.
 fn weighed(entry: &'static OpEntry, inputs: &[Tensor]) -> Option<Tensor> {
     let args = fill_args(entry, inputs.iter().map(Value::from).collect(), &[]).ok()?;
     let out = call(entry, args).ok()?.into_tensor().ok()?;
     if out.dtype() != aot_playground::tensor::Dtype::Float64 {
         return None;
     }
+    total(&out)
+}
+
+/// A sum in which no two elements count alike.
+fn total(out: &Tensor) -> Option<Tensor> {
     let n = out.numel().guard_int().ok()?;
     let weights: Vec<f64> = (0..n).map(|i| 1.0 + 0.37 * i as f64).collect();
     let weights = t!("view", Tensor::from_slice(&weights, &[n]).ok()?, out.sizes()).ok()?;
@@ -78,48 +106,84 @@ fn elements(t: &Tensor) -> Vec<f64> {
         .unwrap()
 }
 
-/// Compares; `None` where the operator is not called on such inputs.
-fn check(entry: &'static OpEntry, tensors: usize, layout: Layout) -> Option<Result<(), String>> {
-    let mut numbers = Numbers(entry.id as u64 + 1);
-    let values: Vec<Vec<f64>> = (0..tensors).map(|_| input(&mut numbers, layout)).collect();
-    let leaves: Vec<Tensor> = values.iter().map(|v| tensor(v, layout).and_then(|t| t!("clone", t))).collect::<Result<_>>().ok()?;
-    for leaf in &leaves {
-        meta::set_requires_grad(leaf, true).ok()?;
-    }
-    let out = weighed(entry, &leaves)?;
-    let root = gradient_edge(&out).ok()??;
-    let edges: Vec<_> = leaves.iter().map(|l| gradient_edge(l).ok().flatten()).collect::<Option<_>>()?;
-    let one = t!("ones_like", &out).ok()?;
-    let grads = match run_backward(vec![(root, one)], Some(&edges), BackwardOptions::default()) {
-        Ok(grads) => grads,
-        Err(e) => return Some(Err(format!("backward fails: {e}"))),
+/// Leaves that require grad, of these values.
+fn leaves_of(values: &[Vec<f64>], layout: Layout) -> Option<Vec<Tensor>> {
+    let leaf = |v: &Vec<f64>| -> Option<Tensor> {
+        let leaf = Tensor::from_slice(v, layout.leaf_sizes()).ok()?;
+        meta::set_requires_grad(&leaf, true).ok()?;
+        Some(leaf)
     };
+    values.iter().map(leaf).collect()
+}
+
+/// The gradients of a sum.
+fn gradients(out: &Tensor, leaves: &[Tensor], create_graph: bool) -> Option<Result<Vec<Option<Tensor>>>> {
+    let root = gradient_edge(out).ok()??;
+    let edges: Vec<_> = leaves.iter().map(|l| gradient_edge(l).ok().flatten()).collect::<Option<_>>()?;
+    let one = t!("ones_like", out).ok()?;
+    Some(run_backward(vec![(root, one)], Some(&edges), BackwardOptions { retain_graph: create_graph, create_graph }))
+}
+
+/// What is differentiated: the operator, or the sum of its gradients.
+fn objective(entry: &'static OpEntry, leaves: &[Tensor], layout: Layout, order: usize) -> Option<Result<Tensor>> {
+    let inputs: Vec<Tensor> = leaves.iter().map(|l| layout.see(l)).collect::<Result<_>>().ok()?;
+    let out = weighed(entry, &inputs)?;
+    if order == 1 {
+        return Some(Ok(out));
+    }
+    // A square as well, so that what is linear has a second derivative of its own.
+    let out = t!("add.Tensor", &out, t!("mul.Tensor", &out, &out).ok()?).ok()?;
+    let grads = match gradients(&out, leaves, true)? {
+        Ok(grads) => grads,
+        Err(e) => return Some(Err(e)),
+    };
+    let sums: Vec<Tensor> = grads.iter().flatten().map(total).collect::<Option<_>>()?;
+    let mut sums = sums.into_iter();
+    let first = sums.next()?;
+    Some(sums.try_fold(first, |a, b| t!("add.Tensor", a, b)))
+}
+
+/// What a failing backward says of an operator. PyTorch says that it lacks some derivatives, or refuses a matrix, in these words.
+fn failure(error: &aot_playground::error::Error) -> Option<Result<(), String>> {
+    let lacking = error.message.starts_with("the derivative for '") || error.message.ends_with("the input matrix is singular.");
+    if lacking { None } else { Some(Err(format!("backward fails: {error}"))) }
+}
+
+/// Compares; `None` where the operator is not called on such inputs, or has no such derivative.
+fn check(entry: &'static OpEntry, tensors: usize, layout: Layout, order: usize) -> Option<Result<(), String>> {
+    let mut numbers = Numbers(entry.id as u64 + 1);
+    let count = layout.leaf_sizes().iter().product::<i64>() as usize;
+    let values: Vec<Vec<f64>> = (0..tensors).map(|_| (0..count).map(|_| numbers.next()).collect()).collect();
+    let leaves = leaves_of(&values, layout)?;
+    let out = match objective(entry, &leaves, layout, order)? {
+        Ok(out) => out,
+        Err(e) => return failure(&e),
+    };
+    let grads = match gradients(&out, &leaves, false)? {
+        Ok(grads) => grads,
+        Err(e) => return failure(&e),
+    };
+    let step = if order == 1 { STEP } else { 10.0 * STEP };
     for (which, grad) in grads.iter().enumerate() {
         let analytic = grad.as_ref().map(elements);
-        // A transposed input's elements are counted in its own order.
-        let order: Vec<usize> = match layout {
-            Layout::Transposed => (0..9).map(|i| (i % 3) * 3 + i / 3).collect(),
-            _ => (0..values[which].len()).collect(),
-        };
-        for (i, at) in order.iter().enumerate() {
+        for at in 0..count {
             let shifted = |by: f64| {
                 let mut all = values.clone();
-                all[which][*at] += by;
-                let inputs: Vec<Tensor> = all.iter().map(|v| tensor(v, layout)).collect::<Result<_>>().ok()?;
-                weighed(entry, &inputs).map(|t| number(&t))
+                all[which][at] += by;
+                objective(entry, &leaves_of(&all, layout)?, layout, order)?.ok().map(|t| number(&t))
             };
-            let numeric = (shifted(STEP)? - shifted(-STEP)?) / (2.0 * STEP);
-            let computed = analytic.as_ref().map_or(0.0, |g| g[i]);
+            let numeric = (shifted(step)? - shifted(-step)?) / (2.0 * step);
+            let computed = analytic.as_ref().map_or(0.0, |g| g[at]);
             if (numeric - computed).abs() > 1e-4 * (1.0 + numeric.abs()) {
-                return Some(Err(format!("{layout:?}, input {which}, element {i}: {computed} instead of {numeric}")));
+                return Some(Err(format!("{layout:?}, input {which}, element {at}: {computed} instead of {numeric}")));
             }
         }
     }
     Some(Ok(()))
 }
 
-#[test]
-fn derivatives_are_what_differences_say() {
+/// Every operator that takes tensors alone, in every layout; how many were compared, and what is wrong.
+fn check_all(order: usize) -> (usize, Vec<String>) {
     autograd::install();
     let (mut checked, mut wrong) = (0, Vec::new());
     for entry in all() {
@@ -127,15 +191,12 @@ fn derivatives_are_what_differences_say() {
         let random = entry.tags.has(Tags::RANDOM) || entry.tags.has(Tags::FACTORY) || LEFT_OUT.contains(&entry.base_name());
         let writes = entry.is_mutable() || matches!(entry.rule, Rule::Inplace(_) | Rule::InplaceView(_) | Rule::Data);
         let required = entry.schema.arguments.iter().filter(|a| a.default.is_none());
-        if !differentiable || random || writes || required.clone().any(|a| a.ty != Type::Tensor) {
+        let tensors = required.clone().count();
+        if !differentiable || random || writes || tensors == 0 || required.clone().any(|a| a.ty != Type::Tensor) {
             continue;
         }
-        let tensors = required.count();
-        for layout in [Layout::Contiguous, Layout::Transposed, Layout::Scalar] {
-            if tensors == 0 {
-                continue;
-            }
-            match std::panic::catch_unwind(|| check(entry, tensors, layout)) {
+        for layout in LAYOUTS {
+            match std::panic::catch_unwind(|| check(entry, tensors, *layout, order)) {
                 Ok(Some(Ok(()))) => checked += 1,
                 Ok(Some(Err(why))) => wrong.push(format!("{}: {why}", entry.name)),
                 Ok(None) => {}
@@ -144,7 +205,20 @@ fn derivatives_are_what_differences_say() {
             }
         }
     }
-    println!("{checked} derivatives checked");
+    println!("{checked} derivatives of order {order} checked");
+    (checked, wrong)
+}
+
+#[test]
+fn derivatives_are_what_differences_say() {
+    let (checked, wrong) = check_all(1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(checked > 200, "only {checked} derivatives were checked");
+    assert!(checked > 600, "only {checked} derivatives were checked");
+}
+
+#[test]
+fn second_derivatives_are_what_differences_of_the_first_say() {
+    let (checked, wrong) = check_all(2);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 400, "only {checked} second derivatives were checked");
 }

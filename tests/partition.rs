@@ -114,7 +114,7 @@ fn compare(program: &str, number: usize, compilation: &Value) -> Vec<String> {
         let wanted: BTreeMap<String, String> =
             want["capacities"].as_object().unwrap().iter().map(|(n, v)| (n.clone(), number(v))).collect();
         let text = |c: &Capacity| match c {
-            Capacity::Finite(f) => f.to_string(),
+            Capacity::Finite(f) | Capacity::Symbolic(f) => f.to_string(),
             Capacity::Infinite(text) => text.clone(),
         };
         let capacities: BTreeMap<String, String> = cut.capacities.iter().map(|(n, c)| (n.clone(), text(c))).collect();

@@ -4,9 +4,10 @@
 #[path = "support/random_graph.rs"]
 mod random_graph;
 
-use aot_playground::graph::{Arg, Graph, NodeId, Opcode, readable};
+use aot_playground::graph::{Arg, Graph, NodeId, Opcode, Recompute, readable};
 use aot_playground::partition::flow::minimum_cut;
-use aot_playground::partition::{PartitionConfig, Partitioner, is_primal, is_tangent, partition};
+use aot_playground::partition::{PartitionConfig, Partitioner, Study, is_primal, is_tangent, partition};
+use aot_playground::report::{Answer, Capacity, CutNetwork, Question};
 use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
@@ -125,4 +126,155 @@ fn cuts_are_minimum_and_nearest_the_sink() {
         assert_eq!(crossing.map(|e| *e.weight()).sum::<f64>(), cut.value);
     }
     assert!(cuts > 100, "{cuts}");
+}
+
+/// The largest flow through the network of an answer, by petgraph.
+fn largest_flow(answer: &CutNetwork) -> f64 {
+    const INFINITE: f64 = 1e15;
+    let mut network = DiGraph::new();
+    for _ in 0..2 + 2 * answer.nodes.len() {
+        network.add_node(());
+    }
+    let (source, sink) = (NodeIndex::new(0), NodeIndex::new(1));
+    let (into, out) = (|i: usize| NodeIndex::new(2 + 2 * i), |i: usize| NodeIndex::new(3 + 2 * i));
+    for (i, node) in answer.nodes.iter().enumerate() {
+        match &node.capacity {
+            Some(Capacity::Finite(c) | Capacity::Symbolic(c)) => drop(network.add_edge(into(i), out(i), *c)),
+            Some(Capacity::Infinite(_)) => drop(network.add_edge(into(i), out(i), INFINITE)),
+            None => {}
+        }
+        if node.source.is_some() {
+            network.add_edge(source, into(i), INFINITE);
+        }
+        if node.sink.is_some() {
+            network.add_edge(if node.capacity.is_some() { out(i) } else { into(i) }, sink, INFINITE);
+        }
+    }
+    for (a, b) in &answer.edges {
+        network.add_edge(out(*a as usize), into(*b as usize), INFINITE);
+    }
+    dinics(&network, source, sink).0
+}
+
+#[test]
+fn the_cut_of_a_joint_graph_is_its_largest_flow() {
+    for seed in 0..40 {
+        let mut joint = joint_graph(60 + 5 * seed as usize, 3 + seed as usize % 7, 100 + seed);
+        if seed % 3 == 0 {
+            // Some of the forward is marked as checkpointing marks it.
+            let mut random = Random(seed);
+            let marked: Vec<NodeId> = joint.nodes().filter(|n| n.opcode == Opcode::Call && !n.meta.is_backward).map(|n| n.id).collect();
+            for id in marked {
+                let mark = [None, Some(Recompute::MustSave), Some(Recompute::PreferRecompute), Some(Recompute::MustRecompute)];
+                joint.node_mut(id).meta.recompute = mark[random.below(4)];
+            }
+        }
+        let Answer::Network { network } = Study::new(joint.clone(), 1, PartitionConfig::default()).answer(&Question::Network {
+            query: Default::default(),
+            around: None,
+            radius: None,
+        }) else {
+            panic!("no network")
+        };
+        assert_eq!(network.nodes.len(), network.total as usize);
+        assert_eq!(largest_flow(&network), network.value, "seed {seed}");
+        let done = partition(&joint, 1, &PartitionConfig::default()).unwrap();
+        assert_eq!(done.report.cut.unwrap().value, network.value);
+        // Nothing is recomputed that may not be, marked or not.
+        let recomputed: HashSet<&String> = done.report.recomputed.iter().collect();
+        assert!(done.report.banned.iter().flatten().all(|n| !recomputed.contains(n)), "seed {seed}");
+        let must_save = joint.nodes().filter(|n| n.meta.recompute == Some(Recompute::MustSave) && n.op() != Some("aten.t.default"));
+        assert!(must_save.into_iter().all(|n| !recomputed.contains(&n.name.to_string())), "seed {seed}");
+    }
+}
+
+#[test]
+fn the_cut_is_no_more_than_what_the_default_partitioner_saves() {
+    for seed in 0..40 {
+        let joint = joint_graph(50 + 9 * seed as usize, 2 + seed as usize % 11, 500 + seed);
+        let cut = partition(&joint, 1, &PartitionConfig::default()).unwrap().report.cut.unwrap();
+        let config = PartitionConfig { cse: false, ..PartitionConfig::default() };
+        let whole = partition(&joint, 1, &config).unwrap().report.cut.unwrap();
+        let default = partition(&joint, 1, &PartitionConfig { partitioner: Partitioner::Default, ..config }).unwrap();
+        let weight = |name: &String| match &whole.capacities[name] {
+            Capacity::Finite(c) | Capacity::Symbolic(c) => *c,
+            Capacity::Infinite(_) => f64::INFINITY,
+        };
+        let saved: f64 = default.saved.iter().map(weight).sum();
+        assert!(whole.value <= saved, "seed {seed}: {} > {saved}", whole.value);
+        assert!(cut.value <= saved, "seed {seed}: {} > {saved}", cut.value);
+    }
+}
+
+#[test]
+fn what_is_explained_fits_what_was_decided() {
+    for seed in 0..20 {
+        let joint = joint_graph(120, 6, 900 + seed);
+        for budget in [1.0, 0.5] {
+            let config = PartitionConfig { activation_memory_budget: budget, ..PartitionConfig::default() };
+            let done = partition(&joint, 1, &config).unwrap();
+            let saved: HashSet<&String> = done.saved.iter().collect();
+            for decision in &done.report.decisions {
+                assert_eq!(decision.fate == "saved", saved.contains(&decision.name));
+                // What something is recomputed from is saved, or comes with the backward.
+                let there = |n: &String| saved.contains(n) || n.starts_with("tangents");
+                assert!(decision.recomputed_from.iter().all(there), "{decision:?}");
+                assert_eq!(decision.fate == "recomputed", decision.cost.is_some());
+                if let Some(parts) = &decision.capacity
+                    && let (Capacity::Finite(value), None) = (&parts.value, &parts.note)
+                {
+                    let grown = (parts.bytes as f64 * parts.factor).trunc();
+                    assert_eq!(*value, if parts.doubled { 2.0 * grown } else { grown });
+                }
+            }
+            assert_eq!(done.report.recompute_cost.calls, done.report.recomputed.len() as u64);
+        }
+    }
+}
+
+#[test]
+fn memory_is_alive_from_birth_to_last_use() {
+    let joint = joint_graph(40, 4, 3);
+    let study = Study::new(joint.clone(), 1, PartitionConfig::default());
+    let Answer::Eager { memory: eager } = study.answer(&Question::Eager) else { panic!("no answer") };
+    let Answer::Partition { partition } = study.answer(&Question::Partition { query: Default::default() }) else { panic!("no answer") };
+    for memory in [&eager, &partition.memory] {
+        for (i, step) in memory.steps.iter().enumerate() {
+            let alive = memory.values.iter().filter(|v| v.born <= i as u32 && i as u32 <= v.dies).map(|v| v.bytes).sum::<u64>();
+            assert_eq!(step.bytes, alive, "{} at {}", memory.label, step.name);
+        }
+        assert_eq!(memory.peak_bytes, memory.steps.iter().map(|s| s.bytes).max().unwrap());
+        assert_eq!(memory.steps[memory.peak_step as usize].bytes, memory.peak_bytes);
+    }
+    // Between the parts lie the inputs, the output and what is saved, each storage once.
+    let inputs = joint.placeholders().filter(|n| is_primal(n)).count() as u64;
+    let storage = 64 * 64 * 4;
+    assert!(partition.memory.between_bytes >= (inputs + 1) * storage);
+    assert!(partition.memory.between_bytes <= eager.between_bytes + partition.partition.saved_bytes);
+}
+
+#[test]
+fn a_counterfactual_recomputes_the_value_and_saves_no_less_in_weight() {
+    let joint = joint_graph(150, 6, 77);
+    let study = Study::new(joint.clone(), 1, PartitionConfig::default());
+    let done = partition(&joint, 1, &PartitionConfig::default()).unwrap();
+    let mut answered = 0;
+    for name in &done.saved {
+        let Answer::Counterfactual { counterfactual } =
+            study.answer(&Question::Counterfactual { name: name.clone(), query: Default::default() })
+        else {
+            panic!("no answer")
+        };
+        if counterfactual.impossible.is_some() {
+            assert!(joint.find(name).is_some_and(is_primal), "{name}: {counterfactual:?}");
+            continue;
+        }
+        answered += 1;
+        assert!(counterfactual.no_longer_saved.iter().any(|v| v.name == *name));
+        assert!(counterfactual.recomputed.contains(name));
+        // Without a rule that forbids to recompute it, another cut cannot be cheaper.
+        let banned = done.report.banned.iter().flatten().any(|n| n == name);
+        assert!(banned || counterfactual.cut >= 0.0, "{counterfactual:?}");
+    }
+    assert!(answered > 3);
 }

@@ -108,3 +108,57 @@ fn a_classifier_trains_to_the_numbers_of_pytorch() {
     let report = report(&scripts.join("spiral_classifier.py"), "aot_eager");
     assert_eq!(report["stdout"].as_str().unwrap(), std::fs::read_to_string(scripts.join("spiral_classifier.txt")).unwrap());
 }
+
+/// 64-bit FNV-1a, as `tests/programs/record.py` computes it.
+fn fnv(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+/// Programs of the kinds that people paste: `tests/programs/expected.json` holds what PyTorch prints, and hashes of the graphs it
+/// compiles (`record.py` writes it); `tests/programs/status.txt` says for which these agree, and must go on agreeing.
+#[test]
+fn programs_that_people_paste() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    let mut now = String::new();
+    for (name, backends) in expected.as_object().unwrap() {
+        for (backend, want) in backends.as_object().unwrap() {
+            let got = report(&folder.join(format!("{name}.py")), backend);
+            let mut held = Vec::new();
+            if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
+                held.push("out");
+            }
+            let graph = |c: &Value, keys: &[&str]| {
+                keys.iter().find(|k| !c[**k].is_null()).map_or(Value::Null, |k| Value::from(fnv(&body(&c[*k]).join("\n"))))
+            };
+            let ours: Vec<Value> = got["compilations"]
+                .as_array()
+                .map(|all| {
+                    all.iter()
+                        .map(|c| Value::from(vec![graph(c, &["joint", "inference"]), graph(c, &["forward"]), graph(c, &["backward"])]))
+                })
+                .map(Iterator::collect)
+                .unwrap_or_default();
+            if want["graphs"].as_array() == Some(&ours) {
+                held.push("graphs");
+            }
+            writeln!(now, "{name} {backend}: {}", held.join(" ")).unwrap();
+        }
+    }
+    let file = folder.join("status.txt");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&file, &now).unwrap();
+        return;
+    }
+    let before = std::fs::read_to_string(&file).unwrap_or_default();
+    let lost: Vec<&str> = before
+        .lines()
+        .filter(|was| {
+            let (key, flags) = was.split_once(": ").unwrap_or((was.trim_end_matches(':'), ""));
+            let is = now.lines().find_map(|l| l.strip_prefix(key)?.strip_prefix(':')).unwrap_or("");
+            flags.split_whitespace().any(|f| !is.split_whitespace().any(|i| i == f))
+        })
+        .collect();
+    assert!(lost.is_empty(), "no longer:\n{}", lost.join("\n"));
+}

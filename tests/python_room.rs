@@ -107,7 +107,7 @@ for name in ['numpy', 'torchvision.transforms', 'socket', 'torch.nothing', 'unhe
         "No module named 'numpy' (the package 'numpy' is not available in the playground) numpy
 No module named 'torchvision' (the package 'torchvision' is not available in the playground) torchvision
 No module named 'socket' (this part of the standard library is not available in the playground) socket
-No module named 'torch.nothing' (this part of PyTorch is not available in the playground) torch.nothing
+No module named 'torch.nothing' (this part of PyTorch is not available in the playground; operators.html lists what is) torch.nothing
 No module named 'unheard_of' unheard_of
 "
     );

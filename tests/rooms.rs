@@ -11,11 +11,12 @@ const ROWS: &[&[&str]] = &[
     &["tensor", "report"],
     &["graph"],
     &["dispatch", "partition"],
-    &["autograd", "graph_view"],
+    &["autograd", "graph_view", "export"],
     // Composite operators ask autograd whether a gradient is wanted, through `wiring`.
     &["ops"],
+    &["transforms"],
     &["backend", "aot"],
-    &["capture", "describe"],
+    &["capture", "describe", "catalogue"],
     &["python"],
     &["web"],
 ];

@@ -1,18 +1,56 @@
 // Builds the page. The WebAssembly modules come from wasm-pack (scripts/build.mjs) and lie in pkg/.
-import { statSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** Size of a built module: a compressed download does not tell how large it will be. */
 function bytes(name: string): number {
-  return statSync(fileURLToPath(new URL(`./pkg/${name}/${name}_bg.wasm`, import.meta.url)), { throwIfNoEntry: false })?.size ?? 0;
+  return statSync(here(`./pkg/${name}/${name}_bg.wasm`), { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Tells the service worker which files there are, and a version that changes with any of them. */
+function manifest(): Plugin {
+  return {
+    name: "manifest",
+    enforce: "post",
+    generateBundle(_options, bundle) {
+      const hash = createHash("sha256");
+      const open = readdirSync(here("./public"));
+      for (const name of open) hash.update(readFileSync(here(`./public/${name}`)));
+      const files = [...open];
+      for (const [name, file] of Object.entries(bundle).sort(([a], [b]) => (a < b ? -1 : 1))) {
+        hash.update(name).update(file.type === "chunk" ? file.code : file.source);
+        if (name !== "sw.js") files.push(name);
+      }
+      const worker = bundle["sw.js"];
+      if (worker?.type !== "chunk") return;
+      const text = JSON.stringify(JSON.stringify({ version: hash.digest("hex").slice(0, 16), files }));
+      worker.code = worker.code.replace(/(["'`])__MANIFEST__\1/, () => text);
+    },
+  };
 }
 
 export default defineConfig({
   // Relative addresses: the page works under any path.
   base: "./",
   define: { __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu") },
-  build: { target: "es2022", modulePreload: { polyfill: false }, assetsInlineLimit: 0, chunkSizeWarningLimit: 1000 },
+  plugins: [manifest()],
+  // Files outside www/ are read by the tests too: the kept list of operators.
+  server: { fs: { allow: [".."] } },
+  build: {
+    rollupOptions: {
+      input: { index: here("./index.html"), operators: here("./operators.html"), sw: here("./src/offline/worker.ts") },
+      // A service worker governs what lies below it.
+      output: { entryFileNames: ({ name }) => (name === "sw" ? "sw.js" : "assets/[name]-[hash].js") },
+    },
+    target: "es2022",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1000,
+  },
   worker: { format: "es" },
   test: { environment: "happy-dom", include: ["tests/**/*.test.{ts,tsx}"] },
 });

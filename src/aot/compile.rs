@@ -1,6 +1,7 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
 use super::dedupe::{Adapt, dedupe};
+use super::epilogue::Epilogue;
 use super::functionalize::{self, FunctionalizeLayer};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
 use super::runtime::Runtime;
@@ -10,7 +11,7 @@ use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::Result;
 use crate::graph::Graph;
-use crate::partition::{PartitionConfig, Partitioned, partition};
+use crate::partition::{PartitionConfig, Partitioned, Study, partition};
 use crate::shape::SymInt;
 use crate::tensor::{Device, Dtype, Tensor, TensorSpec};
 use std::rc::Rc;
@@ -27,8 +28,9 @@ pub trait GraphCallable {
 /// Turns a graph with fake example inputs into something callable.
 pub type GraphCompiler = Rc<dyn Fn(Graph, &[Value]) -> Result<Rc<dyn GraphCallable>>>;
 
-/// Splits a joint graph with fake inputs, given the number of the forward's outputs (a script's own `partition_fn`).
-pub type PartitionFn = Rc<dyn Fn(&Graph, usize) -> Result<(Graph, Graph)>>;
+/// Splits a joint graph, given the number of the forward's outputs and the inputs that live as long as the model (a script's
+/// own `partition_fn`). Where a partitioner of ours did it in the end, what it decided comes along.
+pub type PartitionFn = Rc<dyn Fn(&Graph, usize, &[usize]) -> Result<(Graph, Graph, Option<crate::report::Partition>)>>;
 
 /// What is known of an input before tracing.
 #[derive(Clone, Debug)]
@@ -92,6 +94,8 @@ pub struct Config {
     pub partition: PartitionConfig,
     /// A partitioner of the script's own.
     pub partition_fn: Option<PartitionFn>,
+    /// Whether random numbers that the backward draws again are those of the forward even where PyTorch's are not.
+    pub replay_random: bool,
     /// Compiles forwards.
     pub fw_compiler: GraphCompiler,
     /// Compiles backwards.
@@ -112,6 +116,12 @@ pub struct Artifacts {
     pub metadata: ViewAndMutationMeta,
     /// The joint graph in two.
     pub partitioned: Option<Partitioned>,
+    /// The joint graph, to be asked about later.
+    pub study: Option<Rc<Study>>,
+    /// What happens to the caller's inputs before the graph, as code.
+    pub prologue: String,
+    /// What happens to what the graph returned, as code.
+    pub epilogue: String,
 }
 
 /// A compiled function.
@@ -173,19 +183,21 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let wants_grad = modes().grad && inputs.iter().any(|i| i.requires_grad);
     let mut metadata = collect(&**f, inputs, config.keep_input_mutations)?;
     let differentiates = wants_grad
-        && (metadata.output_info.iter().any(|o| o.requires_grad)
+        && (metadata.output_info.iter().any(|o| o.requires_grad && !views_differentiable_input(o, &metadata))
             || metadata.input_info.iter().any(|i| {
                 i.requires_grad && i.mutates_data && !i.mutations_hidden_from_autograd && !i.mutations_under_no_grad_or_inference_mode
             }));
-    let (mut f, mut inputs, mut adapt) = (f.clone(), inputs.to_vec(), Vec::new());
+    let (mut f, mut inputs, mut adapt, mut prologue) = (f.clone(), inputs.to_vec(), Vec::new(), Vec::new());
     if let Some(adapted) = dedupe(&f, &inputs, &metadata) {
         (f, inputs) = (adapted.function, adapted.inputs);
         adapt.push(adapted.adapt);
+        prologue.push(adapted.code);
         metadata = collect(&*f, &inputs, config.keep_input_mutations)?;
     }
     if let Some(adapted) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
         (f, inputs) = (adapted.function, adapted.inputs);
         adapt.push(adapted.adapt);
+        prologue.push(adapted.code);
         let merged = collect(&*f, &inputs, config.keep_input_mutations)?;
         if differentiates {
             synthetic_base::check_tangents(&metadata, &merged)?;
@@ -202,14 +214,20 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
         let partitioned = match &config.partition_fn {
             Some(split) => {
-                let (forward, backward) = split(&joint, num_fwd)?;
-                own_partition(forward, backward, num_fwd)
+                let (forward, backward, report) = split(&joint, num_fwd, &options.static_inputs)?;
+                own_partition(forward, backward, num_fwd, report)
             }
             None => partition(&joint, num_fwd, &options)?,
         };
-        let artifacts = Artifacts { traced: joint, is_joint: true, metadata: metadata.clone(), partitioned: Some(partitioned.clone()) };
+        let study = Some(Rc::new(Study::new(joint.clone(), num_fwd, options)));
         if let Some(observer) = &config.observer {
-            observer(&artifacts);
+            let (prologue, epilogue) = around(prologue, &joint, &metadata, true);
+            let partitioned = Some(partitioned.clone());
+            observer(&Artifacts { traced: joint, is_joint: true, metadata: metadata.clone(), partitioned, study, prologue, epilogue });
+        }
+        let mut partitioned = partitioned;
+        if let Some(parts) = partitioned.replaying.take().filter(|_| config.replay_random) {
+            (partitioned.forward, partitioned.backward) = *parts;
         }
         let forward = (config.fw_compiler)(partitioned.forward.clone(), &examples[..inputs.len().min(examples.len())])?;
         let forward = with_symbols(forward, inputs);
@@ -218,16 +236,36 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let graph = trace_inference(f, inputs, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
-    let artifacts = Artifacts { traced: graph.clone(), is_joint: false, metadata: metadata.clone(), partitioned: None };
     if let Some(observer) = &config.observer {
-        observer(&artifacts);
+        let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
+        let traced = graph.clone();
+        observer(&Artifacts { traced, is_joint: false, metadata: metadata.clone(), partitioned: None, study: None, prologue, epilogue });
     }
     let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 
+/// Whether an output is a view of an input that requires grad, or that input: the runtime makes it again with its history, and no
+/// backward is needed for it.
+fn views_differentiable_input(output: &super::metadata::OutputInfo, metadata: &ViewAndMutationMeta) -> bool {
+    let of_input = matches!(output.output_type, OutputType::AliasOfInput | OutputType::IsInput);
+    of_input && output.base_idx.is_some_and(|i| metadata.input_info[i].requires_grad)
+}
+
+/// What surrounds a graph, as code: how it gets its inputs from the list `args`, and what becomes of what it returns.
+fn around(mut prologue: Vec<String>, traced: &Graph, metadata: &ViewAndMutationMeta, is_joint: bool) -> (String, String) {
+    let names: Vec<String> = traced.placeholders().take(metadata.input_info.len()).map(|n| n.name.to_string()).collect();
+    if !names.is_empty() {
+        prologue.push(format!("{}{} = args", names.join(", "), if names.len() == 1 { "," } else { "" }));
+    }
+    prologue.push("with torch.no_grad():".to_owned());
+    let graph = if is_joint { "compiled_forward" } else { "compiled_graph" };
+    prologue.push(format!("    returned = {graph}(args)"));
+    (prologue.join("\n"), Epilogue::new(metadata, is_joint).code(&names))
+}
+
 /// What a partition by the script's own function comes to.
-fn own_partition(forward: Graph, backward: Graph, num_fwd: usize) -> Partitioned {
+fn own_partition(forward: Graph, backward: Graph, num_fwd: usize, report: Option<crate::report::Partition>) -> Partitioned {
     let saved: Vec<String> = forward
         .outputs()
         .iter()
@@ -239,12 +277,12 @@ fn own_partition(forward: Graph, backward: Graph, num_fwd: usize) -> Partitioned
         .collect();
     let is_symint = |name: &String| forward.find(name).is_some_and(|n| matches!(n.meta.value, Some(crate::graph::FakeValue::Int(_))));
     let num_saved_symints = saved.iter().filter(|n| is_symint(n)).count();
-    let report = crate::report::Partition { partitioner: "partition_fn".to_owned(), ..Default::default() };
-    Partitioned { forward, backward, saved, num_saved_symints, num_saved_no_version_check: 0, report }
+    let report = report.unwrap_or_else(|| crate::report::Partition { partitioner: "partition_fn".to_owned(), ..Default::default() });
+    Partitioned { forward, backward, replaying: None, saved, num_saved_symints, num_saved_no_version_check: 0, report }
 }
 
 /// A fake example of a placeholder.
-fn example(node: &crate::graph::Node) -> Result<Value> {
+pub fn example(node: &crate::graph::Node) -> Result<Value> {
     match &node.meta.value {
         Some(crate::graph::FakeValue::Tensor(spec)) => Tensor::fake(spec).map(Value::Tensor),
         Some(crate::graph::FakeValue::Int(i)) => Ok(Value::Int(i.clone())),
@@ -314,6 +352,18 @@ fn copy_mutations(values: &[(usize, Tensor)], inputs: &Inputs) -> Result<()> {
     values.iter().try_for_each(|(i, value)| functionalize::copy_into(&inputs.inner[*i], value))
 }
 
+/// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
+fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Value]) {
+    let first = metadata.runtime_mutated().len();
+    for (info, value) in metadata.output_info.iter().zip(&mut returned[first..]) {
+        if let (OutputType::IsInput, Some(i)) = (info.output_type, info.base_idx)
+            && metadata.input_info[i].mutation_type == MutationType::MutatedInGraph
+        {
+            *value = Value::from(&inputs.inner[i]);
+        }
+    }
+}
+
 /// The values of outputs, writes through aliases included.
 fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {
     values.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
@@ -339,8 +389,10 @@ fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutation
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
-        let returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
         copy_mutations(&mutated_in_graph(metadata, &inputs)?, &inputs)?;
+        tracer.look_at_outputs();
+        let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
+        return_written_inputs(metadata, &inputs, &mut returned);
         returned
     };
     tracer.finish(&outputs)
@@ -375,7 +427,7 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
             .collect::<Result<_>>()?;
         let outputs = f(&given)?;
         let returned = forward_returns(metadata, &given, &outputs);
-        let mut all = unwrap_all(&returned)?;
+        given.iter().try_for_each(functionalize::sync)?;
         let written = mutated_in_graph(metadata, &inputs)?;
         tracer.enter_backward();
         let differentiated = tangent_positions(metadata);
@@ -397,11 +449,6 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
         }
         let edges: Vec<Edge> = wanted.iter().map(|(_, e)| e.clone()).collect();
         let found = run_backward(roots, Some(&edges), BackwardOptions::default())?;
-        let mut grads = vec![Value::None; specs.len()];
-        for ((i, _), grad) in wanted.iter().zip(found) {
-            grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
-        }
-        all.extend(grads);
         // What the forward wrote stays in the forward; what the backward wrote besides, in the backward.
         let later = mutated_in_graph(metadata, &inputs)?;
         let later: Vec<_> = later.into_iter().zip(&written).filter(|((_, now), (_, then))| !now.is(then)).map(|(now, _)| now).collect();
@@ -409,6 +456,15 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
         copy_mutations(&written, &inputs)?;
         tracer.enter_backward();
         copy_mutations(&later, &inputs)?;
+        // Outputs are looked at last: views of what was written to since they were taken are made anew here.
+        tracer.look_at_outputs();
+        let mut all = unwrap_all(&returned)?;
+        return_written_inputs(metadata, &inputs, &mut all);
+        let mut grads = vec![Value::None; specs.len()];
+        for ((i, _), grad) in wanted.iter().zip(found) {
+            grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
+        }
+        all.extend(grads);
         all
     };
     let mut graph = tracer.finish(&outputs)?;
@@ -437,24 +493,15 @@ pub fn tangent_positions(metadata: &ViewAndMutationMeta) -> Vec<usize> {
     positions
 }
 
-/// A tangent is expected in the memory layout of its value where that is dense, else contiguous.
+/// A tangent is expected with the strides of its value. Where sizes are symbolic, or elements of the value share memory, only
+/// the memory format counts.
 fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
     let g = &spec.geometry;
-    let mut order: Vec<usize> = (0..g.sizes.len()).collect();
-    order.sort_by_key(|d| (g.strides[*d].hint(), std::cmp::Reverse(*d)));
-    let mut expected = crate::shape::SymInt::Int(1);
-    let mut dense = true;
-    for d in order {
-        if g.sizes[d].statically_eq(1) {
-            continue;
-        }
-        dense = dense && g.strides[d].statically_eq(expected.clone());
-        expected = &expected * &g.sizes[d];
-    }
-    if dense {
-        return Ok(TensorSpec::strided(g.sizes.clone(), g.strides.clone(), spec.dtype, spec.device));
-    }
-    Ok(TensorSpec::contiguous(g.sizes.clone(), spec.dtype, spec.device))
+    let strides = match super::runtime::tangent_format(spec)? {
+        Some(format) => crate::ops::layout::strides(&g.sizes, format),
+        None => g.strides.clone(),
+    };
+    Ok(TensorSpec::strided(g.sizes.clone(), strides, spec.dtype, spec.device))
 }
 
 /// Specs of the values that have tangents, found by running the function once more on fake tensors.

@@ -16,6 +16,8 @@ pub struct Adapted {
     pub inputs: Vec<InputSpec>,
     /// From the caller's inputs to the new ones.
     pub adapt: Adapt,
+    /// The same as code, on the list `args`.
+    pub code: String,
 }
 
 /// Takes duplicates away where one of them is written to; `None` where there is nothing to do.
@@ -33,6 +35,7 @@ pub fn dedupe(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta
     let inner = f.clone();
     let function: Function = Rc::new(move |given: &[Tensor]| inner(&places.iter().map(|p| given[*p].clone()).collect::<Vec<_>>()));
     let specs = kept.iter().map(|i| inputs[*i].clone()).collect();
+    let code = format!("args = [{}]", kept.iter().map(|i| format!("args[{i}]")).collect::<Vec<_>>().join(", "));
     let adapt: Adapt = Rc::new(move |given| Ok(kept.iter().map(|i| given[*i].clone()).collect()));
-    Some(Adapted { function, inputs: specs, adapt })
+    Some(Adapted { function, inputs: specs, adapt, code })
 }

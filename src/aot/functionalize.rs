@@ -8,6 +8,7 @@
 use crate::autograd::ViewStep;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Value, call_below, lookup, modes, op};
 use crate::error::{Error, Result};
+use crate::span::Source;
 use crate::tensor::Tensor;
 use crate::{aten, t};
 use std::cell::{Cell, RefCell};
@@ -18,12 +19,12 @@ pub struct FunctionalStorage {
     base: RefCell<Tensor>,
     updates: RefCell<Vec<(Tensor, Vec<ViewStep>)>>,
     generation: Cell<u64>,
-    /// How many writes there were, of them under no_grad and hidden from autograd.
+    /// How many writes there were.
     pub writes: Cell<u64>,
-    /// Writes under no_grad or inference mode.
+    /// Of them, under no_grad or inference mode.
     pub writes_no_grad: Cell<u64>,
-    /// Writes through `detach()` or `.data`.
-    pub writes_hidden: Cell<u64>,
+    /// Lines that wrote, each once.
+    pub written_at: RefCell<Vec<Source>>,
 }
 
 /// The state of one functional tensor.
@@ -37,8 +38,13 @@ pub struct Functional {
     generation: u64,
     /// Whether its geometry was changed in place.
     pub metadata_mutated: bool,
-    /// Whether it was reached through `detach()`.
-    hidden: bool,
+}
+
+impl Functional {
+    /// Whether it was reached through an operator with several views as results.
+    pub fn is_multi_output_view(&self) -> bool {
+        self.steps.iter().any(|step| step.result.is_some())
+    }
 }
 
 /// Reads the state of a functional tensor.
@@ -59,12 +65,9 @@ pub fn wrap(value: &Tensor) -> Result<Tensor> {
         generation: Cell::new(0),
         writes: Cell::new(0),
         writes_no_grad: Cell::new(0),
-        writes_hidden: Cell::new(0),
+        written_at: RefCell::default(),
     });
-    set_state(
-        &outer,
-        Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false, hidden: false },
-    );
+    set_state(&outer, Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false });
     Ok(outer)
 }
 
@@ -118,7 +121,8 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
     let call = Call { entry: step.entry, args: &step.args };
     let g = base.geometry();
     match step.entry.base_name() {
-        "view" | "_unsafe_view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
+        "_unsafe_view" => t!("_unsafe_view", view, &g.sizes),
+        "view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
         "t" => t!("t", view),
         "transpose" | "swapaxes" => t!("transpose.int", view, call.get("dim0"), call.get("dim1")),
         "permute" => {
@@ -131,10 +135,7 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "slice" => t!("slice_scatter", base, view, call.get("dim"), call.get("start"), call.get("end"), call.get("step")),
         "diagonal" => t!("diagonal_scatter", base, view, call.get("offset"), call.get("dim1"), call.get("dim2")),
         "as_strided" => t!("as_strided_scatter", base, view, call.get("size"), call.get("stride"), call.get("storage_offset")),
-        "unsqueeze" => {
-            let dim = crate::ops::shapes::wrap_dim(call.int("dim")?, view.dim())?;
-            t!("squeeze.dim", view, dim)
-        }
+        "unsqueeze" => t!("squeeze.dim", view, call.get("dim")),
         "squeeze" => unsqueeze_like(view, base, &call),
         "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
@@ -215,14 +216,32 @@ impl Layer for FunctionalizeLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        match entry.rule {
+        let result = match entry.rule {
             Rule::View(_) => view(entry, args),
+            // Autograd takes its result for a new tensor, but it has the memory of what it views.
+            _ if entry.base_name() == "_unsafe_view" => view(entry, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
             _ => fresh(entry, args),
-        }
+        }?;
+        keep_for_checkpoint(entry, &result)?;
+        Ok(result)
     }
+}
+
+/// In a checkpointed region every result is kept, detached, for a recomputation that tracing never makes: nodes that nobody reads,
+/// which leave nothing but a gap in the names.
+fn keep_for_checkpoint(entry: &OpEntry, result: &Value) -> Result<()> {
+    static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
+    if entry.name == DETACH.get().name || !super::trace::in_checkpoint() {
+        return Ok(());
+    }
+    // A region within another keeps it for both.
+    for _ in 0..super::trace::origin().checkpoint_depth {
+        result.map_tensors(&mut |t| view(DETACH.get(), vec![t.into()])?.into_tensor())?;
+    }
+    Ok(())
 }
 
 /// Arguments of a call: what has to be made anew for it is traced as the value it replaces was.
@@ -253,7 +272,6 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let mut kept = args;
     kept[0] = Value::None;
     let several = matches!(out, Value::List(_));
-    let hidden = base.hidden || entry.name == "aten.detach.default";
     let mut index = 0;
     out.map_tensors(&mut |value| {
         let outer = if value.dtype() == of.dtype() {
@@ -273,11 +291,20 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
                 // As in PyTorch, a view starts at generation zero: where its storage was written to before, it is made anew on first use.
                 generation: 0,
                 metadata_mutated: false,
-                hidden,
             },
         );
         Ok(outer)
     })
+}
+
+/// Remembers the line that writes.
+fn note_line(storage: &FunctionalStorage) {
+    if let Some(source) = super::trace::origin().source {
+        let mut lines = storage.written_at.borrow_mut();
+        if !lines.contains(&source) {
+            lines.push(source);
+        }
+    }
 }
 
 /// Replaces the value of a functional tensor: the write that an in-place operator stands for.
@@ -295,9 +322,8 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
     storage.writes.set(storage.writes.get() + 1);
     if !modes().grad {
         storage.writes_no_grad.set(storage.writes_no_grad.get() + 1);
-    } else if s.hidden {
-        storage.writes_hidden.set(storage.writes_hidden.get() + 1);
     }
+    note_line(&storage);
     storage.generation.set(storage.generation.get() + 1);
     storage.updates.borrow_mut().push((value.clone(), s.steps.clone()));
     s.value = value;
@@ -329,11 +355,17 @@ fn check_shape(target: &Tensor, value: &Tensor) -> Result<()> {
     if same { Ok(()) } else { Err(Error::runtime(format!("output with shape {a:?} doesn't match the broadcast shape {b:?}"))) }
 }
 
+/// The view operator that an in-place one is named after: the overload with the same arguments.
+fn view_form(entry: &OpEntry) -> Option<&'static OpEntry> {
+    let name = entry.base_name().trim_end_matches('_');
+    let kinds = |e: &OpEntry| e.schema.arguments.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
+    let mut overloads = crate::dispatch::overloads(&format!("aten.{name}")).iter();
+    overloads.find(|e| kinds(e) == kinds(entry)).copied()
+}
+
 fn inplace_view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let target = args.first().map_or_else(|| Err(Error::runtime("nothing to change")), |v| v.tensor().cloned())?;
-    let parts: Vec<&str> = entry.name.split('.').collect();
-    let functional = format!("{}.{}.{}", parts[0], parts[1].trim_end_matches('_'), parts[2]);
-    let view = lookup(&functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    let view = view_form(entry).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
     let inner = unwrap_args(&args)?;
     let Some(mut s) = state(&target) else {
         call_below(Key::Functionalize, entry, inner)?;
@@ -346,6 +378,7 @@ fn inplace_view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     target.set_geometry((*value.geometry()).clone());
     s.value = value;
     s.metadata_mutated = true;
+    note_line(&s.storage);
     set_state(&target, s);
     Ok(Value::Tensor(target))
 }

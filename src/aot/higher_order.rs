@@ -4,7 +4,7 @@
 
 use super::interpret::run;
 use super::trace::{Origin, next_checkpoint_region, origin, set_origin, set_unwatched};
-use crate::autograd::{Body, InputMeta, Node, gradient_edge, meta};
+use crate::autograd::{Body, InputMeta, Node, gradient_edge, keep_view, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Recompute};
@@ -89,9 +89,12 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
             results.push(value.clone());
             continue;
         }
-        // An input as it is becomes a tensor of its own; a view belongs to the function, not to what it views.
-        let own = if tensors.iter().any(|o| o.is(t)) { own_handle(t)? } else { t.clone() };
+        // An input as it is becomes a view of its own; a view remembers its base, and its gradient is the function's.
+        let input = tensors.iter().find(|o| o.is(t)).copied();
+        let own = if input.is_some() { own_handle(t)? } else { t.clone() };
+        let info = meta::peek(t, |m| m.view.clone());
         meta::clear(&own);
+        keep_view(&own, info, input);
         meta::set_history(&own, &node);
         results.push(Value::Tensor(own));
     }
@@ -141,6 +144,10 @@ impl Body for Replay {
         Ok(out)
     }
 
+    fn is_custom_function(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -156,6 +163,7 @@ fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
         recompute: Some(Recompute::PreferRecompute),
         checkpoint_region: Some(next_checkpoint_region()),
         policy: body.checkpoint_policy,
+        checkpoint_depth: before.checkpoint_depth + 1,
         ..before.clone()
     };
     set_origin(tagged);

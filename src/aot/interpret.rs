@@ -1,10 +1,13 @@
 //! Running a graph node by node: replaying a captured region through the whole dispatch stack, or a compiled graph on values.
 
 use super::trace::{Origin, set_origin};
-use crate::dispatch::{Value, call, fill_args, fill_factory_options, lookup};
+use crate::autograd::anomaly;
+use crate::dispatch::{Modes, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Shown, Target};
 use crate::shape::SymInt;
+use crate::tensor::random::default_generator;
+use std::cell::Cell;
 
 /// Runs a graph on its inputs, in order; gives its outputs. Values are dropped after their last use, inputs too (boxed call:
 /// `inputs` is emptied).
@@ -54,13 +57,22 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
                         recompute: node.meta.recompute.or(before.recompute),
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),
                         policy: before.policy,
+                        checkpoint_depth: before.checkpoint_depth,
                     })
                 });
                 let result = step(graph, node, &values, tell);
                 if let Some(before) = before {
                     set_origin(before);
                 }
-                values[node.id.0 as usize] = result?;
+                let result = match result {
+                    Ok(result) => result,
+                    Err(e) => {
+                        blame(node);
+                        return Err(e);
+                    }
+                };
+                watch_for_nan(node, &result);
+                values[node.id.0 as usize] = result;
             }
         }
         for input in node.inputs() {
@@ -72,6 +84,37 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
     Err(Error::runtime("graph: the last node is not the output"))
 }
 
+thread_local! {
+    /// In anomaly mode, whether a compiled backward still has to meet its first NaN.
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a compiled backward; in anomaly mode, the line behind its first NaN, or behind the call that fails, is to blame.
+pub(super) fn watched<R>(run: impl FnOnce() -> R) -> R {
+    let before = WATCHING.replace(anomaly::mode().0 && !modes().fake);
+    let result = run();
+    WATCHING.set(before);
+    result
+}
+
+fn watch_for_nan(node: &Node, result: &Value) {
+    if !WATCHING.get() || !anomaly::checks_nan() {
+        return;
+    }
+    let mut found = false;
+    result.for_each_tensor(&mut |t| found |= anomaly::has_nan(t).unwrap_or(false));
+    if found {
+        blame(node);
+        WATCHING.set(false);
+    }
+}
+
+fn blame(node: &Node) {
+    if let (true, Some(source)) = (WATCHING.get(), &node.meta.source) {
+        anomaly::blame(format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code));
+    }
+}
+
 fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Value> {
     let args: Vec<Value> = node.args.iter().map(|a| value(a, values)).collect::<Result<_>>()?;
     match &node.target {
@@ -79,9 +122,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             if let Some(special) = special(name, &args) {
                 return special;
             }
-            let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
-            let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
-            let mut args = fill_args(entry, args, &keywords)?;
+            let (entry, mut args) = operator(name, args, node, values)?;
             if let Target::Torch { shown, .. } = &node.target
                 && !matches!(shown, Shown::Function(name) if name.starts_with("torch.ops."))
             {
@@ -95,12 +136,37 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
         }
         Target::Operator(name) => arithmetic(name, &args),
+        Target::HigherOrder(name) if &**name == "run_and_save_rng_state" => {
+            let state = default_generator().get_state()?;
+            Ok(Value::List(vec![Value::Tensor(state), given_operator(node, 0, args, values)?]))
+        }
+        Target::HigherOrder(name) if &**name == "run_with_rng_state" => {
+            let before = default_generator().get_state()?;
+            default_generator().set_state(args.first().map_or(Err(Error::runtime("a generator's state is missing")), Value::tensor)?)?;
+            let result = given_operator(node, 1, args, values);
+            default_generator().set_state(&before)?;
+            result
+        }
         Target::HigherOrder(name) => {
             let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
             super::higher_order::call(name, &subgraphs(graph, node), args, &keywords, tell)
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+/// The catalogue's entry of an operator, and all its arguments.
+fn operator(name: &str, args: Vec<Value>, node: &Node, values: &[Value]) -> Result<(&'static OpEntry, Vec<Value>)> {
+    let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
+    let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
+    Ok((entry, fill_args(entry, args, &keywords)?))
+}
+
+/// Calls the operator that a higher-order one takes at a position, on what follows.
+fn given_operator(node: &Node, position: usize, args: Vec<Value>, values: &[Value]) -> Result<Value> {
+    let Some(Arg::Op(name)) = node.args.get(position) else { return Err(Error::runtime("a higher-order operator lacks its operator")) };
+    let (entry, args) = operator(name, args[position + 1..].to_vec(), node, values)?;
+    call(entry, args)
 }
 
 /// The subgraphs that a call names, in order.
@@ -121,7 +187,17 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
         })()),
         "_C._set_grad_enabled" => Some((|| {
             let grad = args[0].bool()?;
-            crate::dispatch::set_modes(crate::dispatch::Modes { grad, ..crate::dispatch::modes() });
+            set_modes(Modes { grad, ..modes() });
+            Ok(Value::None)
+        })()),
+        // A block's value is what was in force around it.
+        "autocast._enter_autocast" => Some((|| {
+            let autocast = if args[2].bool()? { args[1].dtype()? } else { None };
+            let before = set_modes(Modes { autocast, ..modes() });
+            Ok(Value::from(before.autocast))
+        })()),
+        "autocast._exit_autocast" => Some((|| {
+            set_modes(Modes { autocast: args[0].dtype()?, ..modes() });
             Ok(Value::None)
         })()),
         _ => None,

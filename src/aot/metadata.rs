@@ -8,6 +8,7 @@ use super::trace::Pushed;
 use crate::autograd::meta;
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
+use crate::span::Source;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,7 +44,7 @@ pub struct InputInfo {
     pub mutates_data: bool,
     /// Whether its geometry changes.
     pub mutates_metadata: bool,
-    /// Every write went through `detach()`.
+    /// Every write is one that autograd cannot see.
     pub mutations_hidden_from_autograd: bool,
     /// Every write was under no_grad.
     pub mutations_under_no_grad_or_inference_mode: bool,
@@ -51,6 +52,8 @@ pub struct InputInfo {
     pub requires_grad: bool,
     /// Who applies the mutation.
     pub mutation_type: MutationType,
+    /// Lines that write to it.
+    pub written_at: Vec<Source>,
 }
 
 /// What an output aliases.
@@ -181,26 +184,33 @@ fn analyse(
     keep_input_mutations: bool,
     grad: bool,
 ) -> Result<ViewAndMutationMeta> {
-    let wrapped: Vec<Tensor> = inputs
-        .iter()
-        .map(|spec| {
-            let t = functional_input(spec)?;
-            // A non-leaf stands in for itself by a clone, so that the function may write to it.
-            if spec.requires_grad && !spec.is_leaf { as_non_leaf(&t) } else { Ok(t) }
-        })
-        .collect::<Result<_>>()?;
+    let mut wrapped: Vec<Tensor> = Vec::with_capacity(inputs.len());
+    for (i, spec) in inputs.iter().enumerate() {
+        // A tensor given twice is one tensor to the function, and written to in both places.
+        let twin = (0..i).find(|j| spec.identity.tensor != 0 && inputs[*j].identity.tensor == spec.identity.tensor);
+        let t = match twin {
+            Some(j) => wrapped[j].clone(),
+            None => {
+                let t = functional_input(spec)?;
+                // A non-leaf stands in for itself by a clone, so that the function may write to it.
+                if spec.requires_grad && !spec.is_leaf { as_non_leaf(&t)? } else { t }
+            }
+        };
+        wrapped.push(t);
+    }
     let outputs = f(&wrapped)?;
 
     let mut input_info = Vec::new();
     for (t, spec) in wrapped.iter().zip(inputs) {
         functionalize::sync(t)?;
         let s = functionalize::state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))?;
-        let (writes, no_grad, hidden) = (s.storage.writes.get(), s.storage.writes_no_grad.get(), s.storage.writes_hidden.get());
+        let (writes, no_grad) = (s.storage.writes.get(), s.storage.writes_no_grad.get());
         let mutates_data = writes > 0;
         let mutates_metadata = s.metadata_mutated;
-        // `mutations_hidden_from_autograd` is vacuously true without a mutation.
-        let all_hidden = writes == hidden && spec.symbol.is_none();
-        let all_no_grad = mutates_data && writes == no_grad + hidden && no_grad > 0;
+        // `mutations_hidden_from_autograd` is true of tensors without a mutation only: what a script can write shows itself to
+        // functionalization, also through `detach()`.
+        let all_hidden = !mutates_data && spec.symbol.is_none();
+        let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
         let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !requires_grad) || all_hidden || all_no_grad);
@@ -217,6 +227,7 @@ fn analyse(
             mutations_under_no_grad_or_inference_mode: all_no_grad,
             requires_grad,
             mutation_type,
+            written_at: s.storage.written_at.borrow().clone(),
         });
     }
     let output_info = classify(&wrapped, &outputs, grad)?;
@@ -234,7 +245,7 @@ fn storage_key(t: &Tensor) -> u64 {
 }
 
 fn is_multi_output_view(t: &Tensor) -> bool {
-    meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.creation == crate::autograd::CreationMeta::MultiOutputNode))
+    functionalize::state(t).is_some_and(|s| s.is_multi_output_view())
 }
 
 fn same_geometry(a: &Tensor, b: &Tensor) -> bool {
@@ -280,11 +291,14 @@ fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<Outp
         let base_requires_grad = base.as_ref().is_some_and(meta::requires_grad);
         let twins: Vec<&&Tensor> =
             tensors.iter().filter(|t| storage_key(t) == key && meta::requires_grad(t) && !t.is(o) && same_geometry(t, o)).collect();
-        let (output_type, base_idx) = if let Some(index) = input_storages.get(&key) {
+        let is_custom = grad_fn.as_ref().is_some_and(|(node, _)| node.body.is_custom_function());
+        let (output_type, base_idx) = if let (Some(_), true) = (input_storages.get(&key), is_custom) {
+            (OutputType::CustomFunctionView, None)
+        } else if let Some(index) = input_storages.get(&key) {
             if grad_fn.is_some() && others == 0 {
                 (OutputType::NonAlias, Some(*index))
             } else if inputs.iter().any(|i| i.is(o)) {
-                (OutputType::IsInput, inputs.iter().position(|i| i.is(o)))
+                (OutputType::IsInput, Some(*index))
             } else {
                 (OutputType::AliasOfInput, Some(*index))
             }

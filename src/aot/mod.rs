@@ -11,6 +11,7 @@
 pub mod compile;
 mod cond;
 pub mod dedupe;
+pub mod epilogue;
 pub mod functionalize;
 mod higher_order;
 pub mod interpret;

@@ -5,30 +5,31 @@
 //! empties.
 
 use super::compile::{GraphCallable, GraphCompiler, tangent_positions};
-use super::metadata::{MutationType, OutputType, ViewAndMutationMeta};
-use crate::autograd::{Body, Node, SavedVariable, gradient_edge, keeps_graph, meta, replay};
+use super::epilogue::Epilogue;
+use super::metadata::ViewAndMutationMeta;
+use crate::autograd::{Body, Node, SavedVariable, gradient_edge, keeps_graph, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::partition::Partitioned;
 use crate::shape::SymInt;
 use crate::t;
-use crate::tensor::Tensor;
+use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Sets the grad mode until dropped.
+/// Sets the grad mode until dropped. Autocast is off meanwhile: the casts are in the graphs.
 struct Grad(Modes);
 
 impl Grad {
     fn set(grad: bool) -> Self {
-        Grad(set_modes(Modes { grad, ..modes() }))
+        Grad(set_modes(Modes { grad, autocast: None, ..modes() }))
     }
 }
 
 impl Drop for Grad {
     fn drop(&mut self) {
-        set_modes(Modes { grad: self.0.grad, ..modes() });
+        set_modes(Modes { grad: self.0.grad, autocast: self.0.autocast, ..modes() });
     }
 }
 
@@ -68,12 +69,14 @@ impl Backward {
 pub struct Runtime {
     metadata: ViewAndMutationMeta,
     kind: Kind,
+    epilogue: Epilogue,
 }
 
 impl Runtime {
     /// Without a backward.
     pub fn inference(metadata: ViewAndMutationMeta, graph: Rc<dyn GraphCallable>) -> Self {
-        Runtime { metadata, kind: Kind::Inference(graph) }
+        let epilogue = Epilogue::new(&metadata, false);
+        Runtime { metadata, kind: Kind::Inference(graph), epilogue }
     }
 
     /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late.
@@ -88,12 +91,13 @@ impl Runtime {
         if at_once {
             backward.get()?;
         }
-        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward } })
+        let epilogue = Epilogue::new(&metadata, true);
+        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue })
     }
 
     /// Calls the function.
     pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
-        let mut returned = match &self.kind {
+        let returned = match &self.kind {
             Kind::Inference(graph) => {
                 let _no_grad = Grad::set(false);
                 let mut given: Vec<Value> = detached(&inputs)?;
@@ -101,19 +105,7 @@ impl Runtime {
             }
             Kind::Joint { forward, backward } => self.run_joint(forward, backward, &inputs)?,
         };
-        let mut rest = returned.split_off(self.metadata.runtime_mutated().len());
-        self.write_back(&inputs, returned)?;
-        let bases = rest.split_off(self.metadata.output_info.len());
-        let outputs = self.rebuild(&inputs, rest, &bases)?;
-        for (t, info) in inputs.iter().zip(&self.metadata.input_info) {
-            if info.mutation_type == MutationType::MutatedInGraph {
-                t.bump_version();
-            }
-        }
-        if let Some(grad) = self.metadata.grad_enabled_mutation {
-            set_modes(Modes { grad, ..modes() });
-        }
-        Ok(outputs)
+        self.epilogue.run(&inputs, returned)
     }
 
     fn run_joint(&self, forward: &Rc<dyn GraphCallable>, backward: &Rc<Backward>, inputs: &[Tensor]) -> Result<Vec<Value>> {
@@ -145,13 +137,15 @@ impl Runtime {
         let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), specs: RefCell::default(), donated };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
         let mut specs = Vec::new();
+        let first_output = self.metadata.runtime_mutated().len();
         for (p, value) in all.iter_mut().enumerate() {
             let Value::Tensor(t) = value else { continue };
             if !positions.contains(&p) {
                 continue;
             }
-            // An output that the graph returned twice, or that is an input, gets a handle of its own.
-            if meta::peek(t, |m| m.grad_fn.is_some()) || inputs.iter().any(|i| i.is(t)) {
+            // An output that the graph returned twice, that is an input or that hides what it views gets a handle of its own.
+            let hides = p.checked_sub(first_output).is_some_and(|o| self.epilogue.is_unsafe_view(o));
+            if hides || meta::peek(t, |m| m.grad_fn.is_some()) || inputs.iter().any(|i| i.is(t)) {
                 *t = t.view_as((*t.geometry()).clone());
             }
             specs.push(t.spec());
@@ -161,59 +155,6 @@ impl Runtime {
             *body.specs.borrow_mut() = specs;
         }
         Ok(all)
-    }
-
-    /// Writes the new values of mutated inputs into them.
-    fn write_back(&self, inputs: &[Tensor], updated: Vec<Value>) -> Result<()> {
-        for (i, value) in self.metadata.runtime_mutated().into_iter().zip(updated) {
-            let (info, original, updated) = (&self.metadata.input_info[i], &inputs[i], value.into_tensor()?);
-            if info.mutates_metadata && !info.mutates_data {
-                original.set_geometry((*updated.geometry()).clone());
-                original.bump_version();
-                continue;
-            }
-            if info.mutates_metadata {
-                let _no_grad = Grad::set(false);
-                let g = updated.geometry();
-                crate::aten!("as_strided_", original, &g.sizes, &g.strides, &g.offset)?;
-            }
-            if info.mutations_hidden_from_autograd || info.mutations_under_no_grad_or_inference_mode || !info.requires_grad {
-                let _no_grad = Grad::set(false);
-                t!("copy_", original, t!("detach", updated)?)?;
-            } else {
-                t!("copy_", original, updated)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Makes outputs that alias something from what they alias.
-    fn rebuild(&self, inputs: &[Tensor], raw: Vec<Value>, bases: &[Value]) -> Result<Vec<Value>> {
-        let mut outputs: Vec<Value> = Vec::with_capacity(raw.len());
-        let mut later = Vec::new();
-        for (o, (info, value)) in self.metadata.output_info.iter().zip(&raw).enumerate() {
-            let made = match (info.output_type, info.base_idx) {
-                (OutputType::IsInput, Some(i)) => Value::from(&inputs[i]),
-                (OutputType::AliasOfInput, Some(i)) => alias(&inputs[i], info, value)?,
-                (OutputType::AliasOfIntermediate | OutputType::AliasOfIntermediateSaveAsOutput, Some(i)) => {
-                    alias(bases[i].tensor()?, info, value)?
-                }
-                (OutputType::AliasOfIntermediateBaseIsUserOutput, Some(_)) => {
-                    later.push(o);
-                    value.clone()
-                }
-                (OutputType::UnsafeViewAlias, _) => value.clone(),
-                _ => value.clone(),
-            };
-            outputs.push(made);
-        }
-        for o in later {
-            let info = &self.metadata.output_info[o];
-            if let Some(base) = info.base_idx.and_then(|i| outputs.get(i)).and_then(Value::as_tensor).cloned() {
-                outputs[o] = alias(&base, info, &raw[o])?;
-            }
-        }
-        Ok(outputs)
     }
 }
 
@@ -235,31 +176,6 @@ fn same_view(a: &Tensor, b: &Tensor) -> bool {
         && x.strides.iter().zip(&y.strides).all(|(p, q)| p.hint() == q.hint())
 }
 
-fn alias(base: &Tensor, info: &super::metadata::OutputInfo, raw: &Value) -> Result<Value> {
-    let _grad = Grad::set(info.requires_grad && modes().grad);
-    let made = if info.steps.is_empty() || info.steps.iter().any(is_symbolic) {
-        let g = raw.tensor()?.geometry();
-        t!("as_strided", base, &g.sizes, &g.strides, &g.offset)?
-    } else {
-        replay(&info.steps, base)?
-    };
-    if !info.requires_grad && meta::requires_grad(&made) {
-        return Ok(Value::Tensor(t!("detach", made)?));
-    }
-    Ok(Value::Tensor(made))
-}
-
-fn is_symbolic(step: &crate::autograd::ViewStep) -> bool {
-    fn symbolic(v: &Value) -> bool {
-        match v {
-            Value::Int(i) => i.as_int().is_none(),
-            Value::List(items) => items.iter().any(symbolic),
-            _ => false,
-        }
-    }
-    step.args.iter().any(symbolic)
-}
-
 enum Kept {
     Tensor(SavedVariable),
     Other(Value),
@@ -270,7 +186,7 @@ struct CompiledBackward {
     backward: Rc<Backward>,
     saved: RefCell<Option<Vec<Kept>>>,
     /// Per differentiable output, what its gradient looks like.
-    specs: RefCell<Vec<crate::tensor::TensorSpec>>,
+    specs: RefCell<Vec<TensorSpec>>,
     /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
     donated: bool,
 }
@@ -287,8 +203,9 @@ impl Body for CompiledBackward {
         let mut tensors = Vec::new();
         let mut numbers = Vec::new();
         {
-            let saved = self.saved.borrow();
-            let saved = saved.as_ref().ok_or_else(|| {
+            // Where the graph is not kept, nothing but the list of inputs holds saved values: they go as the graph consumes them.
+            let (held, taken) = if keeps_graph() { (Some(self.saved.borrow()), None) } else { (None, self.saved.take()) };
+            let saved = held.as_ref().map_or(taken.as_ref(), |held| held.as_ref()).ok_or_else(|| {
                 Error::runtime("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
             })?;
             for kept in saved {
@@ -317,7 +234,7 @@ impl Body for CompiledBackward {
             inputs.push(Value::Tensor(coerce(grad, traced.get(i).and_then(Option::as_ref))?));
         }
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
-        let out = compiled.call(&mut inputs)?;
+        let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
         if sources.iter().any(meta::requires_grad) {
             let edges = sources.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
@@ -349,29 +266,27 @@ impl Body for DoubleBackward {
     }
 }
 
+/// The memory format that is all that is asked of a value's tangents; `None` where its very strides are.
+pub(super) fn tangent_format(value: &TensorSpec) -> Result<Option<MemoryFormat>> {
+    let g = &value.geometry;
+    let is_symbolic = g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none());
+    let overlaps = g.sizes.iter().zip(&g.strides).any(|(size, stride)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1));
+    if is_symbolic || overlaps { Ok(Some(crate::ops::layout::suggested(&Tensor::fake(value)?))) } else { Ok(None) }
+}
+
 /// A tangent in the memory layout it was traced with.
-fn coerce(grad: Tensor, traced: Option<&crate::tensor::TensorSpec>) -> Result<Tensor> {
+fn coerce(grad: Tensor, traced: Option<&TensorSpec>) -> Result<Tensor> {
     let Some(spec) = traced else { return Ok(grad) };
-    let (have, want) = (grad.geometry(), &spec.geometry);
-    let fits = have.strides.len() == want.strides.len()
-        && want.sizes.iter().chain(&want.strides).all(|s| s.as_int().is_some())
-        && have.strides.iter().zip(&want.strides).zip(&want.sizes).all(|((a, b), n)| a.hint() == b.hint() || n.hint() == Some(1));
-    if fits {
+    let hints = |values: &[SymInt]| values.iter().map(SymInt::hint).collect::<Vec<_>>();
+    let sizes = grad.sizes();
+    let wanted = match tangent_format(spec)? {
+        Some(format) if crate::ops::layout::is_dense(&grad, format)? => return Ok(grad),
+        Some(format) => crate::ops::layout::strides(&sizes, format),
+        None => spec.geometry.strides.clone(),
+    };
+    if hints(&grad.geometry().strides) == hints(&wanted) {
         return Ok(grad);
     }
-    // Strides for the sizes at hand, in the traced order of dimensions.
-    let mut order: Vec<usize> = (0..want.strides.len()).collect();
-    order.sort_by_key(|d| (want.strides[*d].hint(), std::cmp::Reverse(*d)));
-    let (mut strides, mut next) = (want.strides.clone(), SymInt::Int(1));
-    for d in order {
-        if want.strides[d].as_int().is_none() || want.sizes.iter().any(|s| s.as_int().is_none()) {
-            strides[d] = next.clone();
-        }
-        next = &next * &have.sizes[d].max(&SymInt::Int(1));
-    }
-    if have.strides.iter().zip(&strides).zip(&have.sizes).all(|((a, b), n)| a.hint() == b.hint() || n.hint() == Some(1)) {
-        return Ok(grad);
-    }
-    let like = t!("new_empty_strided", &grad, &have.sizes, &strides)?;
+    let like = t!("new_empty_strided", &grad, &sizes, &wanted)?;
     t!("copy_", like, grad)
 }

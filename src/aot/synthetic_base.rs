@@ -214,10 +214,19 @@ pub fn merge(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta,
     });
     let mut specs: Vec<InputSpec> = groups.iter().map(|g| base_spec(inputs, g)).collect();
     specs.extend(others.iter().map(|i| inputs[*i].clone()));
+    let base_code = |group: &Vec<usize>| {
+        let first = group.iter().find(|i| inputs[**i].identity.base.is_some());
+        first.map_or_else(
+            || format!("args[{}].new_empty(0).set_(args[{}].untyped_storage())", group[0], group[0]),
+            |i| format!("args[{i}]._base"),
+        )
+    };
+    let parts = groups.iter().map(base_code).chain(others.iter().map(|i| format!("args[{i}]")));
+    let code = format!("args = [{}]", parts.collect::<Vec<_>>().join(", "));
     let adapt: Adapt = Rc::new(move |given| {
         let mut made = groups.iter().map(|g| base_of(&given, g)).collect::<Result<Vec<_>>>()?;
         made.extend(others.iter().map(|i| given[*i].clone()));
         Ok(made)
     });
-    Ok(Some(Adapted { function, inputs: specs, adapt }))
+    Ok(Some(Adapted { function, inputs: specs, adapt, code }))
 }

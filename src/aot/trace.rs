@@ -1,7 +1,7 @@
 //! The tracer: the lowest layer; it records every call that reaches it and answers with fake tensors.
 
 use crate::autograd;
-use crate::dispatch::{Call, Default, Key, Layer, OpEntry, Value, run_backend};
+use crate::dispatch::{Call, Key, Layer, OpEntry, Value, run_backend};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
 use crate::shape::{Expr, ShapeEnv, SymInt};
@@ -34,6 +34,8 @@ pub struct Origin {
     pub checkpoint_region: Option<u32>,
     /// The number of the script's policy that decides on each call.
     pub policy: Option<u32>,
+    /// How many checkpointed regions it is in.
+    pub checkpoint_depth: usize,
 }
 
 /// A script's checkpoint policy: what becomes of a call, given its arguments and its result.
@@ -62,6 +64,11 @@ pub fn set_origin(origin: Origin) -> Origin {
 /// Where calls come from at the moment.
 pub fn origin() -> Origin {
     ORIGIN.with_borrow(Clone::clone)
+}
+
+/// Whether what is traced is the forward of a checkpointed region.
+pub(super) fn in_checkpoint() -> bool {
+    ORIGIN.with_borrow(|o| o.checkpoint_region.is_some()) && current_tracer().is_some_and(|t| !t.in_backward.get())
 }
 
 /// The innermost tracer at work.
@@ -122,6 +129,8 @@ pub struct Tracer {
     forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
     in_backward: Cell<bool>,
+    /// Whether forward and backward are done.
+    is_trailing: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
     /// The backward node that was seen last.
@@ -139,6 +148,7 @@ impl Tracer {
             forward: RefCell::default(),
             constants: Cell::new(0),
             in_backward: Cell::new(false),
+            is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             last_node: Cell::new(None),
         })
@@ -172,6 +182,12 @@ impl Tracer {
         self.in_backward.set(false);
     }
 
+    /// Forward and backward are done: what follows only looks at outputs, and nothing is said about it, as in PyTorch.
+    pub fn look_at_outputs(&self) {
+        self.in_backward.set(false);
+        self.is_trailing.set(true);
+    }
+
     /// Ends the graph with its outputs.
     pub fn finish(&self, outputs: &[Value]) -> Result<Graph> {
         let mut items = Vec::new();
@@ -185,6 +201,9 @@ impl Tracer {
             }
         }
         graph.set_output(if self.is_joint.get() { Arg::List(items) } else { Arg::Tuple(items) });
+        if !self.is_joint.get() {
+            give_writes_their_lines(&mut graph);
+        }
         graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
         graph.validate()?;
         Ok(graph)
@@ -248,6 +267,9 @@ impl Tracer {
 
     /// What is said about a node made now.
     fn meta(&self) -> Meta {
+        if self.is_trailing.get() {
+            return Meta { is_trailing: true, ..Meta::default() };
+        }
         let mut meta = self.meta_here();
         let replayed = REPLAYED.get().and_then(|id| self.nodes.borrow().get(&id).copied());
         if let Some(id) = replayed {
@@ -266,12 +288,14 @@ impl Tracer {
             let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64).or_else(|| self.last_node.get());
             self.last_node.set(seq_nr);
             let forward = seq_nr.and_then(|s| self.made_with(s)).unwrap_or_default();
-            let seq_nr = if autograd::adding_up() { Some(autograd::peek_seq_nr() as i64 - 1) } else { seq_nr };
             // A custom function's backward has lines of its own.
             let (source, is_own) = match origin.source {
                 Some(own) => (Some(own), true),
                 None => (forward.source, false),
             };
+            // The numbers of nodes hold for derivatives alone: sums of gradients, hooks and a script's own backward get the last one.
+            let of_node = autograd::current_node().is_some() && !autograd::adding_up() && !is_own;
+            let seq_nr = if of_node { seq_nr } else { Some(autograd::peek_seq_nr() as i64 - 1) };
             return Meta {
                 source,
                 is_backward: true,
@@ -363,7 +387,7 @@ impl Tracer {
     fn arguments(&self, entry: &'static OpEntry, args: &[Value]) -> Result<(Vec<Arg>, Vec<(Rc<str>, Arg)>)> {
         let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
         for (argument, value) in entry.schema.arguments.iter().zip(args) {
-            let is_default = argument.default.as_ref().is_some_and(|d| same_as_default(value, d));
+            let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
             if argument.kwarg_only {
                 if !is_default {
                     keywords.push((argument.name.as_str().into(), self.argument(value)?));
@@ -406,27 +430,25 @@ impl SizeNodes for Sizes<'_> {
     }
 }
 
+/// A trailing write of an input has the line of the value written; in a joint graph it has none.
+fn give_writes_their_lines(graph: &mut Graph) {
+    let written: Vec<(NodeId, NodeId)> = graph
+        .nodes()
+        .filter(|n| n.op() == Some("aten.copy_.default"))
+        .filter_map(|n| match n.args.get(1) {
+            Some(Arg::Node(value)) => Some((n.id, *value)),
+            _ => None,
+        })
+        .collect();
+    for (write, value) in written {
+        let source = graph.node(value).meta.source.clone();
+        graph.node_mut(write).meta.source = source;
+    }
+}
+
 fn is_impure(op: &str) -> bool {
     // Writes, checks and what draws from a generator's state must stay.
     op.starts_with("aten._assert_async.") || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
-}
-
-fn same_as_default(value: &Value, default: &Default) -> bool {
-    match (value, default) {
-        (Value::None, Default::None) => true,
-        (Value::Bool(a), Default::Bool(b)) => a == b,
-        (Value::Int(a), Default::Int(b)) => a.as_int() == Some(*b),
-        (Value::Float(a), Default::Float(b)) => a == b,
-        (Value::Str(a), Default::Str(b)) => **a == **b,
-        (Value::List(items), Default::Ints(b)) => {
-            items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Int(i) if i.as_int() == Some(*d)))
-        }
-        (Value::List(items), Default::Bools(b)) => {
-            items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Bool(x) if x == d))
-        }
-        (Value::MemoryFormat(crate::tensor::MemoryFormat::Contiguous), Default::ContiguousFormat) => true,
-        _ => false,
-    }
 }
 
 /// A value without its numbers.
@@ -457,6 +479,18 @@ impl Layer for TraceLayer {
         let result = run_backend(entry, &args, true)?;
         self.0.record(entry, &args, &result)?;
         Ok(result)
+    }
+
+    fn measure(&self, size: &SymInt) -> Result<()> {
+        self.0.size(size).map(drop)
+    }
+
+    fn add_sizes(&self, a: &SymInt, b: &SymInt, sum: &SymInt) -> Result<()> {
+        let (a, b) = (self.0.size(a)?, self.0.size(b)?);
+        if let SymInt::Sym(_, env) = sum {
+            Sizes(&self.0, env).emit("add", vec![a, b], &sum.expr());
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! The engine: runs the tape backward, in order of falling sequence number among what is ready.
 
+use super::anomaly;
 use super::meta;
 use super::node::{Body, Edge, InputMeta, Node, next_seq_nr};
 use super::views::GradMode;
@@ -208,7 +209,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     }
     while let Some(next) = ready.pop() {
         let (Some(node), Some(mut grads)) = (waiting.remove(&next.key), buffers.remove(&next.key)) else { continue };
-        run_hooks(&node, &mut grads)?;
+        run_hooks(&node, &mut grads).inspect_err(|_| anomaly::tell(&node))?;
         if let Some(inputs) = inputs {
             let mut wanted_below = false;
             for (slot, edge) in captured.iter_mut().zip(inputs) {
@@ -233,7 +234,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         let result = call_node(&node, grads, options.retain_graph || options.create_graph);
         CURRENT.with_borrow_mut(Vec::pop);
         *node.edges.borrow_mut() = edges.clone();
-        let outputs = result?;
+        let outputs = result.and_then(|o| anomaly::check(&node, &o).map(|()| o)).inspect_err(|_| anomaly::tell(&node))?;
         // Gradients are checked and added up on behalf of the node that computed them.
         CURRENT.with_borrow_mut(|c| c.push(node.clone()));
         let delivered = validate(&node, &edges, outputs).and_then(|checked| {
@@ -339,6 +340,11 @@ fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Res
         })?
     };
     if grad.dtype() != expected.dtype && !grad.is_wrapped_number() {
+        // A real input of a complex result: only the real part reaches it.
+        let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
+        if grad.dtype() == expected.dtype {
+            return Ok(grad);
+        }
         return t!("_to_copy", grad; dtype = expected.dtype);
     }
     Ok(grad)

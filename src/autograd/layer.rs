@@ -4,8 +4,9 @@ use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, edges_of, make_view, rebase_history};
-use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Value, call_below, modes, push_layer};
+use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Tags, Value, call_below, modes, push_layer};
 use crate::error::{Error, Result};
+use crate::t;
 use crate::tensor::{Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::RefCell;
@@ -50,7 +51,7 @@ impl Layer for AutogradLayer {
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let mut wants_grad = false;
-        if modes().grad && !entry.not_differentiable {
+        if modes().grad && !entry.not_differentiable && !converts_to_integers(entry, &args) {
             for arg in &args {
                 arg.for_each_tensor(&mut |t| wants_grad |= meta::requires_grad(t));
             }
@@ -61,6 +62,11 @@ impl Layer for AutogradLayer {
             _ => fresh(entry, args, wants_grad),
         }
     }
+}
+
+/// A conversion to a dtype without derivatives makes no node: the one operator whose arguments decide on that.
+fn converts_to_integers(entry: &OpEntry, args: &[Value]) -> bool {
+    entry.name == "aten._to_copy.default" && matches!(args.get(1), Some(Value::Dtype(dtype)) if dtype.is_integral())
 }
 
 /// The names a derivative saves, split into arguments and results.
@@ -96,6 +102,9 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         let node = Node::with_seq_nr("NotImplemented", seq_nr, edges, Box::new(NotImplemented(entry)));
         return Ok((node, None));
     };
+    if let Some(size) = entry.measured {
+        crate::dispatch::measure(&size(&Call { entry, args })?)?;
+    }
     let saved = save_arguments(derivative, entry, args, written)?;
     let kept = args
         .iter()
@@ -367,6 +376,14 @@ impl Body for OpBody {
             return Ok(vec![None; slot]);
         }
         let result_specs = self.result_specs.borrow();
+        let complex = self.specs.iter().flatten().chain(result_specs.iter().flatten()).any(|spec| spec.dtype.is_complex());
+        if complex && !self.entry.tags.has(Tags::COMPLEX_GRAD) {
+            let name = &self.entry.schema.name;
+            return Err(Error::runtime(format!("{name} does not support automatic differentiation for outputs with complex dtype.")));
+        }
+        let holomorphic = complex && self.entry.tags.has(Tags::HOLOMORPHIC);
+        let conjugate = |grad: Tensor| if grad.dtype().is_complex() { t!("conj", grad) } else { Ok(grad) };
+        let grads = if holomorphic { grads.into_iter().map(|g| g.map(conjugate).transpose()).collect::<Result<_>>()? } else { grads };
         let backward = Backward {
             entry: self.entry,
             args: &args,
@@ -380,7 +397,7 @@ impl Body for OpBody {
         let mut out = Vec::with_capacity(slot);
         for (shape, grad) in self.shapes.iter().zip(computed.0) {
             match (shape, grad) {
-                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(t)),
+                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(if holomorphic { conjugate(t)? } else { t })),
                 (Shape::Tensor, _) => out.push(None),
                 (Shape::List(_), Grad::List(items)) => out.extend(items),
                 (Shape::List(items), _) => out.extend(items.iter().map(|_| None)),

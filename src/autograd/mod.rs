@@ -3,10 +3,12 @@
 //! - [`layer`](AutogradLayer): the dispatch layer that builds the tape, tracks views and counts versions
 //! - [`meta`]: what autograd knows of a tensor (requires_grad, grad, grad_fn, view of what)
 //! - [`node`](Node): one function of the tape; [`saved`](SavedVariable): a value kept for it
+//! - [`anomaly`]: what a node remembers of its making, for backwards that fail
 //! - [`engine`](run_backward): backward in order of falling sequence number, as PyTorch's engine
 //!
 //! The same derivatives serve eager backward and joint tracing: whatever layers lie below see the calls.
 
+pub mod anomaly;
 mod engine;
 mod layer;
 pub mod meta;
@@ -21,4 +23,4 @@ pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
 pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
 pub use saved::{SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, pop_saved_tensor_hooks, push_saved_tensor_hooks};
-pub use views::{ViewInfo, ViewStep, rebase_history, replay};
+pub use views::{ViewInfo, ViewStep, keep_view, rebase_history, replay};

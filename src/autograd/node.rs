@@ -63,6 +63,10 @@ pub trait Body {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>>;
     /// Frees what was saved.
     fn release(&self) {}
+    /// Whether a script wrote it (`torch.autograd.Function`).
+    fn is_custom_function(&self) -> bool {
+        false
+    }
     /// For rooms above that need to know which body this is.
     fn as_any(&self) -> &dyn Any;
 }
@@ -92,7 +96,9 @@ pub struct Node {
     pub pre_hooks: RefCell<Vec<(u64, NodeHook)>>,
     /// Hooks after it ran.
     pub post_hooks: RefCell<Vec<(u64, NodeHook)>>,
-    /// What the room above attaches (anomaly mode's forward place, Python metadata).
+    /// Where and when it was made, in anomaly mode.
+    pub made: Option<Box<super::anomaly::Made>>,
+    /// What the room above attaches (Python metadata).
     pub metadata: RefCell<Option<Box<dyn Any>>>,
 }
 
@@ -114,6 +120,7 @@ impl Node {
             retain_grad: RefCell::default(),
             pre_hooks: RefCell::default(),
             post_hooks: RefCell::default(),
+            made: super::anomaly::made(),
             metadata: RefCell::default(),
         })
     }

@@ -67,6 +67,10 @@ pub struct SavedVariable {
 
 /// `detach` as layers below autograd see it.
 fn detach(t: &Tensor) -> Result<Tensor> {
+    // A tensor of a transform's level is detached without a call.
+    if let Some(bare) = crate::wiring::detached(t) {
+        return Ok(bare);
+    }
     static OP: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
     call_below(Key::Autograd, OP.get(), vec![t.into()])?.into_tensor()
 }
@@ -126,8 +130,13 @@ fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Erro
     } else {
         meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.name)))).unwrap_or_default()
     };
+    let hint = if super::anomaly::mode().0 {
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there or anywhere later. Good luck!"
+    } else {
+        "enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    };
     Error::runtime(format!(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: {hint}",
         t.version()
     ))
 }

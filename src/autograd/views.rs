@@ -6,8 +6,9 @@
 
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Edge, Node, gradient_edge};
-use crate::dispatch::{Exclude, OpEntry, Value, call};
+use crate::dispatch::{Call, Exclude, OpEntry, Value, call};
 use crate::error::Result;
+use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{Geometry, Tensor};
 use std::any::Any;
@@ -27,6 +28,9 @@ pub struct ViewStep {
 impl ViewStep {
     /// Applies the view operator to a tensor.
     pub fn apply(&self, base: &Tensor) -> Result<Tensor> {
+        if let Some(one) = self.result.map(|i| self.one_of_several(base, i)).transpose()?.flatten() {
+            return Ok(one);
+        }
         let mut args = self.args.clone();
         args[0] = base.into();
         let value = call(self.entry, args)?;
@@ -34,6 +38,32 @@ impl ViewStep {
             Some(i) => value.list()?[i].tensor().cloned(),
             None => value.into_tensor(),
         }
+    }
+}
+
+impl ViewStep {
+    /// One result of an operator with several views, made alone.
+    fn one_of_several(&self, base: &Tensor, index: usize) -> Result<Option<Tensor>> {
+        let call = Call { entry: self.entry, args: &self.args };
+        let dim = call.get("dim");
+        let size = |d: &Value| Ok::<_, crate::error::Error>(base.size(d.int()?.rem_euclid(base.dim().max(1) as i64) as usize));
+        let (start, end) = match self.entry.base_name() {
+            "unbind" => return t!("select.int", base, dim, index).map(Some),
+            "split" => {
+                let each = call.sym_int("split_size")?;
+                let start = &each * index as i64;
+                let end = (&start + &each).min(&size(dim)?);
+                (start, end)
+            }
+            "split_with_sizes" => {
+                let sizes = call.sym_ints("split_sizes")?;
+                let start = sizes[..index].iter().fold(SymInt::Int(0), |n, s| &n + s);
+                let end = &start + &sizes[index];
+                (start, end)
+            }
+            _ => return Ok(None),
+        };
+        t!("slice.Tensor", base, dim, start, end).map(Some)
     }
 }
 
@@ -70,6 +100,22 @@ pub fn make_view(view: &Tensor, of: &Tensor, step: ViewStep, creation: CreationM
         _ => ViewInfo { base: of.clone(), steps: vec![step], creation, differentiable, version: view.version() },
     };
     meta::with(view, |m| m.view = Some(info));
+}
+
+/// A custom function's output goes on being a view: of the input that it is, or of what it was a view of inside (`info`).
+pub fn keep_view(output: &Tensor, info: Option<ViewInfo>, input: Option<&Tensor>) {
+    static ALIAS: crate::dispatch::OpRef = crate::dispatch::OpRef::new("alias");
+    match (input, info) {
+        (Some(input), _) => {
+            let step = ViewStep { entry: ALIAS.get(), args: vec![Value::None], result: None };
+            make_view(output, input, step, CreationMeta::CustomFunction, true);
+        }
+        (None, Some(info)) => {
+            let info = ViewInfo { creation: CreationMeta::CustomFunction, version: output.version(), ..info };
+            meta::with(output, |m| m.view = Some(info));
+        }
+        (None, None) => {}
+    }
 }
 
 fn is_functional(t: &Tensor) -> bool {

@@ -208,7 +208,7 @@ impl Recorder {
         let taken: HashSet<Rc<str>> = graph.subgraphs.iter().map(|(n, _)| n.clone()).collect();
         let name = (0..).map(|i| format!("{kind}_{i}")).find(|n| !taken.contains(n.as_str())).unwrap_or_else(|| kind.to_owned());
         graph.subgraphs.push((name.as_str().into(), body));
-        let meta = Meta { source: crate::span::current_source(), ..Meta::default() };
+        let meta = Meta { source: crate::span::current_source(), module_path: crate::span::current_module_path(), ..Meta::default() };
         graph.get_attr(&name, meta)
     }
 

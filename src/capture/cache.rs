@@ -1,12 +1,13 @@
 //! The cache of a compiled function: entries by region, each with the guards it depends on.
 
 use super::recorder::{Region, RegionInput};
-use super::symbols::{evaluate, value_of};
+use super::symbols::{Place, evaluate, value_of};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
 use crate::shape::{Expr, SymInt, Symbol};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -22,8 +23,24 @@ pub struct Entry {
     pub region: Region,
     /// What runs it.
     pub compiled: Runner,
-    /// Python values it depends on: how a guard says it, and the value (`L['p']`, `0.0`).
-    pub facts: Vec<(String, String)>,
+    /// What it depends on besides: Python values, as guards say it, each with the line that read it.
+    pub facts: Vec<Guard>,
+    /// How often the guards of each value it depends on failed: PyTorch checks those first that fail most.
+    failures: RefCell<HashMap<Root, u32>>,
+}
+
+/// What a guard's value is found from: whether it is a global, and the name.
+pub type Root = (bool, Rc<str>);
+
+/// A fact about Python values that a call does not meet.
+#[derive(Clone, Debug)]
+pub struct Unmet {
+    /// What it is about.
+    pub root: Root,
+    /// Where exactly.
+    pub source: String,
+    /// In the words of `TORCH_LOGS=recompiles`.
+    pub text: String,
 }
 
 /// What a look-up found.
@@ -38,26 +55,43 @@ pub enum Lookup {
 #[derive(Default)]
 pub struct Cache {
     entries: Vec<Vec<Rc<Entry>>>,
+    /// Entries of a place in the order in which they are asked, as far as that is known; newer ones come before them.
+    order: RefCell<HashMap<usize, Vec<usize>>>,
 }
 
 impl Cache {
-    /// Looks for an entry that serves a region; `facts` are the Python values of the call, asked for on a miss only.
-    pub fn find(&self, place: usize, region: &Region, facts: impl Fn() -> Vec<(String, String)>) -> Lookup {
+    /// Looks for an entry that serves a region. `unmet` says per entry which facts about Python values the call does not meet.
+    pub fn find(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Lookup {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
         let wanted = region.fingerprint(&region.hints());
-        match entries.iter().find(|e| e.serves(region, wanted.as_deref())) {
-            Some(entry) => Lookup::Hit(entry.clone()),
-            None if entries.is_empty() => Lookup::Miss(Vec::new()),
-            None => {
-                let facts = facts();
-                let failed: Vec<String> = entries.iter().map(|e| e.failed_guard(region, &facts)).collect();
-                // After a break each way that Python goes on is code of its own.
-                if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
-                    return Lookup::Miss(Vec::new());
-                }
-                Lookup::Miss(failed.iter().enumerate().rev().map(|(i, f)| format!("{i}: {f}")).collect())
+        let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
+        let guarded = entries.iter().enumerate().filter(|(i, e)| meets(*i) && e.is_guarded_for(region));
+        let mut guarded = guarded;
+        let found = guarded.find(|(_, e)| e.repeats(region, wanted.as_deref()));
+        let Some((index, _)) = found else {
+            if entries.is_empty() {
+                return Lookup::Miss(Vec::new());
             }
-        }
+            let none = Vec::new();
+            let failed: Vec<String> =
+                entries.iter().enumerate().map(|(i, e)| e.failed_guard(region, unmet.get(i).unwrap_or(&none))).collect();
+            // Another way through the code is not an entry that failed.
+            if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
+                return Lookup::Miss(Vec::new());
+            }
+            let order = self.order.borrow();
+            let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
+            let newest = (0..failed.len()).rev().filter(|i| !listed.contains(i));
+            return Lookup::Miss(listed.iter().copied().chain(newest).map(|i| format!("{i}: {}", failed[i])).collect());
+        };
+        // The entry that served last is asked first.
+        let mut order = self.order.borrow_mut();
+        let listed = order.entry(place).or_default();
+        let newer = (0..entries.len()).rev().filter(|i| !listed.contains(i)).collect::<Vec<_>>();
+        listed.splice(0..0, newer);
+        listed.retain(|i| *i != index);
+        listed.insert(0, index);
+        Lookup::Hit(entries[index].clone())
     }
 
     /// Adds an entry.
@@ -81,24 +115,37 @@ impl Cache {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.entries.clear();
+        self.order.borrow_mut().clear();
     }
 }
 
 impl Entry {
-    /// The values of its symbols for the inputs of a region.
-    fn values(&self, touched: &[RegionInput]) -> HashMap<Symbol, i64> {
-        let read = |input: usize, dim: usize| touched.get(input)?.real.sizes().get(dim)?.as_int();
-        self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w.input, w.dim)?))).collect()
+    /// An entry for a region that was compiled.
+    pub fn new(region: Region, compiled: Runner, facts: Vec<Guard>) -> Self {
+        Entry { region, compiled, facts, failures: RefCell::default() }
     }
 
-    fn serves(&self, region: &Region, wanted: Option<&str>) -> bool {
-        let values = self.values(&region.touched);
+    /// The values of its symbols in the call that a region was recorded in.
+    pub fn values(&self, region: &Region) -> HashMap<Symbol, i64> {
+        let read = |at: &Place, symbol: &Symbol| match at {
+            Place::Size(input, dim) => region.touched.get(*input)?.real.sizes().get(*dim)?.as_int(),
+            Place::Stride(input, dim) => region.touched.get(*input)?.real.geometry().strides.get(*dim)?.as_int(),
+            Place::Number => region.env.info(symbol)?.hint,
+        };
+        self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
+    }
+
+    /// Whether its guards hold.
+    fn is_guarded_for(&self, region: &Region) -> bool {
         let (want, have) = (&self.region.touched, &region.touched);
         want.len() == have.len()
             && want.iter().zip(have).all(|(w, h)| failed_check(w, h).is_none())
-            && self.failed_condition(&values).is_none()
-            && wanted.is_some()
-            && self.region.fingerprint(&values).as_deref() == wanted
+            && self.failed_condition(&self.values(region)).is_none()
+    }
+
+    /// Whether it was recorded as the region is.
+    fn repeats(&self, region: &Region, wanted: Option<&str>) -> bool {
+        wanted.is_some() && self.region.fingerprint(&self.values(region)).as_deref() == wanted
     }
 
     /// The condition on symbolic sizes that these values do not meet.
@@ -106,7 +153,7 @@ impl Entry {
         let env = &self.region.env;
         for (symbol, info) in env.symbols() {
             let Some(value) = values.get(&symbol) else { continue };
-            let source = info.origin.replace("L['", "").replacen("']", "", 1);
+            let source = strip_locals(&info.origin);
             if *value < info.lower {
                 return Some(format!("{} <= {source}", info.lower));
             }
@@ -126,7 +173,7 @@ impl Entry {
     /// An expression with sizes written as the script finds them.
     fn in_source(&self, expr: &Expr) -> String {
         let named = expr.substitute(&|s| {
-            let origin = self.region.env.info(s)?.origin.replace("L['", "").replacen("']", "", 1);
+            let origin = strip_locals(&self.region.env.info(s)?.origin);
             Some(Expr::symbol(Symbol(origin.as_str().into())))
         });
         named.to_string()
@@ -151,8 +198,7 @@ impl Entry {
                 list(&g.strides)
             )));
         }
-        guards
-            .extend(self.facts.iter().filter(|(what, _)| !what.contains(" is ")).map(|(what, value)| plain(format!("{what} == {value}"))));
+        guards.extend(self.facts.iter().cloned());
         let sourced = |expr: &Expr| {
             let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.region.env.info(s)?.origin.as_str().into()))));
             named.to_string()
@@ -162,6 +208,9 @@ impl Entry {
             guards.push(Guard { text, span: guard.source.map(|s| s.span) });
         }
         for (_, info) in self.region.env.symbols() {
+            if info.lower == i64::MIN && info.upper == i64::MAX {
+                continue;
+            }
             guards.push(plain(match info.upper {
                 i64::MAX => format!("{} <= {}", info.lower, info.origin),
                 upper => format!("{} <= {} <= {upper}", info.lower, info.origin),
@@ -170,16 +219,15 @@ impl Entry {
         guards
     }
 
-    /// Runs it on the inputs of a region that it serves.
-    pub fn run(&self, inputs: &[RegionInput], touched: &[RegionInput]) -> Result<Vec<Value>> {
-        let values = self.values(touched);
+    /// Runs it on the inputs of a region that it serves, with the values of its symbols there.
+    pub fn run(&self, inputs: &[RegionInput], values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
         let mut tensors = inputs.iter().map(|i| Value::Tensor(i.real.clone()));
         let inputs = self
             .region
             .graph
             .placeholders()
             .map(|n| match &n.meta.value {
-                Some(FakeValue::Int(size)) => value_of(size, &values).map(Value::from),
+                Some(FakeValue::Int(size)) => value_of(size, values).map(Value::from),
                 _ => tensors.next(),
             })
             .map(|v| v.ok_or_else(|| Error::runtime("a compiled region lacks an input")))
@@ -187,40 +235,82 @@ impl Entry {
         (self.compiled)(inputs)
     }
 
-    /// The first condition that a region does not meet, in the words of `TORCH_LOGS=recompiles`.
-    fn failed_guard(&self, region: &Region, facts: &[(String, String)]) -> String {
+    /// The first condition that a region does not meet, in the words of `TORCH_LOGS=recompiles`. PyTorch checks the values that
+    /// failed most first, then local variables, then globals, by the length of their names.
+    fn failed_guard(&self, region: &Region, unmet: &[Unmet]) -> String {
         if self.region.grad != region.grad {
             return "GLOBAL_STATE changed: grad_mode ".to_owned();
         }
+        if self.region.autocast != region.autocast {
+            return "GLOBAL_STATE changed: autocast ".to_owned();
+        }
+        let mut failed: Vec<(Root, String, String)> = unmet.iter().map(|u| (u.root.clone(), u.source.clone(), u.text.clone())).collect();
         // What a script passes is looked at before what its modules hold.
-        let (held, passed): (Vec<_>, Vec<_>) = self.region.touched.iter().partition(|i| i.source.is_static);
-        for want in passed.into_iter().chain(held) {
+        let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
+        for want in &self.region.touched {
             let have = region.touched.iter().find(|h| h.source.name == want.source.name);
             if let Some(reason) = have.and_then(|have| failed_check(want, have)) {
-                return reason;
+                failed.push((root_of(&want.source.source), want.source.source.clone(), reason));
             }
         }
-        if let Some(reason) = self.failed_condition(&self.values(&region.touched)) {
+        if !failed.is_empty() {
+            let mut failures = self.failures.borrow_mut();
+            let often = |root: &Root| std::cmp::Reverse(failures.get(root).copied().unwrap_or(0));
+            let global: u32 = failures.iter().filter(|(r, _)| r.0).map(|(_, n)| *n).sum();
+            let local: u32 = failures.iter().filter(|(r, _)| !r.0).map(|(_, n)| *n).sum();
+            failed.sort_by_key(|(root, source, _)| {
+                let kind = std::cmp::Reverse(if root.0 { global } else { local });
+                (kind, root.0, often(root), held(source), root.1.len(), root.1.clone(), source.len(), source.clone())
+            });
+            let (root, _, reason) = failed.swap_remove(0);
+            *failures.entry(root).or_default() += 1;
             return reason;
         }
-        let changed = self.facts.iter().find(|(what, value)| facts.iter().find(|(w, _)| w == what).is_none_or(|(_, v)| v != value));
-        match changed {
-            Some((what, _)) if what.contains(" is ") => what.replace("L['", "").replace("']", ""),
-            Some((what, value)) => format!("{} == {value}", what.replace("L['", "").replacen("']", "", 1)),
-            None => REGION_DIFFERS.to_owned(),
+        if let Some(reason) = self.region.duplicates(region) {
+            return reason;
         }
+        self.failed_condition(&self.values(region)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
+}
+
+/// What a tensor's source starts from.
+fn root_of(source: &str) -> Root {
+    let name = source.get(3..).and_then(|s| s.split("']").next()).unwrap_or(source);
+    (source.starts_with('G'), name.into())
+}
+
+/// A guard's text with local variables by their names: `L['x'].n` becomes `x.n`.
+pub fn strip_locals(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("L['") {
+        let after = &rest[start + 3..];
+        let Some(end) = after.find("']") else { break };
+        out.push_str(&rest[..start]);
+        out.push_str(&after[..end]);
+        rest = &after[end + 2..];
+    }
+    out.push_str(rest);
+    out
 }
 
 /// How an input differs from what an entry wants of it.
 fn failed_check(want: &RegionInput, have: &RegionInput) -> Option<String> {
-    let name = want.source.source.replace("L['", "").replacen("']", "", 1);
+    let name = strip_locals(&want.source.source);
+    let of_parameter = if want.source.is_parameter {
+        ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters."
+    } else {
+        ""
+    };
     let (w, h) = (&want.spec.spec, have.real.spec());
     if w.dtype != h.dtype {
         return Some(format!("tensor '{name}' dtype mismatch. expected {}, actual {}", w.dtype.scalar_type(), h.dtype.scalar_type()));
     }
     if want.spec.requires_grad != have.spec.requires_grad {
-        return Some(format!("tensor '{name}' requires_grad mismatch. expected requires_grad={}", u8::from(want.spec.requires_grad)));
+        return Some(format!(
+            "tensor '{name}' requires_grad mismatch. expected requires_grad={}{of_parameter}",
+            u8::from(want.spec.requires_grad)
+        ));
     }
     let (a, b) = (w.geometry.sizes.len(), h.geometry.sizes.len());
     if a != b {

@@ -13,10 +13,17 @@ pub struct Failure {
     source: Option<Source>,
 }
 
+/// How PyTorch's front end ends every message.
+const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"";
+
 /// Where in the script, as PyTorch's front end ends its messages.
 pub fn from_user_code(source: Option<&Source>) -> String {
     source.map_or_else(String::new, |s| {
-        format!("\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}", s.file, s.span.line, s.function, s.code)
+        let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
+        format!(
+            "\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n\n{VERBOSE}\n",
+            s.file, s.span.line, s.function, s.code
+        )
     })
 }
 
@@ -67,7 +74,7 @@ impl Recorder {
         Some(Error::new(
             ErrorKind::TorchRuntime,
             format!(
-                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError('{}')\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled.{}",
+                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError('{}')\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
                 failure.written,
                 failure.message,
                 from_user_code(failure.source.as_ref())

@@ -10,9 +10,12 @@ mod cache;
 mod failure;
 mod recorder;
 mod symbols;
+mod unsupported;
+pub mod what_if;
 
 pub use body::{Body, Cut, Mark, Part};
-pub use cache::{Cache, Entry, Lookup, Runner};
+pub use cache::{Cache, Entry, Lookup, Root, Runner, Unmet, strip_locals};
 pub use failure::from_user_code;
 pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, computes};
-pub use symbols::{Dim, DimMark, InputSource, SeenSizes, Symbols, Witness, value_of};
+pub use symbols::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Witness, value_of};
+pub use unsupported::Unsupported;

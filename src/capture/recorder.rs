@@ -2,15 +2,16 @@
 
 use super::failure::Failure;
 use super::symbols::{Dim, InputSource, Symbols, Witness, value_of};
+use super::unsupported::Unsupported;
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
-use crate::dispatch::{Call, Default, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
+use crate::dispatch::{Call, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_size};
 use crate::shape::{Expr, ShapeEnv, SymInt, Symbol};
-use crate::span::{Source, Written, current_source};
-use crate::tensor::Tensor;
+use crate::span::{Source, Written, current_module_path, current_source};
+use crate::tensor::{Dtype, Tensor};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -40,6 +41,8 @@ pub struct Region {
     pub touched: Vec<RegionInput>,
     /// The grad mode it began in.
     pub grad: bool,
+    /// The short dtype of autocast it began in.
+    pub autocast: Option<Dtype>,
     /// Its symbolic sizes.
     pub env: ShapeEnv,
     /// Where its symbols are read among `touched`.
@@ -61,7 +64,7 @@ impl Region {
     /// `None` where one is missing.
     pub fn fingerprint(&self, values: &HashMap<Symbol, i64>) -> Option<String> {
         let number = |size: &SymInt| value_of(size, values);
-        let mut text = format!("grad={}\n", self.grad);
+        let mut text = format!("grad={} autocast={:?}\n", self.grad, self.autocast);
         for (input, (storage, shared)) in self.inputs.iter().zip(&self.storages) {
             let g = &input.spec.spec.geometry;
             text.push_str(&format!("{} {}", input.spec.spec.dtype.short(), input.spec.spec.device));
@@ -77,6 +80,16 @@ impl Region {
         }
         describe(&self.graph, &number, &mut text)?;
         Some(text)
+    }
+
+    /// Inputs that are one tensor in another region, and are not here.
+    pub(super) fn duplicates(&self, other: &Region) -> Option<String> {
+        if other.touched.len() >= self.touched.len() {
+            return None;
+        }
+        let names: Vec<String> = self.touched.iter().map(|i| format!("\"{}\"", super::strip_locals(&i.source.source))).collect();
+        let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
+        missing.then(|| format!("Duplicate tensors found: [{}]", names.join(", ")))
     }
 
     /// The values of its symbols in the call it was recorded in.
@@ -144,7 +157,7 @@ pub type InputName = Rc<dyn Fn(&Tensor, usize) -> InputSource>;
 /// Says how the dimensions of an input are treated.
 pub type Plan = Rc<dyn Fn(&InputSource, &[SymInt]) -> Vec<Dim>>;
 /// Called where recording has to stop: the reason and the place.
-pub type OnBreak = Rc<dyn Fn(&Recorder, &str, Option<Source>) -> Result<()>>;
+pub type OnBreak = Rc<dyn Fn(&Recorder, &Unsupported, Option<Source>) -> Result<()>>;
 
 /// What is recorded of one call of a compiled function, region after region.
 pub struct Recorder {
@@ -153,14 +166,20 @@ pub struct Recorder {
     pub(super) inputs: RefCell<Vec<RegionInput>>,
     by_real: RefCell<HashMap<u64, usize>>,
     grad: Cell<bool>,
+    autocast: Cell<Option<Dtype>>,
+    /// Blocks of autocast that began in this region.
+    blocks: RefCell<Vec<NodeId>>,
     /// Lazy tensors whose values have come: what stands for them now.
     arrived: RefCell<HashMap<u64, Tensor>>,
     /// Lazy tensors of the region being recorded.
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    /// Calls that `x[...]` makes.
+    items: RefCell<Vec<NodeId>>,
     input_name: InputName,
     plan: Plan,
     on_break: OnBreak,
     constants: Cell<usize>,
+    is_over: Cell<bool>,
     /// Which region this is: counts up where one ends.
     pub(super) epoch: Cell<u32>,
     symbols: RefCell<Symbols>,
@@ -168,6 +187,29 @@ pub struct Recorder {
     pub(super) failure: RefCell<Option<Failure>>,
     /// Nodes that compute symbolic sizes.
     pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
+    /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
+    numbers: RefCell<HashMap<Expr, String>>,
+}
+
+/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region; other calls are, read or
+/// not.
+fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
+    let users = graph.users();
+    let mut readers: Vec<usize> = users.iter().map(Vec::len).collect();
+    let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
+    let mut dropped = std::collections::HashSet::new();
+    for id in nodes.into_iter().rev() {
+        let node = graph.node(id);
+        let is_item = match &node.target {
+            crate::graph::Target::Getitem => true,
+            _ => items.contains(&id),
+        };
+        if is_item && readers[id.0 as usize] == 0 {
+            node.inputs().iter().for_each(|i| readers[i.0 as usize] -= 1);
+            dropped.insert(id);
+        }
+    }
+    graph.retain(|n| !dropped.contains(&n.id));
 }
 
 impl Recorder {
@@ -179,16 +221,21 @@ impl Recorder {
             inputs: RefCell::default(),
             by_real: RefCell::default(),
             grad: Cell::new(modes().grad),
+            autocast: Cell::new(modes().autocast),
+            blocks: RefCell::default(),
             arrived: RefCell::default(),
             lazy: RefCell::default(),
+            items: RefCell::default(),
             input_name,
             plan,
             on_break,
             failure: RefCell::default(),
             constants: Cell::new(0),
+            is_over: Cell::new(false),
             epoch: Cell::new(0),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            numbers: RefCell::default(),
         })
     }
 
@@ -210,6 +257,15 @@ impl Recorder {
     /// Whether an input was written to in this region.
     pub fn writes_inputs(&self) -> bool {
         self.inputs.borrow().iter().any(|i| i.twin.version() > 0)
+    }
+
+    /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
+    pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
+        let size = self.symbols.borrow_mut().number(source, number, value);
+        let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
+        let name = name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" };
+        self.numbers.borrow_mut().insert(size.expr(), name);
+        size
     }
 
     /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
@@ -243,7 +299,10 @@ impl Recorder {
         graph.set_output(Arg::Tuple(args));
         let symbols = self.symbols.take();
         self.sizes.borrow_mut().clear();
+        self.numbers.borrow_mut().clear();
         specialize_sizes(&mut graph);
+        unify_sizes(&mut graph);
+        drop_unread_items(&mut graph, &self.items.take());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
         let users = graph.users();
         let unused = |id: NodeId| users[id.0 as usize].is_empty();
@@ -260,6 +319,8 @@ impl Recorder {
             _ => true,
         });
         let grad = self.grad.replace(modes().grad);
+        let autocast = self.autocast.replace(modes().autocast);
+        self.blocks.borrow_mut().clear();
         self.nodes.borrow_mut().clear();
         self.lazy.borrow_mut().clear();
         self.by_real.borrow_mut().clear();
@@ -270,7 +331,7 @@ impl Recorder {
                 (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
             })
             .collect();
-        Ok(Region { storages, graph, inputs, touched, grad, env: symbols.env, witnesses: symbols.witnesses })
+        Ok(Region { storages, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
     }
 
     /// Says that a lazy tensor's value has come.
@@ -284,12 +345,50 @@ impl Recorder {
     }
 
     /// Stops the region here.
-    pub fn break_graph(&self, reason: &str) -> Result<()> {
+    pub fn break_graph(&self, reason: &Unsupported) -> Result<()> {
+        if self.is_over.get() {
+            return Ok(());
+        }
         (self.on_break)(self, reason, current_source())
     }
 
+    /// Gives up: what follows is not recorded.
+    pub fn give_up(&self) {
+        self.is_over.set(true);
+    }
+
+    /// Whether recording was given up.
+    pub fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    /// How a lazy tensor was computed: the place, and the call as the front end shows it (`gt(sum_1, 0)`).
+    pub fn computed_as(&self, t: &Tensor) -> Option<(Source, String)> {
+        let id = self.nodes.borrow().get(&t.id()).copied()?;
+        let graph = self.graph.borrow();
+        let node = graph.node(id);
+        let shown = |arg: &Arg| match arg {
+            Arg::Node(id) => graph.node(*id).name.to_string(),
+            other => crate::graph::arg_repr(&graph, other),
+        };
+        let args: Vec<String> = node.args.iter().map(shown).collect();
+        let name = match &node.target {
+            Target::Torch { op, .. } => op.split('.').nth(1).unwrap_or(op).to_owned(),
+            other => other.text(),
+        };
+        Some((node.meta.source.clone()?, format!("{} = {name}({})", node.name, args.join(", "))))
+    }
+
+    /// The lazy tensors that a lazy tensor was computed from.
+    pub fn operands(&self, t: &Tensor) -> Vec<Tensor> {
+        let nodes = self.nodes.borrow();
+        let Some(id) = nodes.get(&t.id()) else { return Vec::new() };
+        let inputs = self.graph.borrow().node(*id).inputs();
+        self.alive().into_iter().filter(|a| nodes.get(&a.id()).is_some_and(|n| inputs.contains(n))).collect()
+    }
+
     pub(super) fn meta(&self, value: FakeValue) -> Meta {
-        Meta { value: Some(value), source: current_source(), ..Meta::default() }
+        Meta { value: Some(value), source: current_source(), module_path: current_module_path(), ..Meta::default() }
     }
 
     /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.
@@ -390,10 +489,35 @@ impl Recorder {
         self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), meta);
     }
 
+    /// Records that a block of autocast begins: with the short dtype, or off.
+    pub fn record_autocast(&self, dtype: Dtype, enabled: bool) {
+        let id = self.autocast_call("_enter_autocast", vec![Arg::Str("cpu".into()), Arg::Dtype(dtype), Arg::Bool(enabled), Arg::None]);
+        self.blocks.borrow_mut().push(id);
+    }
+
+    /// Records that a block of autocast ends; `outer` is the short dtype around it.
+    pub fn record_autocast_end(&self, outer: Option<Dtype>) {
+        let block = self.blocks.borrow_mut().pop();
+        match block {
+            Some(block) => self.autocast_call("_exit_autocast", vec![Arg::Node(block)]),
+            // It began in an earlier region: this one goes on in what was around it.
+            None => self.autocast_call(
+                "_enter_autocast",
+                vec![Arg::Str("cpu".into()), Arg::Dtype(outer.unwrap_or(Dtype::BFloat16)), Arg::Bool(outer.is_some()), Arg::None],
+            ),
+        };
+    }
+
+    fn autocast_call(&self, name: &str, args: Vec<Arg>) -> NodeId {
+        let shown = Shown::Function(format!("torch.amp.autocast_mode.{name}").into());
+        let target = Target::Torch { op: format!("autocast.{name}").into(), shown };
+        self.graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
+    }
+
     fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
         let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
         for (argument, value) in entry.schema.arguments.iter().zip(args) {
-            let is_default = argument.default.as_ref().is_some_and(|d| is_default(value, d));
+            let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
             if argument.kwarg_only {
                 if !is_default {
                     keywords.push((argument.name.as_str().into(), self.argument(value)?));
@@ -418,6 +542,9 @@ impl Recorder {
         let target = Target::Torch { op: entry.name.into(), shown };
         let meta = self.meta(fake_value(result));
         let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        if Written::current() == Some(Written::Operator("[]")) {
+            self.items.borrow_mut().push(id);
+        }
         let note = |t: &Tensor, id: NodeId| {
             self.nodes.borrow_mut().insert(t.id(), id);
             self.lazy.borrow_mut().push(t.downgrade());
@@ -448,6 +575,11 @@ struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
 
 impl SizeNodes for Sizes<'_> {
     fn known(&self, expr: &Expr) -> Option<Arg> {
+        if let Some(name) = self.0.numbers.borrow_mut().remove(expr) {
+            let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
+            let id = self.0.graph.borrow_mut().placeholder(&name, meta);
+            self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        }
         self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
     }
 
@@ -474,14 +606,20 @@ fn specialize_sizes(graph: &mut Graph) {
     }
 }
 
-fn is_default(value: &Value, default: &Default) -> bool {
-    match (value, default.value()) {
-        (Value::None, Value::None) => true,
-        (Value::Bool(a), Value::Bool(b)) => *a == b,
-        (Value::Int(a), Value::Int(b)) => a.as_int() == b.as_int(),
-        (Value::Float(a), Value::Float(b)) => *a == b,
-        (Value::Str(a), Value::Str(b)) => **a == *b,
-        _ => false,
+/// Symbols that turned out to be equal are one input, the first.
+fn unify_sizes(graph: &mut Graph) {
+    let mut first: HashMap<Expr, NodeId> = HashMap::new();
+    let mut again = Vec::new();
+    for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
+        let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
+        match first.get(&size.expr()) {
+            Some(known) => again.push((node.id, *known)),
+            None => drop(first.insert(size.expr(), node.id)),
+        }
+    }
+    for (id, known) in again {
+        graph.replace_uses(id, &Arg::Node(known));
+        graph.erase(id);
     }
 }
 
@@ -494,7 +632,7 @@ impl Layer for CaptureLayer {
     }
 
     fn wants(&self, _call: &Call) -> bool {
-        true
+        !self.0.is_over()
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
@@ -504,11 +642,13 @@ impl Layer for CaptureLayer {
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
         if matches!(entry.rule, Rule::Data) || on_callers {
             let reason = if on_callers {
-                format!("in-place metadata mutation of an input: {}", entry.schema.name)
+                let input = args.first().and_then(Value::as_tensor).map(|t| (recorder.input_name)(t, 0).source);
+                let name = input.unwrap_or_default().replace("L['", "").replacen("']", "", 1);
+                Unsupported::inplace_view(&name, entry.base_name())
             } else {
                 match entry.name {
-                    "aten._local_scalar_dense.default" => "Unsupported Tensor.item() call with capture_scalar_outputs=False".to_owned(),
-                    name => format!("Dynamic shape operator: {name}"),
+                    "aten._local_scalar_dense.default" => Unsupported::item(),
+                    name => Unsupported::dynamic_shape(name),
                 }
             };
             recorder.break_graph(&reason)?;

@@ -27,6 +27,8 @@ pub struct InputSource {
     pub source: String,
     /// Whether its sizes never vary: a parameter, or a tensor of a module.
     pub is_static: bool,
+    /// Whether it is a parameter.
+    pub is_parameter: bool,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
     /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension.
@@ -60,7 +62,8 @@ impl SeenSizes {
                     Some(DimMark::Static) => Dim::Static,
                     _ if input.is_static => Dim::Static,
                     Some(DimMark::Maybe) => Dim::Shared,
-                    None if dynamic == Some(true) || (dynamic.is_none() && varies) => Dim::Shared,
+                    None if dynamic == Some(true) => Dim::Shared,
+                    None if dynamic.is_none() && varies => Dim::Own(None, None),
                     None => Dim::Static,
                 }
             })
@@ -86,15 +89,24 @@ impl SeenSizes {
     }
 }
 
-/// A size symbol and the input it is read from: by its position among the inputs, and the dimension.
+/// Where a symbol's value is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The size of an input, by its position among the inputs, in a dimension.
+    Size(usize, usize),
+    /// Its stride.
+    Stride(usize, usize),
+    /// A Python number of the call.
+    Number,
+}
+
+/// A symbol, and where its value is read.
 #[derive(Clone, Debug)]
 pub struct Witness {
     /// The symbol.
     pub symbol: Symbol,
-    /// Which input.
-    pub input: usize,
-    /// Which dimension.
-    pub dim: usize,
+    /// Where.
+    pub at: Place,
 }
 
 /// The symbols of one region.
@@ -144,7 +156,19 @@ impl Symbols {
         let name = format!("s{number}");
         let info = SymbolInfo { origin: format!("{}.size()[{dim}]", input.source), hint: Some(hint), lower, upper };
         let size = self.env.symbol(&name, info);
-        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), input: index, dim });
+        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Size(index, dim) });
+        size
+    }
+
+    /// A symbol for a Python number; `number` is that of its source.
+    pub fn number(&mut self, source: &str, mut number: u32, value: i64) -> SymInt {
+        while self.env.has_symbol(&format!("s{number}")) {
+            number += 1;
+        }
+        let name = format!("s{number}");
+        let info = SymbolInfo { origin: source.to_owned(), hint: Some(value), lower: i64::MIN, upper: i64::MAX };
+        let size = self.env.symbol(&name, info);
+        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Number });
         size
     }
 }

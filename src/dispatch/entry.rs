@@ -29,6 +29,11 @@ impl Tags {
     pub const NUMBERS_AS_TENSORS: Tags = Tags(64);
     /// Makes a tensor from no tensor.
     pub const FACTORY: Tags = Tags(128);
+    /// Its derivative holds for complex numbers too.
+    pub const COMPLEX_GRAD: Tags = Tags(256);
+    /// Its results are holomorphic functions of its inputs, and its formula is the one of the real case: conjugates of the
+    /// incoming gradients go in, and conjugates of what comes out are the gradients.
+    pub const HOLOMORPHIC: Tags = Tags(512);
 
     /// Whether every bit of `other` is set.
     pub fn has(self, other: Tags) -> bool {
@@ -145,6 +150,8 @@ pub struct OpEntry {
     pub non_differentiable_results: &'static [usize],
     /// The dtype of a view that reads its base's bytes as another one (`view.dtype`).
     pub view_dtype: Option<fn(&Call) -> Result<Dtype>>,
+    /// A size that its derivative needs and that is computed when it is called.
+    pub measured: Option<fn(&Call) -> Result<SymInt>>,
 }
 
 impl OpEntry {
@@ -301,6 +308,7 @@ pub(super) struct Pending {
     pub(super) not_differentiable: bool,
     pub(super) non_differentiable_results: &'static [usize],
     pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
+    pub(super) measured: Option<fn(&Call) -> Result<SymInt>>,
 }
 
 impl OpBuilder {
@@ -325,6 +333,7 @@ impl OpBuilder {
             not_differentiable: false,
             non_differentiable_results: &[],
             view_dtype: None,
+            measured: None,
         });
         self
     }
@@ -341,10 +350,54 @@ impl OpBuilder {
         self
     }
 
+    /// Adds an operator `NAME_copy` for every overload of these views, which is differentiated like the view.
+    pub fn copies(&mut self, views: &[&str], rule: Rule) {
+        let mut made = Vec::new();
+        for entry in &self.entries {
+            let end = entry.schema.find(['.', '(']).unwrap_or_default();
+            let present = |name: &str| self.entries.iter().any(|e| e.schema.starts_with(name));
+            let named = format!("{}_copy{}", &entry.schema[..end], &entry.schema[end..entry.schema.find('(').unwrap_or(end)]);
+            if !matches!(entry.rule, Rule::View(_)) || !views.contains(&&entry.schema[..end]) || present(&format!("{named}(")) {
+                continue;
+            }
+            let rest = &entry.schema[entry.schema.find('(').unwrap_or(end)..];
+            let schema = format!("{named}{}", rest.replace("(a -> *)", "").replace("(a)", ""));
+            made.push(Pending {
+                namespace: entry.namespace,
+                schema,
+                tags: Tags::default(),
+                rule,
+                derivative: entry.derivative,
+                not_differentiable: entry.not_differentiable,
+                non_differentiable_results: entry.non_differentiable_results,
+                view_dtype: None,
+                measured: None,
+            });
+        }
+        self.entries.extend(made);
+    }
+
+    /// Adds properties to every entry of certain names, in place or not.
+    pub fn mark(&mut self, named: impl Fn(&str) -> bool, tags: Tags) {
+        for entry in &mut self.entries {
+            let name = entry.schema.split(['.', '(']).next().unwrap_or_default();
+            if named(name) || name.strip_suffix('_').is_some_and(&named) {
+                entry.tags = entry.tags | tags;
+            }
+        }
+    }
+
     /// Gives the entry just started its derivative.
     pub fn grad(&mut self, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) -> &mut Self {
         self.last().derivative = Some(Derivative { node, saves, serves: &[], formula });
         self
+    }
+
+    /// Gives an entry that was started before its derivative, by its signature-style name.
+    pub fn derive(&mut self, name: &str, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) {
+        let found = self.entries.iter_mut().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
+        let entry = found.unwrap_or_else(|| panic!("the catalogue has no operator {name} to derive"));
+        entry.derivative = Some(Derivative { node, saves, serves: &[], formula });
     }
 
     /// Says which saved inputs of the entry just started serve the gradient of one other input alone.
@@ -364,6 +417,12 @@ impl OpBuilder {
     /// Says which results of the entry just started do not require grad.
     pub fn indices_without_grad(&mut self, results: &'static [usize]) -> &mut Self {
         self.last().non_differentiable_results = results;
+        self
+    }
+
+    /// Says which size the derivative of the entry just started needs, computed when it is called.
+    pub fn measured(&mut self, size: fn(&Call) -> Result<SymInt>) -> &mut Self {
+        self.last().measured = Some(size);
         self
     }
 
@@ -394,6 +453,7 @@ impl OpBuilder {
             not_differentiable: never,
             non_differentiable_results: &[],
             view_dtype: None,
+            measured: None,
         });
         self
     }

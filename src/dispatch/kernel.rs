@@ -19,36 +19,79 @@ pub enum Kernel {
 
 /// CPU lowerings by full operator name.
 #[derive(Default)]
-pub struct KernelTable(HashMap<&'static str, Kernel>);
+pub struct KernelTable {
+    real: HashMap<&'static str, Kernel>,
+    /// For calls in which a tensor is complex.
+    complex: HashMap<&'static str, Kernel>,
+}
 
 impl KernelTable {
     /// Registers a kernel that fills results: `fill("aten.mm.default", mm)`.
     pub fn fill(&mut self, name: &'static str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
-        self.0.insert(name, Kernel::Fill(kernel));
+        self.real.insert(name, Kernel::Fill(kernel));
     }
     /// Registers a kernel that makes the whole result.
     pub fn make(&mut self, name: &'static str, kernel: fn(&Call) -> Result<Value>) {
-        self.0.insert(name, Kernel::Make(kernel));
+        self.real.insert(name, Kernel::Make(kernel));
     }
     /// Registers a kernel that writes into `self`.
     pub fn mutate(&mut self, name: &'static str, kernel: fn(&Call) -> Result<()>) {
-        self.0.insert(name, Kernel::Mutate(kernel));
+        self.real.insert(name, Kernel::Mutate(kernel));
+    }
+    /// Registers the kernel of calls with complex tensors.
+    pub fn complex(&mut self, name: &'static str, kernel: Kernel) {
+        self.complex.insert(name, kernel);
     }
 }
 
-fn kernel(entry: &'static OpEntry) -> Option<Kernel> {
+fn table() -> &'static KernelTable {
     static TABLE: OnceLock<KernelTable> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
+    TABLE.get_or_init(|| {
         let mut table = KernelTable::default();
         crate::wiring::cpu_kernels(&mut table);
         table
-    });
-    table.0.get(entry.name).copied()
+    })
+}
+
+/// The kernel of calls without complex tensors.
+pub fn real_kernel(entry: &OpEntry) -> Option<Kernel> {
+    table().real.get(entry.name).copied()
+}
+
+fn complex_kernel(entry: &OpEntry) -> Result<Kernel> {
+    table()
+        .complex
+        .get(entry.name)
+        .copied()
+        .ok_or_else(|| Error::not_implemented(format!("\"{}\" not implemented for 'ComplexFloat'", entry.base_name())))
+}
+
+fn any_complex(args: &[Value]) -> bool {
+    let mut complex = false;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= t.dtype().is_complex()));
+    complex
+}
+
+/// The kernel of a call, by what it is called on and what it makes.
+fn kernel(entry: &OpEntry, args: &[Value], made: &[Tensor]) -> Result<Option<Kernel>> {
+    if any_complex(args) || made.iter().any(|t| t.dtype().is_complex()) {
+        return complex_kernel(entry).map(Some);
+    }
+    Ok(real_kernel(entry))
+}
+
+/// Whether real tensors can go through this operator: by its rule alone or by a kernel.
+pub fn has_kernel(entry: &'static OpEntry) -> bool {
+    match entry.rule {
+        Rule::Composite(_) | Rule::View(_) | Rule::InplaceView(_) => true,
+        Rule::Inplace(functional) => real_kernel(entry).is_some() || super::op(functional).is_some_and(has_kernel),
+        Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || table().complex.contains_key(entry.name),
+    }
 }
 
 fn missing(entry: &OpEntry) -> Error {
     Error::not_implemented(format!(
-        "The operator 'aten::{}' is not currently implemented for the CPU in this playground.",
+        "The operator 'aten::{}' is not currently implemented for the CPU (the playground does not have it; operators.html lists what it has).",
         &entry.name["aten.".len().min(entry.name.len())..]
     ))
 }
@@ -74,25 +117,29 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             let make = |spec: &TensorSpec| if fake { Tensor::fake(spec) } else { Tensor::zeros(spec) };
             let made: Vec<Option<Tensor>> = specs.iter().map(|s| s.as_ref().map(make).transpose()).collect::<Result<_>>()?;
             if !fake {
-                let Some(Kernel::Fill(fill)) = kernel(entry) else { return Err(missing(entry)) };
                 let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
+                let Some(Kernel::Fill(fill)) = kernel(entry, args, &outs)? else { return Err(missing(entry)) };
                 fill(&call, &outs)?;
             }
             Ok(wrap(entry, made.into_iter().map(Value::from).collect()))
         }
         Rule::Inplace(functional) => {
             let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
-            if !fake && let Some(Kernel::Mutate(mutate)) = kernel(entry) {
-                mutate(&call)?;
-                return Ok(Value::Tensor(target));
+            if !fake {
+                let own = if any_complex(args) { table().complex.get(entry.name).copied() } else { real_kernel(entry) };
+                if let Some(Kernel::Mutate(mutate)) = own {
+                    mutate(&call)?;
+                    return Ok(Value::Tensor(target));
+                }
             }
             let functional = super::op(functional).ok_or_else(|| missing(entry))?;
             let result = run_backend(functional, args, fake)?.into_tensor()?;
             check_inplace(&target, &result)?;
             if !fake {
                 let copy = lookup("aten.copy_.default").ok_or_else(|| missing(entry))?;
-                let Some(Kernel::Mutate(copy_)) = kernel(copy) else { return Err(missing(copy)) };
-                copy_(&Call { entry: copy, args: &[Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)] })?;
+                let args = [Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)];
+                let Some(Kernel::Mutate(copy_)) = kernel(copy, &args, &[])? else { return Err(missing(copy)) };
+                copy_(&Call { entry: copy, args: &args })?;
             }
             Ok(Value::Tensor(target))
         }
@@ -103,7 +150,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             Ok(Value::Tensor(target))
         }
         Rule::Data if fake => Err(Error::new(ErrorKind::DataDependent, entry.name)),
-        Rule::Data => match kernel(entry) {
+        Rule::Data => match kernel(entry, args, &[])? {
             Some(Kernel::Make(make)) => make(&call),
             _ => Err(missing(entry)),
         },

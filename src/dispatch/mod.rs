@@ -1,6 +1,6 @@
 //! Dispatch: what an operator is, and the re-entrant stack of layers a call of it goes through.
 //!
-//! A call goes from the top of the stack down: capture (torch-level), function transforms, autocast, autograd with view and
+//! A call goes from the top of the stack down: function transforms, capture (torch-level), autocast, autograd with view and
 //! version tracking, functionalization, a script's `__torch_dispatch__`, tracing, and last a kernel or a fake kernel. A
 //! layer sees calls and makes calls and knows nothing of those below it. Eager mode is the same way with fewer layers.
 //! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
@@ -13,12 +13,12 @@ mod stack;
 mod value;
 
 pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
-pub use kernel::{Kernel, KernelTable, run_backend};
+pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use stack::{
-    Exclude, Key, Layer, Modes, call, call_below, fill_args, fill_factory_options, has_layer, is_excluded, modes, pop_layer, push_layer,
-    set_modes,
+    Exclude, Key, Layer, Modes, Restore, add_sizes, call, call_below, fill_args, fill_factory_options, has_layer, is_excluded, measure,
+    modes, pop_layer, push_layer, set_modes,
 };
 pub use value::Value;
 

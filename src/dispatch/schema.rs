@@ -92,6 +92,8 @@ pub struct Schema {
     pub name: String,
     /// `Tensor`; empty for the default overload.
     pub overload: String,
+    /// The signature as it was written.
+    pub text: String,
     /// Arguments, keyword-only ones last.
     pub arguments: Vec<Argument>,
     /// Results.
@@ -131,7 +133,7 @@ impl Schema {
             let (ty, alias, _) = parse_type(ty)?;
             returns.push(Return { ty, name, alias });
         }
-        Ok(Schema { name: name.to_owned(), overload: overload.to_owned(), arguments, returns })
+        Ok(Schema { name: name.to_owned(), overload: overload.to_owned(), text: text.to_owned(), arguments, returns })
     }
 
     /// Position of an argument.

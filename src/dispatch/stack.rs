@@ -2,21 +2,24 @@
 
 use super::{Call, Default, OpEntry, Rule, Value, run_backend};
 use crate::error::{Error, Result};
-use crate::tensor::MemoryFormat;
+use crate::shape::SymInt;
+use crate::tensor::{Dtype, MemoryFormat};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Places in the stack, top first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// Capture of torch-level calls.
-    Capture,
     /// `torch.func` transforms.
     Transform,
+    /// Capture of torch-level calls.
+    Capture,
     /// `torch.autocast`.
     Autocast,
     /// Autograd, with view and version tracking.
     Autograd,
+    /// Where a transform that autograd serves goes on, one level down.
+    Lower,
     /// Functionalization.
     Functionalize,
     /// A script's `__torch_dispatch__`.
@@ -25,7 +28,8 @@ pub enum Key {
     Trace,
 }
 
-const KEYS: [Key; 7] = [Key::Capture, Key::Transform, Key::Autocast, Key::Autograd, Key::Functionalize, Key::Subclass, Key::Trace];
+const KEYS: [Key; 8] =
+    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Functionalize, Key::Subclass, Key::Trace];
 
 /// A layer: it sees calls that reach it and makes calls of its own.
 pub trait Layer {
@@ -35,6 +39,38 @@ pub trait Layer {
     fn wants(&self, call: &Call) -> bool;
     /// Handles the call. To go on down, it uses [`call_below`] with its own key.
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value>;
+    /// A symbolic size is computed here, whether it is used or not: a graph that is traced has nodes for it from here on.
+    fn measure(&self, _size: &SymInt) -> Result<()> {
+        Ok(())
+    }
+    /// Two symbolic sizes are added here, also where their sum is the size of some tensor.
+    fn add_sizes(&self, _a: &SymInt, _b: &SymInt, _sum: &SymInt) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The layer that traces, where one does and is not excluded.
+fn tracing() -> Option<Rc<dyn Layer>> {
+    let key = Key::Trace;
+    (EXCLUDED.get() & (1 << key as u8) == 0).then(|| LAYERS.with_borrow(|l| l[key as usize].last().cloned()))?
+}
+
+/// Says that a size is computed here, whether it is used or not.
+pub fn measure(size: &SymInt) -> Result<()> {
+    match tracing() {
+        Some(layer) if size.as_int().is_none() => layer.measure(size),
+        _ => Ok(()),
+    }
+}
+
+/// `a + b`, computed here.
+pub fn add_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
+    let sum = a + b;
+    let trivial = sum.as_int().is_some() || a.as_int() == Some(0) || b.as_int() == Some(0);
+    if let Some(layer) = tracing().filter(|_| !trivial) {
+        layer.add_sizes(a, b, &sum)?;
+    }
+    Ok(sum)
 }
 
 /// Switches that scripts set and several layers read.
@@ -46,12 +82,19 @@ pub struct Modes {
     pub inference: bool,
     /// Whether factories make fake tensors.
     pub fake: bool,
+    /// The short dtype of `torch.autocast`, where it is on.
+    pub autocast: Option<Dtype>,
+}
+
+impl Modes {
+    /// Those a script starts with.
+    pub const START: Modes = Modes { grad: true, inference: false, fake: false, autocast: None };
 }
 
 thread_local! {
-    static LAYERS: RefCell<[Vec<Rc<dyn Layer>>; 7]> = const { RefCell::new([const { Vec::new() }; 7]) };
+    static LAYERS: RefCell<[Vec<Rc<dyn Layer>>; 8]> = const { RefCell::new([const { Vec::new() }; 8]) };
     static EXCLUDED: Cell<u8> = const { Cell::new(0) };
-    static MODES: Cell<Modes> = const { Cell::new(Modes { grad: true, inference: false, fake: false }) };
+    static MODES: Cell<Modes> = const { Cell::new(Modes::START) };
 }
 
 /// The switches in force.
@@ -83,9 +126,10 @@ pub fn is_excluded(key: Key) -> bool {
 pub struct Exclude(u8);
 
 impl Exclude {
-    /// Excludes one key.
+    /// Excludes one key; transforms, which stand above capture, together with it.
     pub fn only(key: Key) -> Self {
-        Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << key as u8))
+        let with_transforms = if key == Key::Capture { 1 << Key::Transform as u8 } else { 0 };
+        Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << key as u8 | with_transforms))
     }
     /// Excludes a key and everything above it.
     pub fn down_to(key: Key) -> Self {
@@ -94,6 +138,21 @@ impl Exclude {
     /// Excludes capture alone: a call from here sees everything else again, also from within a layer.
     pub fn capture_alone() -> Self {
         Exclude(EXCLUDED.replace(1 << Key::Capture as u8))
+    }
+}
+
+/// What is excluded at one moment, to be put back at another.
+#[derive(Clone, Copy)]
+pub struct Restore(u8);
+
+impl Restore {
+    /// What is excluded now.
+    pub fn current() -> Self {
+        Restore(EXCLUDED.get())
+    }
+    /// Until the guard is dropped, the same is excluded as then.
+    pub fn enter(self) -> Exclude {
+        Exclude(EXCLUDED.replace(self.0))
     }
 }
 
@@ -191,6 +250,25 @@ impl Default {
             Default::Ints(v) => Value::from(v.clone()),
             Default::Bools(v) => Value::from(v.clone()),
             Default::ContiguousFormat => Value::MemoryFormat(MemoryFormat::Contiguous),
+        }
+    }
+
+    /// Whether a value is the default: graphs leave such arguments out.
+    pub fn is(&self, value: &Value) -> bool {
+        match (value, self) {
+            (Value::None, Default::None) => true,
+            (Value::Bool(a), Default::Bool(b)) => a == b,
+            (Value::Int(a), Default::Int(b)) => a.as_int() == Some(*b),
+            (Value::Float(a), Default::Float(b)) => a == b,
+            (Value::Str(a), Default::Str(b)) => **a == **b,
+            (Value::List(items), Default::Ints(b)) => {
+                items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Int(i) if i.as_int() == Some(*d)))
+            }
+            (Value::List(items), Default::Bools(b)) => {
+                items.len() == b.len() && items.iter().zip(b).all(|(v, d)| matches!(v, Value::Bool(x) if x == d))
+            }
+            (Value::MemoryFormat(MemoryFormat::Contiguous), Default::ContiguousFormat) => true,
+            _ => false,
         }
     }
 }

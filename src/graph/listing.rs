@@ -29,23 +29,23 @@ pub fn listing(graph: &Graph) -> String {
     out
 }
 
+/// A node's row of `print_tabular`: opcode, name, target, args, kwargs.
+pub fn listing_row(graph: &Graph, node: &Node) -> [String; 5] {
+    let args = arg_repr(graph, &Arg::Tuple(node.args.clone()));
+    let kwargs: Vec<_> = node.kwargs.iter().map(|(k, v)| format!("{}: {}", str_repr(k), arg_repr(graph, v))).collect();
+    let target = match &node.target {
+        Target::Getitem => "<built-in function getitem>".to_owned(),
+        Target::Operator(name) => format!("<built-in function {name}>"),
+        Target::HigherOrder(name) => name.to_string(),
+        other => other.text(),
+    };
+    [opcode(node).to_owned(), node.name.to_string(), target, args, format!("{{{}}}", kwargs.join(", "))]
+}
+
 /// `gm.graph.print_tabular()`, without the last newline.
 pub fn tabular(graph: &Graph) -> String {
     let headers = ["opcode", "name", "target", "args", "kwargs"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = graph
-        .nodes()
-        .map(|node| {
-            let args = arg_repr(graph, &Arg::Tuple(node.args.clone()));
-            let kwargs: Vec<_> = node.kwargs.iter().map(|(k, v)| format!("{}: {}", str_repr(k), arg_repr(graph, v))).collect();
-            let target = match &node.target {
-                Target::Getitem => "<built-in function getitem>".to_owned(),
-                Target::Operator(name) => format!("<built-in function {name}>"),
-                Target::HigherOrder(name) => name.to_string(),
-                other => other.text(),
-            };
-            [opcode(node).to_owned(), node.name.to_string(), target, args, format!("{{{}}}", kwargs.join(", "))]
-        })
-        .collect();
+    let rows: Vec<[String; 5]> = graph.nodes().map(|node| listing_row(graph, node)).collect();
     // A column is two wider than its header at least.
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([headers[i].len() + 2]).max().unwrap_or(0);
     let widths: Vec<usize> = (0..5).map(width).collect();

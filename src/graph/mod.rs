@@ -13,12 +13,14 @@ mod literal;
 mod node;
 mod parse;
 mod print;
+mod runnable;
 mod sizes;
 
 pub use graph::Graph;
-pub use listing::{dot, listing, opcode, tabular};
+pub use listing::{dot, listing, listing_row, opcode, tabular};
 pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target};
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, parse, parse_size};
 pub use print::{Printed, Style, code, print_readable, readable};
+pub use runnable::{Known, runnable};
 pub use sizes::{SizeNodes, compute as compute_size};

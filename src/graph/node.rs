@@ -186,6 +186,8 @@ pub struct Meta {
     pub source: Option<Source>,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
+    /// Whether it was traced when forward and backward were done: a view made anew for an output. It belongs to neither.
+    pub is_trailing: bool,
     /// Of a backward node: whether `source` is a line that ran in the backward (a custom function's), not its forward node's.
     pub own_source: bool,
     /// Whether a script's own `forward` kept it on its context without `save_for_backward`: saved, but not watched for writes.

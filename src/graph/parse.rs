@@ -9,7 +9,7 @@ use super::cursor::Cursor;
 use super::literal::operator_of;
 use super::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Recompute, Shown, Target};
 use crate::error::{Error, Result};
-use crate::shape::ShapeEnv;
+use crate::shape::{ShapeEnv, SymInt};
 use crate::span::{Source, Span};
 use std::collections::HashMap;
 
@@ -41,6 +41,17 @@ pub fn parse(text: &str, hint: &dyn Fn(&str) -> Option<i64>) -> Result<Parsed> {
     let graph = reader.start()?;
     graph.validate()?;
     Ok(Parsed { graph, env: reader.symbols.env })
+}
+
+/// Reads a size: `s77`, `2*s77 + 1`. `hint` gives the numbers that symbols stand for, where they are known.
+///
+/// # Errors
+/// `ValueError`, saying what was expected.
+pub fn parse_size(text: &str, hint: &dyn Fn(&str) -> Option<i64>) -> Result<SymInt> {
+    match annotation(&format!("Sym({text})"), 1, &mut Symbols::new(hint))? {
+        FakeValue::Int(size) => Ok(size),
+        _ => Err(Error::value(format!("{text} is no size"))),
+    }
 }
 
 struct Line<'a> {
@@ -452,7 +463,7 @@ fn comment(text: &str) -> Option<Place> {
     let (file, line) = location.rsplit_once(':')?;
     let line = line.parse().ok()?;
     let span = Span { line, column: 0, end_line: line, end_column: 0 };
-    place.source = Some(Source { span, file: file.into(), function: function.into(), code: code.into() });
+    place.source = Some(Source { span, file: file.into(), function: function.into(), code: code.into(), indent: 0 });
     Some(place)
 }
 

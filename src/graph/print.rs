@@ -249,6 +249,13 @@ fn attribute(base: &str, path: &str) -> String {
     })
 }
 
+/// The owners of an attribute, outermost first, and its own name: `a.b.c` is `["a", "b"]` and `c`.
+pub(super) fn attribute_names(path: &str) -> (Vec<&str>, &str) {
+    let mut names: Vec<&str> = path.split('.').collect();
+    let last = names.pop().unwrap_or_default();
+    (names, last)
+}
+
 fn is_identifier(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }

@@ -29,20 +29,31 @@ pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
     }
     let mut sum: Option<(Arg, Expr)> = None;
     for (atoms, coefficient) in expr.terms() {
-        let (symbols, others): (Vec<_>, Vec<_>) = atoms.iter().partition(|(a, _)| matches!(a, Atom::Symbol(_)));
-        let mut factors: Vec<(Arg, Expr)> = Vec::new();
+        let (mut symbols, others): (Vec<_>, Vec<_>) = atoms.iter().partition(|(a, _)| matches!(a, Atom::Symbol(_)));
+        // Sizes in the order of the graph's inputs.
+        symbols.sort_by_key(|(atom, _)| match nodes.known(&Expr::from_atom(atom)) {
+            Some(Arg::Node(id)) => id.0,
+            _ => u32::MAX,
+        });
+        let mut term: Option<(Arg, Expr)> = None;
+        // A factor's own node comes right before its product.
+        let times = |term: &mut Option<(Arg, Expr)>, factor: (Arg, Expr)| {
+            *term = Some(match term.take() {
+                Some(t) => combine(nodes, "mul", t, factor, Expr::mul),
+                None => factor,
+            });
+        };
         for (atom, power) in symbols {
             let arg = factor(nodes, atom)?;
-            (0..*power).for_each(|_| factors.push((arg.clone(), Expr::from_atom(atom))));
+            (0..*power).for_each(|_| times(&mut term, (arg.clone(), Expr::from_atom(atom))));
         }
         if coefficient != 1 || atoms.is_empty() {
-            factors.push((Arg::Int(coefficient), Expr::from(coefficient)));
+            times(&mut term, (Arg::Int(coefficient), Expr::from(coefficient)));
         }
         for (atom, power) in others {
             let arg = factor(nodes, atom)?;
-            (0..*power).for_each(|_| factors.push((arg.clone(), Expr::from_atom(atom))));
+            (0..*power).for_each(|_| times(&mut term, (arg.clone(), Expr::from_atom(atom))));
         }
-        let term = factors.into_iter().reduce(|a, b| combine(nodes, "mul", a, b, Expr::mul));
         sum = match (sum, term) {
             (Some(a), Some(b)) => Some(combine(nodes, "add", a, b, Expr::add)),
             (a, b) => a.or(b),

@@ -31,7 +31,7 @@ fn sum_spec(c: &Call) -> Specs {
     if c.entry.base_name() != "add" && c.entry.base_name() != "add_" {
         for name in ["self", "other"] {
             if matches!(c.get(name), Value::Tensor(t) if t.dtype() == Dtype::Bool) {
-                return Err(Error::runtime(if dtype == Dtype::Bool {
+                return Err(Error::not_implemented(if dtype == Dtype::Bool {
                     "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
                 } else {
                     "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
@@ -127,10 +127,19 @@ fn register_sums(b: &mut OpBuilder) {
     b.grad("RsubBackward1", &[], rsub_backward);
 }
 
+/// A factor's conjugate.
+fn conjugate(value: &Value) -> Result<Value> {
+    Ok(match value {
+        Value::Tensor(t) => super::complex::conj(t)?.into(),
+        Value::Complex(re, im) => Value::Complex(*re, -im),
+        other => other.clone(),
+    })
+}
+
 fn mul_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "other", || mul(b.grad()?, b.arg("self")))?;
-    grads.set(b, "self", || mul(b.grad()?, b.arg("other")))?;
+    grads.set(b, "other", || mul(b.grad()?, &conjugate(b.arg("self"))?))?;
+    grads.set(b, "self", || mul(b.grad()?, &conjugate(b.arg("other"))?))?;
     Ok(grads)
 }
 

@@ -100,7 +100,10 @@ fn branch(number: &Value, like: &Tensor, dtype: Dtype) -> Result<Tensor> {
 fn masked_spec(c: &Call) -> Specs {
     let mask = c.tensor("mask")?;
     if mask.dtype() != Dtype::Bool {
-        return Err(Error::runtime(format!("masked_fill_ only supports boolean masks, but got mask with dtype {}", mask.dtype().name())));
+        return Err(Error::runtime(format!(
+            "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+            super::matrix::cpp_name(mask.dtype())
+        )));
     }
     if let Value::Tensor(value) = c.get("value")
         && value.dim() != 0

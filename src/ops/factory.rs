@@ -17,7 +17,11 @@ fn device(c: &Call) -> Result<Device> {
 fn made(c: &Call, sizes: Vec<SymInt>, dtype: Dtype) -> Specs {
     for size in &sizes {
         if size.hint().is_some_and(|n| n < 0) {
-            return Err(Error::runtime(format!("Trying to create tensor with negative dimension {size}: {sizes:?}")));
+            return Err(Error::runtime(match c.entry.base_name() {
+                "zeros" => "zeros: Dimension size must be non-negative.".to_owned(),
+                "eye" => format!("n must be greater or equal to 0, got {size}"),
+                _ => format!("Trying to create tensor with negative dimension {size}: {sizes:?}"),
+            }));
         }
     }
     Ok(vec![Some(TensorSpec::contiguous(sizes, c.dtype("dtype")?.unwrap_or(dtype), device(c)?))])

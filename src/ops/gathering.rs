@@ -403,6 +403,16 @@ pub fn register(b: &mut OpBuilder) {
         "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
         Rule::Fresh(index_source),
     )
+    .grad("IndexReduceBackward", &["self", "index", "source", "result"], |b| {
+        Reduction {
+            b,
+            index: b.saved("index")?,
+            read: |b, t, i| t!("index_select", t, b.arg("dim"), i),
+            add: |b, t, i, s| t!("index_add", t, b.arg("dim"), i, s),
+            again: |b, t, i, s| t!("index_reduce", t, b.arg("dim"), i, s, "prod"; include_self = b.arg("include_self")),
+        }
+        .grads("source", |b, t, i| t!("index_fill.int_Scalar", t, b.arg("dim"), i, 0))
+    })
     .inplace();
     b.op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", Rule::Fresh(index_fill))
         .grad("IndexFillBackward", &["index"], index_fill_grad)

@@ -65,11 +65,6 @@ pub fn view_strides(base: &Geometry, sizes: &[SymInt]) -> Result<Option<Vec<SymI
         let same = base.sizes.len() == sizes.len() && base.sizes.iter().zip(sizes).all(|(a, b)| a.statically_eq(b.clone()));
         return Ok(Some(if same { base.strides.clone() } else { contiguous_strides(sizes) }));
     }
-    let symbolic = base.sizes.iter().chain(sizes).any(|s| s.as_int().is_none());
-    if symbolic && base.is_contiguous()? {
-        // Spares the guards of the walk below.
-        return Ok(Some(contiguous_strides(sizes)));
-    }
     let mut strides = vec![SymInt::Int(0); sizes.len()];
     let mut view = sizes.len();
     let mut chunk_stride = base.strides[base.strides.len() - 1].clone();
@@ -96,9 +91,68 @@ pub fn view_strides(base: &Geometry, sizes: &[SymInt]) -> Result<Option<Vec<SymI
     Ok((view == 0).then_some(strides))
 }
 
+/// A view with symbolic sizes, by merging and splitting dimensions from the left: so PyTorch finds its sizes and strides, and so
+/// it guards. `None` where the dimensions to be merged do not lie next to each other.
+pub fn symbolic_view(base: &Geometry, wanted: &[SymInt]) -> Result<Option<Geometry>> {
+    let (mut sizes, mut strides) = (base.sizes.clone(), base.strides.clone());
+    for (i, length) in wanted.iter().enumerate() {
+        if i >= sizes.len() {
+            if !length.sym_eq(1)? {
+                return Ok(None);
+            }
+            let stride = strides.last().cloned().unwrap_or(SymInt::Int(1));
+            sizes.push(SymInt::Int(1));
+            strides.push(stride);
+            continue;
+        }
+        if length.sym_eq(sizes[i].clone())? {
+            continue;
+        }
+        if length.as_int() == Some(0) {
+            return Ok(None);
+        }
+        let (mut end, mut whole) = (i, sizes[i].clone());
+        while !whole.modulo(length)?.sym_eq(0)? {
+            end += 1;
+            if end == sizes.len() {
+                return Ok(None);
+            }
+            whole = &whole * &sizes[end];
+        }
+        for d in i..end {
+            if !strides[d].sym_eq(&sizes[d + 1] * &strides[d + 1])? {
+                return Ok(None);
+            }
+        }
+        let stride = strides[end].clone();
+        sizes.splice(i..=end, [whole.clone()]);
+        strides.splice(i..=end, [stride.clone()]);
+        if !whole.sym_eq(length.clone())? {
+            let inner = whole.floor_div(length)?;
+            sizes.splice(i..=i, [length.clone(), inner.clone()]);
+            strides.splice(i..=i, [&inner * &stride, stride]);
+        }
+    }
+    for d in (wanted.len()..sizes.len()).rev() {
+        if !sizes[d].sym_eq(1)? {
+            return Ok(None);
+        }
+        sizes.remove(d);
+        strides.remove(d);
+    }
+    Ok(Some(Geometry { sizes, strides, offset: base.offset.clone() }))
+}
+
 /// `view(size)`
 pub fn view(base: &Geometry, size: &[SymInt]) -> Result<Geometry> {
     let sizes = infer_size(size, &base.numel())?;
+    let symbolic = base.sizes.iter().chain(&sizes).any(|s| s.as_int().is_none());
+    if symbolic
+        && !base.sizes.is_empty()
+        && let Some(view) = symbolic_view(base, &sizes)?
+    {
+        return Ok(view);
+    }
     let strides = view_strides(base, &sizes)?.ok_or_else(|| {
         Error::runtime(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). \

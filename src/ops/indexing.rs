@@ -155,6 +155,10 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
                     let value = item_of(index)?.bool()?;
                     collected.tensors.push((dim, boolean_index(&result, value)?));
                     dim += 1;
+                } else if index.imp().transform.borrow().is_some() {
+                    // In a transform it has no one number.
+                    collected.tensors.push((dim, index.clone()));
+                    dim += 1;
                 } else {
                     result = select(&result, dim, &item_of(index)?.sym_int()?, position)?;
                 }

@@ -111,7 +111,7 @@ fn cat_grad(b: &Backward) -> Result<Grads> {
             continue;
         }
         let start = end.clone();
-        end = &end + &spec.geometry.sizes[d];
+        end = crate::dispatch::add_sizes(&end, &spec.geometry.sizes[d])?;
         parts.push(Some(t!("slice.Tensor", grad, d, &start, &end, 1)?));
     }
     grads.0[0] = Grad::List(parts);

@@ -28,13 +28,18 @@ fn register_solving(b: &mut OpBuilder) {
         "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
         Rule::Fresh(solve_spec),
     )
-    .grad("LinalgSolveExBackward", &["result", "result1", "result2"], solve_grad)
+    .grad("LinalgSolveExBackward", &["A", "result", "result1", "result2"], solve_grad)
     .indices_without_grad(&[1, 2, 3]);
     b.op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", Rule::Composite(solve));
     b.op(
         "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
         Rule::Fresh(|c| {
-            let b = c.tensor("B")?;
+            let (lu, pivots, b) = (c.tensor("LU")?, c.tensor("pivots")?, c.tensor("B")?);
+            check_square(lu, "torch.linalg.lu_solve")?;
+            check_matrix(b, "torch.linalg.lu_solve")?;
+            if pivots.dtype() != Dtype::Int32 {
+                return Err(Error::runtime("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"));
+            }
             Ok(vec![if c.bool("left")? { Some(columns(b.sizes(), b.dtype(), b)) } else { plain(&b.sizes(), b.dtype(), b) }])
         }),
     );
@@ -191,7 +196,7 @@ fn solve_spec(c: &Call) -> Specs {
     let rows = if vector { sb[sb.len() - 1].clone() } else { sb[sb.len() - if left { 2 } else { 1 }].clone() };
     if !rows.sym_eq(sa[n - 1].clone())? {
         return Err(Error::runtime(format!(
-            "linalg.solve: Incompatible shapes of A and B for the equation {}: {}x{} and {}x{}",
+            "linalg.solve: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
             if left { "AX = B" } else { "XA = B" },
             sa[n - 2],
             sa[n - 1],
@@ -224,7 +229,12 @@ fn solve_grad(b: &Backward) -> Result<Grads> {
     let (lu, pivots, left) = (b.result(1)?, b.result(2)?, b.arg("left").bool()?);
     let vector = is_vector(&b.sizes("A")?, &b.sizes("B")?)?;
     let matrix = |t: &Tensor| if vector { t!("unsqueeze", t, -1) } else { Ok(t.clone()) };
-    let solved = t!("linalg_lu_solve", lu, pivots, matrix(grad)?; left = left, adjoint = true)?;
+    let a = b.saved("A")?;
+    let solved = if again(a) {
+        t!("linalg_solve", mt(a)?, matrix(grad)?; left = left)?
+    } else {
+        t!("linalg_lu_solve", lu, pivots, matrix(grad)?; left = left, adjoint = true)?
+    };
     grads.set(b, "A", || {
         let x = mt(&matrix(result)?)?;
         t!("neg", if left { t!("matmul", &solved, x)? } else { t!("matmul", x, &solved)? })
@@ -241,7 +251,7 @@ fn triangular_spec(c: &Call) -> Specs {
     let at = sb.len() - if c.bool("left")? { 2 } else { 1 };
     if !sa[sa.len() - 1].sym_eq(sb[at].clone())? {
         return Err(Error::runtime(format!(
-            "linalg.solve_triangular: Incompatible shapes of A and B for the equation {}: {}x{} and {}x{}",
+            "linalg.solve_triangular: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
             if c.bool("left")? { "AX = B" } else { "XA = B" },
             sa[sa.len() - 2],
             sa[sa.len() - 1],
@@ -288,10 +298,25 @@ fn log_det_grad(scale: Tensor, a: &Tensor, lu: Tensor, pivots: &Tensor) -> Resul
     t!("linalg_lu_solve", lu, pivots, diagonal; left = true, adjoint = !a.is_contiguous()?)
 }
 
+/// Whether the gradient itself is differentiated: then it must depend on A, which factors do not.
+fn again(a: &Tensor) -> bool {
+    crate::dispatch::modes().grad && crate::wiring::requires_grad(a)
+}
+
+/// The inverse's transpose times a number per matrix, as a function of A.
+fn inverse_scaled(scale: Tensor, a: &Tensor) -> Result<Tensor> {
+    let sizes = a.sizes();
+    let spread = t!("expand", t!("unsqueeze", scale, -1)?, sizes[..sizes.len() - 1].to_vec())?;
+    t!("linalg_solve", mt(a)?, t!("diag_embed", spread)?)
+}
+
 fn det_grad(b: &Backward) -> Result<Grads> {
     let (grad, det, lu, pivots) = (b.grad()?, b.result(0)?, b.result(1)?, b.result(2)?);
     Grads::one(b, "A", || {
         let a = b.saved("A")?;
+        if again(a) {
+            return inverse_scaled(t!("mul.Tensor", grad, det)?, a);
+        }
         let scale = t!("mul.Tensor", grad, det)?;
         let spread = t!("expand", t!("unsqueeze", scale, -1)?, pivots.sizes())?;
         let target = mt(&t!("diag_embed", spread)?)?;
@@ -309,6 +334,12 @@ fn slogdet_grad(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
     // The sign of a real determinant has no slope.
     let Some(grad) = b.grads.get(1).and_then(Option::as_ref) else { return Ok(grads) };
-    grads.set(b, "A", || log_det_grad(grad.clone(), b.saved("A")?, b.result(2)?.clone(), b.result(3)?))?;
+    grads.set(b, "A", || {
+        if again(b.saved("A")?) {
+            inverse_scaled(grad.clone(), b.saved("A")?)
+        } else {
+            log_det_grad(grad.clone(), b.saved("A")?, b.result(2)?.clone(), b.result(3)?)
+        }
+    })?;
     Ok(grads)
 }

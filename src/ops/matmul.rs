@@ -110,6 +110,7 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
     let batch = broadcast_two(batch_a, batch_b)?;
     let count = numel(&batch);
+    crate::dispatch::measure(&count)?;
     let with = |tail: &[&SymInt]| batch.iter().chain(tail.iter().copied()).cloned().collect::<Vec<_>>();
     let left = t!("reshape", t!("expand", a, with(&[&rows, &inner_a]))?, vec![count.clone(), rows.clone(), inner_a])?;
     let mut result = batch.clone();

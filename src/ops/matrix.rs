@@ -49,7 +49,7 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 /// C++'s name of a dtype, as some messages print it.
-fn cpp_name(dtype: Dtype) -> &'static str {
+pub(super) fn cpp_name(dtype: Dtype) -> &'static str {
     match dtype {
         Dtype::Bool => "bool",
         Dtype::UInt8 => "unsigned char",
@@ -84,6 +84,13 @@ fn matrix_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {
             a.size(1),
             b.size(0),
             b.size(1)
+        )));
+    }
+    if a.dtype() != b.dtype() && name == "addmm" {
+        return Err(Error::runtime(format!(
+            "mat1 and mat2 must have the same dtype, but got {} and {}",
+            a.dtype().scalar_type(),
+            b.dtype().scalar_type()
         )));
     }
     if a.dtype() != b.dtype() {
@@ -153,6 +160,13 @@ pub fn check_expands(t: &Tensor, sizes: &[SymInt]) -> Result<()> {
 
 fn addmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (bias, a, b) = (c.tensor("self")?, c.tensor("mat1")?, c.tensor("mat2")?);
+    if bias.dtype() != b.dtype() && a.dim() == 2 && b.dim() == 2 && bias.dtype() == a.dtype() {
+        return Err(Error::runtime(format!(
+            "self and mat2 must have the same dtype, but got {} and {}",
+            bias.dtype().scalar_type(),
+            b.dtype().scalar_type()
+        )));
+    }
     let sizes = matrix_product("addmm", a, b)?;
     check_expands(bias, &sizes)?;
     if bias.dtype() != b.dtype() {

@@ -165,6 +165,9 @@ fn nll_loss_nd(input: &Tensor, target: &Tensor, weight: &Value, reduction: i64, 
             format!("Expected input batch_size ({}) to match target batch_size ({batch}).", sizes[0]),
         ));
     }
+    if sizes.len() == 1 && target_sizes.len() == 1 && !batch.sym_eq(1)? {
+        return Err(Error::new(ErrorKind::Value, format!("For 1D input, 1D target must have size 1, but got target size: {batch}")));
+    }
     match sizes.len() {
         1 | 2 => return t!("nll_loss", input, target, weight, reduction, ignore),
         4 => return t!("nll_loss2d", input, target, weight, reduction, ignore),

@@ -109,9 +109,8 @@ pub fn register(b: &mut OpBuilder) {
             let dims = if c.get("dim").is_none() { None } else { Some(c.ints("dim")?) };
             let matrix = dims.as_ref().map_or(x.dim(), Vec::len) == 2;
             if !c.get("ord").is_none() && matrix {
-                return Err(Error::not_implemented(
-                    "linalg.norm: matrix norms are not implemented in this playground; use ord='fro' or vector_norm",
-                ));
+                let dims = dims.unwrap_or_else(|| vec![0, 1]);
+                return aten!("linalg_matrix_norm", x, c.get("ord"), dims, c.get("keepdim"); dtype = c.get("dtype"));
             }
             let ord = if c.get("ord").is_none() { Value::Float(2.0) } else { c.get("ord").clone() };
             aten!("linalg_vector_norm", x, ord, c.get("dim"), c.get("keepdim"); dtype = c.get("dtype"))
@@ -120,11 +119,8 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(|c| {
-            if c.str("ord")? != "fro" {
-                return Err(Error::not_implemented("linalg.norm: only the Frobenius norm is implemented among matrix norms"));
-            }
             let dims = if c.get("dim").is_none() { Value::from(vec![0i64, 1]) } else { c.get("dim").clone() };
-            aten!("linalg_vector_norm", c.get("self"), 2, dims, c.get("keepdim"); dtype = c.get("dtype"))
+            aten!("linalg_matrix_norm.str_ord", c.get("self"), c.get("ord"), dims, c.get("keepdim"); dtype = c.get("dtype"))
         }),
     );
     b.op(

@@ -154,6 +154,13 @@ fn result_sizes(c: &Call) -> Result<Vec<SymInt>> {
 }
 
 fn like_input(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    for name in ["grad_output", "self"] {
+        let x = c.tensor(name)?;
+        if x.dim() <= spatial(c) {
+            let (op, n) = (c.entry.base_name(), spatial(c));
+            return Err(Error::runtime(format!("{op}(): Expected {}D or {}D tensor, but got {:?}", n + 1, n + 2, x.sizes())));
+        }
+    }
     let input = c.tensor("self")?;
     Ok(vec![Some(spec(input.sizes(), suggested(input), input))])
 }

@@ -96,6 +96,9 @@ fn multinomial(c: &Call) -> Specs {
 fn integers(c: &Call) -> Specs {
     let dtype = c.dtype("dtype")?.unwrap_or(Dtype::Int64);
     let sizes = if c.get("n").is_none() { c.sym_ints("size")? } else { vec![c.sym_int("n")?] };
+    if let Some(size) = sizes.iter().find(|size| size.hint().is_some_and(|n| n < 0)) {
+        return Err(Error::runtime(format!("Trying to create tensor with negative dimension {size}: {sizes:?}")));
+    }
     Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, c.get("device").device()?.unwrap_or(Device::CPU)))])
 }
 

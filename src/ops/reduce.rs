@@ -55,7 +55,7 @@ fn mean_spec(c: &Call) -> Specs {
             Some(_) => "Optional dtype must be either a floating point or complex dtype",
             None => "Input dtype must be either a floating point or complex dtype",
         };
-        return Err(Error::runtime(format!("mean(): could not infer output dtype. {what}. Got: {}", dtype.scalar_type())));
+        return Err(Error::not_implemented(format!("mean(): could not infer output dtype. {what}. Got: {}", dtype.scalar_type())));
     }
     Ok(vec![result(c, dtype)?])
 }
@@ -95,7 +95,7 @@ fn truth_spec(c: &Call) -> Specs {
 fn float_only(c: &Call) -> Result<Dtype> {
     let dtype = c.tensor("self")?.dtype();
     if dtype.is_integral() {
-        return Err(Error::runtime("std and var only support floating point and complex dtypes"));
+        return Err(Error::not_implemented("std and var only support floating point and complex dtypes"));
     }
     Ok(dtype.to_real())
 }
@@ -161,9 +161,11 @@ fn register_sums(b: &mut OpBuilder) {
     b.op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION | Tags::CORE).grad("SumBackward1", &[], |b| unary_grad(b, |g| spread(b, g)));
     b.op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec)).tags(Tags::REDUCTION | Tags::CORE);
-    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g)));
+    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).measured(|c| Ok(c.tensor("self")?.numel()));
     b.op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec));
-    b.tags(Tags::REDUCTION | Tags::CORE).grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g)));
+    b.tags(Tags::REDUCTION | Tags::CORE)
+        .grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g)))
+        .measured(|c| Ok(c.tensor("self")?.numel()));
     b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION).grad("NansumBackward", &["self"], |b| {
         unary_grad(b, |g| {
@@ -182,7 +184,14 @@ fn register_sums(b: &mut OpBuilder) {
         }),
     );
     b.op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::REDUCTION | Tags::CORE);
-    b.grad("ProdBackward", &["self", "result"], |b| unary_grad(b, |g| prod_all(b, g)));
+    b.grad("ProdBackward", &["self", "result"], |b| {
+        let x = b.saved("self")?;
+        // The product of nothing does not move.
+        if x.numel().as_int() == Some(0) {
+            return unary_grad(b, |_| t!("zeros_like", x));
+        }
+        unary_grad(b, |g| prod_all(b, g))
+    });
     b.op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self", "result"], |b| unary_grad(b, |g| prod_dim(b, g)));
     for schema in ["count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"] {

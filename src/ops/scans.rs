@@ -105,5 +105,23 @@ pub fn register(b: &mut OpBuilder) {
         "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
         Rule::Fresh(|c| Ok(vec![like(c, c.tensor("self")?.dtype())?])),
     )
+    .grad("RenormBackward", &["self"], renorm_backward)
     .inplace();
+}
+
+/// Where a slice was scaled down to the largest norm, its gradient loses what points along the norm's slope.
+fn renorm_backward(b: &crate::dispatch::Backward) -> Result<crate::dispatch::Grads> {
+    let (x, p, most) = (b.saved("self")?, b.arg("p").float()?, b.arg("maxnorm"));
+    let kept = super::shapes::wrap_dim(b.arg("dim").int()?, x.dim())?;
+    let dims: Vec<i64> = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect();
+    unary_grad(b, |g| {
+        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true)?;
+        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims, true)?;
+        let ratio = t!("pow.Tensor_Scalar", t!("div.Tensor", t!("abs", x)?, &norm)?, p - 1.0)?;
+        let slope = t!("mul.Tensor", t!("mul.Tensor", t!("sgn", x)?, ratio)?, along)?;
+        let inverse = t!("reciprocal", t!("add.Scalar", &norm, 1e-7)?)?;
+        let rest = t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?;
+        let scaled = t!("mul.Tensor", t!("mul.Scalar", inverse, most)?, rest)?;
+        t!("where.self", t!("gt.Scalar", norm, most)?, scaled, g)
+    })
 }

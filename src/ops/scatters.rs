@@ -46,9 +46,10 @@ fn scatter(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
             geo::list(&part.sizes)
         )));
     }
-    if call.entry.schema.name == "as_strided_scatter" {
-        // The part is addressed in storage order, so the whole keeps its strides exactly.
-        let g = tensor.geometry();
+    let g = tensor.geometry();
+    let overlaps = g.sizes.iter().zip(&g.strides).any(|(n, stride)| stride.as_int() == Some(0) && n.as_int() != Some(1));
+    if !overlaps {
+        // The whole keeps its strides exactly, holes included.
         return Ok(vec![Some(TensorSpec {
             geometry: Geometry { sizes: g.sizes.clone(), strides: g.strides.clone(), offset: SymInt::Int(0) },
             dtype: tensor.dtype(),

@@ -50,7 +50,8 @@ pub fn wrap_dims(dims: &[i64], ndim: usize) -> Result<Vec<usize>> {
 pub fn broadcast_two(a: &[SymInt], b: &[SymInt]) -> Result<Vec<SymInt>> {
     let n = a.len().max(b.len());
     let mut out = Vec::with_capacity(n);
-    for i in 0..n {
+    // The last dimension is compared first.
+    for i in (0..n).rev() {
         let (from_a, from_b) = ((i + a.len()).checked_sub(n).map(|j| &a[j]), (i + b.len()).checked_sub(n).map(|j| &b[j]));
         out.push(match (from_a, from_b) {
             (Some(x), Some(y)) => {
@@ -70,6 +71,7 @@ pub fn broadcast_two(a: &[SymInt], b: &[SymInt]) -> Result<Vec<SymInt>> {
             (None, None) => unreachable!("one of the two has n dimensions"),
         });
     }
+    out.reverse();
     Ok(out)
 }
 

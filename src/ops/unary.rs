@@ -123,7 +123,6 @@ pub fn register(b: &mut OpBuilder) {
             .grad(node, saves, *formula)
             .inplace();
     }
-    b.op("special_i1(Tensor self) -> Tensor", Rule::Fresh(float_self)).tags(Tags::POINTWISE);
     b.op("special_entr(Tensor self) -> Tensor", Rule::Fresh(float_self))
         .tags(Tags::POINTWISE)
         .grad("SpecialEntrBackward", SELF, |b| times(b, || t!("neg", t!("add.Scalar", t!("log", x(b)?)?, 1)?)));
@@ -146,7 +145,8 @@ fn round_to(c: &Call) -> Specs {
 fn register_kept(b: &mut OpBuilder) {
     b.op("neg(Tensor self) -> Tensor", Rule::Fresh(no_bool)).tags(Tags::POINTWISE | Tags::CORE);
     b.grad("NegBackward", &[], |b| unary_grad(b, |g| t!("neg", g))).inplace();
-    b.op("abs(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("abs(Tensor self) -> Tensor", Rule::Fresh(|c| one(&[c.get("self")], c.tensor("self")?.dtype().to_real())))
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("AbsBackward", SELF, |b| times(b, || t!("sgn", x(b)?))).inplace();
     for (name, node) in [
         ("floor", "FloorBackward"),
@@ -191,7 +191,7 @@ fn register_kept(b: &mut OpBuilder) {
 
 fn no_bool(c: &Call) -> Specs {
     if c.tensor("self")?.dtype() == Dtype::Bool {
-        return Err(Error::runtime(match c.entry.base_name() {
+        return Err(Error::not_implemented(match c.entry.base_name() {
             "relu" => "Boolean inputs not supported for relu",
             _ => {
                 "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."

@@ -196,7 +196,8 @@ pub fn mark_backward(graph: &mut Graph, num_fwd_outputs: usize) {
     }
     let body: Vec<&Node> = graph.nodes().filter(|n| matches!(n.opcode, Opcode::Call | Opcode::GetAttr)).collect();
     let forward_for_sure = |n: &Node| !n.meta.is_backward && !is_mutable(n) && needed[index(n.id)];
-    let mut boundary = body.iter().rposition(|n| forward_for_sure(n)).map_or(0, |i| i + 1);
+    let tangents = body.iter().position(|n| from_tangents[index(n.id)]).unwrap_or(body.len());
+    let mut boundary = body[..tangents].iter().rposition(|n| forward_for_sure(n)).map_or(0, |i| i + 1);
     while let Some(node) = body.get(boundary) {
         let of_forward = |i: &NodeId| needed[index(*i)] || is_getitem(graph.node(*i));
         let detached = |i: &NodeId| graph.node(*i).op() == Some("aten.detach.default");
@@ -208,14 +209,20 @@ pub fn mark_backward(graph: &mut Graph, num_fwd_outputs: usize) {
         }
         boundary += 1;
     }
-    let marks: Vec<NodeId> = body
+    // Behind the gradients, what a forward output needs was traced last of all.
+    let trails = |n: &Node| forward_for_sure(n) && !from_tangents[index(n.id)];
+    let marks: Vec<(NodeId, bool)> = body
         .iter()
         .enumerate()
         .filter(|(i, n)| *i >= boundary && (!is_mutable(n) || from_tangents[index(n.id)]))
-        .map(|(_, n)| n.id)
+        .map(|(_, n)| (n.id, trails(n)))
         .collect();
-    for id in marks {
+    for (id, trails) in marks {
         let meta = &mut graph.node_mut(id).meta;
+        if trails {
+            meta.is_trailing = true;
+            continue;
+        }
         meta.own_source = meta.source.is_some() && !meta.is_backward;
         meta.is_backward = true;
     }

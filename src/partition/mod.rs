@@ -8,23 +8,29 @@
 
 mod budget;
 mod classify;
+mod cost;
 mod cse;
+mod explain;
 mod extract;
 pub mod flow;
 mod joint;
+mod knapsack;
+mod memory;
 pub mod op_sets;
-mod reasons;
 mod recompute;
 mod reorder;
 mod rng;
 mod rules;
+mod study;
 
 pub use joint::{is_primal, is_tangent, mark_backward};
 pub use rules::MinCutOptions;
+pub use study::Study;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Graph, NodeId, Opcode, Recompute, Target};
+use crate::graph::{Arg, Graph, NodeId, Opcode, Recompute, Target};
 use crate::report;
+use budget::Choice;
 use classify::{NodeInfo, classify_nodes};
 use extract::{Modules, extract_fwd_bwd_modules};
 use joint::{Joint, index, is_fwd_seed_offset, is_sym_node, must_recompute};
@@ -45,6 +51,56 @@ impl Partitioner {
         match self {
             Partitioner::Default => "default_partition",
             Partitioner::MinCut => "min_cut_rematerialization_partition",
+        }
+    }
+}
+
+/// How a memory budget chooses what is worth saving, by PyTorch's name (`activation_memory_budget_solver`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryBudgetSolver {
+    /// `dp`: a table of best values, memory counted in ten-thousandths of the budget's unit.
+    Dp,
+    /// `greedy`: by cost per memory.
+    Greedy,
+    /// `ilp`: an exact optimum.
+    Ilp,
+    /// `dp_knapsack_sliding_hirschberg`: `dp` in less memory, with other choices among equals.
+    SlidingHirschberg,
+    /// One there is not.
+    Other(String),
+}
+
+impl MemoryBudgetSolver {
+    /// The solver of a name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "dp" => MemoryBudgetSolver::Dp,
+            "greedy" => MemoryBudgetSolver::Greedy,
+            "ilp" => MemoryBudgetSolver::Ilp,
+            "dp_knapsack_sliding_hirschberg" => MemoryBudgetSolver::SlidingHirschberg,
+            other => MemoryBudgetSolver::Other(other.to_owned()),
+        }
+    }
+}
+
+/// What recomputing a value costs, by PyTorch's name (`activation_memory_budget_runtime_estimator`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuntimeEstimator {
+    /// `flops`: floating-point operations, one at least.
+    Flops,
+    /// `testing`: one each.
+    Testing,
+    /// One there is not.
+    Other(String),
+}
+
+impl RuntimeEstimator {
+    /// The estimator of a name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "flops" => RuntimeEstimator::Flops,
+            "testing" => RuntimeEstimator::Testing,
+            other => RuntimeEstimator::Other(other.to_owned()),
         }
     }
 }
@@ -71,6 +127,10 @@ pub struct PartitionConfig {
     pub max_dist_from_bw: u64,
     /// `activation_memory_budget`
     pub activation_memory_budget: f64,
+    /// `activation_memory_budget_solver`
+    pub activation_memory_budget_solver: MemoryBudgetSolver,
+    /// `activation_memory_budget_runtime_estimator`
+    pub activation_memory_budget_runtime_estimator: RuntimeEstimator,
     /// `ban_recompute_*`
     pub min_cut: MinCutOptions,
     /// Whether an unread random call is kept: so it is outside `torch.compile`.
@@ -89,6 +149,8 @@ impl Default for PartitionConfig {
             aggressive_recomputation: false,
             max_dist_from_bw: 1000,
             activation_memory_budget: 1.0,
+            activation_memory_budget_solver: MemoryBudgetSolver::Dp,
+            activation_memory_budget_runtime_estimator: RuntimeEstimator::Flops,
             min_cut: MinCutOptions {
                 ban_if_used_far_apart: true,
                 ban_if_long_fusible_chains: true,
@@ -108,6 +170,9 @@ pub struct Partitioned {
     pub forward: Graph,
     /// The backward: takes symbolic numbers, tensors, then tangents.
     pub backward: Graph,
+    /// What runs instead where the backward draws random numbers again that the forward drew: the same parts, with the
+    /// generator's state handed over. PyTorch draws others there.
+    pub replaying: Option<Box<(Graph, Graph)>>,
     /// Names of what is saved, in the order the forward returns it: tensors, then symbolic numbers.
     pub saved: Vec<String>,
     /// How many of them, at the end, are symbolic numbers.
@@ -135,31 +200,39 @@ fn has_recomputable_ops(graph: &Graph) -> bool {
     graph.nodes().any(must_recompute)
 }
 
-fn min_cut_partition(mut graph: Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
+/// What is done to a joint graph before it is cut: dead and equal calls go, marks are adjusted. Whether something
+/// random is marked to be recomputed.
+fn prepare(graph: &mut Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> bool {
     graph.eliminate_dead_code(&|n| op_sets::is_impure(n, config.random_is_impure));
     if config.cse {
-        cse::merge_equal_calls(&mut graph, num_fwd_outputs);
+        cse::merge_equal_calls(graph, num_fwd_outputs);
     }
-    let recomputes = has_recomputable_ops(&graph);
-    let recomputes_random = rng::has_recomputable_rng_ops(&graph);
-    if recomputes {
-        recompute::cleanup_recompute_tags(&mut graph, false);
+    let recomputes_random = rng::has_recomputable_rng_ops(graph);
+    if has_recomputable_ops(graph) {
+        recompute::cleanup_recompute_tags(graph, false);
     }
-    recompute::force_save_bw_mutation_src(&mut graph);
+    recompute::force_save_bw_mutation_src(graph);
+    recomputes_random
+}
+
+fn min_cut_partition(mut graph: Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
+    let recomputes_random = prepare(&mut graph, num_fwd_outputs, config);
     let joint = Joint::new(&graph, num_fwd_outputs);
     let info = classify_nodes(&joint, config)?;
     if !info.has_backward() {
         return default_partition(graph, num_fwd_outputs, config);
     }
-    let (chosen, solution) = budget::choose_saved_values(&joint, &info, config)?;
-    let is_sym = |id: &NodeId| is_sym_node(graph.node(*id));
-    let (sym_nodes, values) = chosen.into_iter().partition(is_sym);
+    let choice = budget::choose_saved_values(&joint, &info, config)?;
+    let is_sym = |id: &NodeId| is_sym_node(graph.node(*id)) && !is_assert_only(&joint, *id);
+    let (sym_nodes, values): (Vec<NodeId>, Vec<NodeId>) = choice.saved.iter().partition(|id| is_sym_node(graph.node(**id)));
+    let sym_nodes = sym_nodes.into_iter().filter(is_sym).collect();
     let mut modules = extract_fwd_bwd_modules(&joint, values, sym_nodes, config.random_is_impure)?;
     if recomputes_random {
-        rng::functionalize_rng_ops(&graph, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
+        let tagged = rng::tagged(&graph);
+        rng::functionalize_rng_ops(&tagged, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
     }
     reorder::mimic_autograd_engine(&mut modules.backward);
-    finish(Partitioner::MinCut, &joint, &info, modules, solution)
+    finish(config, &joint, &info, modules, Some(&choice))
 }
 
 fn default_partition(mut graph: Graph, num_fwd_outputs: usize, config: &PartitionConfig) -> Result<Partitioned> {
@@ -183,11 +256,21 @@ fn default_partition(mut graph: Graph, num_fwd_outputs: usize, config: &Partitio
     let mut modules = extract_fwd_bwd_modules(&joint, values, sym_nodes, config.random_is_impure)?;
     if recomputes {
         if recomputes_random {
-            rng::functionalize_rng_ops(&graph, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
+            let tagged = rng::tagged(&graph);
+            rng::functionalize_rng_ops(&tagged, &mut modules.forward, &mut modules.backward, modules.saved_sym_nodes.len())?;
         }
         reorder::mimic_autograd_engine(&mut modules.backward);
     }
-    finish(Partitioner::Default, &joint, &info, modules, None)
+    let config = PartitionConfig { partitioner: Partitioner::Default, ..config.clone() };
+    finish(&config, &joint, &info, modules, None)
+}
+
+/// Whether a symbolic condition is only asserted: it need not be saved.
+fn is_assert_only(joint: &Joint, id: NodeId) -> bool {
+    let users = &joint.users[index(id)];
+    matches!(joint.graph.node(id).meta.value, Some(crate::graph::FakeValue::Bool(_)))
+        && !users.is_empty()
+        && users.iter().all(|u| joint.graph.node(*u).op() == Some("aten._assert_scalar.default"))
 }
 
 /// What was traced in the forward and is read in the backward: tensors, and symbolic numbers.
@@ -195,7 +278,7 @@ fn default_saved_values(joint: &Joint) -> Result<(Vec<NodeId>, Vec<NodeId>)> {
     let graph = joint.graph;
     let traced_forward = |n: &crate::graph::Node| match n.opcode {
         Opcode::Placeholder => is_primal(n) || is_fwd_seed_offset(n),
-        Opcode::Call | Opcode::GetAttr => !n.meta.is_backward && !op_sets::is_mutable(n),
+        Opcode::Call | Opcode::GetAttr => !n.meta.is_backward && !n.meta.is_trailing && !op_sets::is_mutable(n),
         Opcode::Output => false,
     };
     let last = graph.nodes().rposition(traced_forward);
@@ -237,54 +320,36 @@ fn default_saved_values(joint: &Joint) -> Result<(Vec<NodeId>, Vec<NodeId>)> {
     }
     let mut seen = HashSet::new();
     sym_nodes.retain(|id| seen.insert(*id));
-    let only_asserted = |id: &NodeId| {
-        let users = &joint.users[index(*id)];
-        matches!(graph.node(*id).meta.value, Some(crate::graph::FakeValue::Bool(_)))
-            && !users.is_empty()
-            && users.iter().all(|u| graph.node(*u).op() == Some("aten._assert_scalar.default"))
-    };
-    sym_nodes.retain(|id| !only_asserted(id));
+    sym_nodes.retain(|id| !is_assert_only(joint, *id));
     Ok((values, sym_nodes))
 }
 
 /// Puts results in their final order and writes down what was decided.
-fn finish(
-    partitioner: Partitioner,
-    joint: &Joint,
-    info: &NodeInfo,
-    mut modules: Modules,
-    solution: Option<rules::Solution>,
-) -> Result<Partitioned> {
+fn finish(config: &PartitionConfig, joint: &Joint, info: &NodeInfo, mut modules: Modules, choice: Option<&Choice>) -> Result<Partitioned> {
+    let graph = joint.graph;
+    let replayed = rng::drawn_twice(graph, &modules.forward, &modules.backward);
+    let replaying = if replayed.is_empty() {
+        None
+    } else {
+        let (mut forward, mut backward) = (modules.forward.clone(), modules.backward.clone());
+        rng::functionalize_rng_ops(&replayed, &mut forward, &mut backward, modules.saved_sym_nodes.len())?;
+        reorder::raise_getitems(&mut forward)?;
+        reorder::raise_getitems(&mut backward)?;
+        Some(Box::new((forward, backward)))
+    };
     reorder::raise_getitems(&mut modules.forward)?;
     reorder::raise_getitems(&mut modules.backward)?;
-    let graph = joint.graph;
-    let name = |id: &NodeId| graph.node(*id).name.to_string();
-    let saved_ids: Vec<NodeId> = modules.saved_values.iter().chain(&modules.saved_sym_nodes).copied().collect();
-    let forward_calls: HashSet<&str> = modules.forward.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| &*n.name).collect();
-    let recomputed = modules
-        .backward
-        .nodes()
-        .filter(|n| n.opcode == Opcode::Call && forward_calls.contains(&*n.name))
-        .map(|n| n.name.to_string())
-        .collect();
-    let cut = solution.as_ref().map(|s| {
-        let (capacities, reasons) = reasons::by_name(graph, s);
-        let capacity = |c: f64| if c.is_infinite() { report::Capacity::Infinite("inf".to_owned()) } else { report::Capacity::Finite(c) };
-        report::Cut { value: s.value, capacities: capacities.into_iter().map(|(n, c)| (n, capacity(c))).collect(), reasons }
-    });
-    let report = report::Partition {
-        partitioner: partitioner.name().to_owned(),
-        banned: solution.as_ref().map(|s| s.banned.iter().map(name).collect()),
-        cut,
-        recomputed,
-        decisions: reasons::decisions(joint, info, solution.as_ref(), &saved_ids, &modules.backward),
-    };
+    let returned = modules.forward.outputs();
+    let name = |output: &Arg| if let Arg::Node(id) = output { Some(modules.forward.node(*id).name.to_string()) } else { None };
+    let saved = returned.iter().skip(joint.num_fwd_outputs).filter_map(name).collect();
+    let report = report::Partition { replayed, ..explain::report(config, joint, info, &modules, choice)? };
     Ok(Partitioned {
-        saved: saved_ids.iter().map(name).collect(),
+        saved,
         num_saved_no_version_check: modules.saved_values.iter().filter(|id| graph.node(**id).meta.no_version_check).count(),
         num_saved_symints: modules.saved_sym_nodes.len(),
         forward: modules.forward,
         backward: modules.backward,
+        replaying,
         report,
     })
 }

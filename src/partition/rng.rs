@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Target};
 use crate::shape::{ShapeEnv, SymbolInfo};
 use crate::tensor::{Device, Dtype, TensorSpec};
+use std::collections::HashSet;
 
 /// Bytes of the CPU generator's state.
 const CPU_STATE: i64 = 5056;
@@ -15,15 +16,30 @@ pub(super) fn has_recomputable_rng_ops(graph: &Graph) -> bool {
     graph.nodes().any(|n| must_recompute(n) && is_rng_op(n))
 }
 
-/// Rewrites both parts; `num_sym_nodes` symbolic numbers stay at the end of the forward's outputs.
-pub(super) fn functionalize_rng_ops(joint: &Graph, forward: &mut Graph, backward: &mut Graph, num_sym_nodes: usize) -> Result<()> {
+/// Random calls that checkpointing asks to recompute.
+pub(super) fn tagged(joint: &Graph) -> Vec<String> {
+    joint.nodes().filter(|n| must_recompute(n) && is_rng_op(n)).map(|n| n.name.to_string()).collect()
+}
+
+/// Random calls that forward and backward both make although nothing asks for it: with a memory budget below 1 PyTorch
+/// recomputes them with other numbers than the forward drew.
+pub(super) fn drawn_twice(joint: &Graph, forward: &Graph, backward: &Graph) -> Vec<String> {
+    let made = |graph: &Graph| graph.nodes().filter(|n| is_rng_op(n)).map(|n| n.name.to_string()).collect::<HashSet<_>>();
+    let (first, again) = (made(forward), made(backward));
+    let both = |n: &&crate::graph::Node| first.contains(&*n.name) && again.contains(&*n.name);
+    joint.nodes().filter(both).map(|n| n.name.to_string()).collect()
+}
+
+/// Rewrites both parts for the calls of these names that both make; `num_sym_nodes` symbolic numbers stay at the end of the
+/// forward's outputs.
+pub(super) fn functionalize_rng_ops(names: &[String], forward: &mut Graph, backward: &mut Graph, num_sym_nodes: usize) -> Result<()> {
     if !backward.placeholders().any(is_tangent) {
         return Err(Error::runtime("Couldn't find tangent node in graph inputs. This is unexpected, please file a bug if you see this"));
     }
     let find = |graph: &Graph, name: &str| graph.find(name).filter(|n| is_rng_op(n)).map(|n| n.id);
     let mut states = Vec::new();
-    for node in joint.nodes().filter(|n| must_recompute(n) && is_rng_op(n)) {
-        let (Some(fw), Some(bw)) = (find(forward, &node.name), find(backward, &node.name)) else { continue };
+    for name in names {
+        let (Some(fw), Some(bw)) = (find(forward, name), find(backward, name)) else { continue };
         states.push(save_state(forward, fw));
         let name = format!("rng_state_output_{}", states.len() - 1);
         restore_state(backward, bw, &name);

@@ -38,9 +38,29 @@ pub(super) struct Solution {
     /// Capacity of the cut.
     pub(super) value: f64,
     /// Cost of saving each value that could be saved.
-    pub(super) capacities: Vec<(NodeId, f64)>,
+    pub(super) capacities: Vec<(NodeId, Weight)>,
     /// Why a value may not be recomputed, in PyTorch's words.
     pub(super) reasons: HashMap<NodeId, String>,
+    /// Per vertex pair, whether the value is computed in the backward, and whether it can be had there.
+    pub(super) sides: Vec<(bool, bool)>,
+}
+
+/// The note of a symbolic number's weight.
+pub(super) const SYMBOLIC: &str = "a symbolic number";
+
+/// What saving a value costs, and how that came about.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weight {
+    /// The capacity of its edge.
+    pub(super) value: f64,
+    /// Its bytes.
+    pub(super) bytes: u64,
+    /// Steps to the backward, as far as they count; 0 where they do not.
+    pub(super) distance: u64,
+    /// Whether it counts twice: it would be fused away if it were not saved.
+    pub(super) doubled: bool,
+    /// Why it cannot be saved, or costs nothing.
+    pub(super) note: Option<&'static str>,
 }
 
 struct Rules<'a> {
@@ -53,8 +73,6 @@ struct Rules<'a> {
     banned: Vec<NodeId>,
     is_banned: Vec<bool>,
     reasons: HashMap<NodeId, String>,
-    /// Why an edge within a node is infinite, for messages.
-    cannot_save: HashMap<NodeId, &'static str>,
 }
 
 /// Whether two calls, one reading the other, can be one kernel.
@@ -101,7 +119,6 @@ pub(super) fn solve_min_cut(
         banned: Vec::new(),
         is_banned: vec![false; joint.graph.arena_len()],
         reasons: HashMap::new(),
-        cannot_save: HashMap::new(),
     };
     let capacities = rules.add_nodes()?;
     if options.ban_if_used_far_apart {
@@ -116,12 +133,17 @@ pub(super) fn solve_min_cut(
     let mut position = vec![0; joint.graph.arena_len()];
     joint.graph.nodes().enumerate().for_each(|(i, n)| position[index(n.id)] = i);
     saved.sort_by_key(|id| position[index(*id)]);
-    Ok(Solution { saved, banned: rules.banned, value: cut.value, capacities, reasons: rules.reasons })
+    let side = |at: usize| {
+        let id = NodeId(at as u32);
+        (cut.sink_side[vertex_in(id).index()], cut.sink_side[vertex_out(id).index()])
+    };
+    let sides = (0..joint.graph.arena_len()).map(side).collect();
+    Ok(Solution { saved, banned: rules.banned, value: cut.value, capacities, reasons: rules.reasons, sides })
 }
 
 impl Rules<'_> {
     /// A vertex pair per node, with its cost and its edges to readers.
-    fn add_nodes(&mut self) -> Result<Vec<(NodeId, f64)>> {
+    fn add_nodes(&mut self) -> Result<Vec<(NodeId, Weight)>> {
         let mut capacities = Vec::new();
         for node in self.joint.graph.nodes().filter(|n| n.opcode != Opcode::Output) {
             let (at, into, out) = (index(node.id), vertex_in(node.id), vertex_out(node.id));
@@ -147,7 +169,7 @@ impl Rules<'_> {
                 self.ban(node, reason);
             }
             let weight = self.weight(node)?;
-            self.network.add_edge(into, out, weight);
+            self.network.add_edge(into, out, weight.value);
             capacities.push((node.id, weight));
             for user in &self.joint.users[at] {
                 self.network.add_edge(out, vertex_in(*user), f64::INFINITY);
@@ -235,29 +257,29 @@ impl Rules<'_> {
     }
 
     /// What saving a value costs: its bytes, more of them the farther from the backward, twice where it would be fused away.
-    fn weight(&mut self, node: &Node) -> Result<f64> {
+    fn weight(&self, node: &Node) -> Result<Weight> {
+        let never = |note| Ok(Weight { value: f64::INFINITY, note: Some(note), ..Weight::default() });
         if is_sym_node(node) {
-            return Ok(if matches!(node.meta.value, Some(FakeValue::Float(_))) { 4.0 } else { 1.0 });
+            let value = if matches!(node.meta.value, Some(FakeValue::Float(_))) { 4.0 } else { 1.0 };
+            return Ok(Weight { value, note: Some(SYMBOLIC), ..Weight::default() });
         }
         if node.tensor().is_none() {
-            self.cannot_save.insert(node.id, "cannot save: non-tensor output");
-            return Ok(f64::INFINITY);
+            return never("cannot save: non-tensor output");
         }
         if self.info.is_replayed[index(node.id)] {
-            self.cannot_save.insert(node.id, "cannot save: input mutation replayed after forward");
-            return Ok(f64::INFINITY);
+            return never("cannot save: input mutation replayed after forward");
         }
+        let bytes = size_of(node)?;
         if self.config.treat_parameters_as_free_to_save && self.info.is_static[index(node.id)] {
-            return Ok(0.0);
+            return Ok(Weight { bytes, note: Some("parameter, free to save"), ..Weight::default() });
         }
         if self.config.recompute_views && is_view(node) {
-            self.cannot_save.insert(node.id, "cannot save: view op (recompute_views=True)");
-            return Ok(f64::INFINITY);
+            return never("cannot save: view op (recompute_views=True)");
         }
         let distance = self.info.dist_from_bw[index(node.id)].clamp(1, 100);
-        let weight = (size_of(node)? as f64 * 1.1f64.powf(distance as f64)).trunc();
-        let materialized = node.opcode == Opcode::Placeholder || !self.joint.users(node.id).all(|u| is_fusible(node, u));
-        Ok(if materialized { weight } else { weight * 2.0 })
+        let value = (bytes as f64 * 1.1f64.powf(distance as f64)).trunc();
+        let doubled = node.opcode != Opcode::Placeholder && self.joint.users(node.id).all(|u| is_fusible(node, u));
+        Ok(Weight { value: if doubled { value * 2.0 } else { value }, bytes, distance, doubled, note: None })
     }
 
     /// Readers of a value that lie beyond the first reader that does not fuse are not recomputed.
@@ -366,7 +388,7 @@ impl Rules<'_> {
             } else {
                 let ((a, _), (b, _)) = (node_of(from), node_of(to));
                 if a.id == b.id {
-                    say(&*a.name, self.cannot_save.get(&a.id).copied().unwrap_or("unknown").to_owned());
+                    say(&*a.name, self.weight(a).ok().and_then(|w| w.note).unwrap_or("unknown").to_owned());
                 } else {
                     say(&*b.name, format!("depends on {}", a.name));
                 }

@@ -30,7 +30,7 @@ impl AbsentPackages {
         } else if is_standard(top, vm)? {
             format!("No module named '{text}' (this part of the standard library is not available in the playground)")
         } else if top == "torch" || top == "functorch" {
-            format!("No module named '{text}' (this part of PyTorch is not available in the playground)")
+            format!("No module named '{text}' (this part of PyTorch is not available in the playground; operators.html lists what is)")
         } else {
             return Ok(vm.ctx.none());
         };

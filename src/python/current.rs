@@ -30,6 +30,12 @@ impl Run {
         self.raw_line(number).trim()
     }
 
+    /// How many columns of white space line `number` begins with.
+    pub(super) fn indent(&self, number: usize) -> u32 {
+        let line = self.raw_line(number);
+        line.chars().take_while(|c| c.is_whitespace()).count() as u32
+    }
+
     /// Column in characters of what the interpreter counts in bytes.
     pub(super) fn column(&self, line: usize, bytes: usize) -> u32 {
         self.raw_line(line).get(..bytes).map_or(bytes, |before| before.chars().count()) as u32

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use web_time::Instant;
 
-use crate::report::{Event, Exception};
+use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
 use limit::Interrupter;
 use session::Session;
@@ -68,6 +68,8 @@ impl Interpreter {
     /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
     pub fn new() -> Self {
         crate::autograd::install();
+        crate::transforms::autocast::install();
+        crate::transforms::levels::install();
         crate::span::set_source_provider(span::source);
         let (interrupter, receiver) = Interrupter::new();
         let mut settings = rustpython_vm::Settings::default();
@@ -113,6 +115,7 @@ impl Interpreter {
                 finish(Some(Exception { kind, message: message.to_owned(), traceback, span: None }));
                 return 1;
             };
+            native::forget_studies();
             let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
             let result = self.session.execute(program, filename, vm);
             let result = match clock {
@@ -126,6 +129,11 @@ impl Interpreter {
             let _ = self.session.forget(vm);
             status
         })
+    }
+
+    /// Answers a question about a compilation of the last run, without running anything.
+    pub fn ask(&self, compilation: u32, question: &Question) -> Answer {
+        native::ask(compilation, question)
     }
 
     /// Gets ready for the next run: imports what the last one imported of `torch`, untouched. Worth calling where the next

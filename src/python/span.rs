@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
+use ruff_source_file::SourceLocation;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
 
@@ -63,12 +64,7 @@ fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
         }
         let last = frame.lasti.load(Ordering::Relaxed) as usize;
         let (start, end) = code.locations.get(last.saturating_sub(1))?;
-        let span = Span {
-            line: start.line.get() as u32,
-            column: run.column(start.line.get(), start.character_offset.to_zero_indexed()),
-            end_line: end.line.get() as u32,
-            end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
-        };
+        let span = span_of(run, start, end);
         Some((span, code.obj_name.as_str()))
     })
 }
@@ -87,14 +83,56 @@ impl Iterator for Frames {
     }
 }
 
+/// A mark for the frame that runs now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameMark(usize);
+
+/// The frame that runs now.
+pub fn frame_mark() -> FrameMark {
+    FrameMark(current_thread_iframe() as usize)
+}
+
+/// The instructions that the frames above a marked one are at, innermost first; none where it does not run any more.
+pub fn instructions_above(mark: FrameMark) -> Option<Vec<u32>> {
+    let mut found = Vec::new();
+    for frame in Frames(current_thread_iframe()) {
+        if std::ptr::from_ref(frame) as usize == mark.0 {
+            return Some(found);
+        }
+        found.push(frame.lasti.load(Ordering::Relaxed).saturating_sub(1));
+    }
+    None
+}
+
 /// [`here`] as the compiler keeps it.
 pub fn source() -> Option<crate::span::Source> {
     let place = here()?;
-    Some(crate::span::Source {
+    Some(kept(&place.run, place.span, place.function))
+}
+
+/// A place of the script's code that does not run; `None` for another file's.
+pub fn place_in(file: &str, function: &str, (start, end): (SourceLocation, SourceLocation)) -> Option<crate::span::Source> {
+    let run = current().filter(|run| run.filename.as_str() == file)?;
+    let span = span_of(&run, &start, &end);
+    Some(kept(&run, span, function))
+}
+
+fn span_of(run: &Run, start: &SourceLocation, end: &SourceLocation) -> Span {
+    Span {
+        line: start.line.get() as u32,
+        column: run.column(start.line.get(), start.character_offset.to_zero_indexed()),
+        end_line: end.line.get() as u32,
+        end_column: run.column(end.line.get(), end.character_offset.to_zero_indexed()),
+    }
+}
+
+fn kept(run: &Run, span: Span, function: &str) -> crate::span::Source {
+    crate::span::Source {
         // The report speaks of the script, not of where it lies.
-        file: place.filename().rsplit('/').next().unwrap_or_default().into(),
-        function: place.function.into(),
-        code: place.code().into(),
-        span: place.span,
-    })
+        file: run.filename.as_str().rsplit('/').next().unwrap_or_default().into(),
+        function: function.into(),
+        code: run.line(span.line as usize).into(),
+        indent: run.indent(span.line as usize),
+        span,
+    }
 }

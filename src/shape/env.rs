@@ -1,6 +1,6 @@
 //! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
 
-use super::{Expr, SymInt, Symbol};
+use super::{Atom, Expr, SymInt, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use std::cell::RefCell;
@@ -82,7 +82,7 @@ pub struct SymbolInfo {
     pub origin: String,
     /// Its value in the call being compiled; `None` for an unbacked symbol.
     pub hint: Option<i64>,
-    /// Smallest value.
+    /// Smallest value; `i64::MIN` stands for no bound.
     pub lower: i64,
     /// Largest value.
     pub upper: i64,
@@ -93,6 +93,8 @@ struct Inner {
     symbols: BTreeMap<Symbol, SymbolInfo>,
     replacements: BTreeMap<Symbol, Expr>,
     guards: Vec<ShapeGuard>,
+    /// Numbers that are known to divide symbols.
+    divisors: BTreeMap<Symbol, i64>,
     source: Option<Source>,
     unbacked: u32,
     settled: bool,
@@ -165,6 +167,31 @@ impl ShapeEnv {
         expr.substitute(&|s| inner.replacements.get(s).cloned())
     }
 
+    /// The difference of two expressions, symbols that a number is known to divide written as multiples of it: quotients by it
+    /// are exact then.
+    fn exact_difference(&self, left: &Expr, right: &Expr) -> Option<Expr> {
+        let inner = self.0.borrow();
+        if inner.divisors.is_empty() {
+            return None;
+        }
+        let multiple = |s: &Symbol| inner.divisors.get(s).map(|k| Expr::symbol(Symbol(format!("{}/{k}", s.0).into())).scale(*k));
+        Some(left.substitute(&multiple).sub(&right.substitute(&multiple)))
+    }
+
+    /// Whether a sum of products of sizes, all of one sign, is above or below zero.
+    fn sign(&self, expr: &Expr) -> Option<std::cmp::Ordering> {
+        let inner = self.0.borrow();
+        // A quotient of a size by what divides it is one at least.
+        let positive = |s: &Symbol| s.0.contains('/') || inner.symbols.get(s).is_some_and(|i| i.lower >= 1);
+        let products = expr.terms().all(|(m, _)| m.iter().all(|(a, _)| matches!(a, Atom::Symbol(s) if positive(s))));
+        let (above, below) = expr.terms().fold((false, false), |(a, b), (_, c)| (a || c > 0, b || c < 0));
+        match (products, above, below) {
+            (true, true, false) => Some(std::cmp::Ordering::Greater),
+            (true, false, true) => Some(std::cmp::Ordering::Less),
+            _ => None,
+        }
+    }
+
     /// The value in the call being compiled.
     pub fn hint(&self, expr: &Expr) -> Option<i64> {
         let inner = self.0.borrow();
@@ -176,6 +203,12 @@ impl ShapeEnv {
         let inner = self.0.borrow();
         let symbols = expr.symbols();
         let end = |which: fn(&SymbolInfo) -> i64| expr.evaluate(&|s| inner.symbols.get(s).map(which).filter(|v| *v != i64::MAX));
+        if symbols.iter().any(|s| inner.symbols.get(s).is_some_and(|i| i.lower == i64::MIN)) {
+            return match expr.as_symbol().and_then(|s| inner.symbols.get(s)) {
+                Some(i) => (Some(i.lower).filter(|l| *l != i64::MIN), Some(i.upper).filter(|u| *u != i64::MAX)),
+                None => (None, None),
+            };
+        }
         let at = |low: bool| {
             // Monotone in every symbol only if raising any one of them from the lower corner never lowers it.
             let base = expr.evaluate(&|s| inner.symbols.get(s).map(|i| i.lower))?;
@@ -196,8 +229,14 @@ impl ShapeEnv {
     pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
         let (left, right) = (self.simplify(left), self.simplify(right));
         let difference = left.sub(&right);
-        if let Some(d) = difference.as_int() {
-            return Some(relation.holds(d, 0));
+        let exact = self.exact_difference(&left, &right);
+        for d in std::iter::once(&difference).chain(&exact) {
+            if let Some(d) = d.as_int() {
+                return Some(relation.holds(d, 0));
+            }
+            if let Some(sign) = self.sign(d) {
+                return Some(relation.holds(sign as i64, 0));
+            }
         }
         for guard in &self.0.borrow().guards {
             if guard.left == left && guard.right == right {
@@ -273,6 +312,15 @@ impl ShapeEnv {
         let mut inner = self.0.borrow_mut();
         let source = inner.source.clone();
         inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
+        if relation == Relation::Eq
+            && right.as_int() == Some(0)
+            && let Some((symbol, number)) = left.as_remainder()
+        {
+            let known = inner.divisors.entry(symbol.clone()).or_insert(1);
+            if number % *known == 0 {
+                *known = number;
+            }
+        }
         if relation == Relation::Eq {
             // An equality with a bare symbol on one side is used everywhere from now on.
             let pair = match (left.as_symbol(), right.as_symbol()) {

@@ -77,6 +77,17 @@ impl Expr {
         }
     }
 
+    /// The symbol and the number, where the expression is a symbol's remainder (`Mod(s77, 2)`).
+    pub fn as_remainder(&self) -> Option<(&Symbol, i64)> {
+        match (self.0.len(), self.0.iter().next()) {
+            (1, Some((m, 1))) => match m.as_slice() {
+                [(Atom::Mod(a, b), 1)] => Some((a.as_symbol()?, b.as_int().filter(|n| *n > 1)?)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Its terms: atoms with their powers, and a coefficient.
     pub fn terms(&self) -> impl Iterator<Item = (&[(Atom, u32)], i64)> {
         self.0.iter().map(|(m, c)| (m.as_slice(), *c))

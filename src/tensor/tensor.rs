@@ -29,6 +29,8 @@ pub struct TensorImpl {
     pub functional: Slot,
     /// The tracer's state: which value of which graph this is.
     pub proxy: Slot,
+    /// The state of a transform: present on a tensor of one of its levels.
+    pub transform: Slot,
     /// The Python object this tensor is known by.
     pub python: Slot,
 }
@@ -84,6 +86,7 @@ impl Tensor {
             autograd: Slot::default(),
             functional: Slot::default(),
             proxy: Slot::default(),
+            transform: Slot::default(),
             python: Slot::default(),
         }))
     }

@@ -29,7 +29,7 @@ describe("the layout", () => {
     const page = await pages.open();
     await settled(page);
     await page.getByRole("tab", { name: "Saved values" }).focus();
-    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("End");
     await page.locator("[data-pane=run]").waitFor();
     await page.locator("[data-pane=script] .cm-content").focus();
     await page.keyboard.press("Control+a");
@@ -41,10 +41,24 @@ describe("the layout", () => {
     assert.equal(await page.evaluate(() => document.activeElement?.closest(".cm-editor")), null);
   });
 
+  it("is gone through by F6, every pane in turn and back", async () => {
+    const page = await pages.open();
+    await settled(page);
+    const focused = () => page.evaluate(() => document.activeElement?.closest("[data-pane]")?.dataset.pane);
+    const order = ["script", "output", "timeline", "plot", "graphs", "saved", "partition", "memory", "aliasing", "guards", "run", "script"];
+    for (const pane of order) {
+      await page.keyboard.press("F6");
+      await page.waitForFunction((name) => document.activeElement?.closest("[data-pane]")?.dataset.pane === name, pane);
+    }
+    await page.keyboard.press("Shift+F6");
+    await page.waitForFunction(() => document.activeElement?.closest("[data-pane]")?.dataset.pane === "run");
+    assert.equal(await focused(), "run");
+  });
+
   it("becomes tabs on a phone, with every view", async () => {
     const page = await pages.open("", { viewport: { width: 390, height: 780 }, hasTouch: true });
     await write(page, 'print("small")');
-    for (const [name, pane] of [["Output", "output"], ["Graphs", "graphs"], ["Saved", "saved"], ["Run", "run"], ["Script", "script"]]) {
+    for (const [name, pane] of [["Output", "output"], ["Graphs", "graphs"], ["Saved", "saved"], ["Run", "run"], ["Timeline", "timeline"], ["Plot", "plot"], ["Script", "script"]]) {
       await page.getByRole("tablist", { name: "Views" }).getByRole("tab", { name }).click();
       await page.locator(`[data-pane=${pane}]`).waitFor();
       if (pane === "output") await shows(output(page), "small");

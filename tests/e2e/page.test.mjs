@@ -1,17 +1,10 @@
 // The page as a visitor meets it: load, edit, errors, stop, share.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
+import { COMPILED, output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
 
 /** The most a first visit may transfer, in bytes, as served. */
-const BUDGET = 4.5e6;
-const COMPILED = `import torch
-@torch.compile
-def f(x):
-    return (x.sin() * 2).sum()
-f(torch.ones(3, requires_grad=True)).backward()
-`;
-
+const BUDGET = 6e6;
 describe("the page", () => {
   const playgroundPage = playground();
 
@@ -97,6 +90,7 @@ describe("the page", () => {
 
   it("stops a script at the time limit", async () => {
     const page = await playgroundPage.open();
+    await page.getByRole("button", { name: "Options" }).click();
     await page.getByLabel("Time limit").selectOption("5 s");
     await write(page, "while True:\n    pass\n");
     await shows(output(page), /time limit/);

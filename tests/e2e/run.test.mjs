@@ -1,22 +1,36 @@
-// Runs on the GPU, and on the CPU where there is none.
+// Runs on the GPU, and on the CPU where there is none: values, kernels, training.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { playground, settled, shows } from "./lib/page.mjs";
+import { playground, settled, shows, write } from "./lib/page.mjs";
 
-async function runExample(page) {
+async function openPane(page) {
   await settled(page);
   await page.getByRole("tab", { name: "Run on GPU" }).click();
+  return page.locator("[data-pane=run]");
+}
+
+async function runExample(page) {
+  const pane = await openPane(page);
   await page.getByRole("button", { name: "Run forward and backward" }).click();
-  const pane = page.locator("[data-pane=run]");
   await shows(pane.locator(".summary"), /Backward/);
   return pane;
 }
 
+const view = (page, name) => page.getByRole("tablist", { name: "Of this run" }).getByRole("tab", { name }).click();
+
 /** The largest distance from the CPU's values, as the page shows it. */
 async function distance(pane) {
-  const cells = await pane.locator("table.values tbody tr td:nth-of-type(3)").allTextContents();
+  const cells = await pane.locator("table.values tbody tr:not(.detail-row) td:nth-last-child(2)").allTextContents();
   assert.ok(cells.length > 0);
   return Math.max(...cells.map((cell) => Number(cell || "0")));
+}
+
+/** Trains and gives the last loss, once the steps are taken. */
+async function train(page, pane) {
+  await view(page, "Training");
+  await pane.getByRole("button", { name: "Train", exact: true }).click();
+  await shows(pane.locator("caption"), "Parameters now");
+  return Number(await pane.locator("[data-loss]").getAttribute("data-loss"));
 }
 
 describe("a run on the GPU", () => {
@@ -25,14 +39,80 @@ describe("a run on the GPU", () => {
   it("gives outputs, gradients, their distance from the CPU's, and times", async (t) => {
     const pane = await runExample(await pages.open());
     await shows(pane.locator(".adapter"), /software adapter/);
-    for (const caption of ["Outputs", "Gradients"]) await pane.locator("caption", { hasText: caption }).waitFor();
+    for (const caption of ["Outputs", "Gradients", "Saved values"]) await pane.locator("caption", { hasText: caption }).waitFor();
     const worst = await distance(pane);
     assert.ok(worst < 1e-5, `${worst} from the CPU`);
-    const dispatches = await pane.locator("table.dispatches tbody tr").count();
-    assert.ok(dispatches > 0);
-    await pane.locator("summary").first().click();
-    await shows(pane.locator(".wgsl").first(), "@compute");
-    t.diagnostic(`${dispatches} dispatches, at most ${worst} from the CPU; ${await pane.locator(".adapter").textContent()}`);
+    t.diagnostic(`at most ${worst} from the CPU; ${await pane.locator(".adapter").textContent()}`);
+  });
+
+  it("shows a value as picture, histogram and numbers, by keyboard", async () => {
+    const page = await pages.open();
+    const pane = await runExample(page);
+    await pane.getByRole("button", { name: "Look at the elements of t_5" }).focus();
+    await page.keyboard.press("Enter");
+    await shows(pane.locator(".facts"), /elements128/);
+    await pane.locator(".heat-map").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowRight");
+    await shows(pane.locator("figcaption").first(), /\[0, 1\]: -?\d/);
+    await pane.getByRole("button", { name: "Difference" }).press("Enter");
+    await shows(pane.locator(".detail"), /Farthest from the CPU at|to the last bit/);
+    await pane.getByRole("button", { name: "Numbers" }).press("Enter");
+    await shows(pane.locator(".numbers .cm-line").first(), /\[0, {2}0\]/);
+  });
+
+  it("shows kernels with their nodes, lines and WGSL, and chooses by them", async () => {
+    const page = await pages.open();
+    const pane = await runExample(page);
+    await view(page, "Kernels");
+    const first = pane.locator("table.dispatches tbody tr").first();
+    await first.getByRole("button", { name: "Line 14" }).click();
+    await shows(page.locator("[data-pane=script] .cm-linked"), "self.hidden(x)");
+    await first.getByRole("button", { name: "tanh", exact: true }).click();
+    await shows(page.locator("[data-pane=script] .cm-linked"), "torch.tanh");
+    await first.getByRole("button", { name: "WGSL" }).click();
+    await shows(pane.locator(".wgsl"), "@compute");
+    await view(page, "Device");
+    await shows(pane, "maxStorageBufferBindingSize");
+  });
+
+  it("trains: the loss falls, steps go on, and can be paused", async (t) => {
+    const page = await pages.open();
+    const pane = await openPane(page);
+    const loss = await train(page, pane);
+    assert.ok(loss < 0.01, `${loss} after 100 steps`);
+    await pane.locator(".chart canvas").waitFor();
+    await pane.getByRole("button", { name: "100 steps more" }).click();
+    await pane.locator('[data-steps="200"]').waitFor();
+    await pane.getByRole("combobox", { name: "steps" }).selectOption("10000");
+    await pane.getByRole("button", { name: "10000 steps more" }).click();
+    await pane.getByRole("button", { name: "Pause" }).click();
+    await pane.getByRole("button", { name: "Start again" }).waitFor();
+    const taken = Number(await pane.locator("[data-steps]").getAttribute("data-steps"));
+    assert.ok(taken >= 200 && taken < 10200, `${taken} steps`);
+    t.diagnostic(await pane.locator(".summary").textContent());
+  });
+
+  it("says why something cannot be trained", async () => {
+    const page = await pages.open();
+    await write(page, "import torch\ntorch.compile(lambda x: x.sin())(torch.ones(3))\n");
+    await shows(page.locator(".badge"), "1");
+    const pane = await openPane(page);
+    await view(page, "Training");
+    await shows(pane, "has run no backward");
+  });
+
+  it("draws the numbers that the script drew", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await write(
+      page,
+      "import torch\nimport torch.nn.functional as F\nw = torch.ones(64, requires_grad=True)\n\n@torch.compile\ndef f(w):\n    return F.dropout(w, 0.5).sum()\n\nf(w).backward()\n",
+    );
+    await shows(page.locator("[data-pane=graphs]"), "native_dropout");
+    const pane = await runExample(page);
+    assert.equal(await distance(pane), 0);
+    await shows(pane, /native_dropout.*ran on the CPU/);
   });
 
   it("outlives a script that is stopped", async () => {
@@ -46,10 +126,12 @@ describe("a run on the GPU", () => {
 describe("without WebGPU", () => {
   const pages = playground({ without: ["--enable-unsafe-webgpu"] });
 
-  it("a run says so, and uses the CPU", async () => {
-    const pane = await runExample(await pages.open());
+  it("a run says so, and uses the CPU; training does too", async () => {
+    const page = await pages.open();
+    const pane = await runExample(page);
     await shows(pane, "offers no WebGPU");
     await shows(pane.locator(".adapter"), "CPU");
     assert.equal(await distance(pane), 0);
+    assert.ok((await train(page, pane)) < 0.01);
   });
 });

@@ -1,7 +1,8 @@
 // Links: made, opened in a fresh profile, broken, and met by a visitor who has work of their own.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
-import { output, playground, shows, text, write } from "./lib/page.mjs";
+import { choose, COMPILED, output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
 
 describe("a link", () => {
   const pages = playground();
@@ -9,7 +10,12 @@ describe("a link", () => {
   /** Writes a script, shares it, and gives the part of the link after the address. */
   async function share(page, script) {
     await write(page, script);
+    return shareNow(page);
+  }
+
+  async function shareNow(page) {
     await page.getByRole("button", { name: "Share" }).click();
+    await shows(page.locator(".popover:popover-open"), "on your clipboard");
     const link = await page.getByLabel("Link", { exact: true }).inputValue();
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), link);
     assert.equal(page.url(), link);
@@ -19,13 +25,71 @@ describe("a link", () => {
   it("brings program and options back in a fresh profile", async () => {
     const script = '# ünïcode 🔥\nprint("shared")\n';
     const first = await pages.open();
-    await first.getByLabel("Backend").selectOption("aot_eager_default_partitioner");
+    await choose(first, "Partitioner", "default");
     const link = await share(first, script);
-    assert.match(link, /^#v1\/[\w-]+$/);
+    assert.match(link, /^#v2\/[\w-]+$/);
     const second = await pages.open(link);
     await shows(output(second), "shared");
     assert.equal(await text(second), script);
-    assert.equal(await second.getByLabel("Backend").inputValue(), "aot_eager_default_partitioner");
+    await second.getByRole("button", { name: "Options" }).click();
+    assert.equal(await second.getByLabel("Partitioner").inputValue(), "default");
+  });
+
+  it("brings back what was looked at", async () => {
+    const first = await pages.open();
+    await write(first, COMPILED);
+    await settled(first);
+    await stage(first, "Backward");
+    await first.getByRole("tab", { name: "Timeline" }).click();
+    await first.getByRole("tab", { name: "Run on GPU" }).click();
+    await first.locator(".graph-text .cm-line", { hasText: "aten.cos" }).click();
+    const link = await shareNow(first);
+    const second = await pages.open(link);
+    await settled(second);
+    for (const pane of ["timeline", "run"]) await second.locator(`[data-pane=${pane}]`).waitFor();
+    assert.equal(await second.getByRole("tab", { name: "Backward" }).getAttribute("aria-selected"), "true");
+    await shows(second.locator("[data-pane=script] .cm-linked"), "x.sin()");
+    await shows(second.locator(".graph-text .cm-linked").first(), "cos");
+  });
+
+  it("of the first version opens, and so does every kept one", async () => {
+    const kept = await readFile(new URL("../../www/tests/links.ts", import.meta.url), "utf8");
+    const links = [...kept.matchAll(/"(#v\d+\/[\w-]+)"/g)].map(([, link]) => link);
+    assert.ok(links.length >= 5);
+    for (const link of links) {
+      const page = await pages.open(link);
+      await settled(page);
+      assert.equal(await page.locator(".output .traceback").count(), 0, link);
+      assert.equal(await page.locator(".notice").count(), 0, link);
+    }
+  });
+
+  it("is copied in other dresses", async () => {
+    const page = await pages.open();
+    const link = pages.base() + (await share(page, "# A title\nprint(1)\n"));
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+    for (const [button, said, text] of [
+      ["Copy Markdown link", "The Markdown link is", `[A title](${link})`],
+      ["Copy Markdown with code", "The Markdown is", `[A title](${link})\n\n\`\`\`python\n# A title\nprint(1)\n\`\`\`\n`],
+    ]) {
+      await page.getByRole("button", { name: button }).click();
+      await shows(page.locator(".popover [role=status]"), said);
+      assert.equal(await clipboard(), text);
+    }
+  });
+
+  it("in a frame shows, and leads to the page", async () => {
+    const first = await pages.open();
+    const link = await share(first, COMPILED);
+    const frame = await pages.open(`?embed${link}`);
+    await shows(frame.locator(".graph-text"), "aten.sin");
+    await frame.locator("[data-pane=script] .cm-content").click();
+    await frame.keyboard.type("x");
+    assert.match(await frame.locator("[data-pane=script] .cm-content").textContent(), /^import torch/);
+    assert.equal(await frame.getByRole("button", { name: "Share" }).count(), 0);
+    const way = frame.getByRole("link", { name: "Open in the playground" });
+    assert.equal(await way.getAttribute("href"), `/${link}`);
+    assert.deepEqual(await frame.evaluate(() => Object.keys(localStorage)), []);
   });
 
   it("does not cost visitors their own script", async () => {

@@ -93,7 +93,7 @@ pub async fn run_both(device: &GpuDevice, graph: &Graph, inputs: &[Value], toler
         for ((name, value), wanted) in outcome.outputs.iter().zip(&expected) {
             match distance(value, wanted) {
                 Ok(None) => {}
-                Ok(Some((abs, rel))) if rel <= tolerance || abs <= tolerance * largest(wanted) => {}
+                Ok(Some(d)) if d.rel <= tolerance || d.abs <= tolerance * largest(wanted) => {}
                 other => {
                     let text: Vec<_> = plan.kernels.iter().filter(|k| k.nodes.contains(name)).map(|k| k.wgsl.as_str()).collect();
                     wrong.push(format!("round {round}: {name}: {other:?}\n{}", text.join("\n")));

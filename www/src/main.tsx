@@ -1,26 +1,34 @@
 // Puts the page together: the download begins first, the editor can be used while it goes on.
+import "./policy";
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import gpuUrl from "../pkg/gpu/gpu_bg.wasm?url";
 import interpreterUrl from "../pkg/interpreter/interpreter_bg.wasm?url";
 import { ModuleSource } from "./engine/module";
-import example from "./examples/mlp.py?raw";
+import { prepareExports } from "./exports/make";
+import example from "./gallery/examples/mlp.py?raw";
 import { Layout } from "./layout/layout";
+import { keepOffline } from "./offline/register";
 import { followAddress, forgetAddress, openFromAddress } from "./state/address";
+import { embedded } from "./state/embedded";
+import { acceptDrops } from "./state/files";
 import { prepareGpu } from "./state/gpu";
-import { untouched } from "./state/script";
+import { keep, untouched } from "./state/script";
 import { select } from "./state/selection";
-import { startEngine } from "./state/session";
+import { engine, startEngine } from "./state/session";
+import { Dialogs } from "./ui/dialogs";
+import { DropHint } from "./ui/drop";
+import { FrameHeader } from "./ui/frame";
 import { Header } from "./ui/header";
 import { NoticeBar } from "./ui/notice";
 import "./styles/base.css";
 import "./styles/layout.css";
 import "./styles/panes.css";
+import "./styles/dialogs.css";
 
-void startEngine(
-  new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__),
-  () => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" }),
-);
+const interpreter = new ModuleSource(interpreterUrl, __INTERPRETER_BYTES__);
+void startEngine(interpreter, () => new Worker(new URL("./engine/interpreter.worker.ts", import.meta.url), { type: "module" }));
+prepareExports(interpreter, () => new Worker(new URL("./engine/export.worker.ts", import.meta.url), { type: "module" }));
 prepareGpu(
   new ModuleSource(gpuUrl, __GPU_BYTES__),
   () => new Worker(new URL("./engine/gpu.worker.ts", import.meta.url), { type: "module" }),
@@ -32,19 +40,32 @@ window.addEventListener("hashchange", () => void followAddress());
 effect(() => {
   if (!untouched.value) forgetAddress();
 });
+window.addEventListener("pagehide", keep);
 window.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") select(undefined);
+  if (event.key === "Escape" && !event.defaultPrevented) select(undefined);
 });
+if (!embedded) acceptDrops();
+// What is needed now comes first.
+if (import.meta.env.PROD && !embedded) {
+  const stop = effect(() => {
+    if (engine.value.state !== "ready") return;
+    queueMicrotask(() => stop());
+    setTimeout(() => void keepOffline(), 2000);
+  });
+}
 
 const root = document.getElementById("app");
 if (root) {
+  document.documentElement.classList.toggle("embedded", embedded);
   render(
     <>
-      <Header />
+      {embedded ? <FrameHeader /> : <Header />}
       <NoticeBar />
       <main class="main">
         <Layout />
       </main>
+      <Dialogs />
+      <DropHint />
     </>,
     root,
   );

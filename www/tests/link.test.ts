@@ -20,18 +20,39 @@ describe("links", () => {
       { program: "", options: { ...DEFAULTS, backend: "aot_eager_default_partitioner", limit: 60 } as const },
       { program: "x = 1\r\n".repeat(20_000), options: { ...DEFAULTS } },
     ]) {
-      expect(await decodeLink(await encodeLink(shared))).toEqual({ kind: "shared", shared, notes: [] });
+      expect(await decodeLink(await encodeLink(shared))).toEqual({ kind: "shared", shared, place: {}, notes: [] });
     }
+  });
+
+  it("bring back what was looked at", async () => {
+    const shared = { program, options: { ...DEFAULTS } };
+    const place = {
+      panes: ["plot", "saved"],
+      unit: "c1",
+      stage: "backward",
+      graphs: "picture",
+      wrap: true,
+      collapsed: { "layers.0": true },
+      selection: { names: ["mm", "relu"], span: [3, 4, 3, 12] },
+    };
+    expect(await decodeLink(await encodeLink(shared, place))).toEqual({ kind: "shared", shared, place, notes: [] });
+  });
+
+  it("take only what is well formed of a place", async () => {
+    const content = { p: program, v: { panes: [1], unit: 7, stage: "joint", wrap: "yes", collapsed: { a: 1 } }, s: ["mm"] };
+    expect(await decodeLink(`#v2/${await pack(JSON.stringify(content))}`)).toMatchObject({ kind: "shared", place: { stage: "joint" } });
+    const v1 = await decodeLink(`#v1/${await pack(JSON.stringify({ ...content, v: { stage: "joint" } }))}`);
+    expect(v1).toMatchObject({ kind: "shared", place: {} });
   });
 
   it("leave defaults out", async () => {
     const short = await encodeLink({ program, options: { ...DEFAULTS } });
-    expect(short).toBe(`#v1/${await pack(JSON.stringify({ p: program }))}`);
+    expect(short).toBe(`#v2/${await pack(JSON.stringify({ p: program }))}`);
   });
 
-  it.each(KEPT)("keep opening: $name", async ({ fragment, program, options }) => {
+  it.each(KEPT)("keep opening: $name", async ({ fragment, program, options, place }) => {
     const link = await decodeLink(fragment);
-    expect(link).toMatchObject({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options } } });
+    expect(link).toEqual({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options } }, place, notes: [] });
   });
 
   it("are told from no link at all", async () => {
@@ -41,7 +62,7 @@ describe("links", () => {
 
   it.each([
     ["foreign", "#section-2", /not made by this page/],
-    ["newer", "#v7/abcd", /newer version.*v7/],
+    ["newer", "#v7/abcd", /newer version.*v7.*up to v2/],
     ["never made", "#v0/abcd", /never was/],
     ["mangled", "#v1/ab%20cd", /damaged.*characters/],
     ["empty", "#v1/", /damaged/],

@@ -7,6 +7,7 @@ use crate::dispatch::{Tags, Value, lookup};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Opcode, parse};
 use crate::shape::ints;
+use crate::tensor::random::default_generator;
 use crate::tensor::{Dtype, Geometry, Storage, Tensor};
 use serde_bytes::ByteBuf;
 use std::cell::RefCell;
@@ -24,6 +25,7 @@ pub fn run_bundle_cpu(bundle: &Bundle) -> Result<RunResult, RunError> {
     let forward = parse_graph(&bundle.forward)?;
     let compile_seconds = start.elapsed().as_secs_f64();
     let inputs: Vec<Plain> = bundle.inputs.iter().map(|n| n.value.clone()).collect();
+    draw_as(&bundle.generator)?;
     let (outputs, first) = run_part(&forward, &inputs, &bundle.expected, compile_seconds)?;
     let mut result = RunResult { version: BUNDLE_VERSION, compilation: bundle.compilation, device: cpu(), forward: first, backward: None };
     if let Some(part) = &bundle.backward {
@@ -35,19 +37,14 @@ pub fn run_bundle_cpu(bundle: &Bundle) -> Result<RunResult, RunError> {
             saved.insert(name, value);
         }
         let inputs = backward_inputs(&backward, bundle, |name| saved.get(name).cloned())?;
+        draw_as(&part.generator)?;
         result.backward = Some(run_part(&backward, &inputs, &part.expected, compile_seconds)?.1);
-        if draws(&forward) || draws(&backward) {
-            result.backward.iter_mut().for_each(|part| excuse_random(&mut part.outputs));
-        }
-    }
-    if draws(&forward) {
-        excuse_random(&mut result.forward.outputs);
     }
     Ok(result)
 }
 
 /// What the CPU is, as a device.
-fn cpu() -> Device {
+pub fn cpu() -> Device {
     Device {
         backend: "cpu".to_owned(),
         name: "reference kernels".to_owned(),
@@ -113,7 +110,7 @@ fn run_part(graph: &Graph, inputs: &[Plain], expected: &[Named], compile_seconds
         let microseconds = Some(start.elapsed().as_secs_f64() * 1e6);
         let (kernels, dispatches) = &mut *account.borrow_mut();
         if node.opcode == Opcode::Call && node.op().is_some() {
-            dispatches.push(Dispatch { kernel: kernels.len() as u32, workgroups: [0; 3], microseconds });
+            dispatches.push(Dispatch { kernel: kernels.len() as u32, microseconds, ..Dispatch::default() });
             kernels.push(Kernel { name: node.name.to_string(), nodes: vec![node.name.to_string()], wgsl: String::new() });
         }
         Ok(value)
@@ -194,7 +191,14 @@ pub fn compare_all(names: &[String], values: &[Plain], expected: &[Named]) -> Ve
             };
             let mut computed = Computed { named, ..Computed::default() };
             match wanted.map(|w| distance(value, &w.value)) {
-                Some(Ok(Some((abs, rel)))) => (computed.max_abs, computed.max_rel) = (Some(abs), Some(rel)),
+                Some(Ok(Some(found))) => {
+                    (computed.max_abs, computed.max_rel, computed.outside) = (Some(found.abs), Some(found.rel), Some(found.outside));
+                    // Complex elements are two numbers each.
+                    if let (Plain::Tensor { tensor }, true) = (value, found.abs > 0.0) {
+                        let position = if tensor.dtype.starts_with("complex") { found.at / 2 } else { found.at };
+                        computed.at = Some(index_of(position, &tensor.shape));
+                    }
+                }
                 Some(Err(why)) => computed.mismatch = Some(why),
                 Some(Ok(None)) | None => {}
             }
@@ -203,21 +207,55 @@ pub fn compare_all(names: &[String], values: &[Plain], expected: &[Named]) -> Ve
         .collect()
 }
 
-/// Whether a graph draws random numbers: run again, it draws others.
+/// Whether a graph draws random numbers.
 pub fn draws(graph: &Graph) -> bool {
     graph.nodes().filter_map(|n| lookup(n.op()?)).any(|entry| entry.tags.has(Tags::RANDOM))
 }
 
-/// Says of outputs that differ in earnest that random numbers were drawn anew.
-pub fn excuse_random(outputs: &mut [Computed]) {
-    for computed in outputs.iter_mut().filter(|c| c.max_rel.is_some_and(|rel| rel > 1e-3)) {
-        (computed.max_abs, computed.max_rel) = (None, None);
-        computed.mismatch = Some("random numbers were drawn anew".to_owned());
+/// Takes the random generator back to where it was when the graph first ran, so that it draws the same numbers again.
+pub fn draw_as(generator: &Option<ByteBuf>) -> Result<(), RunError> {
+    match generator {
+        Some(state) => default_generator().restore(state).map_err(|e| failed(&e)),
+        None => Ok(()),
     }
 }
 
-/// Largest absolute and relative difference of two values; `None` where there is nothing to compare.
-pub fn distance(value: &Plain, expected: &Plain) -> Result<Option<(f64, f64)>, String> {
+/// How far two tensors are from each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distance {
+    /// Largest absolute difference.
+    pub abs: f64,
+    /// Largest difference relative to the larger magnitude of the two elements.
+    pub rel: f64,
+    /// Position of the largest absolute difference, in row-major order.
+    pub at: usize,
+    /// Elements beyond what `torch.testing.assert_close` allows.
+    pub outside: u64,
+}
+
+/// `rtol` and `atol` of `torch.testing.assert_close`. What is float64 in the script is computed in float32 on the GPU.
+fn tolerance(dtype: &str) -> (f64, f64) {
+    match dtype {
+        "float16" => (1e-3, 1e-5),
+        "bfloat16" => (1.6e-2, 1e-5),
+        "float32" | "float64" | "complex64" | "complex128" => (1.3e-6, 1e-5),
+        _ => (0.0, 0.0),
+    }
+}
+
+/// The index of an element, given its position in row-major order.
+fn index_of(position: usize, shape: &[u64]) -> Vec<u64> {
+    let mut rest = position as u64;
+    let mut index = vec![0; shape.len()];
+    for (i, size) in index.iter_mut().zip(shape).rev() {
+        *i = rest % size;
+        rest /= size;
+    }
+    index
+}
+
+/// How far two values are from each other; `None` where there is nothing to compare.
+pub fn distance(value: &Plain, expected: &Plain) -> Result<Option<Distance>, String> {
     let (Plain::Tensor { tensor: a }, Plain::Tensor { tensor: b }) = (value, expected) else {
         let same = value == expected || matches!(expected, Plain::None);
         return if same { Ok(None) } else { Err("another kind of value".to_owned()) };
@@ -229,8 +267,9 @@ pub fn distance(value: &Plain, expected: &Plain) -> Result<Option<(f64, f64)>, S
         return Err(format!("shape {:?} instead of {:?}", a.shape, b.shape));
     }
     let (x, y) = (numbers(a)?, numbers(b)?);
-    let (mut abs, mut rel) = (0f64, 0f64);
-    for (x, y) in x.iter().zip(&y) {
+    let (rtol, atol) = tolerance(&b.dtype);
+    let mut found = Distance::default();
+    for (at, (x, y)) in x.iter().zip(&y).enumerate() {
         if x == y || (x.is_nan() && y.is_nan()) {
             continue;
         }
@@ -238,10 +277,13 @@ pub fn distance(value: &Plain, expected: &Plain) -> Result<Option<(f64, f64)>, S
             return Err("NaN on one side".to_owned());
         }
         let difference = (x - y).abs();
-        abs = abs.max(difference);
-        rel = rel.max(if difference.is_infinite() { f64::INFINITY } else { difference / x.abs().max(y.abs()) });
+        if difference > found.abs {
+            (found.abs, found.at) = (difference, at);
+        }
+        found.outside += u64::from(difference > atol + rtol * y.abs());
+        found.rel = found.rel.max(if difference.is_infinite() { f64::INFINITY } else { difference / x.abs().max(y.abs()) });
     }
-    Ok((!x.is_empty()).then_some((abs, rel)))
+    Ok((!x.is_empty()).then_some(found))
 }
 
 /// A tensor's elements in row-major order, as floats; complex ones as two.

@@ -1,7 +1,7 @@
 //! Kernels that copy, convert and fill.
 
 use super::elementwise::{gather, number, scatter, values};
-use crate::dispatch::{Call, KernelTable, Value};
+use crate::dispatch::{Call, Kernel, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::tensor::{Dtype, Tensor};
 use crate::with_element;
@@ -37,6 +37,10 @@ pub fn item(x: &Tensor) -> Result<Value> {
         |n: usize| if n == 1 { Ok(()) } else { Err(Error::runtime(format!("a Tensor with {n} elements cannot be converted to Scalar"))) };
     single(x.concrete()?.numel())?;
     Ok(match x.dtype() {
+        d if d.is_complex() => {
+            let z = super::complex::read(&x.into(), &x.concrete()?.sizes)?[0];
+            Value::Complex(z.re, z.im)
+        }
         Dtype::Bool => Value::Bool(values::<i64>(x)?[0] != 0),
         d if d.is_integral() => Value::from(values::<i64>(x)?[0]),
         _ => Value::Float(values::<f64>(x)?[0]),
@@ -50,6 +54,9 @@ pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
         other => other.clone(),
     };
     let n = out.concrete()?.numel();
+    if n == 0 {
+        return Ok(());
+    }
     if out.dtype().is_integral() && !matches!(value, Value::Float(_)) {
         let v: i64 = number(&value)?;
         return scatter(out, &vec![v; n]);
@@ -63,6 +70,19 @@ pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
     scatter(out, &vec![v; n])
 }
 
+/// Writes the views that an operator copies into its results.
+fn write_views(c: &Call, outs: &[Tensor]) -> Result<()> {
+    for (view, out) in crate::ops::copies::shown(c)?.iter().zip(outs) {
+        if out.dtype().is_complex() {
+            write(&super::complex::part(out, 0), &super::complex::part(view, 0))?;
+            write(&super::complex::part(out, 1), &super::complex::part(view, 1))?;
+        } else {
+            write(out, view)?;
+        }
+    }
+    Ok(())
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     for name in [
@@ -74,6 +94,12 @@ pub fn register(t: &mut KernelTable) {
         "aten.alias_copy.default",
     ] {
         t.fill(name, |c, o| write(&o[0], c.tensor("self")?));
+    }
+    for entry in crate::dispatch::all() {
+        if crate::ops::copies::copies(entry) {
+            t.fill(entry.name, write_views);
+            t.complex(entry.name, Kernel::Fill(write_views));
+        }
     }
     t.fill("aten.copy.default", |c, o| write(&o[0], c.tensor("src")?));
     t.mutate("aten.copy_.default", |c| {

@@ -23,28 +23,28 @@ pub fn register(t: &mut KernelTable) {
 
 /// A row-major matrix.
 #[derive(Clone)]
-struct Mat {
-    rows: usize,
-    cols: usize,
-    data: Vec<f64>,
+pub(super) struct Mat {
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) data: Vec<f64>,
 }
 
 impl Mat {
-    fn zeros(rows: usize, cols: usize) -> Mat {
+    pub(super) fn zeros(rows: usize, cols: usize) -> Mat {
         Mat { rows, cols, data: vec![0.0; rows * cols] }
     }
-    fn identity(n: usize) -> Mat {
+    pub(super) fn identity(n: usize) -> Mat {
         let mut m = Mat::zeros(n, n);
         (0..n).for_each(|i| m.set(i, i, 1.0));
         m
     }
-    fn at(&self, i: usize, j: usize) -> f64 {
+    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
         self.data[i * self.cols + j]
     }
-    fn set(&mut self, i: usize, j: usize, v: f64) {
+    pub(super) fn set(&mut self, i: usize, j: usize, v: f64) {
         self.data[i * self.cols + j] = v;
     }
-    fn t(&self) -> Mat {
+    pub(super) fn t(&self) -> Mat {
         let mut m = Mat::zeros(self.cols, self.rows);
         for i in 0..self.rows {
             for j in 0..self.cols {
@@ -53,7 +53,7 @@ impl Mat {
         }
         m
     }
-    fn swap_rows(&mut self, a: usize, b: usize) {
+    pub(super) fn swap_rows(&mut self, a: usize, b: usize) {
         for j in 0..self.cols {
             self.data.swap(a * self.cols + j, b * self.cols + j);
         }
@@ -61,7 +61,7 @@ impl Mat {
 }
 
 /// The matrices of a tensor, in order.
-fn read(t: &Tensor) -> Result<Vec<Mat>> {
+pub(super) fn read(t: &Tensor) -> Result<Vec<Mat>> {
     if !t.dtype().is_floating() {
         return Err(unsupported("linalg", t.dtype()));
     }
@@ -73,23 +73,28 @@ fn read(t: &Tensor) -> Result<Vec<Mat>> {
     Ok((0..count).map(|i| Mat { rows, cols, data: data[i * rows * cols..(i + 1) * rows * cols].to_vec() }).collect())
 }
 
-fn write<'a>(t: &Tensor, mats: impl IntoIterator<Item = &'a Mat>) -> Result<()> {
+pub(super) fn write<'a>(t: &Tensor, mats: impl IntoIterator<Item = &'a Mat>) -> Result<()> {
     f64::write(t, &mats.into_iter().flat_map(|m| m.data.iter().copied()).collect::<Vec<_>>())
 }
 
 /// PA = LU in one matrix, rows exchanged (counted from one), the first zero pivot (counted from one; 0: none) and the sign of P.
-struct Lu {
-    lu: Mat,
-    pivots: Vec<i64>,
-    info: i64,
+pub(super) struct Lu {
+    pub(super) lu: Mat,
+    pub(super) pivots: Vec<i64>,
+    pub(super) info: i64,
     sign: f64,
 }
 
-fn factor(mut lu: Mat) -> Lu {
-    let n = lu.rows;
+fn factor(lu: Mat) -> Lu {
+    factor_as(lu, true)
+}
+
+/// Factors a matrix of any shape, with or without exchanging rows.
+pub(super) fn factor_as(mut lu: Mat, exchange: bool) -> Lu {
+    let (n, k_end) = (lu.rows, lu.rows.min(lu.cols));
     let (mut pivots, mut info, mut sign) = (Vec::with_capacity(n), 0, 1.0);
-    for k in 0..n {
-        let p = (k..n).fold(k, |best, i| if lu.at(i, k).abs() > lu.at(best, k).abs() { i } else { best });
+    for k in 0..k_end {
+        let p = (k..if exchange { n } else { k + 1 }).fold(k, |best, i| if lu.at(i, k).abs() > lu.at(best, k).abs() { i } else { best });
         pivots.push(p as i64 + 1);
         if p != k {
             lu.swap_rows(p, k);
@@ -103,7 +108,7 @@ fn factor(mut lu: Mat) -> Lu {
         for i in k + 1..n {
             let factor = lu.at(i, k) / pivot;
             lu.set(i, k, factor);
-            for j in k + 1..n {
+            for j in k + 1..lu.cols {
                 lu.set(i, j, lu.at(i, j) - factor * lu.at(k, j));
             }
         }
@@ -126,7 +131,7 @@ fn substitute(a: &Mat, x: &mut Mat, upper: bool, unit: bool) {
 }
 
 /// Solves A X = B, or with the transpose of A, from the factorization of A.
-fn solve_factored(lu: &Mat, pivots: &[i64], b: &Mat, transposed: bool) -> Mat {
+pub(super) fn solve_factored(lu: &Mat, pivots: &[i64], b: &Mat, transposed: bool) -> Mat {
     let mut x = b.clone();
     let exchange = |x: &mut Mat, k: usize| {
         let p = pivots[k] as usize - 1;
@@ -160,7 +165,7 @@ fn inverse(c: &Call, out: &[Tensor]) -> Result<()> {
 }
 
 /// A tensor's batch dimensions broadcast to those of a result, its last `keep` dimensions kept.
-fn batched(t: &Tensor, batch: &[SymInt], keep: usize) -> Result<Tensor> {
+pub(super) fn batched(t: &Tensor, batch: &[SymInt], keep: usize) -> Result<Tensor> {
     let own = t.sizes();
     expanded(t, &[batch, &own[own.len() - keep..]].concat())
 }
@@ -345,7 +350,7 @@ fn qr(c: &Call, out: &[Tensor]) -> Result<()> {
 }
 
 /// Eigenvalues of a symmetric matrix, ascending, and their vectors as columns, by Jacobi rotations.
-fn symmetric(mut a: Mat) -> (Vec<f64>, Mat) {
+pub(super) fn symmetric(mut a: Mat) -> (Vec<f64>, Mat) {
     let n = a.rows;
     let mut v = Mat::identity(n);
     for _ in 0..60 {
@@ -412,7 +417,7 @@ fn eigh(c: &Call, out: &[Tensor]) -> Result<()> {
 
 /// Singular values of a matrix with at least as many rows as columns, falling, with U (m x n) and V (n x n), by one-sided
 /// Jacobi rotations.
-fn tall_svd(mut a: Mat) -> (Mat, Vec<f64>, Mat) {
+pub(super) fn tall_svd(mut a: Mat) -> (Mat, Vec<f64>, Mat) {
     let (m, n) = (a.rows, a.cols);
     let mut v = Mat::identity(n);
     for _ in 0..60 {

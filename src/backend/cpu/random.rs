@@ -10,7 +10,7 @@ use crate::tensor::{Dtype, Geometry, Tensor};
 use std::f64::consts::PI;
 use std::rc::Rc;
 
-fn generator(c: &Call) -> Result<Rc<Generator>> {
+pub(super) fn generator(c: &Call) -> Result<Rc<Generator>> {
     match c.get("generator") {
         Value::Opaque(any) => any.clone().downcast().map_err(|_| Error::type_error("expected a torch.Generator")),
         _ => Ok(default_generator()),
@@ -30,7 +30,7 @@ fn in_memory_order(t: &Tensor) -> Tensor {
 }
 
 /// Fills a tensor with one draw after the other.
-fn draws<C: Compute>(out: &Tensor, mut draw: impl FnMut() -> C) -> Result<()> {
+pub(super) fn draws<C: Compute>(out: &Tensor, mut draw: impl FnMut() -> C) -> Result<()> {
     let n = out.concrete()?.numel();
     let drawn: Vec<C> = (0..n).map(|_| draw()).collect();
     scatter(&in_memory_order(out), &drawn)
@@ -184,8 +184,10 @@ fn bernoulli(out: &Tensor, p: &Value, g: &Generator) -> Result<()> {
     // The probabilities in the order in which the result is filled.
     let (shape, wide) = (out.concrete()?, p.dtype() == Dtype::Float64);
     let given: Vec<f64> = super::elementwise::gather(p, &shape.sizes)?;
-    if let Some(bad) = given.iter().find(|p| !(0.0..=1.0).contains(*p)) {
-        return Err(Error::runtime(format!("Expected p_in >= 0 && p_in <= 1 to be true, but got false. (p = {bad})")));
+    if given.iter().any(|p| !(0.0..=1.0).contains(p)) {
+        return Err(Error::runtime(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)",
+        ));
     }
     let aligned = Tensor::zeros(&crate::tensor::TensorSpec::strided(
         out.sizes(),

@@ -28,7 +28,9 @@ fn chunks<C: Compute>(x: &Tensor, dims: &[usize], f: &mut dyn FnMut(&[C])) -> Re
     let mut each = |all: &[C]| (0..outer).for_each(|i| f(&all[i * inner..(i + 1) * inner]));
     let trailing = kept.iter().zip(0..).all(|(d, i)| *d == i);
     if trailing && g.is_contiguous() && x.dtype() == C::DTYPE {
-        return x.with_slice::<C, _>(|d| each(&d[g.offset..g.offset + outer * inner]));
+        // An empty tensor may begin past the end of its storage.
+        let all = if outer * inner == 0 { 0..0 } else { g.offset..g.offset + outer * inner };
+        return x.with_slice::<C, _>(|d| each(&d[all]));
     }
     let order: Vec<usize> = kept.into_iter().chain(reduced).collect();
     let from = x.geometry();

@@ -3,7 +3,7 @@
 use super::device::GpuDevice;
 use super::plan::{Input, Outcome, Plan, Resident, compile_for};
 use super::program::argument_of;
-use crate::backend::cpu::bundle::{backward_inputs, check_version, compare_all, draws, excuse_random, failed, output_names, parse_graph};
+use crate::backend::cpu::bundle::{backward_inputs, check_version, compare_all, draw_as, failed, output_names, parse_graph};
 use crate::bundle::{BUNDLE_VERSION, Bundle, Named, PartResult, RunError, RunResult, Value};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -15,6 +15,7 @@ pub async fn run_bundle(device: &GpuDevice, bundle: &Bundle) -> Result<RunResult
     check_version(bundle)?;
     let forward = parse_graph(&bundle.forward)?;
     let inputs: Vec<Value> = bundle.inputs.iter().map(|n| n.value.clone()).collect();
+    draw_as(&bundle.generator)?;
     let (outcome, part) = run_part(device, &forward, &inputs, &HashMap::new(), &bundle.expected).await?;
     let mut result =
         RunResult { version: BUNDLE_VERSION, compilation: bundle.compilation, device: device.info.clone(), forward: part, backward: None };
@@ -25,14 +26,9 @@ pub async fn run_bundle(device: &GpuDevice, bundle: &Bundle) -> Result<RunResult
         let inputs = backward_inputs(&backward, bundle, |name| values.get(name).map(|v| (*v).clone()))?;
         let resident: HashMap<&str, &Resident> =
             names.iter().map(String::as_str).zip(&outcome.resident).filter_map(|(n, r)| Some((n, r.as_ref()?))).collect();
+        draw_as(&part.generator)?;
         let (_, part) = run_part(device, &backward, &inputs, &resident, &part.expected).await?;
         result.backward = Some(part);
-        if draws(&forward) || draws(&backward) {
-            result.backward.iter_mut().for_each(|part| excuse_random(&mut part.outputs));
-        }
-    }
-    if draws(&forward) {
-        excuse_random(&mut result.forward.outputs);
     }
     Ok(result)
 }

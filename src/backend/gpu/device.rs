@@ -64,7 +64,7 @@ impl GpuDevice {
                 failure.refused.get_or_insert(format!("the GPU refused: {error}"));
             }
         }));
-        let info = describe(&adapter, &device, timestamps);
+        let info = describe(&adapter, &device);
         Ok(Some(GpuDevice { device, queue, info, timestamps, failure, pipelines: RefCell::default() }))
     }
 
@@ -126,18 +126,20 @@ impl GpuDevice {
     }
 }
 
-fn describe(adapter: &wgpu::Adapter, device: &wgpu::Device, timestamps: bool) -> bundle::Device {
+fn describe(adapter: &wgpu::Adapter, device: &wgpu::Device) -> bundle::Device {
     let info = adapter.get_info();
     let text = format!("{} {} {}", info.name, info.driver, info.driver_info).to_lowercase();
     let software = info.device_type == wgpu::DeviceType::Cpu || ["swiftshader", "llvmpipe", "lavapipe"].iter().any(|s| text.contains(s));
     let limits = device.limits();
     let mut told = BTreeMap::new();
     for (name, value) in [
+        ("maxBufferSize", limits.max_buffer_size as f64),
+        ("maxStorageBufferBindingSize", limits.max_storage_buffer_binding_size as f64),
         ("maxStorageBuffersPerShaderStage", f64::from(limits.max_storage_buffers_per_shader_stage)),
         ("maxComputeInvocationsPerWorkgroup", f64::from(limits.max_compute_invocations_per_workgroup)),
+        ("maxComputeWorkgroupSizeX", f64::from(limits.max_compute_workgroup_size_x)),
         ("maxComputeWorkgroupStorageSize", f64::from(limits.max_compute_workgroup_storage_size)),
-        ("maxStorageBufferBindingSize", limits.max_storage_buffer_binding_size as f64),
-        ("maxBufferSize", limits.max_buffer_size as f64),
+        ("maxComputeWorkgroupsPerDimension", f64::from(limits.max_compute_workgroups_per_dimension)),
     ] {
         told.insert(name.to_owned(), value);
     }
@@ -151,9 +153,19 @@ fn describe(adapter: &wgpu::Adapter, device: &wgpu::Device, timestamps: bool) ->
         name: if info.name.is_empty() { "unnamed".to_owned() } else { info.name.clone() },
         description: description.into_iter().filter(|s| !s.is_empty()).collect::<Vec<_>>().join(", "),
         software,
-        features: if timestamps { vec!["timestamp-query".to_owned()] } else { Vec::new() },
+        features: features(adapter.features()),
         limits: told,
     }
+}
+
+/// What of WebGPU's optional features matters to computing, by its names.
+fn features(there: wgpu::Features) -> Vec<String> {
+    let known = [
+        ("timestamp-query", wgpu::Features::TIMESTAMP_QUERY),
+        ("shader-f16", wgpu::Features::SHADER_F16),
+        ("subgroups", wgpu::Features::SUBGROUP),
+    ];
+    known.iter().filter(|(_, feature)| there.contains(*feature)).map(|(name, _)| (*name).to_owned()).collect()
 }
 
 /// A value that arrives once.

@@ -5,12 +5,14 @@
 
 mod playground;
 
+mod anomaly;
 mod compile;
 mod math;
 mod random;
 mod sha2;
 mod tensor;
 mod time;
+mod transforms;
 
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};
@@ -25,10 +27,11 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         random::module_def(ctx),
         sha2::module_def(ctx),
         time::module_def(ctx),
+        transforms::module_def(ctx),
     ]
 }
 
-/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, and makes `open` what it is here: the file system
+/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, ends graphs where something is printed, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
@@ -36,12 +39,18 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
     vm.builtins.set_attr("open", open, vm)?;
     vm.builtins.set_attr("len", playground.get_attr("len", vm)?, vm)?;
+    let print = vm.builtins.get_attr("print", vm)?;
+    let print =
+        vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::print(&print, args, vm));
+    vm.builtins.set_attr("print", print, vm)?;
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
 pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
+
+pub(super) use compile::{ask, forget_studies};
 
 /// Lets go of what the Python files of `torch` gave native code; importing them gives it anew.
 pub(super) fn forget() {
@@ -51,7 +60,9 @@ pub(super) fn forget() {
 /// Puts back what a script may have changed natively: modes, defaults, the generator, counters.
 pub(super) fn reset() {
     use crate::dispatch::{Key, Modes, pop_layer, set_modes};
-    set_modes(Modes { grad: true, inference: false, fake: false });
+    set_modes(Modes::START);
+    crate::transforms::autocast::reset();
+    crate::transforms::levels::reset();
     for key in [Key::Capture, Key::Functionalize, Key::Trace] {
         while pop_layer(key).is_some() {}
     }
@@ -59,5 +70,6 @@ pub(super) fn reset() {
     crate::tensor::print::set_print_options(Default::default());
     crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);
     crate::autograd::set_seq_nr(0);
+    crate::autograd::anomaly::set_mode(false, true);
     compile::reset();
 }

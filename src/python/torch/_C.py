@@ -15,7 +15,9 @@ class _Operators:
     def __getattr__(self, name):
         found = None if name.startswith("__") else _native._function(name, self._prefix)
         if found is None:
-            raise AttributeError(f"module '{self._prefix.rstrip('.')}' has no attribute '{name}'")
+            from torch._absent import attribute_error
+
+            raise attribute_error(self._prefix.rstrip("."), name)
         self.__dict__[name] = found
         return found
 

@@ -15,10 +15,18 @@ newaxis = None
 _PARTS = {
     "autograd.grad_mode": "no_grad enable_grad set_grad_enabled inference_mode",
     "_limits": "finfo iinfo",
+    "_legacy_types": (
+        "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor"
+    ),
+    "amp.autocast_mode": (
+        "autocast is_autocast_enabled is_autocast_cpu_enabled get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype "
+        "set_autocast_enabled set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
+        "autocast_increment_nesting autocast_decrement_nesting"
+    ),
     "_tensor_str": "set_printoptions",
     "_utils": (
         "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray "
-        "get_num_threads set_num_threads is_autocast_enabled _has_compatible_shallow_copy_type "
+        "get_num_threads set_num_threads _has_compatible_shallow_copy_type "
         "is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
         "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
@@ -34,6 +42,7 @@ _PARTS = {
     "_ops": "ops",
     "_sym": "SymInt SymFloat SymBool",
     "_dynamo.eval_frame": "compile",
+    "_functorch.vmap": "vmap",
     "_higher_order_ops.cond": "cond",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
@@ -60,7 +69,9 @@ def __getattr__(name):
     elif hasattr(_C, name) and name != "__path__":
         value = getattr(_C, name)
     else:
-        raise AttributeError(f"module 'torch' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch", name)
     globals()[name] = value
     return value
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from torch import _native
+from torch import _native, _native_compile
 from torch._native import TensorBase
 
 
@@ -52,6 +52,11 @@ class Tensor(TensorBase):
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
+    def __getattr__(self, name):
+        from torch._absent import tensor_attribute_error
+
+        raise tensor_attribute_error(type(self), name)
+
     def __hash__(self):
         return TensorBase.__hash__(self)
 
@@ -61,7 +66,8 @@ class Tensor(TensorBase):
     def __iter__(self):
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self.unbind(0))
+        # Captured code takes the rows one by one.
+        return iter([self[i] for i in range(len(self))] if _native_compile._is_compiling() else self.unbind(0))
 
     def __reversed__(self):
         return self if self.dim() == 0 else self.flip(0)
@@ -105,6 +111,8 @@ class Tensor(TensorBase):
         return sorted({*object.__dir__(self)} - {"__cuda_array_interface__"})
 
     def __array__(self, dtype=None):
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         raise ModuleNotFoundError("numpy is not available in the playground")
 
     numpy = __array__
@@ -143,6 +151,8 @@ class Tensor(TensorBase):
         if args and (args[0] is None or isinstance(args[0], (str, int, _native.device))):
             given = dict(zip(("device", "dtype", "non_blocking", "copy"), args), **kwargs)
             device, dtype = given.pop("device"), given.pop("dtype", None)
+            if isinstance(device, str):
+                device = _native.device(device)
             if device is not None and dtype is not None:
                 return TensorBase.to(self, device, dtype, **given)
             if device is not None:
@@ -204,9 +214,13 @@ class Tensor(TensorBase):
             names.update(int32="Int", int16="Short", int8="Char", uint8="Byte", bool="Bool")
             names.update(complex64="ComplexFloat", complex128="ComplexDouble")
             return f"torch.{names[str(self.dtype)[6:]]}Tensor"
+        if isinstance(getattr(dtype, "dtype", None), _native.dtype):
+            dtype = dtype.dtype
         if isinstance(dtype, str):
             short = dtype.removeprefix("torch.").removesuffix("Tensor").lower()
-            dtype = _native._dtype({"byte": "uint8", "char": "int8"}.get(short, short))
+            name, dtype = dtype, _native._dtype({"byte": "uint8", "char": "int8"}.get(short, short))
+            if dtype is None:
+                raise ValueError(f"invalid type: '{name}'")
         return self.to(dtype)
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
@@ -246,6 +260,33 @@ class Tensor(TensorBase):
         return (None,) * self.dim()
 
     # What PyTorch writes in Python
+
+    def where(self, condition, other):
+        return _native._function("where", "torch.")(condition, self, other)
+
+    def polygamma(self, n):
+        return _native._function("polygamma", "torch.")(n, self)
+
+    def get_device(self):
+        return -1 if self.device.type == "cpu" else self.device.index or 0
+
+    def is_same_size(self, other):
+        return self.shape == other.shape
+
+    def lu(self, pivot=True, get_infos=False):
+        from torch.functional import lu
+
+        return lu(self, pivot, get_infos)
+
+    def stft(self, n_fft, *args, **kwargs):
+        from torch.functional import stft
+
+        return stft(self, n_fft, *args, **kwargs)
+
+    def istft(self, n_fft, *args, **kwargs):
+        from torch.functional import istft
+
+        return istft(self, n_fft, *args, **kwargs)
 
     def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         from torch.functional import norm

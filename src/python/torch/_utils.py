@@ -77,12 +77,6 @@ def set_num_threads(threads):
     """There is one thread."""
 
 
-def is_autocast_enabled(device_type=None):
-    """Whether autocast is on."""
-    ask = getattr(_C, "is_autocast_enabled", None)
-    return False if ask is None else ask(device_type or "cuda")
-
-
 def is_same_size(input, other):
     """Whether two tensors have one shape."""
     return input.shape == other.shape

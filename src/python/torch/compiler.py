@@ -1,6 +1,6 @@
 """`torch.compiler`: the public switches of `torch.compile`."""
 
-from torch._dynamo import allow_in_graph, disable, is_compiling, list_backends, reset
+from torch._dynamo import allow_in_graph, disable, is_compiling, list_backends, reset, set_stance
 
 is_dynamo_compiling = is_compiling
 

@@ -7,6 +7,8 @@ def __getattr__(name):
     try:
         value = getattr(_C._fft, "fft_" + name)
     except AttributeError:
-        raise AttributeError(f"module 'torch.fft' has no attribute '{name}'") from None
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.fft", name) from None
     globals()[name] = value
     return value

@@ -8,6 +8,8 @@ def __getattr__(name):
     try:
         value = getattr(_C._linalg, "linalg_" + name)
     except AttributeError:
-        raise AttributeError(f"module 'torch.linalg' has no attribute '{name}'") from None
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.linalg", name) from None
     globals()[name] = value
     return value

@@ -7,6 +7,8 @@ def __getattr__(name):
     try:
         value = getattr(_C._special, "special_" + name)
     except AttributeError:
-        raise AttributeError(f"module 'torch.special' has no attribute '{name}'") from None
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.special", name) from None
     globals()[name] = value
     return value

@@ -1,5 +1,5 @@
 // Opens the built page in Debian's Chromium, as wasm-pack.toml says to start it, and watches it: a test that leaves an
-// error in the console has failed.
+// error in the console has failed. `PAGE` names the folder of another build than www/dist.
 import assert from "node:assert/strict";
 import { after, afterEach, before } from "node:test";
 import { launch } from "../../../scripts/lib/browser.mjs";
@@ -9,16 +9,24 @@ import { serve } from "../../../scripts/serve.mjs";
 /** What a test waits for at most: the first start of the interpreter on a busy machine, with room. */
 export const PATIENCE_MS = 60_000;
 
+/** A script that compiles one function, with a forward and a backward. */
+export const COMPILED = `import torch
+@torch.compile
+def f(x):
+    return (x.sin() * 2).sum()
+f(torch.ones(3, requires_grad=True)).backward()
+`;
+
 /**
  * Starts server and browser before a file's tests. `open` gives a page in a fresh profile; `path` begins after the slash.
- * `without` names flags of the browser to leave out.
+ * `without` names flags of the browser to leave out; a page's option `elsewhere` is another server's address.
  */
 export function playground({ without = [] } = {}) {
   let server;
   let browser;
   let contexts = [];
   before(async () => {
-    server = await serve(`${ROOT}www/dist`, 0);
+    server = await serve(process.env.PAGE ?? `${ROOT}www/dist`, 0);
     browser = await launch({ without });
   });
   after(async () => {
@@ -46,9 +54,10 @@ export function playground({ without = [] } = {}) {
       const page = await context.newPage();
       page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
       page.on("pageerror", (error) => errors.push(String(error)));
-      page.on("request", (request) => request.url().startsWith(base()) || errors.push(`a request to ${request.url()}`));
-      await options.prepare?.(page);
-      await page.goto(base() + path);
+      const { prepare, elsewhere = base() } = options;
+      page.on("request", (request) => request.url().startsWith(elsewhere) || errors.push(`a request to ${request.url()}`));
+      await prepare?.(page);
+      await page.goto(elsewhere + path);
       return page;
     },
   };
@@ -83,3 +92,16 @@ export async function shows(locator, expected) {
 
 /** Opens one of the graphs. */
 export const stage = (page, name) => page.getByRole("tablist", { name: "Stage" }).getByRole("tab", { name }).click();
+
+/** Chooses an option. */
+export async function choose(page, label, value) {
+  await page.getByRole("button", { name: "Options" }).click();
+  await page.getByLabel(label).selectOption(value);
+  await page.keyboard.press("Escape");
+}
+
+/** Opens one of the examples, by a part of its title. */
+export async function example(page, title) {
+  await page.getByRole("button", { name: "Examples" }).click();
+  await page.locator(".gallery").getByRole("button", { name: title }).click();
+}

@@ -5,12 +5,16 @@ import { foldGutter, foldKeymap } from "@codemirror/language";
 import { search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, keymap } from "@codemirror/view";
-import type { GraphView } from "../generated/report";
+import type { GraphView, NodeView } from "../generated/report";
+import { bySource } from "./folds";
 import { linked } from "./marks";
 import { nameMarks } from "./names";
 import { codeLook } from "./theme";
 
 const wrapping = new Compartment();
+
+/** Whether a node is a line of its own: of a function or, in a captured graph, a method. */
+export const isCall = (node: NodeView): boolean => node.op === "call_function" || node.op === "call_method";
 
 /** `onLine` hears which line (counted from 0) the visitor goes to. */
 export function createGraphViewer(label: string, onLine: (line: number) => void): EditorView {
@@ -31,7 +35,7 @@ function state(text: string, label: string, onLine: (line: number) => void, more
       linked.field,
       nameMarks,
       wrapping.of([]),
-      EditorView.contentAttributes.of({ "aria-label": label, "aria-readonly": "true" }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-readonly": "true" }),
       EditorView.updateListener.of((update) => {
         if (update.selectionSet && update.transactions.some((transaction) => transaction.isUserEvent("select"))) {
           onLine(update.state.doc.lineAt(update.state.selection.main.head).number - 1);
@@ -44,7 +48,7 @@ function state(text: string, label: string, onLine: (line: number) => void, more
 
 /** Shows another graph, from its top; forward and backward nodes get their colour in the margin where both are there. */
 export function showGraph(view: EditorView, graph: GraphView, label: string, onLine: (line: number) => void): void {
-  view.setState(state(graph.readable, label, onLine, directions(graph)));
+  view.setState(state(graph.readable, label, onLine, [directions(graph), bySource(graph)]));
 }
 
 function directions(graph: GraphView): Extension {
@@ -52,7 +56,7 @@ function directions(graph: GraphView): Extension {
   const starts = lineStarts(graph.readable);
   const ranges: Range<Decoration>[] = [];
   for (const node of graph.nodes) {
-    const from = node.op === "call_function" && node.text_line !== null ? starts[node.text_line] : undefined;
+    const from = isCall(node) && node.text_line !== null ? starts[node.text_line] : undefined;
     if (from !== undefined) ranges.push(Decoration.line({ class: node.is_backward ? "cm-backward" : "cm-forward" }).range(from));
   }
   return EditorView.decorations.of(RangeSet.of(ranges, true));

@@ -6,10 +6,13 @@ import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { breakMarks } from "./breaks";
 import { linked, raised } from "./marks";
 import { codeLook } from "./theme";
 
 export interface ScriptEvents {
+  /** Whether the text may only be read. */
+  readOnly: boolean;
   /** The visitor changed the text. */
   onEdit(): void;
   /** The visitor paused in typing, not in the middle of composing a character. */
@@ -49,6 +52,7 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
   return new EditorView({
     state: EditorState.create({
       extensions: [
+        breakMarks,
         lineNumbers(),
         highlightActiveLineGutter(),
         history(),
@@ -67,7 +71,8 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         codeLook,
         linked.field,
         raised.field,
-        EditorView.contentAttributes.of({ "aria-label": "Script", "aria-describedby": "script-help", spellcheck: "false" }),
+        EditorState.readOnly.of(events.readOnly),
+        EditorView.contentAttributes.of({ "aria-label": "Script", "aria-describedby": "script-help", "aria-readonly": String(events.readOnly), tabindex: "0", spellcheck: "false" }),
         listener,
       ],
     }),

@@ -21,7 +21,7 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
   ".cm-line": { padding: "0 12px 0 6px" },
-  ".cm-gutters": { backgroundColor: "transparent", color: "var(--faint)", border: "none", userSelect: "none" },
+  ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--faint)", border: "none", userSelect: "none" },
   ".cm-lineNumbers .cm-gutterElement": { padding: "0 6px 0 12px", minWidth: "32px" },
   ".cm-activeLine": { backgroundColor: "var(--line-active)" },
   ".cm-activeLineGutter": { backgroundColor: "transparent", color: "var(--muted)" },
@@ -46,6 +46,8 @@ const look = EditorView.theme({
   ".cm-searchMatch-selected": { backgroundColor: "var(--match-strong)" },
   ".cm-tooltip": { backgroundColor: "var(--surface)", border: "1px solid var(--border-strong)", borderRadius: "6px" },
   ".cm-foldGutter .cm-gutterElement": { cursor: "pointer" },
+  ".cm-source-lines .cm-gutterElement": { padding: "0 4px 0 10px", fontSize: "11px", textAlign: "right" },
+  ".cm-folded": { margin: "0 6px", padding: "0 6px", border: "1px solid var(--border-strong)", borderRadius: "5px", background: "var(--sunken)", color: "var(--muted)", font: "inherit", fontSize: "11px", cursor: "pointer" },
 });
 
 export const codeLook: Extension = [look, syntaxHighlighting(highlight)];

@@ -1,13 +1,21 @@
 // The page's side of the GPU: its module is fetched and its worker started when something is first run.
-import type { Bundle, RunResult } from "../generated/report";
+import type { Bundle, Named, Recipe, RunResult, Training } from "../generated/report";
 import type { ModuleSource, Progress } from "./module";
 import type { Device, FromGpu, ToGpu } from "./protocol";
 
+export interface TrainingHandlers {
+  onReady(training: Training): void;
+  onLosses(losses: readonly number[], seconds: number): void;
+}
+
+/** What is asked for, and who hears the answers. */
 interface Waiting {
   run: number;
-  resolve(result: RunResult): void;
+  receive(message: FromGpu): void;
   reject(error: Error): void;
 }
+
+type Ask = (run: number) => ToGpu;
 
 export class Gpu {
   #worker: Promise<Worker> | undefined;
@@ -19,8 +27,47 @@ export class Gpu {
     private readonly createWorker: () => Worker,
   ) {}
 
-  /** Runs `bundle` and gives the result; one run at a time. */
-  async run(bundle: Bundle, device: Device, onProgress: (progress: Progress) => void): Promise<RunResult> {
+  /** Runs `bundle` and gives the result. */
+  run(bundle: Bundle, device: Device, onProgress: (progress: Progress) => void): Promise<RunResult> {
+    return this.#ask(
+      (run) => ({ type: "run", run, bundle, device }),
+      (message, resolve) => {
+        if (message.type === "result") resolve(message.result);
+      },
+      onProgress,
+    );
+  }
+
+  /** Takes training steps and gives the parameters after them. */
+  train(
+    { bundle, recipe, device, steps }: { bundle: Bundle; recipe: Recipe; device: Device; steps: number },
+    handlers: TrainingHandlers,
+    onProgress: (progress: Progress) => void,
+  ): Promise<Named[]> {
+    return this.#ask((run) => ({ type: "train", run, bundle, recipe, device, steps }), trained(handlers), onProgress);
+  }
+
+  /** Takes further steps of the training that was begun last. */
+  continue(steps: number, lr: number, handlers: TrainingHandlers): Promise<Named[]> {
+    return this.#ask((run) => ({ type: "continue", run, lr, steps }), trained(handlers), () => {});
+  }
+
+  /** Another step size for the steps to come. */
+  adjust(lr: number): void {
+    void this.#worker?.then((worker) => worker.postMessage({ type: "adjust", lr } satisfies ToGpu));
+  }
+
+  /** Ends the steps that are being taken; what was asked for is then answered. */
+  pause(): void {
+    void this.#worker?.then((worker) => worker.postMessage({ type: "pause" } satisfies ToGpu));
+  }
+
+  /** One request at a time: a page has one device. */
+  async #ask<T>(
+    ask: Ask,
+    receive: (message: FromGpu, resolve: (value: T) => void) => void,
+    onProgress: (progress: Progress) => void,
+  ): Promise<T> {
     if (this.#waiting) throw new Error("A run is still going on.");
     this.#worker ??= this.#start(onProgress).catch((error: unknown) => {
       this.#worker = undefined;
@@ -29,9 +76,13 @@ export class Gpu {
     const worker = await this.#worker;
     this.#run += 1;
     const run = this.#run;
-    return new Promise((resolve, reject) => {
-      this.#waiting = { run, resolve, reject };
-      worker.postMessage({ type: "run", run, bundle, device } satisfies ToGpu);
+    return new Promise<T>((resolve, reject) => {
+      const done = (value: T): void => {
+        this.#waiting = undefined;
+        resolve(value);
+      };
+      this.#waiting = { run, receive: (message) => receive(message, done), reject };
+      worker.postMessage(ask(run));
     });
   }
 
@@ -47,10 +98,11 @@ export class Gpu {
   #receive(message: FromGpu): void {
     if (message.type === "failed") return this.#fail(message.message);
     if (message.type === "ready" || message.run !== this.#waiting?.run) return;
-    const { resolve, reject } = this.#waiting;
+    if (message.type !== "refused") return this.#waiting.receive(message);
+    const { reject } = this.#waiting;
     this.#waiting = undefined;
-    if (message.type === "result") resolve(message.result);
-    else reject(new Error(message.node ? `${message.node}: ${message.message}` : message.message));
+    const known = message.node !== null && message.message.startsWith(message.node);
+    reject(new Error(message.node && !known ? `${message.node}: ${message.message}` : message.message));
   }
 
   /** The instance is of no more use: the next run starts another. */
@@ -60,4 +112,12 @@ export class Gpu {
     this.#waiting?.reject(new Error(message));
     this.#waiting = undefined;
   }
+}
+
+function trained(handlers: TrainingHandlers): (message: FromGpu, resolve: (parameters: Named[]) => void) => void {
+  return (message, resolve) => {
+    if (message.type === "training") handlers.onReady(message.training);
+    else if (message.type === "losses") handlers.onLosses(message.losses, message.seconds);
+    else if (message.type === "trained") resolve(message.parameters);
+  };
 }

@@ -1,5 +1,5 @@
 // The page's side of the interpreter: one worker at a time, ended to stop a script and replaced at once.
-import type { Event } from "../generated/report";
+import type { Answer, Event, Question, Region, Trial, WhatIf } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
 export interface Handlers {
@@ -21,6 +21,9 @@ export class Interpreter {
   #ready = false;
   #run = 0;
   #handlers: Handlers | undefined;
+  /** Questions that are not answered yet: a script that runs is waited for. */
+  readonly #asked = new Map<number, { resolve(answer: WhatIf | Answer): void; reject(error: Error): void }>();
+  #ask = 0;
 
   constructor(
     private readonly module: WebAssembly.Module,
@@ -45,6 +48,25 @@ export class Interpreter {
     this.#worker?.postMessage({ type: "run", run: this.#run, program, options });
   }
 
+  /** What would become of a call with other sizes, by what a report says of the entries there are. */
+  whatIf(regions: readonly Region[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
+    return this.#question<WhatIf>((ask) => ({ type: "ask", ask, regions, frame, trials }));
+  }
+
+  /** Asks about the joint graph of a compilation of the last run. */
+  study(compilation: number, question: Question): Promise<Answer> {
+    return this.#question<Answer>((ask) => ({ type: "study", ask, compilation, question }));
+  }
+
+  #question<Kind extends WhatIf | Answer>(message: (ask: number) => ToInterpreter): Promise<Kind> {
+    this.#ask += 1;
+    const ask = this.#ask;
+    return new Promise((resolve, reject) => {
+      this.#asked.set(ask, { resolve: (answer) => resolve(answer as Kind), reject });
+      this.#worker?.postMessage(message(ask));
+    });
+  }
+
   /** Ends the running script with its worker, and starts the next worker. The script's handlers hear nothing more. */
   stop(): void {
     this.#handlers = undefined;
@@ -58,6 +80,8 @@ export class Interpreter {
       this.#worker.terminate();
     }
     this.#setReady(false);
+    for (const { reject } of this.#asked.values()) reject(new Error("The interpreter was started anew."));
+    this.#asked.clear();
     const worker = this.createWorker();
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => this.#fail(event.message || "the worker could not be started");
@@ -76,10 +100,21 @@ export class Interpreter {
       case "done":
         if (message.run === this.#run) this.#end(undefined);
         break;
+      case "answer":
+      case "unanswered":
+        this.#answer(message);
+        break;
       case "failed":
         this.#fail(message.message);
         break;
     }
+  }
+
+  #answer(message: FromInterpreter & { type: "answer" | "unanswered" }): void {
+    const waiting = this.#asked.get(message.ask);
+    this.#asked.delete(message.ask);
+    if (message.type === "answer") waiting?.resolve(message.answer);
+    else waiting?.reject(new Error(message.message));
   }
 
   /** A trap leaves the instance unusable. A module that fails before it was ready would fail again: it is not restarted. */

@@ -1,7 +1,7 @@
 // Runs scripts. Python is synchronous, so this worker hears nothing while a script runs: whoever wants it to stop ends the
 // worker. What becomes known is therefore sent the moment it is known.
-import init, { run, warm_up } from "../../pkg/interpreter/interpreter.js";
-import type { Event } from "../generated/report";
+import init, { ask, run, warm_up, what_if } from "../../pkg/interpreter/interpreter.js";
+import type { Answer, Event, WhatIf } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
 const post = (message: FromInterpreter): void => self.postMessage(message);
@@ -19,6 +19,16 @@ async function handle(message: ToInterpreter): Promise<void> {
     // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
     run("import torch", { backend: "aot_eager" }, () => {});
     post({ type: "ready" });
+  } else if (message.type === "ask") {
+    const { regions, frame, trials } = message;
+    try {
+      post({ type: "answer", ask: message.ask, answer: what_if([...regions], frame, [...trials]) as WhatIf });
+    } catch (error) {
+      if (typeof error !== "string") throw error;
+      post({ type: "unanswered", ask: message.ask, message: error });
+    }
+  } else if (message.type === "study") {
+    post({ type: "answer", ask: message.ask, answer: ask(message.compilation, message.question) as Answer });
   } else {
     run(message.program, message.options, (event: Event) => post({ type: "event", run: message.run, event }));
     post({ type: "done", run: message.run });

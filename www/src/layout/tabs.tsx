@@ -1,5 +1,6 @@
 // A row of tabs, as ARIA describes it: one stop for the Tab key, arrows between the tabs.
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 
 export interface Tab<Key extends string> {
   key: Key;
@@ -29,8 +30,18 @@ export function Tabs<Key extends string>({ id, label, tabs, open, onOpen, class:
     onOpen(next.key);
     document.getElementById(`${id}-tab-${next.key}`)?.focus();
   };
+  // Where there are more tabs than room, the open one is seen.
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const tab = list.current?.querySelector<HTMLElement>('[aria-selected="true"]');
+    if (!list.current || !tab) return;
+    const { offsetLeft, offsetWidth } = tab;
+    const { scrollLeft, clientWidth } = list.current;
+    if (offsetLeft < scrollLeft) list.current.scrollLeft = offsetLeft;
+    else if (offsetLeft + offsetWidth > scrollLeft + clientWidth) list.current.scrollLeft = offsetLeft + offsetWidth - clientWidth;
+  }, [open]);
   return (
-    <div class={`tabs ${look ?? ""}`} role="tablist" aria-label={label} onKeyDown={move}>
+    <div ref={list} class={`tabs ${look ?? ""}`} role="tablist" aria-label={label} onKeyDown={move}>
       {tabs.map(({ key, title, help }) => (
         <button
           key={key}

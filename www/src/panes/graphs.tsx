@@ -1,20 +1,22 @@
-// The graphs of a compilation, stage by stage, as PyTorch prints them; saved values are marked, and lines linked to the
-// script's.
-import { effect, untracked, useSignalEffect } from "@preact/signals";
-import type { EditorView } from "@codemirror/view";
+// The graphs of a compilation, stage by stage, in three views: the text that PyTorch prints, a picture, a table.
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import { createGraphViewer, setWrapping, showGraph } from "../editor/graph";
-import { reveal, showLinked } from "../editor/marks";
-import { setNames } from "../editor/names";
-import type { GraphView } from "../generated/report";
 import { Tabs } from "../layout/tabs";
+import { later } from "../layout/later";
 import { formatBytes, plural } from "../report/format";
 import { STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
-import { select, selection, touches } from "../state/selection";
-import { engine, graphsAreOld, graphsRun, shown } from "../state/session";
+import { engine, graphsAreOld, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
-import { wrapGraphs } from "../state/view";
+import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wrapGraphs } from "../state/view";
+import { GraphText } from "./graph-text";
+
+const VIEW_TITLES: Record<GraphViewKind, string> = { text: "Text", picture: "Picture", table: "Table" };
+const VIEW_HELP: Record<GraphViewKind, string> = {
+  text: "As PyTorch prints it",
+  picture: "Nodes and edges, by module; forward and backward face to face",
+  table: "A row per node, as print_tabular",
+};
+const Picture = later(() => import("../picture/picture"));
+const Table = later(() => import("./graph-table"));
 
 export function GraphsPane(): JSX.Element {
   const unit = selectedUnit.value;
@@ -24,25 +26,59 @@ export function GraphsPane(): JSX.Element {
     <div class="graphs">
       <div class="graph-bar">
         <Chooser />
+        <div class="slider" onPointerMove={slide}>
+          <Tabs
+            id="stage"
+            label="Stage"
+            class="segmented"
+            tabs={stagesOfUnit.value.map((key) => ({ key, title: STAGE_TITLES[key], help: STAGE_HELP[key] }))}
+            open={stage}
+            onOpen={(next) => (wantedStage.value = next)}
+          />
+        </div>
         <Tabs
-          id="stage"
-          label="Stage"
-          class="segmented"
-          tabs={stagesOfUnit.value.map((key) => ({ key, title: STAGE_TITLES[key], help: STAGE_HELP[key] }))}
-          open={stage}
-          onOpen={(next) => (wantedStage.value = next)}
+          id="view"
+          label="View"
+          class="segmented views"
+          tabs={GRAPH_VIEWS.map((key) => ({ key, title: VIEW_TITLES[key], help: VIEW_HELP[key] }))}
+          open={graphView.value}
+          onOpen={(next) => (graphView.value = next)}
         />
-        <label class="check">
-          <input type="checkbox" checked={wrapGraphs.value} onChange={(event) => (wrapGraphs.value = event.currentTarget.checked)} />
-          Wrap
-        </label>
+        {graphView.value === "text" && <TextOptions />}
       </div>
       {graphsAreOld.value && <p class="stale">The script failed before it compiled anything; these graphs are from the run before.</p>}
       <p class="caption">
         {STAGE_HELP[stage]} <Legend unit={unit} stage={stage} />
       </p>
-      <GraphText />
+      <div class="graph-view" id="stage-panel" role="tabpanel" aria-labelledby={`stage-tab-${stage}`}>
+        <div class="graph-view" id="view-panel" role="tabpanel" aria-labelledby={`view-tab-${graphView.value}`}>
+          {graphView.value === "text" ? <GraphText /> : graphView.value === "picture" ? <Picture /> : <Table />}
+        </div>
+      </div>
     </div>
+  );
+}
+
+/** Stages are slid through: a pressed pointer opens those it comes over. */
+function slide(event: PointerEvent): void {
+  if (event.buttons !== 1) return;
+  const tab = document.elementFromPoint(event.clientX, event.clientY)?.closest("[role=tab]");
+  const stage = stagesOfUnit.value.find((key) => tab?.id === `stage-tab-${key}`);
+  if (stage && stage !== selectedStage.value) wantedStage.value = stage;
+}
+
+function TextOptions(): JSX.Element {
+  return (
+    <>
+      <label class="check" title="Folds what comes from one line of the script under that line">
+        <input type="checkbox" checked={foldGraphs.value} onChange={(event) => (foldGraphs.value = event.currentTarget.checked)} />
+        Fold
+      </label>
+      <label class="check">
+        <input type="checkbox" checked={wrapGraphs.value} onChange={(event) => (wrapGraphs.value = event.currentTarget.checked)} />
+        Wrap
+      </label>
+    </>
   );
 }
 
@@ -93,7 +129,7 @@ function Legend({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element | nu
         </span>
       )}
       {recomputed.length > 0 && <span class="legend-recomputed">{recomputed.length} recomputed</span>}
-      {stage === "joint" && (
+      {stage === "joint" && graphView.value !== "picture" && (
         <>
           <span class="legend-forward">forward</span>
           <span class="legend-backward">backward</span>
@@ -101,82 +137,4 @@ function Legend({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element | nu
       )}
     </span>
   );
-}
-
-/** The text of the selected graph: one viewer, told what to show. */
-function GraphText(): JSX.Element {
-  const host = useRef<HTMLDivElement>(null);
-  const viewer = useRef<EditorView | undefined>(undefined);
-
-  useEffect(() => {
-    const view = createGraphViewer("Graph", () => {});
-    viewer.current = view;
-    host.current?.append(view.dom);
-    let text: string | undefined;
-    let place: string | undefined;
-    const stop = effect(() => {
-      const unit = selectedUnit.value;
-      const stage = selectedStage.value;
-      const graph = stage && unit?.stages[stage];
-      if (!unit || !stage || !graph) return;
-      const nextPlace = `${unit.key} ${stage}`;
-      if (graph.readable !== text || nextPlace !== place) {
-        const { scrollTop, scrollLeft } = view.scrollDOM;
-        showGraph(view, graph, `${STAGE_TITLES[stage]} graph`, (line) => choose(graph, line));
-        untracked(() => setWrapping(view, wrapGraphs.value));
-        if (nextPlace === place) view.requestMeasure({ read: () => {}, write: () => view.scrollDOM.scrollTo(scrollLeft, scrollTop) });
-        text = graph.readable;
-        place = nextPlace;
-      }
-      const chosen = selection.value;
-      const lines = linkedLines(graph, chosen);
-      showLinked(view, lines);
-      const { compilation } = unit;
-      view.dispatch({
-        effects: setNames.of({
-          saved: new Set(stage === "captured" ? [] : compilation?.saved?.map(({ name }) => name)),
-          recomputed: new Set(stage === "captured" ? [] : compilation?.partition?.recomputed),
-          chosen: new Set(chosen?.names),
-        }),
-      });
-      if (chosen && chosen.from !== "graph" && lines[0] !== undefined) reveal(view, lines[0]);
-    });
-    return () => {
-      stop();
-      view.destroy();
-    };
-  }, []);
-  useSignalEffect(() => {
-    const on = wrapGraphs.value;
-    if (viewer.current) setWrapping(viewer.current, on);
-  });
-
-  return <div class="graph-text" ref={host} data-stage={selectedStage.value} data-run={graphsRun.value === shown.value ? "shown" : "old"} />;
-}
-
-/** PyTorch's comment above the values of a line: `# File: script.py:14 in forward, code: ...`. */
-const SOURCE = /^\s*# .*File: .*?:(\d+) in /;
-
-function choose(graph: GraphView, line: number): void {
-  const nodes = graph.nodes.filter((node) => node.text_line === line && node.op === "call_function");
-  const source = Number(SOURCE.exec(graph.readable.split("\n")[line] ?? "")?.[1]);
-  if (nodes.length > 0) select({ from: "graph", span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
-  else if (source > 0) select({ from: "graph", span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
-  else select(undefined);
-}
-
-/** Lines of a graph's text, counted from 1, that belong to the choice. */
-function linkedLines(graph: GraphView, chosen: typeof selection.value): number[] {
-  if (!chosen) return [];
-  const { span, names } = chosen;
-  // A choice without names is of whole lines: whatever comes from them belongs to it.
-  const belongs = (node: GraphView["nodes"][number]): boolean =>
-    names.length === 0
-      ? !!span && touches(node.span, span.line, span.end_line)
-      : names.includes(node.name) || (!!span && !!node.span && sameSpan(node.span, span));
-  return graph.nodes.flatMap((node) => (node.text_line !== null && node.op === "call_function" && belongs(node) ? [node.text_line + 1] : []));
-}
-
-function sameSpan(a: NonNullable<GraphView["nodes"][number]["span"]>, b: typeof a): boolean {
-  return a.line === b.line && a.column === b.column && a.end_line === b.end_line && a.end_column === b.end_column;
 }

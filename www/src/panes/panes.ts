@@ -1,14 +1,20 @@
 // The panes there are. A further view is a further entry here, and its name in the layout.
 import type { ComponentType } from "preact";
 import { graphsRun, shown } from "../state/session";
+import { AliasingPane } from "./aliasing";
 import { GraphsPane } from "./graphs";
+import { GuardsPane } from "./guards";
+import { MemoryPane } from "./memory";
 import { OutputPane, OutputTools } from "./output";
+import { PartitionPane } from "./partition";
+import { PlotPane, printedSeries } from "./plot";
 import { RunPane } from "./run";
 import { SavedPane } from "./saved";
 import { ScriptPane } from "./script";
+import { TimelinePane } from "./timeline";
 import { selectedUnit } from "../state/unit";
 
-export type PaneId = "script" | "output" | "graphs" | "saved" | "run";
+export type PaneId = "script" | "output" | "graphs" | "saved" | "partition" | "memory" | "aliasing" | "guards" | "run" | "timeline" | "plot";
 
 interface Pane {
   title: string;
@@ -26,7 +32,13 @@ export const PANES: Record<PaneId, Pane> = {
   output: { title: "Output", component: OutputPane, tools: OutputTools, badge: () => (shown.value?.report.exception ? "!" : undefined) },
   graphs: { title: "Graphs", component: GraphsPane, badge: () => count(graphsRun.value?.report.compilations.length) },
   saved: { title: "Saved values", short: "Saved", component: SavedPane, badge: () => count(selectedUnit.value?.compilation?.saved?.length) },
+  partition: { title: "Partition", component: PartitionPane },
+  memory: { title: "Memory", component: MemoryPane },
+  aliasing: { title: "Aliasing", component: AliasingPane },
+  guards: { title: "Guards", component: GuardsPane, badge: () => count(graphsRun.value?.report.recompiles.length) },
   run: { title: "Run on GPU", short: "Run", component: RunPane },
+  timeline: { title: "Timeline", component: TimelinePane },
+  plot: { title: "Plot", component: PlotPane, badge: () => count(printedSeries.value[0]?.columns.length) },
 };
 
 function count(number: number | undefined): string | undefined {

@@ -2,6 +2,7 @@
 import { useComputed, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { showBreaks } from "../editor/breaks";
 import { reveal, showLinked, showRaised } from "../editor/marks";
 import { editor } from "../state/script";
 import { selection } from "../state/selection";
@@ -17,6 +18,9 @@ export function ScriptPane(): JSX.Element {
   // The mark of an exception follows edits by itself; a new run brings a new one.
   const exception = useComputed(() => shown.value?.report.exception);
   useSignalEffect(() => showRaised(editor, exception.value?.span ?? undefined));
+
+  const breaks = useComputed(() => shown.value?.report.breaks);
+  useSignalEffect(() => showBreaks(editor, breaks.value ?? []));
 
   useSignalEffect(() => {
     const chosen = selection.value;

@@ -1,11 +1,12 @@
 // The stages of a compilation, in the order they come to be.
 import type { Compilation, GraphView, Report } from "../generated/report";
 
-export const STAGES = ["captured", "joint", "forward", "backward", "inference"] as const;
+export const STAGES = ["captured", "functionalized", "joint", "forward", "backward", "inference"] as const;
 export type Stage = (typeof STAGES)[number];
 
 export const STAGE_TITLES: Record<Stage, string> = {
   captured: "Captured",
+  functionalized: "Functionalized",
   joint: "Joint",
   forward: "Forward",
   backward: "Backward",
@@ -15,6 +16,7 @@ export const STAGE_TITLES: Record<Stage, string> = {
 /** What a stage is, in one sentence. */
 export const STAGE_HELP: Record<Stage, string> = {
   captured: "What torch.compile recorded of the Python code, before autograd.",
+  functionalized: "The forward before it is differentiated: what writes in place is functional now, and operators are ATen's.",
   joint: "Forward and backward traced into one graph, mutations made functional.",
   forward: "The partitioned forward: it returns its outputs, then the values saved for the backward.",
   backward: "The partitioned backward: it takes the saved values and the tangents, and returns the gradients.",
@@ -38,7 +40,7 @@ export function units(report: Report): Unit[] {
     if (region) compiled.add(region.id);
     const stages: Unit["stages"] = {};
     if (region) stages.captured = region.graph;
-    for (const stage of ["joint", "forward", "backward", "inference"] as const) {
+    for (const stage of ["functionalized", "joint", "forward", "backward", "inference"] as const) {
       const graph = compilation[stage];
       if (graph) stages[stage] = graph;
     }

@@ -1,26 +1,31 @@
 // The page's address: a link in it is opened, and Share writes one into it.
 import { signal } from "@preact/signals";
-import { decodeLink, encodeLink, type Shared } from "./link";
+import { embedded } from "./embedded";
+import { decodeLink, encodeLink, type Link, type Shared } from "./link";
 import { DEFAULTS } from "./options";
-import { keep, open, options, program, untouched } from "./script";
-import { loadScript } from "./storage";
+import { currentPlace, goTo } from "./place";
+import { open, options, program, putAside, untouched } from "./script";
+import { addDraft, loadScript } from "./storage";
 
 export interface Notice {
   tone: "info" | "error";
   lines: readonly string[];
-  /** Offers the visitor's own script, that a link has taken the place of. */
+  /** Offers the visitor's own script, that something else has taken the place of. */
   restore?: Shared;
 }
 
 /** What the visitor should know about how the script came here. */
 export const notice = signal<Notice | undefined>(undefined);
 
+/** The part of the address after the page, as it was when the page was opened. */
+export const address = signal(location.hash);
+
 /** Opens what the address names; else the visitor's own script; else the example. */
 export async function openFromAddress(example: string): Promise<void> {
   const own = loadScript();
   const link = await decodeLink(location.hash);
   if (link.kind === "shared") {
-    openLink(link.shared, link.notes, own);
+    openLink(link, own);
     return;
   }
   open(own ?? { program: example, options: { ...DEFAULTS } });
@@ -32,20 +37,33 @@ export async function openFromAddress(example: string): Promise<void> {
 
 /** Follows the address when the visitor pastes another link into this tab. */
 export async function followAddress(): Promise<void> {
+  address.value = location.hash;
   const link = await decodeLink(location.hash);
   if (link.kind === "none") return;
-  keep();
-  if (link.kind === "shared") openLink(link.shared, link.notes, loadScript());
+  putAside();
+  if (link.kind === "shared") openLink(link, loadScript());
   else notice.value = { tone: "error", lines: [link.reason, "Your script is as it was."] };
 }
 
-function openLink(shared: Shared, notes: readonly string[], own: Shared | undefined): void {
+function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, own: Shared | undefined): void {
+  // Edits of what came by the link are kept in the place of the visitor's own script: that one is put aside.
+  if (own && !embedded) addDraft(own);
+  const more = [...notes, ...goTo(place)];
   open(shared);
   const restore = own && own.program !== shared.program ? own : undefined;
   notice.value =
-    notes.length > 0 || restore
-      ? { tone: "info", lines: ["This script came with the link.", ...notes], ...(restore ? { restore } : {}) }
+    more.length > 0 || restore
+      ? { tone: "info", lines: ["This script came with the link.", ...more], ...(restore ? { restore } : {}) }
       : undefined;
+}
+
+/** Opens a program from elsewhere, named by `from`; the visitor's own script is put aside, and offered. */
+export function openInstead(shared: Shared, from: string): void {
+  putAside();
+  const own = loadScript();
+  forgetAddress();
+  open(shared);
+  notice.value = { tone: "info", lines: [from], ...(own && own.program !== shared.program ? { restore: own } : {}) };
 }
 
 /** Brings the visitor's own script back. */
@@ -63,8 +81,8 @@ export function forgetAddress(): void {
 
 /** Writes a link to what is on the page into the address, and gives it. */
 export async function share(): Promise<string> {
-  keep();
-  const fragment = await encodeLink({ program: program(), options: options.value });
+  putAside();
+  const fragment = await encodeLink({ program: program(), options: options.value }, currentPlace());
   history.replaceState(null, "", fragment);
   untouched.value = true;
   return location.href;

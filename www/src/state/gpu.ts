@@ -4,12 +4,14 @@ import { Gpu } from "../engine/gpu";
 import { ModuleSource, type Progress } from "../engine/module";
 import type { Device } from "../engine/protocol";
 import type { Bundle, RunResult } from "../generated/report";
+import type { Unit } from "../report/stages";
 import { graphsRun } from "./session";
 import { selectedUnit } from "./unit";
 
 export type Attempt =
   | { state: "loading"; progress: Progress | undefined }
-  | { state: "done"; result: RunResult; bundle: Bundle }
+  /** With what was run: the unit it belongs to may be of an earlier script by now. */
+  | { state: "done"; result: RunResult; bundle: Bundle; unit: Unit | undefined }
   | { state: "failed"; message: string };
 
 /** Whether the browser gives pages a GPU; `undefined` until it has answered. */
@@ -24,7 +26,8 @@ export const bundle = computed(() => {
   return id === undefined ? undefined : graphsRun.value?.bundles.get(id);
 });
 
-let gpu: Gpu | undefined;
+/** What runs and trains; nothing is fetched before the first of either. */
+export let gpu: Gpu | undefined;
 
 /** Prepares for runs: nothing is fetched yet. */
 export function prepareGpu(source: ModuleSource, createWorker: () => Worker): void {
@@ -43,12 +46,17 @@ async function askForAdapter(): Promise<boolean> {
 /** Runs what is selected. */
 export async function runOnDevice(): Promise<void> {
   const what = bundle.value;
+  const unit = selectedUnit.value;
   if (!gpu || !what || attempt.value?.state === "loading") return;
   attempt.value = { state: "loading", progress: undefined };
   try {
     const result = await gpu.run(what, device.value, (progress) => (attempt.value = { state: "loading", progress }));
-    attempt.value = { state: "done", result, bundle: what };
+    attempt.value = { state: "done", result, bundle: what, unit };
   } catch (error) {
-    attempt.value = { state: "failed", message: error instanceof Error ? error.message : String(error) };
+    attempt.value = { state: "failed", message: messageOf(error) };
   }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

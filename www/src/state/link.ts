@@ -1,31 +1,62 @@
-// A link holds the program and the options that are not defaults, in the URL's fragment, which no server ever sees:
+// A link holds the program, the options that are not defaults and what is looked at, in the URL's fragment, which no server
+// ever sees:
 //
 //     #v1/BASE64URL(DEFLATE(JSON))        JSON: {"p": program, "o": {option: value}}
+//     #v2/BASE64URL(DEFLATE(JSON))        the same, and {"v": view, "s": selection}
 //
 // The version comes first so that links stay readable for ever: a later form gets a later number and its own reader.
+// `tests/links.ts` keeps links of every version.
 import { type Options, readOptions, withoutDefaults } from "./options";
 
-/** What a link brings back. */
+/** A program and how it runs. */
 export interface Shared {
   program: string;
   options: Options;
 }
 
+/** What is looked at. Words are those of the page that made the link: whoever goes there takes those it knows. */
+export interface Place {
+  /** Panes in front, by name. */
+  panes?: readonly string[];
+  /** Which compilation. */
+  unit?: string;
+  /** Which of its graphs. */
+  stage?: string;
+  /** How graphs are shown. */
+  graphs?: string;
+  /** Whether long lines of graphs are wrapped. */
+  wrap?: boolean;
+  /** Whether what comes from one line of the script is folded. */
+  fold?: boolean;
+  /** Groups of the picture that are closed or open, by path. */
+  collapsed?: Readonly<Record<string, boolean>>;
+  /** What is chosen, as `keptSelection` gives it. */
+  selection?: unknown;
+}
+
 /** What was found in an address. */
 export type Link =
   | { kind: "none" }
-  | { kind: "shared"; shared: Shared; notes: string[] }
+  | { kind: "shared"; shared: Shared; place: Place; notes: string[] }
   /** `reason` is a sentence for the visitor. */
   | { kind: "broken"; reason: string };
 
 /** A program larger than this is not unpacked: a few bytes can claim to be gigabytes. */
 const LARGEST = 4 * 1024 * 1024;
-const NEWEST = 1;
+/** More names than this are not taken from a link. */
+const MOST_NAMES = 200;
+const NEWEST = 2;
 
-/** The fragment for `shared`, with its `#`. */
-export async function encodeLink(shared: Shared): Promise<string> {
+/** The fragment for `shared`, looked at as `place` says, with its `#`. */
+export async function encodeLink(shared: Shared, place: Place = {}): Promise<string> {
   const options = withoutDefaults(shared.options);
-  const json = JSON.stringify({ p: shared.program, ...(Object.keys(options).length > 0 ? { o: options } : {}) });
+  const { selection, ...view } = place;
+  const json = JSON.stringify({
+    p: shared.program,
+    ...(Object.keys(options).length > 0 ? { o: options } : {}),
+    ...(Object.keys(view).length > 0 ? { v: view } : {}),
+    ...(selection === undefined ? {} : { s: selection }),
+  });
   const packed = new Blob([json]).stream().pipeThrough(new CompressionStream("deflate-raw"));
   return `#v${NEWEST}/${toBase64Url(await readAll(packed, Infinity))}`;
 }
@@ -41,10 +72,10 @@ export async function decodeLink(fragment: string): Promise<Link> {
     return { kind: "broken", reason: `This link was made by a newer version of the page (v${version}); this one reads up to v${NEWEST}.` };
   }
   if (version < 1) return { kind: "broken", reason: `There never was a link of version v${version}.` };
-  return decodeV1(match[2] ?? "");
+  return decode(match[2] ?? "", version);
 }
 
-async function decodeV1(body: string): Promise<Link> {
+async function decode(body: string, version: number): Promise<Link> {
   const damaged = (what: string): Link => ({ kind: "broken", reason: `This link is damaged (${what}); perhaps a part was lost when it was copied.` });
   const packed = fromBase64Url(body);
   if (!packed) return damaged("it holds characters that no link holds");
@@ -64,9 +95,37 @@ async function decodeV1(body: string): Promise<Link> {
   if (typeof content !== "object" || content === null || typeof (content as { p?: unknown }).p !== "string") {
     return damaged("it holds no program");
   }
-  const { p, o } = content as { p: string; o?: unknown };
+  const { p, o, v, s } = content as { p: string; o?: unknown; v?: unknown; s?: unknown };
   const { options, notes } = readOptions(o);
-  return { kind: "shared", shared: { program: p, options }, notes };
+  return { kind: "shared", shared: { program: p, options }, place: version >= 2 ? readPlace(v, s) : {}, notes };
+}
+
+/** What of a place is well formed; nothing else of it is taken. */
+function readPlace(view: unknown, selection: unknown): Place {
+  const place: Place = {};
+  if (isObject(view)) {
+    const { panes, wrap, fold, collapsed } = view;
+    if (isNames(panes)) place.panes = panes;
+    for (const key of ["unit", "stage", "graphs"] as const) {
+      const word = view[key];
+      if (typeof word === "string") place[key] = word;
+    }
+    if (typeof wrap === "boolean") place.wrap = wrap;
+    if (typeof fold === "boolean") place.fold = fold;
+    if (isObject(collapsed) && Object.values(collapsed).every((value) => typeof value === "boolean")) {
+      place.collapsed = collapsed as Record<string, boolean>;
+    }
+  }
+  if (isObject(selection)) place.selection = selection;
+  return place;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isNames(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length <= MOST_NAMES && value.every((name) => typeof name === "string");
 }
 
 class TooLarge extends Error {}

@@ -1,7 +1,9 @@
 // What a visitor may choose besides the script. Every option has a default, that links leave out.
 
 /** What a plain `torch.compile` stands for, by PyTorch's names. */
-export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner"] as const;
+export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner", "eager"] as const;
+/** What chooses the values that a forward saves. */
+export const PARTITIONERS = ["min-cut", "default"] as const;
 /** Seconds after which a script is stopped. */
 export const LIMITS = [5, 10, 30, 60, 300] as const;
 
@@ -13,6 +15,17 @@ export interface Options {
 export const DEFAULTS: Options = { backend: "aot_eager", limit: 10 };
 
 const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS };
+
+/** The partitioner of a backend; `undefined` where nothing is partitioned. */
+export function partitionerOf(backend: Options["backend"]): (typeof PARTITIONERS)[number] | undefined {
+  if (backend === "eager") return undefined;
+  return backend === "aot_eager" ? "min-cut" : "default";
+}
+
+/** The backend that partitions so. */
+export function withPartitioner(partitioner: (typeof PARTITIONERS)[number]): Options["backend"] {
+  return partitioner === "min-cut" ? "aot_eager" : "aot_eager_default_partitioner";
+}
 
 /** The options that are not their defaults. */
 export function withoutDefaults(options: Options): Partial<Options> {

@@ -2,17 +2,19 @@
 import { signal } from "@preact/signals";
 import { createScriptEditor, setText } from "../editor/script";
 import { showLinked } from "../editor/marks";
+import { embedded } from "./embedded";
 import { type Options, DEFAULTS } from "./options";
 import type { Shared } from "./link";
 import { select } from "./selection";
 import { requestRun } from "./session";
-import { saveScript } from "./storage";
+import { addDraft, saveScript } from "./storage";
 
 export const options = signal<Options>({ ...DEFAULTS });
 /** Whether the text is as the link or example it came from: the address still stands for it. */
 export const untouched = signal(true);
 
 export const editor = createScriptEditor({
+  readOnly: embedded,
   onEdit: () => {
     untouched.value = false;
     select(undefined);
@@ -55,5 +57,19 @@ export function setOption<K extends keyof Options>(key: K, value: Options[K]): v
 
 /** Keeps the visitor's own work; what was only opened is not kept over it. */
 export function keep(): void {
-  if (!untouched.value) saveScript(program(), options.value);
+  if (!untouched.value && !embedded) saveScript(program(), options.value);
+}
+
+/** Keeps the visitor's own work, also for when something else of theirs has taken its place. */
+export function putAside(): void {
+  keep();
+  if (!untouched.value) addDraft({ program: program(), options: options.value });
+}
+
+/** Opens a program as the visitor's own work. */
+export function adopt(shared: Shared): void {
+  putAside();
+  open(shared);
+  untouched.value = false;
+  putAside();
 }

@@ -5,9 +5,10 @@
 import { computed, signal } from "@preact/signals";
 import { Interpreter, type WorkerLike } from "../engine/interpreter";
 import type { ModuleSource, Progress } from "../engine/module";
-import type { Bundle, Event, Report } from "../generated/report";
+import type { Answer, Bundle, Event, Question, Region, Report, Trial, WhatIf } from "../generated/report";
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
+import { EMPTY, extend, type Timeline } from "../report/timeline";
 import type { Options } from "./options";
 
 export type Outcome =
@@ -28,6 +29,8 @@ export interface Run {
   printed: readonly Printed[];
   /** What it takes to run a compilation elsewhere, by its id. */
   bundles: ReadonlyMap<number, Bundle>;
+  /** What happened, in order. */
+  timeline: Timeline;
   outcome: Outcome;
   /** Milliseconds from the request to the end, as the page saw them. */
   elapsed: number;
@@ -69,7 +72,7 @@ interface Request {
 let interpreter: Interpreter | undefined;
 let queued: Request | undefined;
 /** The run that goes on: events that are not taken in yet, when it began, when it may next be shown. */
-let active: { run: Run; events: Event[]; started: number; limit: number | undefined; frame: number | undefined; next: number } | undefined;
+let active: { run: Run; events: { event: Event; at: number }[]; started: number; limit: number | undefined; frame: number | undefined; next: number } | undefined;
 
 /** Fetches the module and starts the first worker; a run asked for meanwhile begins as soon as it can. */
 export async function startEngine(source: ModuleSource, createWorker: () => WorkerLike): Promise<void> {
@@ -105,6 +108,18 @@ export function requestRun(program: string, options: Options): void {
   if (engine.value.state === "ready") beginQueued();
 }
 
+/** What would become of a call with other sizes; it is answered once no script runs. */
+export function askWhatIf(regions: readonly Region[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
+  return interpreter ? interpreter.whatIf(regions, frame, trials) : Promise.reject(new Error("The interpreter has not started."));
+}
+
+/** Asks about a compilation of the last run, as the interpreter still has it. */
+export async function ask(compilation: number, question: Question): Promise<Answer> {
+  const failed = (message: string): Answer => ({ answer: "failed", message });
+  if (!interpreter) return failed("The interpreter has not started.");
+  return interpreter.study(compilation, question).catch(() => failed("The run was ended; run the script again."));
+}
+
 /** Ends the running script. What is known of it stays. */
 export function stopRun(why = "Stopped."): void {
   queued = undefined;
@@ -118,13 +133,13 @@ function beginQueued(): void {
   if (!queued || !interpreter) return;
   const { program, options } = queued;
   queued = undefined;
-  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), outcome: { kind: "running" }, elapsed: 0 };
+  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0 };
   const limit = setTimeout(() => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`), options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
   scheduleFrame();
   interpreter.run(program, { backend: options.backend }, {
     onEvent: (event) => {
-      active?.events.push(event);
+      active?.events.push({ event, at: performance.now() - active.started });
       scheduleFrame();
     },
     onEnd: (failure) => {
@@ -167,11 +182,15 @@ function absorb(state: NonNullable<typeof active>): void {
   state.events = [];
   let bundles = run.bundles;
   const printed = [...run.printed];
-  for (const event of events) {
+  for (const { event } of events) {
     if (event.event === "runnable") bundles = new Map(bundles).set(event.bundle.compilation, event.bundle);
     if (event.event === "stdout" || event.event === "stderr") print(printed, event.event, event.text);
   }
-  state.run = { ...run, report: fold(run.report, events), bundles, printed: shorten(printed) };
+  const report = fold(
+    run.report,
+    events.map(({ event }) => event),
+  );
+  state.run = { ...run, report, bundles, timeline: extend(run.timeline, events), printed: shorten(printed) };
 }
 
 function print(printed: Printed[], stream: Printed["stream"], text: string): void {

@@ -1,11 +1,31 @@
 // Says where the script came from, when that may surprise, and how to get one's own back.
 import type { JSX } from "preact";
+import { update } from "../offline/register";
 import { notice, restore } from "../state/address";
+import { keep } from "../state/script";
 
 export function NoticeBar(): JSX.Element {
   const now = notice.value;
   return (
     <div aria-live="polite">
+      {update.value && (
+        <div class="notice info">
+          <p>A newer version of this page has arrived. Your script stays as it is.</p>
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              keep();
+              update.value?.();
+            }}
+          >
+            Use it
+          </button>
+          <button type="button" class="button" onClick={() => (update.value = undefined)}>
+            Later
+          </button>
+        </div>
+      )}
       {now && (
         <div class={`notice ${now.tone}`}>
           <p>{now.lines.join(" ")}</p>

@@ -5,20 +5,29 @@ use std::collections::HashMap;
 
 use serde_bytes::ByteBuf;
 
-use crate::aot::compile::Artifacts;
+use crate::aot::compile::{Artifacts, tangent_positions};
+use crate::backend::cpu::bundle::draws;
 use crate::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value as Plain};
 use crate::dispatch::Value;
 use crate::error::Result;
-use crate::graph::{Arg, Graph, readable};
+use crate::graph::{Arg, Graph, Node, readable};
 use crate::python::current::emit;
 use crate::report::Event;
-use crate::tensor::Tensor;
+use crate::tensor::random::default_generator;
+use crate::tensor::{Category, Tensor};
 
 /// Values of one compilation are kept while they take at most this many bytes.
 const LIMIT: usize = 32 << 20;
 
+/// A bundle that is not whole yet.
+struct Pending {
+    bundle: Bundle,
+    /// Per tangent, the forward's output that it is the gradient of.
+    tangent_of: Vec<u32>,
+}
+
 thread_local! {
-    static PENDING: RefCell<HashMap<u32, (Bundle, Graph)>> = RefCell::default();
+    static PENDING: RefCell<HashMap<u32, Pending>> = RefCell::default();
 }
 
 /// Forgets what was kept.
@@ -29,14 +38,21 @@ pub fn reset() {
 /// Begins a compilation's bundle.
 pub fn begin(id: u32, artifacts: &Artifacts) {
     let forward = artifacts.partitioned.as_ref().map_or(&artifacts.traced, |p| &p.forward);
+    let metadata = &artifacts.metadata;
+    let is_float = |n: &Node| n.tensor().is_some_and(|spec| spec.dtype.category() == Category::Floating);
+    let trainable =
+        artifacts.traced.placeholders().zip(&metadata.input_info).map(|(n, info)| info.is_leaf && info.requires_grad && is_float(n));
+    let indices = |list: Vec<usize>| list.into_iter().map(|i| i as u32).collect::<Vec<u32>>();
     let bundle = Bundle {
         version: BUNDLE_VERSION,
         compilation: id,
         forward: readable(forward),
-        num_outputs: artifacts.metadata.num_forward_returns() as u32,
+        num_outputs: metadata.num_forward_returns() as u32,
+        parameters: indices(trainable.enumerate().filter_map(|(i, yes)| yes.then_some(i)).collect()),
+        mutated: indices(metadata.runtime_mutated()),
         ..Bundle::default()
     };
-    PENDING.with_borrow_mut(|p| p.insert(id, (bundle, artifacts.traced.clone())));
+    PENDING.with_borrow_mut(|p| p.insert(id, Pending { bundle, tangent_of: indices(tangent_positions(metadata)) }));
 }
 
 /// Runs a part of a compilation; the first time, what went in and came out is kept and sent.
@@ -48,8 +64,11 @@ pub fn run(
     go: impl FnOnce(&mut Vec<Value>) -> Result<Vec<Value>>,
 ) -> Result<Vec<Value>> {
     let wanted = PENDING.with_borrow(|p| {
-        p.get(&id)
-            .is_some_and(|(b, _)| if part == "backward" { b.backward.is_none() && !b.expected.is_empty() } else { b.expected.is_empty() })
+        p.get(&id).is_some_and(
+            |Pending { bundle: b, .. }| {
+                if part == "backward" { b.backward.is_none() && !b.expected.is_empty() } else { b.expected.is_empty() }
+            },
+        )
     });
     let size: usize =
         inputs.iter().filter_map(Value::as_tensor).filter_map(|t| Some(t.numel().hint()? as usize * t.dtype().itemsize())).sum();
@@ -58,6 +77,7 @@ pub fn run(
     }
     let names: Vec<String> = graph.placeholders().map(|n| n.name.to_string()).collect();
     let given: Vec<Named> = names.iter().zip(inputs.iter()).map(|(n, v)| named(n.clone(), v)).collect::<Result<_>>()?;
+    let generator = draws(graph).then(|| ByteBuf::from(default_generator().state_bytes()));
     let outputs = go(inputs)?;
     let out_names: Vec<String> = graph
         .outputs()
@@ -68,16 +88,18 @@ pub fn run(
         })
         .collect();
     let sent = PENDING.with_borrow_mut(|p| -> Result<Option<Bundle>> {
-        let Some((bundle, _)) = p.get_mut(&id) else { return Ok(None) };
+        let Some(Pending { bundle, tangent_of }) = p.get_mut(&id) else { return Ok(None) };
         let expected = out_names.into_iter().zip(&outputs).map(|(n, v)| named(n, v)).collect::<Result<Vec<_>>>()?;
         if part == "backward" {
             let primals: Vec<String> = bundle.inputs.iter().map(|n| n.name.clone()).collect();
             let expected = expected.into_iter().zip(primals).map(|(e, name)| Named { label: Some(name), ..e }).collect();
             let tangents = given.into_iter().filter(|n| n.name.starts_with("tangents_")).collect();
-            bundle.backward = Some(BackwardBundle { readable: readable(graph), tangents, expected });
+            bundle.backward =
+                Some(BackwardBundle { readable: readable(graph), tangents, expected, tangent_of: tangent_of.clone(), generator });
         } else {
             bundle.inputs = given;
             bundle.expected = expected;
+            bundle.generator = generator;
         }
         Ok(Some(bundle.clone()))
     })?;

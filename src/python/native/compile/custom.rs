@@ -8,6 +8,7 @@ use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::bodies;
 use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, rebase_history};
+use crate::capture::Unsupported;
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::python::native::tensor::{items, raise, raised, to_tensor, wrap};
@@ -56,6 +57,10 @@ impl Body for CustomBody {
         self.saved.borrow_mut().values = None;
     }
 
+    fn is_custom_function(&self) -> bool {
+        true
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -71,7 +76,7 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
     let recorder = super::session::recorder();
     let writes = recorder.is_some() && bodies::code_names(&*cls.get_attr("forward", vm)?, &["mark_dirty"], vm);
     if writes {
-        super::break_graph("Unsupported autograd.Function context `mark_dirty`").map_err(|e| raise(e, vm))?;
+        super::break_graph(&Unsupported::other("Unsupported autograd.Function context `mark_dirty`")).map_err(|e| raise(e, vm))?;
     }
     let context = vm.call_method(cls, "_backward_cls", ())?;
     let inputs: Vec<Option<Tensor>> = args.iter().map(|o| to_tensor(o)).collect();
@@ -86,7 +91,7 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
             return bodies::function(&recorder, forward, &context, cls, &args, vm);
         }
         // The forward broke the graph: its outputs get their values now, and the backward is the script's.
-        super::break_graph("autograd.Function.apply").map_err(|e| raise(e, vm))?;
+        super::break_graph(&Unsupported::other("autograd.Function.apply")).map_err(|e| raise(e, vm))?;
         early = Some(forward.result);
     }
     let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
@@ -131,8 +136,9 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
             rebase_history(&t, &node).map_err(|e| raise(e, vm))?;
             wrapped.push(output.clone());
         } else if is_input || meta::base(&t).is_some() {
-            // An input or a view as it is becomes a tensor of its own.
+            // An input or a view as it is becomes a tensor of its own, which remembers what it is a view of.
             let own = t.view_as((*t.geometry()).clone());
+            crate::autograd::keep_view(&own, meta::peek(&t, |m| m.view.clone()), inputs.iter().flatten().find(|i| i.is(&t)));
             meta::set_history(&own, &node);
             wrapped.push(wrap(&own, vm)?);
         } else {

@@ -1,6 +1,6 @@
 //! Native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use rustpython_vm::PyObjectRef;
 
@@ -10,6 +10,8 @@ use crate::error::Result;
 
 thread_local! {
     static REGION: Cell<Option<u32>> = const { Cell::new(None) };
+    /// What a partitioner of ours decided when a script called it.
+    static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
 /// Says which captured region is being compiled by a backend of the script's.
@@ -56,8 +58,9 @@ mod native {
     use super::super::session::{self, Backend, CompiledFunction};
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
+    use crate::capture::Unsupported;
     use crate::dispatch::Value;
-    use crate::partition::Partitioner;
+    use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
     use crate::tensor::Tensor;
 
@@ -140,9 +143,35 @@ mod native {
         }
     }
 
+    /// A module is called; whether that is noted, so that `_leave_module` has to follow.
     #[pyfunction]
-    fn _graph_break(reason: PyStrRef, vm: &VirtualMachine) -> PyResult<()> {
-        session::break_graph(&reason.to_string_lossy()).map_err(|e| raise(e, vm))
+    fn _enter_module(module: PyObjectRef, vm: &VirtualMachine) -> bool {
+        let noted = session::capturing() || crate::aot::trace::current_tracer().is_some();
+        if noted {
+            super::super::modules::enter(module, vm);
+        }
+        noted
+    }
+
+    #[pyfunction]
+    fn _leave_module() {
+        super::super::modules::leave();
+    }
+
+    #[pyfunction]
+    fn _graph_break(kind: PyStrRef, args: rustpython_vm::function::PosArgs<Option<String>>, vm: &VirtualMachine) -> PyResult<()> {
+        let args = args.into_vec();
+        let arg = |i: usize| args.get(i).and_then(|a| a.as_deref());
+        let reason = match &*kind.to_string_lossy() {
+            "requested" => Unsupported::requested(arg(0)),
+            "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
+            "grad" => Unsupported::grad(),
+            "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
+            "module_backward_hooks" => Unsupported::module_backward_hooks(),
+            other => Unsupported::other(other),
+        };
+        session::break_graph(&reason).map_err(|e| raise(e, vm))
     }
 
     /// A context manager: what is called inside is not captured.
@@ -153,12 +182,26 @@ mod native {
         super::super::custom::Suspended::new().into_pyobject(vm)
     }
 
-    /// How many regions were captured, and why capture stopped, each time.
+    /// Why capture stopped since the run began, each time: the reason, and `(file, line, function, code)`.
     #[pyfunction]
-    fn _counts(vm: &VirtualMachine) -> PyObjectRef {
-        let (regions, reasons) = session::counts();
-        let reasons = reasons.into_iter().map(|r| vm.ctx.new_str(r).into()).collect();
-        vm.ctx.new_tuple(vec![vm.ctx.new_int(regions).into(), vm.ctx.new_list(reasons).into()]).into()
+    fn _breaks(vm: &VirtualMachine) -> PyObjectRef {
+        let one = |(reason, place): (String, Option<crate::span::Source>)| -> PyObjectRef {
+            let place: PyObjectRef = place.map_or_else(
+                || vm.ctx.none(),
+                |p| {
+                    let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+                    vm.ctx.new_tuple(vec![text(&p.file), vm.ctx.new_int(p.span.line).into(), text(&p.function), text(&p.code)]).into()
+                },
+            );
+            vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()
+        };
+        vm.ctx.new_list(session::breaks().into_iter().map(one).collect()).into()
+    }
+
+    /// How compiled functions are called; gives what was said before.
+    #[pyfunction]
+    fn _set_stance(stance: PyStrRef) -> String {
+        session::set_stance(stance.to_string_lossy().into_owned())
     }
 
     /// `Function.apply(*args)`
@@ -285,24 +328,33 @@ mod native {
         let region = super::REGION.get();
         let mut config = session::config(partitioner, keep, region);
         if let (None, Some(split)) = (&named, partition_fn) {
-            config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs| {
+            config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
                 rustpython_vm::vm::thread::with_current_vm(|vm| {
                     let module: PyObjectRef = PyGraphModule::new(joint.clone()).into_pyobject(vm);
-                    let keywords: rustpython_vm::function::KwArgs =
-                        [("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs)))].into_iter().collect();
-                    let call = FuncArgs::new(vec![module, vm.ctx.new_list(Vec::new()).into()], keywords);
-                    let pair = split.call(call, vm).map_err(raised)?;
+                    let static_inputs = static_inputs.iter().map(|i| PyObjectRef::from(vm.ctx.new_int(*i))).collect();
+                    let keywords: rustpython_vm::function::KwArgs = [
+                        ("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs))),
+                        ("static_lifetime_input_indices".to_owned(), vm.ctx.new_list(static_inputs).into()),
+                    ]
+                    .into_iter()
+                    .collect();
+                    let inputs = super::super::settings::joint_inputs(joint, vm)?;
+                    super::LAST_PARTITION.take();
+                    let pair = split.call(FuncArgs::new(vec![module, inputs], keywords), vm).map_err(raised)?;
                     let pair: Vec<PyObjectRef> = pair.try_to_value(vm).map_err(raised)?;
+                    let decided = super::LAST_PARTITION.take();
                     match (
                         pair.first().and_then(|o| o.downcast_ref::<PyGraphModule>()),
                         pair.get(1).and_then(|o| o.downcast_ref::<PyGraphModule>()),
                     ) {
-                        (Some(f), Some(b)) => Ok((f.0.borrow().clone(), b.0.borrow().clone())),
+                        (Some(f), Some(b)) => Ok((f.0.borrow().clone(), b.0.borrow().clone(), decided)),
                         _ => Err(crate::error::Error::type_error("partition_fn must return two GraphModules")),
                     }
                 })
             }));
         }
+        // A compiler of the script's own gets PyTorch's graphs as they are.
+        config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();
         if let Some(c) = option(&args, "fw_compiler", vm) {
             config.fw_compiler = super::python_compiler(c.clone());
             config.bw_compiler = super::python_compiler(c.clone());
@@ -318,13 +370,15 @@ mod native {
         Ok(PyAot(compiled).into_pyobject(vm))
     }
 
-    /// `_partition(joint, num_fwd_outputs, "default" | "min_cut")`: two graph modules.
+    /// `_partition(joint, num_fwd_outputs, "default" | "min_cut", static_inputs)`: two graph modules.
     #[pyfunction]
-    fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, vm: &VirtualMachine) -> PyResult {
+    fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, static_inputs: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let static_inputs: Vec<usize> = static_inputs.try_to_value(vm)?;
         let module = joint.downcast_ref::<PyGraphModule>().ok_or_else(|| vm.new_type_error("expected a GraphModule"))?;
         let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
-        let config = super::super::settings::partition(partitioner);
+        let config = PartitionConfig { static_inputs, ..super::super::settings::partition(partitioner) };
         let split = crate::partition::partition(&module.0.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
+        super::LAST_PARTITION.set(Some(split.report));
         let parts = vec![PyGraphModule::new(split.forward).into_pyobject(vm), PyGraphModule::new(split.backward).into_pyobject(vm)];
         Ok(vm.ctx.new_tuple(parts).into())
     }

@@ -5,14 +5,27 @@
 
 mod bodies;
 mod bundle;
+mod code;
 mod custom;
+mod facts;
+mod frames;
 mod functions;
 mod graph_module;
+mod modules;
+mod reads;
 mod session;
 mod settings;
+mod studies;
+mod values;
+
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{PyObject, PyResult, VirtualMachine};
+
+use crate::capture::Unsupported;
 
 pub(in crate::python::native) use functions::module_def;
-pub(super) use session::{break_graph, capturing, record_grad_mode, touch, twin};
+pub(super) use session::{branch_reason, branched, break_graph, capturing, record_autocast, record_grad_mode, touch, twin};
+pub(in crate::python) use studies::{ask, reset as forget_studies};
 
 /// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,
 /// and the value is a tensor of the script's.
@@ -25,21 +38,31 @@ pub(super) fn capture_hook(
     if bodies::hook(&recorder, t, hook, vm)? {
         return Ok(true);
     }
-    break_graph("HOP: Unsafe side effect").map_err(|e| super::tensor::raise(e, vm))?;
+    break_graph(&Unsupported::other("HOP: Unsafe side effect")).map_err(|e| super::tensor::raise(e, vm))?;
     Ok(false)
 }
 
 /// Ends the region that computes a tensor, where one does.
-pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &str) -> crate::error::Result<()> {
+pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> crate::error::Result<()> {
     match session::recorder() {
         Some(recorder) if recorder.is_lazy(t) => break_graph(reason),
         _ => Ok(()),
     }
 }
 
+/// `print`: what is printed while a function is captured ends its graph.
+pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if session::recorder().is_some() {
+        break_graph(&session::builtin_reason("print", &args)).map_err(|e| super::tensor::raise(e, vm))?;
+    }
+    plain.call(args, vm)
+}
+
 /// Forgets what an earlier run compiled.
 pub(super) fn reset() {
     session::reset();
     bodies::reset();
+    frames::reset();
     bundle::reset();
+    modules::reset();
 }

@@ -1,25 +1,31 @@
 //! One call of a compiled function: record, find or compile, run, hand out values.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+use super::frames::{Chain, standing};
 use super::graph_module::PyGraphModule;
+use super::reads::Resumed;
+use super::values::{self, Values, Verdict};
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
 use crate::aot::trace::Pushed;
 use crate::aot::{self, run_graph};
-use crate::capture::{Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, from_user_code};
+use crate::capture::{
+    Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, from_user_code, what_if,
+};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
 use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic_hint, to_value, wrap};
+use crate::python::span::frame_mark;
 use crate::report::{self, Event, GraphBreak, GraphRun};
 use crate::shape::SymInt;
 use crate::span::Source;
@@ -30,12 +36,21 @@ thread_local! {
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
-    static BREAKS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+    /// Where the function that is recorded goes on after its last graph ended.
+    static PENDING: RefCell<Option<(Chain, Option<Resumed>)>> = const { RefCell::new(None) };
+    static BREAKS: RefCell<Vec<(String, Option<Source>)>> = const { RefCell::new(Vec::new()) };
+    static STANCE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// How many regions were captured since the run began, and why capture stopped, each time.
-pub fn counts() -> (u32, Vec<String>) {
-    (NEXT_REGION.get(), BREAKS.with_borrow(Clone::clone))
+/// Why capture stopped since the run began, each time, and where.
+pub fn breaks() -> Vec<(String, Option<Source>)> {
+    BREAKS.with_borrow(Clone::clone)
+}
+
+/// Says how compiled functions are called (`force_eager`, `fail_on_recompile`); gives what was said before.
+pub fn set_stance(stance: String) -> String {
+    let before = STANCE.replace(if stance == "default" { String::new() } else { stance });
+    if before.is_empty() { "default".to_owned() } else { before }
 }
 
 /// Starts counting regions and compilations anew.
@@ -45,6 +60,7 @@ pub fn reset() {
     NEXT_COMPILATION.set(0);
     NEXT_FRAME.set(0);
     BREAKS.take();
+    STANCE.take();
     aot::trace::reset_checkpoint_regions();
 }
 
@@ -54,11 +70,47 @@ pub fn capturing() -> bool {
 }
 
 /// Ends the region being recorded, if there is one and it is not suspended: values are needed.
-pub fn break_graph(reason: &str) -> Result<()> {
+pub fn break_graph(reason: &Unsupported) -> Result<()> {
     match RECORDER.with_borrow(Clone::clone) {
         Some(recorder) => recorder.break_graph(reason),
         None => Ok(()),
     }
+}
+
+/// Why a graph ends where a tensor decides which way Python goes.
+pub fn branch_reason(t: &Tensor) -> Unsupported {
+    let computed = recorder().and_then(|r| r.computed_as(t));
+    Unsupported::branch(computed.as_ref().map(|(place, call)| (place, call.clone())))
+}
+
+/// Python goes one of two ways: what follows is code of its own.
+pub fn branched(truth: bool) {
+    PENDING.with_borrow_mut(|p| {
+        if let Some((chain, resumed)) = p {
+            chain.push((usize::from(truth), u32::MAX));
+            if let Some(resumed) = resumed {
+                resumed.truth = Some(truth);
+            }
+        }
+    });
+}
+
+/// Why a graph ends at the call of a builtin.
+pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
+    let types: Vec<String> = args.args.iter().map(|o| o.class().name().to_string()).collect();
+    let kind = |t: &String| match t.as_str() {
+        "Tensor" | "Parameter" => "tensor.TensorVariable",
+        "Size" => "lists.SizeVariable",
+        "list" => "lists.ListVariable",
+        "tuple" => "lists.TupleVariable",
+        "dict" => "dicts.ConstDictVariable",
+        "SymInt" => "tensor.SymNodeVariable",
+        "str" | "int" | "float" | "bool" | "NoneType" => "constant.ConstantVariable",
+        _ => "user_defined.UserDefinedObjectVariable",
+    };
+    let kinds: Vec<String> = types.iter().map(|t| kind(t).to_owned()).collect();
+    let types: Vec<String> = types.iter().map(|t| if t == "SymInt" { "int".to_owned() } else { t.clone() }).collect();
+    Unsupported::builtin(name, &types, &kinds)
 }
 
 /// The recorder of the compiled function being recorded, where capture is not suspended.
@@ -88,6 +140,18 @@ pub fn record_grad_mode(enabled: bool) {
     });
 }
 
+/// Tells the recorder that a block of autocast begins (with a dtype, on or off) or ends.
+pub fn record_autocast(begins: Option<(crate::tensor::Dtype, bool)>) {
+    RECORDER.with_borrow(|r| {
+        if let Some(r) = r {
+            match begins {
+                Some((dtype, enabled)) => r.record_autocast(dtype, enabled),
+                None => r.record_autocast_end(crate::dispatch::modes().autocast),
+            }
+        }
+    });
+}
+
 /// What compiles a region.
 #[derive(Clone)]
 pub enum Backend {
@@ -111,12 +175,31 @@ pub struct CompiledFunction {
     pub seen: RefCell<SeenSizes>,
     /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
     pub frames: RefCell<HashMap<usize, u32>>,
+    /// Its code, and what follows its breaks, in the order in which they were reached.
+    places: RefCell<Vec<Chain>>,
+    /// Places from where the front end cannot go on.
+    given_up: RefCell<HashSet<usize>>,
+    /// What its entries depend on besides tensors.
+    values: Values,
+    /// Places that were compiled as often as they may be.
+    ended: RefCell<HashSet<usize>>,
 }
 
 impl CompiledFunction {
     /// With nothing compiled yet.
     pub fn new(backend: Backend, fullgraph: bool, dynamic: Option<bool>) -> Self {
-        CompiledFunction { cache: RefCell::default(), backend, fullgraph, dynamic, seen: RefCell::default(), frames: RefCell::default() }
+        CompiledFunction {
+            cache: RefCell::default(),
+            backend,
+            fullgraph,
+            dynamic,
+            seen: RefCell::default(),
+            frames: RefCell::default(),
+            places: RefCell::new(vec![Chain::new()]),
+            given_up: RefCell::default(),
+            values: Values::default(),
+            ended: RefCell::default(),
+        }
     }
 
     /// Forgets what was compiled.
@@ -124,6 +207,19 @@ impl CompiledFunction {
         self.cache.borrow_mut().clear();
         self.seen.take();
         self.frames.borrow_mut().clear();
+        self.places.borrow_mut().truncate(1);
+        self.given_up.borrow_mut().clear();
+        self.values.clear();
+        self.ended.borrow_mut().clear();
+    }
+
+    /// The place that a function goes on from.
+    fn place(&self, chain: Chain) -> usize {
+        let mut places = self.places.borrow_mut();
+        places.iter().position(|p| *p == chain).unwrap_or_else(|| {
+            places.push(chain);
+            places.len() - 1
+        })
     }
 
     fn frame(&self, place: usize) -> u32 {
@@ -136,7 +232,55 @@ impl CompiledFunction {
 }
 
 /// Entries a piece of code may have; after that it runs as it is.
-const RECOMPILE_LIMIT: usize = 8;
+fn recompile_limit() -> usize {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let limit = |name| values::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(what_if::RECOMPILE_LIMIT);
+        // Two names of one switch: the one that was changed counts.
+        let (new, old) = (limit("recompile_limit"), limit("cache_size_limit"));
+        if new == what_if::RECOMPILE_LIMIT { old } else { new }
+    })
+}
+
+fn switch(name: &'static str) -> bool {
+    rustpython_vm::vm::thread::with_current_vm(|vm| values::setting(name, vm))
+}
+
+/// Adds to `torch._dynamo.utils.counters`.
+fn count(group: &str, key: &str, amount: usize) {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let counted = vm.import("torch._dynamo.utils", 0).and_then(|_| {
+            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.utils", vm)?;
+            vm.call_method(&module, "_count", (group.to_owned(), key.to_owned(), amount))
+        });
+        drop(counted);
+    });
+}
+
+/// An exception of `torch._dynamo.exc`.
+fn dynamo_error(class: &'static str, message: &str) -> Error {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let made = vm.import("torch._dynamo.exc", 0).and_then(|_| {
+            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.exc", vm)?;
+            module.get_attr(class, vm)?.call((message.to_owned(),), vm)
+        });
+        match made.map(PyObjectRef::downcast) {
+            Ok(Ok(exception)) => raised(exception),
+            Ok(Err(_)) => Error::runtime(message),
+            Err(exception) => raised(exception),
+        }
+    })
+}
+
+/// What PyTorch logs where a function is not compiled again.
+fn warn_of_limit(name: &str, file: &str, line: u32, frame: &u32, reasons: &[String]) {
+    let limit = recompile_limit();
+    let last = reasons.first().map(|r| format!("{frame}/{r}")).unwrap_or_default();
+    emit(Event::Stderr {
+        text: format!(
+            "torch._dynamo hit config.recompile_limit ({limit})\n   function: '{name}' ({file}:{line})\n   last reason: {last}\nTo log all recompilation reasons, use TORCH_LOGS=\"recompiles\".\nTo diagnose recompilation issues, see https://docs.pytorch.org/docs/main/user_guide/torch_compiler/compile/programming_model.recompilation.html\n"
+        ),
+    });
+}
 
 /// Runs a compiled graph below autograd.
 struct Interpreted {
@@ -166,6 +310,7 @@ pub fn config(partitioner: Partitioner, keep_input_mutations: bool, region: Opti
         keep_input_mutations,
         partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(partitioner) },
         partition_fn: None,
+        replay_random: true,
         fw_compiler: interpreter(number.clone(), "forward"),
         bw_compiler: interpreter(number.clone(), "backward"),
         inference_compiler: interpreter(number, "inference"),
@@ -175,6 +320,10 @@ pub fn config(partitioner: Partitioner, keep_input_mutations: bool, region: Opti
             seen.set(id);
             let compilation = crate::describe::compilation(id, region, artifacts);
             super::bundle::begin(id, artifacts);
+            if let Some(split) = &artifacts.partitioned {
+                super::settings::log_decision(&split.report.debug_report);
+            }
+            super::studies::keep(id, artifacts.study.clone());
             emit(Event::Compiled { compilation });
         })),
     }
@@ -289,7 +438,7 @@ pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>
 }
 
 /// Ends the region being recorded: `outputs` get their values.
-fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], about: &About) -> Result<()> {
+fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], about: &About, compiles: bool) -> Result<()> {
     let wanted = !outputs.is_empty() || recorder.writes_inputs();
     let region = recorder.end(if wanted { outputs } else { &[] })?;
     let has_calls = crate::capture::computes(&region.graph);
@@ -301,8 +450,8 @@ fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs
     let _capture = Exclude::only(Key::Capture);
     // The region runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
-    crate::dispatch::set_modes(crate::dispatch::Modes { grad: region.grad, ..before });
-    let outcome = run_region(function, region, place, about);
+    crate::dispatch::set_modes(crate::dispatch::Modes { grad: region.grad, autocast: region.autocast, ..before });
+    let outcome = if compiles { run_region(function, region, place, about) } else { run_as_it_is(&region) };
     env.settle();
     crate::dispatch::set_modes(before);
     for (lazy, value) in outputs.iter().zip(outcome?) {
@@ -317,21 +466,20 @@ fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs
 struct About {
     /// The function's name.
     name: String,
-    /// Names its tensors, and knows its other values.
+    /// Names its tensors.
     namer: PyObjectRef,
+    /// What the Python values mean for the entries of the place that is recorded.
+    verdict: RefCell<Verdict>,
 }
 
 impl About {
-    /// Python values that the call depends on, as guards say them.
-    fn facts(&self) -> Vec<(String, String)> {
+    /// The file and the first line of the function.
+    fn home(&self) -> (String, u32) {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let found = vm.call_method(&self.namer, "facts", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm));
-            let text = |o: &PyObjectRef| Some(o.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
-            let pair = |o: PyObjectRef| {
-                let pair = crate::python::native::tensor::items(&o)?;
-                Some((text(pair.first()?)?, text(pair.get(1)?)?))
-            };
-            found.unwrap_or_default().into_iter().filter_map(pair).collect()
+            let told = vm.call_method(&self.namer, "home", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
+            let file = told.first().and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            let line = told.get(1).and_then(|o| o.clone().try_to_value::<u32>(vm).ok()).unwrap_or(0);
+            (file.rsplit('/').next().unwrap_or_default().to_owned(), line)
         })
     }
 
@@ -368,7 +516,8 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
         }
     }
     let is_static = told.get(2).is_some_and(|o| o.is(&vm.ctx.true_value));
-    Some(InputSource { name: text(0)?, source: text(1)?, is_static, marks, numbers: Vec::new() })
+    let is_parameter = is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
+    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_parameter, marks, numbers: Vec::new() })
 }
 
 /// PyTorch numbers a symbol by the hash of where its size is found.
@@ -378,50 +527,88 @@ fn symbol_number(source: &str) -> u32 {
     digest.iter().fold(0, |n, byte| (n * 256 + u32::from(*byte)) % 100)
 }
 
+/// Runs a region without compiling it.
+fn run_as_it_is(region: &Region) -> Result<Vec<Value>> {
+    let hints = region.hints();
+    let mut tensors = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
+    let mut inputs: Vec<Value> = region
+        .graph
+        .placeholders()
+        .filter_map(|n| match &n.meta.value {
+            Some(FakeValue::Int(size)) => crate::capture::value_of(size, &hints).map(Value::from),
+            _ => tensors.next(),
+        })
+        .collect();
+    replay_graph(&region.graph, &mut inputs)
+}
+
 fn run_region(function: &CompiledFunction, region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
-    let found = function.cache.borrow().find(place, &region, || about.facts());
+    let verdict = about.verdict.borrow().clone();
+    let found = function.cache.borrow().find(place, &region, &verdict.unmet);
     let reasons = match found {
-        Lookup::Hit(entry) => return entry.run(&region.inputs, &region.touched),
+        Lookup::Hit(entry) => return entry.run(&region.inputs, &entry.values(&region)),
         Lookup::Miss(reasons) => reasons,
     };
     let frame = function.frame(place);
-    if function.cache.borrow().len(place) >= RECOMPILE_LIMIT {
-        let hints = region.hints();
-        let mut tensors = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
-        let mut inputs: Vec<Value> = region
-            .graph
-            .placeholders()
-            .filter_map(|n| match &n.meta.value {
-                Some(FakeValue::Int(size)) => crate::capture::value_of(size, &hints).map(Value::from),
-                _ => tensors.next(),
-            })
-            .collect();
-        return replay_graph(&region.graph, &mut inputs);
+    let stance = STANCE.with_borrow(Clone::clone);
+    let listed: String = reasons.iter().map(|r| format!("\n    - {frame}/{r}")).collect();
+    let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
+    let (file, line) = about.home();
+    if stance == "fail_on_recompile" {
+        return Err(Error::runtime(format!(
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{}', line number: {line}{triggered}",
+            about.name
+        )));
+    }
+    if stance == "eager_on_recompile" || function.ended.borrow().contains(&place) {
+        return run_as_it_is(&region);
+    }
+    if !reasons.is_empty() {
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+        if switch("error_on_recompile") {
+            let said = format!("Recompiling function {} in {file}:{line}{triggered}", about.name);
+            return Err(dynamo_error("RecompileError", &said));
+        }
+    }
+    if function.cache.borrow().len(place) >= recompile_limit() {
+        if function.fullgraph || switch("fail_on_recompile_limit_hit") {
+            let why = if function.fullgraph { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
+            return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
+        }
+        warn_of_limit(&about.name, &file, line, &frame, &reasons);
+        function.ended.borrow_mut().insert(place);
+        return run_as_it_is(&region);
     }
     for input in &region.touched {
         function.seen.borrow_mut().note(place, &input.source, &input.real.sizes());
     }
     let number = NEXT_REGION.get();
     NEXT_REGION.set(number + 1);
-    if !reasons.is_empty() {
-        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
-    }
+    count("frames", "total", 1);
+    count("frames", "ok", 1);
+    count("stats", "calls_captured", region.graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
+    count("stats", "unique_graphs", 1);
     let mut captured = report::Region {
         id: number,
         function: about.name.clone(),
         graph: crate::graph_view::view(&region.graph),
         guards: Vec::new(),
+        entry: None,
         span: None,
     };
     emit(Event::Captured { region: captured.clone() });
     let compiled = compile_region(function, &region, number).map_err(|e| backend_failed(&function.backend, e))?;
-    let (inputs, touched) = (region.inputs.clone(), region.touched.clone());
-    let entry = Rc::new(Entry { region: region.without_tensors(), compiled, facts: about.facts() });
+    let inputs = region.inputs.clone();
+    let hints = region.hints();
+    let facts = rustpython_vm::vm::thread::with_current_vm(|vm| verdict.needs.guards(vm));
+    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
     // Guards made while the region was traced are known now.
     captured.guards = entry.guards();
+    captured.entry = Some(what_if::view(&entry, frame, function.dynamic));
     emit(Event::Captured { region: captured });
     function.cache.borrow_mut().insert(place, entry.clone());
-    entry.run(&inputs, &touched)
+    function.values.push(place, verdict.needs);
+    entry.run(&inputs, &hints)
 }
 
 /// Lazy tensors in a returned structure, in order, each once.
@@ -489,20 +676,56 @@ pub fn call(
         // A compiled function called while another is recorded is part of that one.
         return callee.call(args, vm);
     }
-    let place = Rc::new(Cell::new(0));
-    let about = Rc::new(About { name, namer });
+    if function.given_up.borrow().contains(&0) || STANCE.with_borrow(|s| s == "force_eager") {
+        return callee.call(args, vm);
+    }
+    let base = frame_mark();
+    let about = Rc::new(About { name, namer, verdict: RefCell::default() });
+    let at = Rc::new(Cell::new(0));
+    PENDING.set(None);
+    // What is recorded belongs to the place that Python went on from; which way it went is known by now.
+    let place = {
+        let (function, at, about) = (function.clone(), at.clone(), about.clone());
+        Rc::new(move || {
+            if let Some((chain, resumed)) = PENDING.take() {
+                at.set(function.place(chain));
+                let verdict = rustpython_vm::vm::thread::with_current_vm(|vm| {
+                    resumed.map(|r| function.values.at_break(at.get(), &r, vm)).unwrap_or_default()
+                });
+                *about.verdict.borrow_mut() = verdict;
+            }
+            at.get()
+        })
+    };
     let on_break = {
         let (function, place, about) = (function.clone(), place.clone(), about.clone());
-        Rc::new(move |recorder: &Recorder, reason: &str, source: Option<Source>| -> Result<()> {
+        Rc::new(move |recorder: &Recorder, reason: &Unsupported, source: Option<Source>| -> Result<()> {
             if function.fullgraph {
-                let message = format!("{reason}{}", from_user_code(source.as_ref()));
+                let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
-            BREAKS.with_borrow_mut(|b| b.push(reason.to_owned()));
-            emit(Event::Broke { graph_break: GraphBreak { reason: reason.to_owned(), span: source.map(|s| s.span) } });
-            let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
-            flush(&function, recorder, place.get(), &alive, &about)?;
-            place.set(place.get() + 1);
+            let (stands, alive) = rustpython_vm::vm::thread::with_current_vm(|vm| {
+                let stands = standing(base, vm).map_err(raised)?;
+                let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
+                let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
+                let wanted = stands.wanted(alive, &operands, vm).map_err(raised)?;
+                Ok::<_, Error>((stands, wanted))
+            })?;
+            let here = place();
+            let gives_up = stands.gives_up || function.given_up.borrow().contains(&here);
+            let title = if stands.gives_up { "graph break in loop" } else { reason.title() };
+            let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
+            BREAKS.with_borrow_mut(|b| b.push((told.clone(), source.clone())));
+            count("graph_break", &reason.text(), 1);
+            emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.map(|s| s.span) } });
+            flush(&function, recorder, here, &alive, &about, !gives_up)?;
+            if gives_up {
+                function.given_up.borrow_mut().insert(here);
+                recorder.give_up();
+                RECORDER.set(None);
+            } else {
+                PENDING.set(Some((stands.chain, stands.resumed)));
+            }
             Ok(())
         })
     };
@@ -512,12 +735,21 @@ pub fn call(
     };
     let plan = {
         let (function, place) = (function.clone(), place.clone());
-        Rc::new(move |input: &InputSource, sizes: &[SymInt]| function.seen.borrow().plan(place.get(), input, sizes, function.dynamic))
+        Rc::new(move |input: &InputSource, sizes: &[SymInt]| function.seen.borrow().plan(place(), input, sizes, function.dynamic))
     };
     let recorder = Recorder::new(input_name, plan, on_break);
+    let mut bound = values::bind(callee, &args, vm);
+    if let Some(bound) = &bound {
+        *about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic, vm);
+    }
+    let needs = about.verdict.borrow().needs.clone();
+    let mut args = args;
+    let replaced = bound.as_mut().map(|b| values::replace(b, &needs, &recorder, symbol_number, &mut args, vm)).unwrap_or_default();
     RECORDER.set(Some(recorder.clone()));
     let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
+    super::modules::enter_root(callee, vm);
     let result = callee.call(args, vm);
+    super::modules::reset();
     let mut outputs = Vec::new();
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs);
@@ -528,9 +760,12 @@ pub fn call(
             outputs.push(t);
         }
     }
-    let flushed = flush(function, &recorder, place.get(), &outputs, &about);
+    let flushed = flush(function, &recorder, place(), &outputs, &about, true);
     drop(layer);
     RECORDER.set(None);
+    if let Some(bound) = &mut bound {
+        replaced.restore(&mut bound.locals, vm);
+    }
     match (result, flushed) {
         (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => {
             let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();

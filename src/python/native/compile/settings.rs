@@ -2,7 +2,11 @@
 
 use rustpython_vm::{PyObjectRef, VirtualMachine};
 
-use crate::partition::{PartitionConfig, Partitioner};
+use crate::aot::compile::example;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::partition::{MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, is_tangent};
+use crate::python::native::tensor::{from_value, raised};
 
 /// The module of switches, where a script has imported it; otherwise every switch has its default.
 fn module(vm: &VirtualMachine) -> Option<PyObjectRef> {
@@ -36,6 +40,41 @@ pub fn partition(partitioner: Partitioner) -> PartitionConfig {
         if let Some(budget) = get("activation_memory_budget").and_then(|o| o.try_float(vm).ok()).map(|f| f.to_f64()) {
             config.activation_memory_budget = budget;
         }
+        let text = |name: &'static str| get(name).and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned());
+        if let Some(solver) = text("activation_memory_budget_solver") {
+            config.activation_memory_budget_solver = MemoryBudgetSolver::of(&solver);
+        }
+        if let Some(estimator) = text("activation_memory_budget_runtime_estimator") {
+            config.activation_memory_budget_runtime_estimator = RuntimeEstimator::of(&estimator);
+        }
     });
     config
+}
+
+/// Logs what a partitioner decided, where `debug_partitioner` asks for it, as PyTorch does.
+pub fn log_decision(report: &[String]) {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let wanted = module(vm).and_then(|m| m.get_attr("debug_partitioner", vm).ok()).and_then(|o| o.try_to_bool(vm).ok());
+        if wanted != Some(true) {
+            return;
+        }
+        // A script that broke logging loses the log, nothing else.
+        let _ = vm.import("logging", 0).and_then(|logging| {
+            let logger = vm.call_method(&logging, "getLogger", ("torch._functorch.partitioners",))?;
+            for line in report {
+                vm.call_method(&logger, "info", (line.as_str(),))?;
+            }
+            Ok(())
+        });
+    });
+}
+
+/// What a partitioner is given beside the joint graph: fake primals and fake tangents.
+pub fn joint_inputs(joint: &Graph, vm: &VirtualMachine) -> Result<PyObjectRef> {
+    let (mut primals, mut tangents) = (Vec::new(), Vec::new());
+    for node in joint.placeholders() {
+        let fake = from_value(example(node)?, vm).map_err(raised)?;
+        if is_tangent(node) { tangents.push(fake) } else { primals.push(fake) }
+    }
+    Ok(vm.ctx.new_tuple(vec![vm.ctx.new_list(primals).into(), vm.ctx.new_list(tangents).into()]).into())
 }

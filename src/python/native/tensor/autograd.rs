@@ -74,6 +74,7 @@ pub mod functions {
     use super::super::packet::{self, Style};
     use super::super::wrap;
     use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+    use crate::capture::Unsupported;
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
@@ -172,7 +173,7 @@ pub mod functions {
         let data = to_tensor(&data).ok_or_else(|| vm.new_type_error("_make_subclass(): data must be a Tensor"))?;
         let own = crate::t!("detach", &data).map_err(|e| raise(e, vm))?;
         if requires_grad.unwrap_or(false) {
-            meta::set_requires_grad(&own, true).map_err(|e| raise(e, vm))?;
+            packet::made_to_require_grad(&own).map_err(|e| raise(e, vm))?;
         }
         class::wrap_as(&own, cls, vm)
     }
@@ -340,6 +341,46 @@ pub mod functions {
         crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
     }
 
+    /// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
+    pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
+        let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
+        let sizes = |o: &PyObject| items(o).into_iter().flatten().filter_map(|o| to_value(&o, vm)?.int().ok()).collect();
+        if let Some(size) = args.kwargs.get("size") {
+            return empty(sizes(size));
+        }
+        let Some(first) = args.args.first() else { return empty(vec![0]) };
+        if let Some(t) = to_tensor(first) {
+            if t.dtype() != dtype {
+                let options = |dtype: Dtype| {
+                    let name = dtype.scalar_type().to_lowercase();
+                    let name = if name == "long" { "long int".to_owned() } else { name };
+                    format!(
+                        "TensorOptions(dtype={name}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
+                    )
+                };
+                return Err(vm.new_type_error(format!("expected {} (got {})", options(dtype), options(t.dtype()))));
+            }
+            return crate::t!("alias", t).map_err(|e| raise(e, vm));
+        }
+        if first.class().name().to_string() == "Size" {
+            return empty(sizes(first));
+        }
+        if sequence(first, vm)?.is_some() {
+            return tensor_from(first, Some(dtype), vm);
+        }
+        match to_value(first, vm) {
+            Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
+            Some(Value::Float(_)) => Err(vm.new_type_error("new(): data must be a sequence (got float)")),
+            _ => empty(args.args.iter().filter_map(|o| to_value(o, vm)?.int().ok()).collect()),
+        }
+    }
+
+    #[pyfunction]
+    fn _legacy_tensor(dtype: PyObjectRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) else { return Err(vm.new_type_error("expected a torch.dtype")) };
+        wrap(&legacy_tensor(dtype, &args, vm)?, vm)
+    }
+
     fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
         use crate::tensor::Number;
         values
@@ -370,7 +411,7 @@ pub mod functions {
         let t = tensor_from(data, dtype.transpose()?, vm)?;
         let t = crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))?;
         if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
-            meta::set_requires_grad(&t, true).map_err(|e| raise(e, vm))?;
+            packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
         }
         wrap(&t, vm)
     }
@@ -386,6 +427,22 @@ pub mod functions {
             crate::python::native::compile::record_grad_mode(enabled);
         }
         set_modes(Modes { grad: enabled, ..modes() });
+    }
+
+    #[pyfunction]
+    fn is_anomaly_enabled() -> bool {
+        crate::autograd::anomaly::mode().0
+    }
+
+    #[pyfunction]
+    fn is_anomaly_check_nan_enabled() -> bool {
+        crate::autograd::anomaly::mode().1
+    }
+
+    #[pyfunction]
+    fn set_anomaly_enabled(enabled: bool, check_nan: OptionalArg<bool>) {
+        crate::python::native::anomaly::install();
+        crate::autograd::anomaly::set_mode(enabled, check_nan.unwrap_or(true));
     }
 
     #[pyfunction]
@@ -444,7 +501,7 @@ pub mod functions {
     /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        crate::python::native::compile::break_graph("Tensor.backward").map_err(|e| raise(e, vm))?;
+        crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
         let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
         let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
         let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
@@ -615,7 +672,7 @@ pub mod functions {
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
-        let t = class::with_values(&t, "print of a Tensor", vm)?;
+        let t = class::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
         let suffixes = crate::tensor::print::Suffixes {
             requires_grad: meta::requires_grad(&t),

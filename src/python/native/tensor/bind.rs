@@ -157,9 +157,11 @@ fn bind_one(
     }
     if positional.len() > positional_count {
         let (takes, given) = (positional_count - usize::from(method), positional.len() - usize::from(method));
-        let plural = if takes == 1 { "" } else { "s" };
+        let required = arguments.iter().filter(|a| !a.kwarg_only && a.default.is_none()).count() - usize::from(method);
+        let range = if required < takes { format!("from {required} to {takes}") } else { takes.to_string() };
+        let plural = if takes == 1 && required == takes { "" } else { "s" };
         let verb = if given == 1 { "was" } else { "were" };
-        return Err(format!("takes {takes} positional argument{plural} but {given} {verb} given"));
+        return Err(format!("takes {range} positional argument{plural} but {given} {verb} given"));
     }
     let mut used = 0;
     let mut values = Vec::with_capacity(arguments.len());
@@ -186,7 +188,10 @@ fn bind_one(
             },
             (None, Some(default)) => default.value(),
             (None, None) if matches!(argument.ty, Type::Optional(_)) && argument.kwarg_only => Value::None,
-            (None, None) => return Err(format!("missing 1 required positional arguments: \"{}\"", argument.name)),
+            (None, None) => {
+                let name = if argument.name == "self" { "input" } else { &argument.name };
+                return Err(format!("missing 1 required positional arguments: \"{name}\""));
+            }
         });
     }
     if used < keywords.len() {

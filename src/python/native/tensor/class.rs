@@ -12,6 +12,7 @@ use super::convert::{from_size, from_value, items, raise, to_int, to_tensor, to_
 use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
 use super::packet::call_packet;
 use crate::autograd::{gradient_edge, meta};
+use crate::capture::Unsupported;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::ops::indexing::{IndexItem, getitem, setitem};
@@ -172,16 +173,29 @@ fn item(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
     crate::aten!("_local_scalar_dense", t).map_err(|e| raise(e, vm))
 }
 
+/// The number that `float(t)` and `int(t)` convert.
+fn only(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
+    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
+        return Err(vm.new_value_error("only one element tensors can be converted to Python scalars"));
+    }
+    item(t, vm)
+}
+
 fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
     match n {
-        1 => Ok(match item(t, vm)? {
-            Value::Bool(b) => b,
-            Value::Int(i) => i.as_int() != Some(0),
-            Value::Float(f) => f != 0.0,
-            Value::Complex(re, im) => re != 0.0 || im != 0.0,
-            _ => true,
-        }),
+        1 => {
+            let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
+            let truth = match item(&t, vm)? {
+                Value::Bool(b) => b,
+                Value::Int(i) => i.as_int() != Some(0),
+                Value::Float(f) => f != 0.0,
+                Value::Complex(re, im) => re != 0.0 || im != 0.0,
+                _ => true,
+            };
+            super::super::compile::branched(truth);
+            Ok(truth)
+        }
         0 => Err(raise(Error::runtime("Boolean value of Tensor with no values is ambiguous"), vm)),
         _ => Err(raise(Error::runtime("Boolean value of Tensor with more than one value is ambiguous"), vm)),
     }
@@ -225,11 +239,11 @@ impl AsNumber for TensorBase {
             invert: Some(|a, vm| unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)),
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
-                let value = from_value(item(&me(a.obj, vm)?, vm)?, vm)?;
+                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
                 vm.ctx.types.int_type.to_owned().as_object().call((value,), vm)
             }),
             float: Some(|a, vm| {
-                let value = from_value(item(&me(a.obj, vm)?, vm)?, vm)?;
+                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
                 vm.ctx.types.float_type.to_owned().as_object().call((value,), vm)
             }),
             index: Some(|a, vm| {
@@ -365,26 +379,8 @@ impl Constructor for TensorBase {
     type Args = FuncArgs;
 
     fn slot_new(cls: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        // `torch.Tensor(data)`, `torch.Tensor(2, 3)`: float32, as the old constructor has it.
-        let first = args.args.first();
-        let t = match first.and_then(|o| to_tensor(o)) {
-            Some(t) => crate::t!("alias", t),
-            None if args.args.is_empty() => crate::t!("empty.memory_format", vec![0i64]; dtype = crate::ops::shapes::default_dtype()),
-            None => match first.and_then(|o| items(o)) {
-                Some(_) => {
-                    return wrap_as(
-                        &super::autograd::functions::tensor_from(&args.args[0], Some(crate::ops::shapes::default_dtype()), vm)?,
-                        cls,
-                        vm,
-                    );
-                }
-                None => {
-                    let sizes: Vec<i64> = args.args.iter().filter_map(|o| to_int(o)).collect();
-                    crate::t!("empty.memory_format", sizes; dtype = crate::ops::shapes::default_dtype())
-                }
-            },
-        };
-        wrap_as(&t.map_err(|e| raise(e, vm))?, cls, vm)
+        let t = super::autograd::functions::legacy_tensor(crate::ops::shapes::default_dtype(), &args, vm)?;
+        wrap_as(&t, cls, vm)
     }
 
     fn py_new(_cls: &Py<PyType>, _args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
@@ -393,18 +389,18 @@ impl Constructor for TensorBase {
 }
 
 /// The tensor with its values: where it is lazy, recording stops here.
-pub fn with_values(t: &Tensor, reason: &str, vm: &VirtualMachine) -> PyResult<Tensor> {
+pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
     if !t.is_fake() || !super::super::compile::capturing() {
         return Ok(t.clone());
     }
     let object = wrap(t, vm)?;
-    super::super::compile::break_graph(reason).map_err(|e| raise(e, vm))?;
+    super::super::compile::break_graph(&reason()).map_err(|e| raise(e, vm))?;
     to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
 }
 
 /// A nested list of the elements.
 fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
-    let t = &with_values(t, "Tensor.tolist()", vm)?;
+    let t = &with_values(t, Unsupported::tolist, vm)?;
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
     let values = elements(&flat).map_err(|e| raise(e, vm))?;
@@ -712,7 +708,7 @@ impl TensorBase {
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }
-        super::super::compile::end_region_of(&t, "Tensor.retain_grad").map_err(|e| raise(e, vm))?;
+        super::super::compile::end_region_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
         let t = zelf.tensor();
         if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             node.retain_grad.borrow_mut().push((index, t.downgrade()));

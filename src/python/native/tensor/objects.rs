@@ -121,9 +121,18 @@ pub fn parse_device(text: &str) -> Result<Device> {
 #[derive(Debug, PyPayload)]
 pub struct PyDevice(pub Device);
 
+/// `torch.device(type, index)`
+#[derive(FromArgs)]
+pub struct DeviceArgs {
+    #[pyarg(any, name = "type")]
+    kind: PyObjectRef,
+    #[pyarg(any, optional)]
+    index: OptionalArg<u8>,
+}
+
 impl Constructor for PyDevice {
-    type Args = (PyObjectRef, OptionalArg<u8>);
-    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, (kind, index): Self::Args, vm: &VirtualMachine) -> PyResult<Self> {
+    type Args = DeviceArgs;
+    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, DeviceArgs { kind, index }: Self::Args, vm: &VirtualMachine) -> PyResult<Self> {
         if let Some(d) = kind.downcast_ref::<PyDevice>() {
             return Ok(PyDevice(d.0));
         }

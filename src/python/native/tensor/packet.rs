@@ -77,10 +77,16 @@ fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
     results(entry, result, vm)
 }
 
+/// Makes a new tensor require grad.
+pub fn made_to_require_grad(t: &Tensor) -> Result<()> {
+    crate::autograd::meta::set_requires_grad(t, true)
+        .map_err(|e| Error { message: "Only Tensors of floating point and complex dtype can require gradients".to_owned(), ..e })
+}
+
 fn dispatch(entry: &'static OpEntry, args: Vec<Value>, requires_grad: bool) -> Result<Value> {
     let value = call(entry, args)?;
     if requires_grad && entry.tags.has(Tags::FACTORY) {
-        crate::autograd::meta::set_requires_grad(value.tensor()?, true)?;
+        made_to_require_grad(value.tensor()?)?;
     }
     Ok(value)
 }

@@ -2,14 +2,14 @@
 
 from torch import _native_compile
 from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
-from torch._dynamo.eval_frame import OptimizedModule, compile, disable, explain, optimize, reset
+from torch._dynamo.eval_frame import OptimizedModule, compile, disable, explain, optimize, reset, set_stance
 
 __all__ = ["OptimizedModule", "compile", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "maybe_mark_dynamic", "optimize", "reset"]
 
 
 def graph_break(msg=""):
     """Ends the region being captured here."""
-    _native_compile._graph_break(msg or "Call to `torch._dynamo.graph_break()`")
+    _native_compile._graph_break("requested", msg or None)
 
 
 def is_compiling():
@@ -22,7 +22,7 @@ def allow_in_graph(fn):
 
 
 def list_backends():
-    return ["aot_eager", "aot_eager_default_partitioner", "eager", "inductor"]
+    return ["cudagraphs", "inductor", "openxla", "tvm"]
 
 
 def __getattr__(name):

@@ -4,6 +4,10 @@ from torch.utils._config_module import patch_of
 
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = accumulated_recompile_limit = 256
+fail_on_recompile_limit_hit = fail_on_cache_limit_hit = False
+error_on_recompile = False
+allow_unspec_int_on_nn_module = False
+specialize_float = False
 suppress_errors = False
 verbose = False
 assume_static_by_default = True
@@ -13,5 +17,6 @@ capture_dynamic_output_shape_ops = False
 specialize_int = False
 compiled_autograd = False
 inline_inbuilt_nn_modules = True
+allow_rnn = False
 
 patch = patch_of(globals())

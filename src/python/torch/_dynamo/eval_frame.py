@@ -2,10 +2,14 @@
 
 import functools
 import inspect
+import sys
 
 from torch import _native, _native_compile
 
 _states = []
+
+
+checks_distributions = True
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
@@ -18,6 +22,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         )
     if disable:
         return model
+    _without_checks_of_distributions()
     if not callable(model):
         raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
     if backend is None or backend == "inductor":
@@ -47,6 +52,15 @@ def _optimize_function(fn, backend, fullgraph, dynamic):
     compiled._torchdynamo_orig_callable = fn
     compiled._torchdynamo_call = call
     return compiled
+
+
+def _without_checks_of_distributions():
+    """PyTorch's front end, once it is used, turns off what distributions check of their arguments."""
+    global checks_distributions
+    checks_distributions = False
+    module = sys.modules.get("torch.distributions.distribution")
+    if module is not None:
+        module.Distribution._validate_args = False
 
 
 def _is_builtin(fn):
@@ -100,21 +114,11 @@ class _Names:
         name, source, is_static = found
         return name, source, is_static or isinstance(tensor, Parameter), getattr(tensor, "_dynamo_marks", None) or {}
 
-    def facts(self):
-        """Python values that the call depends on, as guards say them: `("L['p']", "0.0")`, `("a is b", "True")`."""
-        facts, tensors = [], []
-        for name, value in self._bound().items():
-            if value is None or isinstance(value, (bool, int, float, str)):
-                facts.append((f"L['{name}']", repr(value)))
-            elif isinstance(value, _native.TensorBase):
-                for other, earlier in tensors:
-                    if earlier is value:
-                        facts.append((f"{other} is {name}", "True"))
-                tensors.append((name, value))
-        module = self.fn if hasattr(self.fn, "training") else getattr(self.fn, "__self__", None)
-        if isinstance(getattr(module, "training", None), bool):
-            facts.append(("L['self'].training", repr(module.training)))
-        return facts
+    def home(self):
+        """The file and the first line of the function."""
+        fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
+        code = getattr(fn, "__code__", None)
+        return [code.co_filename, code.co_firstlineno] if code is not None else ["", 0]
 
     def _bound(self):
         if _is_builtin(self.fn):
@@ -245,11 +249,24 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     def outside(*args, **kwargs):
         if not _native_compile._is_compiling():
             return fn(*args, **kwargs)
-        _native_compile._graph_break(reason or f"Skip calling `torch.compiler.disable()`d function: {fn.__qualname__}")
+        _native_compile._graph_break("disabled", _shown(fn), reason)
         with _native_compile._suspended():
             return fn(*args, **kwargs)
 
     return outside
+
+
+def _shown(fn):
+    """A function as PyTorch's messages show it, but for its address."""
+    return f"<function {getattr(fn, '__qualname__', fn)} at 0x...>"
+
+
+def call_outside(module, args, kwargs):
+    """Calls a module that is never captured: the graph ends before it."""
+    kind = "rnn" if module._is_never_captured else "module_backward_hooks"
+    _native_compile._graph_break(kind, str(module))
+    with _native_compile._suspended():
+        return module._call_impl(*args, **kwargs)
 
 
 def reset():
@@ -258,19 +275,52 @@ def reset():
         state.reset()
 
 
+class GraphCompileReason:
+    """Why a graph ended."""
+
+    def __init__(self, reason, user_stack):
+        self.reason, self.user_stack, self.graph_break = reason, user_stack, True
+
+    def __repr__(self):
+        return f"GraphCompileReason(reason={self.reason!r}, user_stack={self.user_stack!r}, graph_break=True)"
+
+
+class _Place:
+    """A line of the script, as `traceback.FrameSummary` shows it."""
+
+    def __init__(self, filename, lineno, name, line):
+        self.filename, self.lineno, self.name, self.line = filename, lineno, name, line
+
+    def __repr__(self):
+        return f"<FrameSummary file {self.filename}, line {self.lineno} in {self.name}>"
+
+
 class ExplainOutput:
     """What `explain` found."""
 
-    def __init__(self, regions, breaks):
-        self.graph_count = regions
-        self.graph_break_count = max(regions - 1, 0)
-        self.break_reasons = breaks
+    def __init__(self, graphs, break_reasons):
+        self.graphs, self.graph_count = graphs, len(graphs)
+        self.graph_break_count = self.graph_count - 1
+        self.break_reasons = break_reasons
+        self.ops_per_graph = [[n.target for n in gm.graph.nodes if n.op == "call_function"] for gm in graphs]
+        self.op_count = sum(map(len, self.ops_per_graph))
+        self.out_guards = self.compile_times = None
 
     def __str__(self):
-        reasons = "\n".join(f"  {i + 1}: {reason}" for i, reason in enumerate(self.break_reasons))
-        return f"Graph Count: {self.graph_count}\nGraph Break Count: {self.graph_break_count}\nBreak Reasons:\n{reasons}"
+        output = f"Graph Count: {self.graph_count}\nGraph Break Count: {self.graph_break_count}\nOp Count: {self.op_count}\n"
+        output += "Break Reasons:\n"
+        for i, reason in enumerate(self.break_reasons):
+            output += f"  Break Reason {i + 1}:\n    Reason: {reason.reason}\n    User Stack:\n"
+            for place in reason.user_stack:
+                output += f"      {place}\n"
+        output += "Ops per Graph:\n"
+        for i, ops in enumerate(self.ops_per_graph):
+            output += f"  Ops {i + 1}:\n"
+            for op in ops:
+                output += f"    {op}\n"
+        return output
 
-    __repr__ = __str__
+    __repr__ = object.__repr__
 
 
 def explain(f, *extra_args, **extra_kwargs):
@@ -279,9 +329,47 @@ def explain(f, *extra_args, **extra_kwargs):
     inner = getattr(inner, "_orig_mod", inner)
 
     def run(*args, **kwargs):
-        before = _native_compile._counts()
-        _Call(inner, "eager", False, None)(args, kwargs)
-        after = _native_compile._counts()
-        return ExplainOutput(after[0] - before[0], list(after[1][len(before[1]):]))
+        reset()
+        graphs = []
+
+        def accumulate(gm, example_inputs):
+            graphs.append(gm)
+            return gm.forward
+
+        before = len(_native_compile._breaks())
+        _Call(inner, accumulate, False, None)(args, kwargs)
+        breaks = _native_compile._breaks()[before:]
+        reset()
+        return ExplainOutput(graphs, [GraphCompileReason(reason, [_Place(*place)] if place else []) for reason, place in breaks])
 
     return run(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else run
+
+
+_STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile")
+
+
+class set_stance:
+    """Says how compiled functions are called from now on; a context manager and a decorator too."""
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if stance not in _STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}'")
+        if _native_compile._is_compiling():
+            raise RuntimeError("attempted to set_stance in a torch.compile region")
+        self.stance, self.before = stance, _native_compile._set_stance(stance)
+
+    def __enter__(self):
+        _native_compile._set_stance(self.stance)
+
+    def __exit__(self, *exc):
+        _native_compile._set_stance(self.before)
+
+    def __call__(self, fn):
+        _native_compile._set_stance(self.before)
+
+        @functools.wraps(fn)
+        def wrapped(*args, **kwargs):
+            with set_stance(self.stance):
+                return fn(*args, **kwargs)
+
+        return wrapped

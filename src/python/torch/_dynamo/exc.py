@@ -13,6 +13,18 @@ class Unsupported(TorchDynamoException):
     """Something that cannot be captured."""
 
 
+class RecompileError(TorchDynamoException):
+    """A compiled function would have been compiled again where that is an error."""
+
+
+class FailOnRecompileLimitHit(Exception):
+    """A function was compiled as often as it may be, and may not run as it is."""
+
+
+class UserError(Unsupported):
+    """Something that the script should say otherwise."""
+
+
 class TorchRuntimeError(TorchDynamoException):
     """A call that failed while it was captured, and would in eager mode."""
 

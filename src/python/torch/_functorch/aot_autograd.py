@@ -113,7 +113,7 @@ def aot_module(mod, *args, **kwargs):
 
 def aot_module_simplified(
     mod, args, fw_compiler=None, bw_compiler=None, partition_fn=default_partition, decompositions=None,
-    keep_inference_input_mutations=True, inference_compiler=None, **_
+    keep_inference_input_mutations=False, inference_compiler=None, **_
 ):  # fmt: skip
     """Compiles a captured graph, or a module on flat inputs, for given examples."""
     options = dict(

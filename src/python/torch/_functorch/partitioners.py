@@ -3,14 +3,18 @@
 from torch import _native_compile
 
 
-def default_partition(joint_module, _joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
+def default_partition(
+    joint_module, _joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, static_lifetime_input_nodes=None
+):
     """Saves everything the backward reads of the forward."""
-    return _native_compile._partition(joint_module, num_fwd_outputs, "default")
+    return _native_compile._partition(joint_module, num_fwd_outputs, "default", static_lifetime_input_indices or [])
 
 
-def min_cut_rematerialization_partition(joint_module, _joint_inputs, compiler="inductor", *, num_fwd_outputs, **_):
+def min_cut_rematerialization_partition(
+    joint_module, _joint_inputs, compiler="inductor", *, num_fwd_outputs, static_lifetime_input_indices=None
+):
     """Saves the cheapest values; the backward computes the rest again."""
-    return _native_compile._partition(joint_module, num_fwd_outputs, "min_cut")
+    return _native_compile._partition(joint_module, num_fwd_outputs, "min_cut", static_lifetime_input_indices or [])
 
 
 def name_of(partition_fn):

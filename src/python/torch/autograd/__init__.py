@@ -27,7 +27,9 @@ def __getattr__(name):
     elif name in _SUBMODULES:
         return __import__(f"torch.autograd.{name}", fromlist=["_"])
     else:
-        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.autograd", name)
     globals()[name] = value
     return value
 

@@ -5,6 +5,13 @@ from torch import _C
 __all__ = ["detect_anomaly", "set_detect_anomaly"]
 
 
+def _warn(message):
+    """The engine's warning: where the forward of a failing backward was called."""
+    import warnings
+
+    warnings.warn_explicit(message, UserWarning, "torch/autograd/graph.py", 1113)
+
+
 class set_detect_anomaly:
     """Switches anomaly mode, at once or for a block."""
 

@@ -27,4 +27,7 @@ class profile:
         pass
 
     def key_averages(self, *args, **kwargs):
-        raise NotImplementedError("profiling is not available in the playground")
+        """No events."""
+        from torch.profiler import _NoEvents
+
+        return _NoEvents()

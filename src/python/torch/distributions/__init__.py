@@ -20,7 +20,9 @@ def __getattr__(name):
         return __import__(f"torch.distributions.{name}", fromlist=["_"])
     part = _HOME.get(name)
     if part is None:
-        raise AttributeError(f"module 'torch.distributions' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.distributions", name)
     value = getattr(__import__(f"torch.distributions.{part}", fromlist=[name]), name)
     globals()[name] = value
     return value

@@ -44,7 +44,8 @@ class Normal(ExponentialFamily):
         if self._validate_args:
             self._validate_sample(value)
         variance = self.scale**2
-        return -((value - self.loc) ** 2) / (2 * variance) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+        log_scale = self.scale.log()
+        return -((value - self.loc) ** 2) / (2 * variance) - log_scale - math.log(math.sqrt(2 * math.pi))
 
     def cdf(self, value):
         if self._validate_args:

@@ -1,5 +1,7 @@
 """`Distribution`, the base."""
 
+import sys
+
 import torch
 
 
@@ -52,7 +54,7 @@ class Distribution:
 
     has_rsample = False
     has_enumerate_support = False
-    _validate_args = True
+    _validate_args = getattr(sys.modules.get("torch._dynamo.eval_frame"), "checks_distributions", True)
     arg_constraints = {}
 
     @staticmethod

@@ -64,7 +64,9 @@ def __getattr__(name):
         return __import__(f"torch.nn.{name}", fromlist=["_"])
     part = _HOME.get(name)
     if part is None:
-        raise AttributeError(f"module 'torch.nn' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.nn", name)
     value = getattr(__import__(f"torch.nn.{part}", fromlist=[name]), name)
     globals()[name] = value
     return value

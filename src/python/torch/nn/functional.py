@@ -57,7 +57,9 @@ def __getattr__(name):
     elif name in _OPERATOR_HOME:
         value = getattr(torch if _OPERATOR_HOME[name] == "torch" else torch._C._nn, name)
     else:
-        raise AttributeError(f"module 'torch.nn.functional' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.nn.functional", name)
     globals()[name] = value
     return value
 

@@ -20,7 +20,9 @@ _LINEAR = (
 
 def __getattr__(name):
     if name not in _DEPRECATED:
-        raise AttributeError(f"module 'torch.nn.init' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.nn.init", name)
     current = globals()[name + "_"]
 
     def deprecated_init(*args, **kwargs):

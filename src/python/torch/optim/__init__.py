@@ -28,7 +28,9 @@ def __getattr__(name):
         return __import__(f"torch.optim.{name}", fromlist=["_"])
     part = _HOME.get(name)
     if part is None:
-        raise AttributeError(f"module 'torch.optim' has no attribute '{name}'")
+        from torch._absent import attribute_error
+
+        raise attribute_error("torch.optim", name)
     value = getattr(__import__(f"torch.optim.{part}", fromlist=[name]), name)
     globals()[name] = value
     return value

@@ -32,7 +32,9 @@ def __getattr__(name):
         return getattr(_cyclic_lr, name)
     if name == "_LRScheduler":
         return LRScheduler
-    raise AttributeError(f"module 'torch.optim.lr_scheduler' has no attribute '{name}'")
+    from torch._absent import attribute_error
+
+    raise attribute_error("torch.optim.lr_scheduler", name)
 
 
 def _warn(message, stacklevel=3):

@@ -89,6 +89,11 @@ class MultiheadAttention(Module):
         average_attn_weights=True,
         is_causal=False,
     ):
+        # In the order in which PyTorch looks at its arguments and parameters: that of the inputs of a captured graph.
+        for one in (attn_mask, key_padding_mask):
+            if one is not None and torch.is_floating_point(one):
+                break
+        batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(
             mask=key_padding_mask,
             mask_name="key_padding_mask",
@@ -104,7 +109,10 @@ class MultiheadAttention(Module):
             target_type=query.dtype,
             check_other=False,
         )
-        transposed = self.batch_first and query.dim() == 3
+        if batched and query is key and key is value:
+            if self.in_proj_bias is not None and query.dtype == self.in_proj_bias.dtype and self.in_proj_weight is not None:
+                self.in_proj_weight.dtype
+        transposed = self.batch_first and batched
         if transposed:
             # Inputs that are one tensor stay one tensor.
             if key is value:

@@ -3,7 +3,8 @@
 from collections import OrderedDict
 
 import torch
-from torch._native_compile import _touch
+from torch import _native_compile
+from torch._native_compile import _enter_module, _leave_module, _touch
 from torch.nn.modules._module_hooks import ModuleHooks, _has_global_call_hooks, _registration
 from torch.nn.modules._module_hooks import (
     register_module_backward_hook,
@@ -46,6 +47,7 @@ class Module(ModuleHooks, ModuleState):
     _version = 1
     call_super_init = False
     _compiled_call_impl = None
+    _is_never_captured = False
     forward = _forward_unimplemented
 
     def __init__(self, *args, **kwargs):
@@ -291,7 +293,16 @@ class Module(ModuleHooks, ModuleState):
     def _wrapped_call_impl(self, *args, **kwargs):
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
-        return self._call_impl(*args, **kwargs)
+        if not _enter_module(self):
+            return self._call_impl(*args, **kwargs)
+        try:
+            if self._is_never_captured or self._backward_hooks or self._backward_pre_hooks:
+                from torch._dynamo.eval_frame import call_outside
+
+                return call_outside(self, args, kwargs)
+            return self._call_impl(*args, **kwargs)
+        finally:
+            _leave_module()
 
     def _call_impl(self, *args, **kwargs):
         if not (
@@ -305,6 +316,12 @@ class Module(ModuleHooks, ModuleState):
         return self._call_with_hooks(args, kwargs)
 
     __call__ = _wrapped_call_impl
+
+    def _call_outside(self, reason, args, kwargs):
+        """Calls the module as it is: what is being captured ends here."""
+        _native_compile._graph_break(reason, type(self).__name__)
+        with _native_compile._suspended():
+            return self._wrapped_call_impl(*args, **kwargs)
 
     def compile(self, *args, **kwargs):
         """Compiles the call of this module in place."""

@@ -25,6 +25,9 @@ def _permuted(tensor, permutation, dim=1):
 class RNNBase(Module):
     """What `RNN`, `LSTM` and `GRU` share."""
 
+    # Compiled functions call these as they are.
+    _is_never_captured = True
+
     def __init__(
         self,
         mode,

@@ -3,6 +3,7 @@
 import copy
 
 import torch
+from torch import _native_compile
 from torch.nn import functional as F
 from torch.nn.init import xavier_uniform_
 from torch.nn.modules._multihead_attention import MultiheadAttention
@@ -34,6 +35,11 @@ def _detect_is_causal_mask(mask, is_causal=None, size=None):
         )
         return mask.size() == causal.size() and bool((mask == causal).all())
     return is_causal is True
+
+
+def _compares_mask(mask, is_causal):
+    """Whether a mask's values decide, which ends what is being captured: the module's call is then no part of it."""
+    return mask is not None and is_causal is None and _native_compile._is_compiling()
 
 
 def _get_clones(module, count):
@@ -175,6 +181,13 @@ class TransformerEncoder(Module):
             return "encoder_layer.self_attn.num_heads is odd"
         return ""
 
+    def __call__(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+        if _compares_mask(mask, is_causal):
+            return self._call_outside("Tensor.item()", (src, mask, src_key_padding_mask, is_causal), {})
+        return super().__call__(
+            src, mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal
+        )
+
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
         src_key_padding_mask = F._canonical_mask(
             mask=src_key_padding_mask,
@@ -202,6 +215,13 @@ class TransformerDecoder(Module):
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
+
+    def __call__(self, tgt, memory, tgt_mask=None, *args, tgt_is_causal=None, **kwargs):
+        kwargs.update(tgt_is_causal=tgt_is_causal)
+        args = (tgt, memory, tgt_mask, *args)
+        if _compares_mask(tgt_mask, tgt_is_causal):
+            return self._call_outside("Tensor.item()", args, kwargs)
+        return super().__call__(*args, **kwargs)
 
     def forward(
         self,

@@ -20,4 +20,6 @@ def __getattr__(name):
         return value
     if name in _SUBMODULES:
         return __import__(f"torch.nn.utils.{name}", fromlist=["_"])
-    raise AttributeError(f"module 'torch.nn.utils' has no attribute '{name}'")
+    from torch._absent import attribute_error
+
+    raise attribute_error("torch.nn.utils", name)

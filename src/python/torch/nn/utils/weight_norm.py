@@ -14,7 +14,9 @@ class WeightNorm:
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module):
-        return torch._weight_norm(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
+        # The order in which parameters are read is that of the inputs of a captured graph.
+        magnitude = getattr(module, self.name + "_g")
+        return torch._weight_norm(getattr(module, self.name + "_v"), magnitude, self.dim)
 
     @staticmethod
     def apply(module, name, dim):
@@ -43,6 +45,9 @@ class WeightNorm:
         setattr(module, self.name, Parameter(weight.data))
 
     def __call__(self, module, inputs):
+        for one in inputs:
+            if isinstance(one, torch.Tensor):
+                one.dim()
         setattr(module, self.name, self.compute_weight(module))
 
 

@@ -1,0 +1,285 @@
+//! What happens after a compiled graph has run, as a plan: made once when the function is compiled, run on every call, and
+//! shown as code.
+//!
+//! First the new values of mutated inputs are written into the caller's tensors, then every output is handed out: as it came,
+//! as an input, or as a view made again of what it aliases, with the history autograd expects.
+
+use super::metadata::{MutationType, OutputType, ViewAndMutationMeta};
+use crate::autograd::{ViewStep, meta, replay};
+use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::error::Result;
+use crate::t;
+use crate::tensor::Tensor;
+
+/// A write to one of the caller's tensors. `value` counts the values that the graph returns before its outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Write {
+    /// It takes the sizes and strides of a returned value.
+    Restride { input: usize, value: usize },
+    /// It takes the numbers of a returned value; a leaf that requires grad takes them without history.
+    Copy { input: usize, value: usize, is_leaf: bool },
+    /// The graph wrote to it: its version says so.
+    Count { input: usize },
+}
+
+/// What an aliasing output is a view of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Base {
+    Input(usize),
+    Output(usize),
+    Intermediate(usize),
+}
+
+/// How an output comes about.
+#[derive(Clone)]
+enum Made {
+    /// As the graph returned it.
+    AsReturned,
+    /// The same values, no longer a view for autograd.
+    UnsafeView,
+    /// The caller's own tensor.
+    Input(usize),
+    /// View operators on its base; where they are not known for all sizes, `as_strided`.
+    View { base: Base, steps: Option<Vec<ViewStep>>, requires_grad: bool },
+}
+
+/// What happens after the graph.
+#[derive(Clone)]
+pub struct Epilogue {
+    num_updated: usize,
+    writes: Vec<Write>,
+    outputs: Vec<Made>,
+    grad_mode: Option<bool>,
+}
+
+impl Epilogue {
+    /// The plan that the analysis comes to. Only a joint graph's lone views are hidden from autograd: others have no history.
+    pub fn new(metadata: &ViewAndMutationMeta, is_joint: bool) -> Self {
+        let mutated = metadata.runtime_mutated();
+        let mut writes = Vec::new();
+        for (value, input) in mutated.iter().copied().enumerate() {
+            let info = &metadata.input_info[input];
+            if info.mutates_metadata {
+                writes.push(Write::Restride { input, value });
+            }
+            if info.mutates_data {
+                writes.push(Write::Copy { input, value, is_leaf: info.is_leaf });
+            }
+        }
+        for (input, info) in metadata.input_info.iter().enumerate() {
+            if info.mutation_type == MutationType::MutatedInGraph {
+                writes.push(Write::Count { input });
+            }
+        }
+        let outputs = metadata.output_info.iter().map(|info| {
+            let known = !info.steps.is_empty() && !info.steps.iter().any(is_symbolic);
+            let view = |base| {
+                let restrided = matches!(base, Base::Input(i) if metadata.input_info[i].mutates_metadata);
+                let steps = (known && !restrided).then(|| info.steps.clone());
+                Made::View { base, steps, requires_grad: info.requires_grad }
+            };
+            match (info.output_type, info.base_idx) {
+                (OutputType::IsInput, Some(i)) => Made::Input(i),
+                (OutputType::AliasOfInput, Some(i)) => view(Base::Input(i)),
+                (OutputType::AliasOfIntermediate | OutputType::AliasOfIntermediateSaveAsOutput, Some(i)) => view(Base::Intermediate(i)),
+                (OutputType::AliasOfIntermediateBaseIsUserOutput, Some(i)) => view(Base::Output(i)),
+                (OutputType::UnsafeViewAlias, _) if is_joint => Made::UnsafeView,
+                _ => Made::AsReturned,
+            }
+        });
+        Epilogue { num_updated: mutated.len(), writes, outputs: outputs.collect(), grad_mode: metadata.grad_enabled_mutation }
+    }
+
+    /// Whether an output is handed to autograd under a new handle, as a value that is no view.
+    pub fn is_unsafe_view(&self, output: usize) -> bool {
+        matches!(self.outputs.get(output), Some(Made::UnsafeView))
+    }
+
+    /// Runs it on what the graph returned: mutated inputs, outputs, intermediate bases.
+    pub fn run(&self, inputs: &[Tensor], mut returned: Vec<Value>) -> Result<Vec<Value>> {
+        let mut raw = returned.split_off(self.num_updated.min(returned.len()));
+        for write in &self.writes {
+            write.run(inputs, &returned)?;
+        }
+        drop(returned);
+        let bases = raw.split_off(self.outputs.len().min(raw.len()));
+        let mut outputs: Vec<Value> = Vec::with_capacity(raw.len());
+        for (made, value) in self.outputs.iter().zip(&raw) {
+            outputs.push(match made {
+                Made::AsReturned | Made::UnsafeView => value.clone(),
+                Made::Input(i) => Value::from(&inputs[*i]),
+                Made::View { base, steps, requires_grad } => {
+                    let base = match base {
+                        Base::Input(i) => &inputs[*i],
+                        Base::Output(i) => raw.get(*i).unwrap_or(&Value::None).tensor()?,
+                        Base::Intermediate(i) => bases.get(*i).unwrap_or(&Value::None).tensor()?,
+                    };
+                    Value::Tensor(alias(base, steps.as_deref(), *requires_grad, value)?)
+                }
+            });
+        }
+        if let Some(grad) = self.grad_mode {
+            set_modes(Modes { grad, ..modes() });
+        }
+        Ok(outputs)
+    }
+
+    /// The plan as code. Inputs go by the names of the graph's placeholders, what the graph returned is `updated`, `outs` and
+    /// `bases`.
+    pub fn code(&self, inputs: &[String]) -> String {
+        let name = |i: usize| inputs.get(i).cloned().unwrap_or_else(|| format!("args[{i}]"));
+        let mut lines = Vec::new();
+        let num_bases =
+            self.outputs.iter().filter_map(|m| if let Made::View { base: Base::Intermediate(i), .. } = m { Some(i + 1) } else { None });
+        let mut parts = Vec::new();
+        for (part, count) in [("updated", self.num_updated), ("outs", self.outputs.len()), ("bases", num_bases.max().unwrap_or(0))] {
+            if count > 0 {
+                parts.push((part, count));
+            }
+        }
+        let mut start = 0;
+        for (part, count) in &parts {
+            if parts.len() == 1 {
+                lines.push(format!("{part} = returned"));
+            } else {
+                lines.push(format!("{part} = returned[{start}:{}]", start + count));
+            }
+            start += count;
+        }
+        lines.extend(self.writes.iter().map(|w| w.code(&name)));
+        let made = self.outputs.iter().enumerate().map(|(o, made)| made.code(o, &name)).collect::<Vec<_>>();
+        if let Some(grad) = self.grad_mode {
+            lines.push(format!("torch.set_grad_enabled({})", if grad { "True" } else { "False" }));
+        }
+        match made.as_slice() {
+            [] => lines.push("return ()".to_owned()),
+            [one] => lines.push(format!("return ({one},)")),
+            many => {
+                lines.push("return (".to_owned());
+                lines.extend(many.iter().map(|m| format!("    {m},")));
+                lines.push(")".to_owned());
+            }
+        }
+        lines.join("\n")
+    }
+}
+
+impl Write {
+    fn run(&self, inputs: &[Tensor], updated: &[Value]) -> Result<()> {
+        let value = |i: usize| updated.get(i).unwrap_or(&Value::None).tensor();
+        match self {
+            Write::Restride { input, value: v } => {
+                let g = value(*v)?.geometry();
+                crate::aten!("as_strided_", &inputs[*input], &g.sizes, &g.strides, &g.offset).map(|_| ())
+            }
+            Write::Copy { input, value: v, is_leaf } => {
+                let target = &inputs[*input];
+                let target = if *is_leaf && meta::requires_grad(target) { t!("detach", target)? } else { target.clone() };
+                crate::aten!("copy_", target, value(*v)?).map(|_| ())
+            }
+            Write::Count { input } => {
+                // Once for the graph's own `copy_`, once by the wrapper, which cannot know that the graph counts too.
+                inputs[*input].bump_version();
+                inputs[*input].bump_version();
+                Ok(())
+            }
+        }
+    }
+
+    fn code(&self, name: &dyn Fn(usize) -> String) -> String {
+        match self {
+            Write::Restride { input, value } => {
+                let new = format!("updated[{value}]");
+                format!("{}.as_strided_({new}.size(), {new}.stride(), {new}.storage_offset())", name(*input))
+            }
+            Write::Copy { input, value, is_leaf: true } => {
+                let name = name(*input);
+                format!("({name}.detach() if {name}.requires_grad else {name}).copy_(updated[{value}])")
+            }
+            Write::Copy { input, value, is_leaf: false } => format!("{}.copy_(updated[{value}])", name(*input)),
+            Write::Count { input } => format!("torch.autograd.graph.increment_version({})", name(*input)),
+        }
+    }
+}
+
+impl Made {
+    fn code(&self, output: usize, name: &dyn Fn(usize) -> String) -> String {
+        match self {
+            Made::AsReturned => format!("outs[{output}]"),
+            Made::UnsafeView => format!("torch.ops.aten._unsafe_view(outs[{output}], outs[{output}].shape)"),
+            Made::Input(i) => name(*i),
+            Made::View { base, steps, requires_grad } => {
+                let base = match base {
+                    Base::Input(i) => name(*i),
+                    Base::Output(i) => format!("outs[{i}]"),
+                    Base::Intermediate(i) => format!("bases[{i}]"),
+                };
+                let out = format!("outs[{output}]");
+                let made = match steps {
+                    Some(steps) => steps.iter().fold(base, |of, step| step_code(step, &of)),
+                    None => format!("{base}.as_strided({out}.size(), {out}.stride(), {out}.storage_offset())"),
+                };
+                if *requires_grad || made.ends_with(".detach()") { made } else { format!("{made}.detach()") }
+            }
+        }
+    }
+}
+
+/// A view of `base` made again: by its view operators, or with the geometry that the graph returned.
+fn alias(base: &Tensor, steps: Option<&[ViewStep]>, requires_grad: bool, raw: &Value) -> Result<Tensor> {
+    let made = match steps {
+        Some(steps) => replay(steps, base)?,
+        None => {
+            let g = raw.tensor()?.geometry();
+            t!("as_strided", base, &g.sizes, &g.strides, &g.offset)?
+        }
+    };
+    match (meta::requires_grad(base), requires_grad) {
+        (true, false) => t!("detach", made),
+        (false, true) => meta::set_requires_grad(&made, true).map(|()| made),
+        _ => Ok(made),
+    }
+}
+
+/// A view operator as a method call on `of`; arguments at the end that have their default are left out.
+fn step_code(step: &ViewStep, of: &str) -> String {
+    let mut args: Vec<String> = step.args.iter().skip(1).map(python).collect();
+    while args.last().is_some_and(|last| last == "None" || last == "9223372036854775807") {
+        args.pop();
+    }
+    let name = step.entry.base_name();
+    let call = match name {
+        // No methods of tensors.
+        "slice" | "alias" | "_reshape_alias" | "view_dtype" => {
+            args.insert(0, of.to_owned());
+            format!("torch.ops.aten.{name}({})", args.join(", "))
+        }
+        _ => format!("{of}.{name}({})", args.join(", ")),
+    };
+    step.result.map_or(call.clone(), |i| format!("{call}[{i}]"))
+}
+
+/// A value as Python writes it.
+fn python(value: &Value) -> String {
+    match value {
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Int(i) => i.to_string(),
+        Value::Float(f) => crate::graph::float_repr(*f),
+        Value::Str(s) => format!("'{s}'"),
+        Value::Dtype(d) => d.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
+        _ => "None".to_owned(),
+    }
+}
+
+fn is_symbolic(step: &ViewStep) -> bool {
+    fn symbolic(v: &Value) -> bool {
+        match v {
+            Value::Int(i) => i.as_int().is_none(),
+            Value::List(items) => items.iter().any(symbolic),
+            _ => false,
+        }
+    }
+    step.args.iter().any(symbolic)
+}

@@ -1,0 +1,266 @@
+//! What PyTorch's front end says where it cannot go on: a title, why, what to do, and what it was about.
+
+use crate::span::Source;
+
+/// Why a graph ends.
+#[derive(Clone, Debug, Default)]
+pub struct Unsupported {
+    title: String,
+    explanation: String,
+    hints: Vec<String>,
+    context: String,
+    /// PyTorch's number of the kind of break.
+    number: u32,
+}
+
+const FUNDAMENTAL: &str = "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code. Consider finding a workaround.";
+
+impl Unsupported {
+    fn new(number: u32, title: impl Into<String>, explanation: impl Into<String>, context: impl Into<String>, hints: &[&str]) -> Self {
+        Unsupported {
+            number,
+            title: title.into(),
+            explanation: explanation.into(),
+            context: context.into(),
+            hints: hints.iter().map(|h| (*h).to_owned()).collect(),
+        }
+    }
+
+    /// `tensor.item()`
+    pub fn item() -> Self {
+        Self::new(
+            124,
+            "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+            "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.",
+            "call_method TensorVariable() item () {}",
+            &[
+                "Set `torch._dynamo.config.capture_scalar_outputs = True` or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph.",
+            ],
+        )
+    }
+
+    /// `if tensor:`; `condition` says how the tensor was computed: the place, and the call.
+    pub fn branch(condition: Option<(&Source, String)>) -> Self {
+        let mut explanation =
+            "Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing dynamic control flow."
+                .to_owned();
+        if let Some((place, call)) = condition {
+            explanation.push_str(&format!(
+                "\n\n      The branch condition involves a tensor computed as follows:\n        # File \"{}\", line {}, in {}, code: {}\n        {call}\n    ",
+                place.file, place.span.line, place.function, place.code
+            ));
+        }
+        Self::new(
+            170,
+            "Data-dependent branching",
+            explanation,
+            "attempted to jump with TensorVariable()",
+            &[
+                "For the common pattern `if tensor_cond: x = transform(x)` (e.g. clamping inf/nan values), consider making the code branchless by always applying the transform. Operations like torch.clamp, torch.nan_to_num, and torch.where are typically no-ops on well-behaved inputs and compile without graph breaks.",
+                FUNDAMENTAL,
+                "Use `torch.cond` to express dynamic control flow.",
+            ],
+        )
+    }
+
+    /// A call of a builtin; `types` are those of its arguments, and what the front end calls them.
+    pub fn builtin(name: &str, types: &[String], kinds: &[String]) -> Self {
+        let list: Vec<String> = types.iter().map(|t| format!("'{t}'")).collect();
+        let list = list.join(", ");
+        let kinds: Vec<String> = kinds.iter().map(|k| format!("<class 'torch._dynamo.variables.{k}'>")).collect();
+        Self::new(
+            59,
+            "Failed to trace builtin operator",
+            format!("Dynamo does not know how to trace builtin operator `{name}` with argument types [{list}] (has_kwargs False)"),
+            format!("builtin {name} [{}] False", kinds.join(", ")),
+            &[
+                &format!(
+                    "Avoid calling builtin `{name}` with argument types [{list}]. Consider using an equivalent alternative function/method to `{name}`."
+                ),
+                &format!(
+                    "If you are attempting to call a logging function (e.g. `{name}`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
+                ),
+                "Please report an issue to PyTorch.",
+            ],
+        )
+    }
+
+    /// `torch._dynamo.graph_break(msg)`
+    pub fn requested(message: Option<&str>) -> Self {
+        let shown = message.map_or_else(|| "None".to_owned(), ToOwned::to_owned);
+        let args = message.map_or_else(String::new, |m| format!("ConstantVariable(str: '{m}')"));
+        Self::new(
+            25,
+            "Call to `torch._dynamo.graph_break()`",
+            format!("User-inserted graph break. Message: {shown}"),
+            format!("Called `torch._dynamo.graph_break()` with args `[{args}]`, kwargs `{{}}`"),
+            &["Remove the `torch._dynamo.graph_break()` call."],
+        )
+    }
+
+    /// A call of a function that `torch.compiler.disable` keeps out.
+    pub fn disabled(function: &str, reason: Option<&str>) -> Self {
+        Self::new(
+            98,
+            "Skip calling `torch.compiler.disable()`d function",
+            format!(
+                "Skip calling function `{function}` since it was wrapped with `torch.compiler.disable` (reason: {})",
+                reason.unwrap_or("None")
+            ),
+            function,
+            &["Remove the `torch.compiler.disable` call"],
+        )
+    }
+
+    /// A change of an input's geometry in place.
+    pub fn inplace_view(name: &str, method: &str) -> Self {
+        Self::new(
+            148,
+            "Unsupported function call (delayed)",
+            format!(
+                "Dynamo determined that a graph break should occur when calling `L['{name}'].{method}`. Reason: Getting an inplace view on a graph input is not supported"
+            ),
+            format!(
+                "source: AttrSource(base=LocalSource(local_name='{name}', is_input=True, dynamism=None, is_derefed_cell_contents=False), member='{method}')"
+            ),
+            &[
+                "Avoid mutating a graph input's tensor metadata with in-place view ops. If the mutation is only needed inside the compiled region, replace the in-place call with an out-of-place view, for example `x = x.transpose(1, 2)` instead of `x.transpose_(1, 2)`.",
+                "If you need to mutate the input tensor's metadata, move the in-place view call outside `torch.compile`.",
+            ],
+        )
+    }
+
+    /// An operator whose result has a size that its values decide.
+    pub fn dynamic_shape(operator: &str) -> Self {
+        let operator = operator.trim_end_matches(".default");
+        Self::new(
+            36,
+            "Dynamic shape operator",
+            format!("Operator `{operator}.default`'s output shape depends on input Tensor data."),
+            format!("{operator}.default"),
+            &["Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"],
+        )
+    }
+
+    /// `loss.backward()`
+    pub fn backward() -> Self {
+        Self::new(
+            123,
+            "Unsupported Tensor.backward() call",
+            "Dynamo currently does not support tracing `Tensor.backward()` when trace_autograd_ops is off.",
+            "call_method TensorVariable() backward None None None None",
+            &["Set torch._dynamo.trace_autograd_ops=True"],
+        )
+    }
+
+    /// `torch.autograd.grad(...)`
+    pub fn grad() -> Self {
+        Self::new(
+            9186,
+            "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`",
+            "Attempted to call `torch.autograd.grad` with config `torch._dynamo.config.trace_autograd_ops` set to `False`.",
+            "trace_autograd_ops=False",
+            &["Change `torch._dynamo.config.trace_autograd_ops` to `True`."],
+        )
+    }
+
+    /// `tensor.requires_grad_()` of an input.
+    pub fn requires_grad() -> Self {
+        Self::new(
+            125,
+            "Unsupported Tensor.requires_grad_() call",
+            "Dynamo does not support changes to a Tensor's `requires_grad` through calling `requires_grad_()`.",
+            "call_method TensorVariable() requires_grad_",
+            &[],
+        )
+    }
+
+    /// `tensor.retain_grad()`
+    pub fn retain_grad() -> Self {
+        Self::new(
+            108,
+            "Tensor.retain_grad() with AOTDispatcher",
+            "`Tensor.retain_grad()` does not work with AOTDispatcher.",
+            "tp_getattro_impl TensorVariable() retain_grad",
+            &[],
+        )
+    }
+
+    /// `tensor.tolist()` of numbers that are no integers.
+    pub fn tolist() -> Self {
+        Self::new(
+            109,
+            "Tensor.tolist() with non-integer tensor",
+            "Dynamo currently does not support tracing `tolist()` on non-integer tensors.",
+            "call_method TensorVariable() to_list",
+            &["Ensure the input tensor to `tolist()` is an integer type (e.g., int8, int16, int32, int64)."],
+        )
+    }
+
+    /// One of PyTorch's recurrent modules.
+    pub fn rnn(module: &str) -> Self {
+        Self::new(
+            14,
+            "Attempted to wrap RNN, GRU, or LSTM",
+            "Dynamo does not support RNN, GRU, or LSTM.",
+            module,
+            &[
+                "Set torch._dynamo.config.allow_rnn=True to enable experimental support for RNN, GRU, and LSTM in Dynamo",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
+    /// A module with backward hooks.
+    pub fn module_backward_hooks() -> Self {
+        Self::new(
+            83,
+            "Module-level backwards hooks require compiled autograd.",
+            "",
+            "",
+            &["Enable compiled autograd by setting torch._dynamo.config.compiled_autograd = True."],
+        )
+    }
+
+    /// A function of PyTorch's that is never traced.
+    pub fn skipped(function: &str, module: &str) -> Self {
+        Self::new(
+            7,
+            "Attempted to call function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{function}` should not be traced."),
+            format!("module: {module}, qualname: {function}, skip reason: <missing reason>"),
+            &[&format!("Avoid calling the function `{function}`.")],
+        )
+    }
+
+    /// Anything else, with a title that says it.
+    pub fn other(title: &str) -> Self {
+        Self::new(0, title, "", "", &[])
+    }
+
+    /// Whether a tensor decides which way Python goes.
+    pub fn is_branch(&self) -> bool {
+        self.number == 170
+    }
+
+    /// Its title.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// All that is said, but for the place.
+    pub fn text(&self) -> String {
+        if self.number == 0 {
+            return self.title.clone();
+        }
+        let mut text = format!("{}\n  Explanation: {}\n", self.title, self.explanation);
+        for hint in &self.hints {
+            text.push_str(&format!("  Hint: {hint}\n"));
+        }
+        text.push_str(&format!(
+            "\n  Developer debug context: {}\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{:04}.html",
+            self.context, self.number
+        ));
+        text
+    }
+}

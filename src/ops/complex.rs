@@ -1,0 +1,215 @@
+//! Complex numbers: making them, their parts, absolute values and angles; and which operators are differentiable on them.
+//!
+//! A conjugate is computed at once; PyTorch puts it off, which a script can see only by asking `is_conj`.
+
+use super::common::*;
+use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use crate::error::{Error, Result};
+use crate::tensor::{Dtype, Tensor};
+use crate::{aten, t};
+
+/// Operators whose formulas hold for complex numbers as they are.
+const LINEAR: &[&str] = &[
+    "clone",
+    "_to_copy",
+    "copy",
+    "copy_",
+    "alias",
+    "detach",
+    "view",
+    "_unsafe_view",
+    "expand",
+    "permute",
+    "transpose",
+    "t",
+    "select",
+    "slice",
+    "squeeze",
+    "unsqueeze",
+    "diagonal",
+    "as_strided",
+    "unfold",
+    "unbind",
+    "split",
+    "split_with_sizes",
+    "view_as_real",
+    "view_as_complex",
+    "cat",
+    "stack",
+    "repeat",
+    "flip",
+    "rot90",
+    "roll",
+    "constant_pad_nd",
+    "slice_scatter",
+    "select_scatter",
+    "diag_embed",
+    "tril",
+    "triu",
+    "gather",
+    "index_select",
+    "index",
+    "_unsafe_index",
+    "index_put",
+    "masked_fill",
+    "where",
+    "trace",
+    "sum",
+    "mean",
+    "cumsum",
+    "neg",
+    "add",
+    "sub",
+    "rsub",
+    "fill",
+    "zero",
+    "abs",
+    "angle",
+    "complex",
+    "polar",
+    "_conj",
+    "_conj_physical",
+    "mul",
+    "_fft_r2c",
+    "_fft_c2r",
+    "_fft_c2c",
+    "unfold_backward",
+    "slice_backward",
+    "select_backward",
+    "_reshape_alias",
+    "lift_fresh",
+    "linalg_vector_norm",
+]; // rustfmt keeps lists like this one to a name per line.
+
+/// Holomorphic functions: the formula's factor is conjugated.
+const HOLOMORPHIC: &[&str] = &[
+    "div",
+    "pow",
+    "exp",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "sigmoid",
+    "mm",
+    "bmm",
+    "mv",
+    "dot",
+    "prod",
+];
+
+/// A tensor's conjugate; a real one is its own.
+pub fn conj(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { t!("_conj", x) } else { Ok(x.clone()) }
+}
+
+/// The real part of a gradient, where the argument is real.
+fn real(x: Tensor) -> Result<Tensor> {
+    t!("real", x)
+}
+
+/// The complex result of two real tensors.
+fn pair(c: &Call) -> Specs {
+    let (a, b) = (c.args[0].tensor()?, c.args[1].tensor()?);
+    let (first, second) = (a.dtype(), b.dtype());
+    if !matches!(first, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
+        || !matches!(second, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
+    {
+        return Err(Error::runtime(format!(
+            "Expected both inputs to be Half, Float or Double tensors but got {} and {}",
+            first.scalar_type(),
+            second.scalar_type()
+        )));
+    }
+    if first != second {
+        return Err(Error::runtime(format!(
+            "Expected object of scalar type {} but got scalar type {} for second argument",
+            first.scalar_type(),
+            second.scalar_type()
+        )));
+    }
+    one(&[&c.args[0], &c.args[1]], first.to_complex())
+}
+
+/// Registers the family.
+pub fn register(b: &mut OpBuilder) {
+    b.op("complex(Tensor real, Tensor imag) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE);
+    b.grad("ComplexBackward", &[], |b| {
+        let mut grads = Grads::new(b);
+        grads.set(b, "imag", || t!("imag", b.grad()?))?;
+        grads.set(b, "real", || t!("real", b.grad()?))?;
+        Ok(grads)
+    });
+    b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE).grad("PolarBackward", &["result"], |b| {
+        let (mut grads, z) = (Grads::new(b), b.result(0)?);
+        let turned = conj(b.grad()?)?;
+        grads.set(b, "abs", || real(t!("mul.Tensor", &turned, t!("sgn", z)?)?))?;
+        grads.set(b, "angle", || {
+            let quarter = aten!("mul.Tensor", z, Value::Complex(0.0, 1.0))?.into_tensor()?;
+            real(t!("mul.Tensor", turned, quarter)?)
+        })?;
+        Ok(grads)
+    });
+    b.op(
+        "angle(Tensor self) -> Tensor",
+        Rule::Fresh(|c| {
+            let dtype = c.tensor("self")?.dtype();
+            one(&[c.get("self")], if dtype.is_complex() { dtype.to_real() } else { to_float(dtype) })
+        }),
+    )
+    .tags(Tags::POINTWISE)
+    .grad("AngleBackward", &["self"], angle_backward);
+    for name in ["_conj", "_conj_physical"] {
+        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+        b.grad("ConjBackward", &[], |b| unary_grad(b, conj));
+    }
+    b.op(
+        "conj_physical(Tensor self) -> Tensor",
+        Rule::Composite(|c| {
+            let x = c.tensor("self")?;
+            if x.dtype().is_complex() { aten!("_conj_physical", x) } else { Ok(x.into()) }
+        }),
+    );
+    for name in ["resolve_conj", "resolve_neg"] {
+        b.op(&format!("{name}(Tensor(a) self) -> Tensor(a)"), Rule::Composite(|c| Ok(c.get("self").clone())));
+    }
+    b.op(
+        "isreal(Tensor self) -> Tensor",
+        Rule::Composite(|c| {
+            let x = c.tensor("self")?;
+            if x.dtype().is_complex() { aten!("eq.Scalar", t!("imag", x)?, 0) } else { aten!("ones_like", x; dtype = Dtype::Bool) }
+        }),
+    );
+}
+
+fn angle_backward(b: &Backward) -> Result<Grads> {
+    let x = b.saved("self")?;
+    unary_grad(b, |g| {
+        if !x.dtype().is_complex() {
+            return t!("zeros_like", x; memory_format = crate::tensor::MemoryFormat::Preserve);
+        }
+        // i z / |z|^2, and nothing at zero.
+        let size = t!("abs", x)?;
+        let at_zero = t!("eq.Scalar", &size, 0.0)?;
+        let turned = aten!("mul.Tensor", x, Value::Complex(0.0, 1.0))?.into_tensor()?;
+        let slope = t!("div.Tensor", turned, t!("pow.Tensor_Scalar", size, 2)?)?;
+        let slope = t!("masked_fill.Scalar", slope, at_zero, 0)?;
+        t!("mul.Tensor", slope, g)
+    })
+}
+
+/// Marks which operators are differentiable on complex numbers.
+pub fn mark(b: &mut OpBuilder) {
+    b.mark(|name| LINEAR.contains(&name), Tags::COMPLEX_GRAD);
+    b.mark(|name| HOLOMORPHIC.contains(&name), Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC);
+}

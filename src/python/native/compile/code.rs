@@ -1,0 +1,174 @@
+//! The bytecode of a function as far as capture reads it: which locals live on after an instruction, and whether a loop is left open.
+//!
+//! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
+//! frame whose graph breaks inside a loop is not captured at all.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::PyCode;
+use rustpython_vm::bytecode::{Instruction, oparg};
+
+/// One instruction, arguments put together.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// Where it stands.
+    pub at: u32,
+    /// What it is, without the interpreter's shortcuts.
+    pub op: Instruction,
+    /// Its argument.
+    pub arg: u32,
+    /// Where the next one stands.
+    pub next: u32,
+    /// Where it may jump to.
+    pub target: Option<u32>,
+}
+
+/// The decoded code of a function.
+pub struct Code {
+    /// Its instructions in order.
+    pub steps: Vec<Step>,
+    index: HashMap<u32, usize>,
+    /// Per instruction, the slots whose values are read later on.
+    live: Vec<Vec<u64>>,
+}
+
+/// A local variable's slot from an instruction's argument.
+fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
+    let pair = || {
+        let (a, b) = oparg::VarNums::from_u32(arg).indexes();
+        (a.as_u32(), b.as_u32())
+    };
+    match op {
+        Instruction::LoadFast { .. }
+        | Instruction::LoadFastBorrow { .. }
+        | Instruction::LoadFastCheck { .. }
+        | Instruction::LoadFastAndClear { .. }
+        | Instruction::LoadDeref { .. }
+        | Instruction::LoadFromDictOrDeref { .. }
+        | Instruction::MakeCell { .. } => (vec![arg], Vec::new()),
+        Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
+            let (a, b) = pair();
+            (vec![a, b], Vec::new())
+        }
+        Instruction::StoreFast { .. } | Instruction::DeleteFast { .. } => (Vec::new(), vec![arg]),
+        Instruction::StoreFastStoreFast { .. } => {
+            let (a, b) = pair();
+            (Vec::new(), vec![a, b])
+        }
+        // Stores the first, then reads the second.
+        Instruction::StoreFastLoadFast { .. } => {
+            let (a, b) = pair();
+            (if a == b { Vec::new() } else { vec![b] }, vec![a])
+        }
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+impl Code {
+    /// Decodes a function's code.
+    pub fn new(code: &PyCode) -> Rc<Self> {
+        let units = &code.instructions;
+        let mut steps = Vec::new();
+        let (mut at, mut extended) = (0, 0);
+        while at < units.len() {
+            let op = units.read_op(at).deoptimize();
+            let arg = extended << 8 | u32::from(u8::from(units.read_arg(at)));
+            if matches!(op, Instruction::ExtendedArg) {
+                extended = arg;
+                at += 1;
+                continue;
+            }
+            extended = 0;
+            let next = (at + 1 + op.cache_entries()) as u32;
+            let target = match op {
+                Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => Some(next.saturating_sub(arg)),
+                _ => op.has_jump().then_some(next + arg),
+            };
+            steps.push(Step { at: at as u32, op, arg, next, target });
+            at = next as usize;
+        }
+        let index = steps.iter().enumerate().map(|(i, s)| (s.at, i)).collect();
+        let mut decoded = Code { steps, index, live: Vec::new() };
+        decoded.live = decoded.liveness(code.localspluskinds.len());
+        Rc::new(decoded)
+    }
+
+    /// The position of the instruction that stands at or around a place.
+    pub fn position(&self, at: u32) -> Option<usize> {
+        self.index.get(&at).copied().or_else(|| self.steps.iter().rposition(|s| s.at <= at))
+    }
+
+    /// Positions that may come after an instruction.
+    pub fn successors(&self, i: usize) -> Vec<usize> {
+        let step = &self.steps[i];
+        let mut after = Vec::new();
+        if !matches!(
+            step.op,
+            Instruction::ReturnValue
+                | Instruction::RaiseVarargs { .. }
+                | Instruction::Reraise { .. }
+                | Instruction::JumpForward { .. }
+                | Instruction::JumpBackward { .. }
+                | Instruction::JumpBackwardNoInterrupt { .. }
+        ) {
+            after.extend(self.index.get(&step.next));
+        }
+        after.extend(step.target.and_then(|t| self.index.get(&t)));
+        after
+    }
+
+    fn liveness(&self, count: usize) -> Vec<Vec<u64>> {
+        let words = count.div_ceil(64).max(1);
+        let mut live = vec![vec![0u64; words]; self.steps.len()];
+        loop {
+            let mut changed = false;
+            for i in (0..self.steps.len()).rev() {
+                let mut now = vec![0u64; words];
+                for next in self.successors(i) {
+                    now.iter_mut().zip(&live[next]).for_each(|(a, b)| *a |= b);
+                }
+                let (read, written) = slots(self.steps[i].op, self.steps[i].arg);
+                for slot in written {
+                    now[slot as usize / 64] &= !(1 << (slot % 64));
+                }
+                for slot in read {
+                    now[slot as usize / 64] |= 1 << (slot % 64);
+                }
+                if now != live[i] {
+                    live[i] = now;
+                    changed = true;
+                }
+            }
+            if !changed {
+                return live;
+            }
+        }
+    }
+
+    /// Whether a slot's value is read at an instruction or after it.
+    pub fn is_live(&self, position: usize, slot: usize) -> bool {
+        self.live.get(position).is_none_or(|l| l.get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0))
+    }
+
+    /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's
+    /// older compilers, whose bytecode PyTorch's front end reads, repeat it at the loop's end.
+    pub fn is_in_loop(&self, position: usize) -> bool {
+        let at = self.steps[position].at;
+        for (i, step) in self.steps.iter().enumerate().skip(position + 1) {
+            if matches!(step.op, Instruction::ReturnValue) {
+                return false;
+            }
+            let Some(head) = step.target.filter(|t| *t <= at && *t < step.at) else { continue };
+            let Some(head) = self.index.get(&head).copied() else { continue };
+            if matches!(self.steps[head].op, Instruction::ForIter { .. }) {
+                return true;
+            }
+            let condition = (head..i).find(|j| self.steps[*j].target.is_some_and(|t| t > step.at));
+            if condition.is_none_or(|c| position > c) {
+                return true;
+            }
+        }
+        false
+    }
+}

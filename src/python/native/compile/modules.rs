@@ -1,0 +1,109 @@
+//! In which module a call is made: modules whose `forward` runs, and their names below the compiled one (`layers.0.attn`), as
+//! PyTorch's `nn_module_stack` has them. A module that is not below the compiled one goes by the name of its class.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyDict, PyStr};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+
+use crate::span::set_module_path;
+
+/// A module whose `forward` runs.
+struct Entered {
+    module: PyObjectRef,
+    path: Rc<str>,
+}
+
+thread_local! {
+    static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Forgets modules that an ended run was in.
+pub fn reset() {
+    ENTERED.take();
+    set_module_path(None);
+}
+
+/// The compiled callable is called: where it is a module or a method of one, names count from there.
+pub fn enter_root(callee: &PyObject, vm: &VirtualMachine) {
+    let owner = if children(callee, vm).is_some() { Ok(callee.to_owned()) } else { callee.get_attr("__self__", vm) };
+    reset();
+    if let Ok(module) = owner
+        && children(&module, vm).is_some()
+    {
+        push(module, "".into());
+    }
+}
+
+/// A module is called.
+pub fn enter(module: PyObjectRef, vm: &VirtualMachine) {
+    let path = path_of(&module, vm);
+    push(module, path);
+}
+
+/// The innermost call of a module has ended.
+pub fn leave() {
+    let outer = ENTERED.with_borrow_mut(|entered| {
+        entered.pop();
+        entered.last().map(|e| e.path.clone())
+    });
+    set_module_path(outer);
+}
+
+fn push(module: PyObjectRef, path: Rc<str>) {
+    set_module_path(Some(path.clone()));
+    ENTERED.with_borrow_mut(|entered| entered.push(Entered { module, path }));
+}
+
+fn path_of(module: &PyObject, vm: &VirtualMachine) -> Rc<str> {
+    let entered: Vec<(PyObjectRef, Rc<str>)> =
+        ENTERED.with_borrow(|entered| entered.iter().rev().map(|e| (e.module.clone(), e.path.clone())).collect());
+    for (outer, path) in &entered {
+        if outer.is(module) {
+            return path.clone();
+        }
+        if let Some(name) = name_below(outer, module, vm) {
+            return join(path, &name);
+        }
+    }
+    let class = module.class().name().to_string();
+    match entered.first() {
+        Some((_, path)) => join(path, &class),
+        None => class.into(),
+    }
+}
+
+fn join(outer: &str, name: &str) -> Rc<str> {
+    if outer.is_empty() { name.into() } else { format!("{outer}.{name}").into() }
+}
+
+/// Children by name; `None` for what is no module.
+fn children(module: &PyObject, vm: &VirtualMachine) -> Option<Vec<(String, PyObjectRef)>> {
+    let registry = module.dict()?.get_item_opt("_modules", vm).ok()??;
+    let named = registry.downcast_ref::<PyDict>()?.into_iter();
+    Some(named.filter_map(|(name, child)| Some((name.downcast_ref::<PyStr>()?.to_string_lossy().into_owned(), child))).collect())
+}
+
+/// The dotted name of a module below another, as `named_modules()` gives it; the shortest, where there are several.
+fn name_below(outer: &PyObject, module: &PyObject, vm: &VirtualMachine) -> Option<String> {
+    let mut level = vec![(String::new(), outer.to_owned())];
+    let mut seen = HashSet::new();
+    while !level.is_empty() {
+        let mut next = Vec::new();
+        for (path, parent) in level {
+            for (name, child) in children(&parent, vm).unwrap_or_default() {
+                let full = if path.is_empty() { name } else { format!("{path}.{name}") };
+                if child.is(module) {
+                    return Some(full);
+                }
+                if seen.insert(child.get_id()) {
+                    next.push((full, child));
+                }
+            }
+        }
+        level = next;
+    }
+    None
+}

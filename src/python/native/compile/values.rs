@@ -1,0 +1,275 @@
+//! The Python values of a compiled function's calls: which facts its entries depend on, which integers have varied and are
+//! symbols from then on, and the symbols' way into a call and out of it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyInt, PyTuple};
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+
+use super::facts::{Fact, Kind, Locals, Source, own_attribute, unmet};
+use super::reads::{self, Resumed};
+use crate::capture::{Recorder, Unmet};
+use crate::python::native::tensor::{TensorBase, size_object};
+use crate::report::Guard;
+
+/// What an entry depends on, and the numbers that are symbols in it.
+#[derive(Default)]
+pub struct Needs {
+    /// Facts.
+    pub facts: Vec<Fact>,
+    /// Where the numbers are found.
+    pub dynamic: Vec<Rc<Source>>,
+}
+
+impl Needs {
+    /// As the report shows them.
+    pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
+        self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
+    }
+}
+
+/// What the values of a call mean for the entries of a place.
+#[derive(Clone, Default)]
+pub struct Verdict {
+    /// Per entry, the facts that do not hold.
+    pub unmet: Vec<Vec<Unmet>>,
+    /// What an entry made now depends on.
+    pub needs: Rc<Needs>,
+}
+
+/// What is known of the values of a function's calls.
+#[derive(Default)]
+pub struct Values {
+    entries: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
+    /// Numbers that calls had when something was compiled; none where they varied.
+    seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
+}
+
+/// A call's function and the values it starts from.
+pub struct Bound {
+    callee: PyObjectRef,
+    /// The function that runs, where it is the script's; otherwise one of PyTorch's modules is called.
+    function: Option<PyObjectRef>,
+    /// Arguments by name, and what the function closes over.
+    pub locals: Locals,
+    /// Names of arguments, in order of position.
+    names: Vec<Rc<str>>,
+    bound_self: bool,
+}
+
+/// Finds the names of a call's arguments.
+pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
+    let mut positional = args.args.clone();
+    let (function, bound_self) = if callee.downcast_ref::<PyFunction>().is_some() {
+        (callee.to_owned(), false)
+    } else if own_attribute(callee, "_modules", vm).is_some() {
+        let module = callee.class().as_object().get_attr("__module__", vm).ok()?.str(vm).ok()?;
+        if module.to_string_lossy().starts_with("torch.nn.modules") {
+            let kwargs = vm.ctx.new_dict();
+            for (k, v) in &args.kwargs {
+                kwargs.set_item(&*k.to_string_lossy(), v.clone(), vm).ok()?;
+            }
+            let locals = vec![
+                ("fn".into(), callee.to_owned()),
+                ("args".into(), vm.ctx.new_tuple(positional).into()),
+                ("kwargs".into(), kwargs.into()),
+            ];
+            return Some(Bound { callee: callee.to_owned(), function: None, locals, names: Vec::new(), bound_self: false });
+        }
+        positional.insert(0, callee.to_owned());
+        (callee.class().get_attr(vm.ctx.intern_str("forward"))?, true)
+    } else {
+        positional.insert(0, callee.get_attr("__self__", vm).ok()?);
+        (callee.get_attr("__func__", vm).ok()?, true)
+    };
+    function.downcast_ref::<PyFunction>()?;
+    let code = function.get_attr("__code__", vm).ok()?;
+    let code = code.downcast_ref::<PyCode>()?;
+    let names: Vec<Rc<str>> = code.varnames.iter().map(|n| n.as_str().into()).collect();
+    let (count, only) = (code.arg_count as usize, code.kwonlyarg_count as usize);
+    let mut locals: Locals = names.iter().take(count).cloned().zip(positional.iter().cloned()).collect();
+    for (name, value) in &args.kwargs {
+        let name = name.to_string_lossy();
+        if names.iter().take(count + only).any(|n| **n == *name) {
+            locals.push((name.as_ref().into(), value.clone()));
+        }
+    }
+    if code.flags.contains(rustpython_vm::bytecode::CodeFlags::VARARGS)
+        && let Some(name) = names.get(count + only)
+    {
+        locals.push((name.clone(), vm.ctx.new_tuple(positional.get(count..).unwrap_or_default().to_vec()).into()));
+    }
+    let defaults = function.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
+    for (i, value) in defaults.unwrap_or_default().into_iter().rev().enumerate() {
+        if let Some(name) = count.checked_sub(i + 1).and_then(|s| names.get(s))
+            && locals.iter().all(|(n, _)| n != name)
+        {
+            locals.push((name.clone(), value));
+        }
+    }
+    let only_defaults = function.get_attr("__kwdefaults__", vm).ok();
+    if let Some(defaults) = only_defaults.as_ref().and_then(|d| d.downcast_ref::<PyDict>()) {
+        for name in names.iter().skip(count).take(only) {
+            if let Ok(Some(value)) = defaults.get_item_opt(&**name, vm)
+                && locals.iter().all(|(n, _)| n != name)
+            {
+                locals.push((name.clone(), value));
+            }
+        }
+    }
+    for (i, name) in code.freevars.iter().enumerate() {
+        if let Some(value) = super::facts::cell(&function, i, vm) {
+            locals.push((name.as_str().into(), value));
+        }
+    }
+    Some(Bound { callee: callee.to_owned(), function: Some(function), locals, names, bound_self })
+}
+
+/// Values that were replaced by symbols for a call.
+#[derive(Default)]
+pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>);
+
+impl Replaced {
+    /// Puts the numbers back, where the script did not put something else.
+    pub fn restore(self, locals: &mut Locals, vm: &VirtualMachine) {
+        for (source, number, symbol) in self.0 {
+            if source.value(locals, vm).is_some_and(|now| now.is(&symbol)) {
+                source.set(locals, number, vm);
+            }
+        }
+    }
+}
+
+impl Values {
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.entries.borrow_mut().clear();
+        self.seen.borrow_mut().clear();
+    }
+
+    /// An entry was made.
+    pub fn push(&self, place: usize, needs: Rc<Needs>) {
+        self.entries.borrow_mut().entry(place).or_default().push(needs);
+    }
+
+    fn judge(
+        &self,
+        place: usize,
+        locals: &Locals,
+        read: impl FnOnce() -> Vec<Fact>,
+        dynamic: Option<bool>,
+        vm: &VirtualMachine,
+    ) -> Verdict {
+        let known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let failed: Vec<Vec<Unmet>> = known.iter().map(|n| unmet(&n.facts, locals, vm)).collect();
+        let needs = match failed.iter().position(Vec::is_empty) {
+            Some(i) => known[i].clone(),
+            None => Rc::new(self.needs(place, locals, read(), dynamic, vm)),
+        };
+        Verdict { unmet: failed, needs }
+    }
+
+    /// What the values of a call mean at the start of a function.
+    pub fn at_start(&self, bound: &Bound, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
+        let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
+            Some(function) => {
+                let mut facts = reads::facts(function, &bound.locals, vm);
+                let tensors: Vec<&(Rc<str>, PyObjectRef)> =
+                    bound.locals.iter().filter(|(_, v)| v.downcast_ref::<TensorBase>().is_some()).collect();
+                for (i, (name, value)) in tensors.iter().enumerate() {
+                    if let Some((other, _)) = tensors[..i].iter().find(|(_, v)| v.is(value)) {
+                        let source = Rc::new(Source::Local(name.clone()));
+                        let kind = Kind::Same(Rc::new(Source::Local(other.clone())));
+                        facts.push(Fact { source, kind, place: None, hint: None });
+                    }
+                }
+                facts
+            }
+            None => reads::facts_of_module(&bound.callee, &bound.locals, vm),
+        };
+        self.judge(0, &bound.locals, read, dynamic, vm)
+    }
+
+    /// What they mean where a function goes on.
+    pub fn at_break(&self, place: usize, resumed: &Resumed, vm: &VirtualMachine) -> Verdict {
+        self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), Some(false), vm)
+    }
+
+    /// Facts with those numbers as symbols that varied.
+    fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
+        let mut needs = Needs::default();
+        let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
+        for fact in facts {
+            let Kind::Equals(value) = &fact.kind else {
+                needs.facts.push(fact);
+                continue;
+            };
+            let is_int = value.class().is(vm.ctx.types.int_type);
+            let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
+            if !is_int || !is_local {
+                needs.facts.push(fact);
+                continue;
+            }
+            let key = (place, fact.source.text(vm));
+            let mut seen = self.seen.borrow_mut();
+            let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
+            if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
+                *before = None;
+            }
+            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {
+                let class = value.class().to_owned().into();
+                needs.dynamic.push(fact.source.clone());
+                needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
+            } else if place > 0 && before.is_none() {
+                needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
+            } else {
+                needs.facts.push(fact);
+            }
+        }
+        needs
+    }
+}
+
+/// A switch of `torch._dynamo.config`, where a script has imported it.
+pub fn setting(name: &'static str, vm: &VirtualMachine) -> bool {
+    config(name, vm).and_then(|o| o.try_to_bool(vm).ok()).unwrap_or(false)
+}
+
+/// A value of `torch._dynamo.config`, where a script has imported it.
+pub fn config(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
+    modules.get_item("torch._dynamo.config", vm).ok()?.get_attr(name, vm).ok()
+}
+
+/// Puts symbols where a call finds its dynamic numbers.
+pub fn replace(
+    bound: &mut Bound,
+    needs: &Needs,
+    recorder: &Recorder,
+    number: fn(&str) -> u32,
+    args: &mut FuncArgs,
+    vm: &VirtualMachine,
+) -> Replaced {
+    let mut replaced = Replaced::default();
+    for source in &needs.dynamic {
+        let Some(value) = source.value(&bound.locals, vm) else { continue };
+        let Some(n) = value.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok()) else { continue };
+        let text = source.text(vm);
+        let size = recorder.number(&text, number(&text), n);
+        let Ok(symbol) = size_object(&size, vm) else { continue };
+        if let Source::Local(name) = &**source {
+            let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
+            if let Some(slot) = args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == **name).map(|(_, v)| v) {
+                *slot = symbol;
+            } else if let Some(slot) = at.and_then(|i| args.args.get_mut(i)) {
+                *slot = symbol;
+            }
+        } else if source.set(&mut bound.locals, symbol.clone(), vm) {
+            replaced.0.push((source.clone(), value, symbol));
+        }
+    }
+    replaced
+}

@@ -1,0 +1,188 @@
+//! Native functions of `torch.amp` and `torch.func`.
+
+pub(super) use module::module_def;
+
+#[pymodule(name = "torch._native_transforms")]
+mod module {
+    use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+    use super::super::tensor::{items, raise, to_tensor, wrap};
+    use crate::autograd::{BackwardOptions, gradient_edge, meta, run_backward};
+    use crate::shape::SymInt;
+    use crate::tensor::{MemoryFormat, Tensor};
+    use crate::transforms::levels::{self, Kind, Randomness, Wrapped};
+
+    use super::super::tensor::objects::PyDtype;
+    use super::super::tensor::to_value;
+    use crate::dispatch::{Modes, Value, modes, set_modes};
+    use crate::transforms::autocast;
+
+    fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {
+        to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+    }
+
+    fn level(number: usize, vm: &VirtualMachine) -> PyResult<levels::Level> {
+        levels::level(number).ok_or_else(|| vm.new_runtime_error("this level has ended"))
+    }
+
+    /// Begins a level of `grad`.
+    #[pyfunction]
+    fn _grad_increment_nesting() -> usize {
+        levels::push(Kind::Grad)
+    }
+
+    /// Begins a level of `vmap`.
+    #[pyfunction]
+    fn _vmap_increment_nesting(size: i64, randomness: PyObjectRef, vm: &VirtualMachine) -> PyResult<usize> {
+        let randomness = match &*randomness.str(vm)?.to_string_lossy() {
+            "different" => Randomness::Different,
+            "same" => Randomness::Same,
+            _ => Randomness::Error,
+        };
+        Ok(levels::push(Kind::Vmap(size, randomness)))
+    }
+
+    /// Ends the innermost level.
+    #[pyfunction]
+    fn _decrement_nesting() {
+        levels::pop();
+    }
+
+    /// A tensor of a `grad` level.
+    #[pyfunction]
+    fn _wrap_for_grad(t: PyObjectRef, number: usize, vm: &VirtualMachine) -> PyResult {
+        wrap(&levels::wrap(&levels::live(&tensor(&t, vm)?), &level(number, vm)?, None), vm)
+    }
+
+    /// What a tensor of a level stands for; others are given back.
+    #[pyfunction]
+    fn _unwrap_for_grad(t: PyObjectRef, number: usize, vm: &VirtualMachine) -> PyResult {
+        wrap(&levels::unwrap(&tensor(&t, vm)?, number), vm)
+    }
+
+    /// A tensor of a `vmap` level, which hides a dimension.
+    #[pyfunction]
+    fn _add_batch_dim(t: PyObjectRef, dim: usize, number: usize, vm: &VirtualMachine) -> PyResult {
+        wrap(&levels::wrap(&levels::live(&tensor(&t, vm)?), &level(number, vm)?, Some(dim)), vm)
+    }
+
+    /// The tensor with its hidden dimension at a place; one without is repeated.
+    #[pyfunction]
+    fn _remove_batch_dim(t: PyObjectRef, number: usize, size: i64, dim: i64, vm: &VirtualMachine) -> PyResult {
+        let t = tensor(&t, vm)?;
+        let found = levels::wrapped(&t).filter(|w| w.number == number);
+        let out = levels::below(number, || match found {
+            Some(Wrapped { value, batch_dim: Some(at), .. }) => {
+                let dim = if dim < 0 { dim + value.dim() as i64 } else { dim };
+                if at as i64 == dim { Ok(value) } else { crate::t!("movedim.int", value, at as i64, dim) }
+            }
+            _ => {
+                let mut sizes = vec![SymInt::from(size)];
+                sizes.extend(t.sizes());
+                let every = crate::t!("expand", &t, sizes)?;
+                if dim == 0 { Ok(every) } else { crate::t!("movedim.int", every, 0, dim) }
+            }
+        });
+        wrap(&out.map_err(|e| raise(e, vm))?, vm)
+    }
+
+    /// Makes a tensor of a level a leaf to differentiate.
+    #[pyfunction]
+    fn _set_tensor_requires_grad(t: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        meta::set_requires_grad(&tensor(&t, vm)?, true).map_err(|e| raise(e, vm))?;
+        Ok(t)
+    }
+
+    /// Level and hidden dimension of a tensor; None where it has no level.
+    #[pyfunction]
+    fn _level_of(t: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let Some(w) = to_tensor(&t).map(|t| levels::live(&t)).and_then(|t| levels::wrapped(&t)) else { return Ok(vm.ctx.none()) };
+        let dim = w.batch_dim.map_or_else(|| vm.ctx.none(), |d| vm.ctx.new_int(d).into());
+        Ok(vm.ctx.new_tuple(vec![vm.ctx.new_int(w.number).into(), dim, wrap(&w.value, vm)?]).into())
+    }
+
+    /// The gradients of outputs with respect to inputs, with history; None where there is no path.
+    #[pyfunction]
+    fn _autograd_grad(outputs: PyObjectRef, inputs: PyObjectRef, grads: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let all = |o: &PyObjectRef| items(o).unwrap_or_default();
+        let error = |e| raise(e, vm);
+        let weights = all(&grads);
+        let mut roots = Vec::new();
+        for (i, output) in all(&outputs).iter().enumerate() {
+            let output = tensor(output, vm)?;
+            let Some(edge) = gradient_edge(&output).map_err(error)? else { continue };
+            let weight = match weights.get(i).and_then(|w| to_tensor(w)) {
+                Some(weight) => weight,
+                None => crate::t!("ones_like", &output; memory_format = MemoryFormat::Preserve).map_err(error)?,
+            };
+            roots.push((edge, weight));
+        }
+        let inputs = all(&inputs).iter().map(|o| tensor(o, vm)).collect::<PyResult<Vec<_>>>()?;
+        let mut edges = Vec::new();
+        for input in &inputs {
+            let missing = || vm.new_runtime_error("One of the differentiated Tensors does not require grad");
+            edges.push(gradient_edge(input).map_err(error)?.ok_or_else(missing)?);
+        }
+        let found = if roots.is_empty() {
+            vec![None; edges.len()]
+        } else {
+            run_backward(roots, Some(&edges), BackwardOptions { retain_graph: true, create_graph: true }).map_err(error)?
+        };
+        let found = found.iter().map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm))).collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_tuple(found).into())
+    }
+
+    #[pyfunction]
+    fn is_autocast_cpu_enabled() -> bool {
+        modes().autocast.is_some()
+    }
+
+    #[pyfunction]
+    fn _autocast_dtype(vm: &VirtualMachine) -> PyResult {
+        PyDtype::object(autocast::short_dtype(), vm)
+    }
+
+    /// Sets what `torch.autocast` chooses for the CPU: whether it is on, the short dtype, and whether casts are kept.
+    #[pyfunction]
+    fn _set_autocast(enabled: bool, dtype: PyObjectRef, cache: bool, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) else { return Err(vm.new_type_error("autocast takes a torch.dtype")) };
+        autocast::set_short_dtype(dtype);
+        autocast::set_cache_enabled(cache);
+        set_modes(Modes { autocast: enabled.then_some(dtype), ..modes() });
+        Ok(())
+    }
+
+    #[pyfunction]
+    fn is_autocast_cache_enabled() -> bool {
+        autocast::cache_enabled()
+    }
+
+    #[pyfunction]
+    fn autocast_increment_nesting() -> i64 {
+        autocast::nest(1)
+    }
+
+    #[pyfunction]
+    fn autocast_decrement_nesting() -> i64 {
+        autocast::nest(-1)
+    }
+
+    #[pyfunction]
+    fn clear_autocast_cache() {
+        autocast::clear_cache();
+    }
+
+    /// Tells what is being captured that a block begins.
+    #[pyfunction]
+    fn _record_autocast_enter(dtype: PyObjectRef, enabled: bool, vm: &VirtualMachine) {
+        if let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) {
+            crate::python::native::compile::record_autocast(Some((dtype, enabled)));
+        }
+    }
+
+    /// Tells what is being captured that a block ends.
+    #[pyfunction]
+    fn _record_autocast_exit() {
+        crate::python::native::compile::record_autocast(None);
+    }
+}

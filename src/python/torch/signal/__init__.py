@@ -1,0 +1,5 @@
+"""`torch.signal`."""
+
+from torch.signal import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,107 @@
+// What torch.compile assumes of its inputs, and what it does to them: guards, other sizes, breaks, mutation and aliasing.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { playground, settled, shows, write } from "./lib/page.mjs";
+
+const GUARDED = `import torch
+
+@torch.compile
+def f(x, w):
+    if x.shape[0] > 16:
+        return (x @ w).relu()
+    return x @ w
+
+w = torch.randn(4, 3)
+f(torch.randn(8, 4), w)
+f(torch.randn(12, 4), w)
+f(torch.randn(32, 4), w)
+print("recompiled")
+`;
+
+const BROKEN = `import torch
+
+@torch.compile
+def f(x):
+    y = x * 2
+    print(y.sum())
+    return y + 1
+
+f(torch.ones(3))
+print("went on")
+`;
+
+const ALIASED = `import torch
+
+@torch.compile
+def step(buf, x):
+    buf.mul_(0.9).add_(x)
+    return x.view(-1), x * 2
+
+step(torch.zeros(2, 3), torch.randn(2, 3))
+print("stepped")
+`;
+
+/** Opens a script and one of the panes. */
+async function open(pages, script, last, pane) {
+  const page = await pages.open();
+  await settled(page);
+  await write(page, script);
+  await shows(page.locator("[data-pane=output]"), last);
+  await page.getByRole("tab", { name: pane }).click();
+  return page;
+}
+
+describe("guards", () => {
+  const pages = playground();
+
+  it("are shown with the lines that made them, and recompiles with what failed", async () => {
+    const page = await open(pages, GUARDED, "recompiled", "Guards");
+    const pane = page.locator("[data-pane=guards]");
+    await shows(pane.locator("caption"), "2 recompiles");
+    await shows(pane, "tensor 'x' size mismatch at index 0. expected 8, actual 12");
+    await pane.getByRole("row", { name: /L\['x'\]\.size\(\)\[0\] > 16/ }).getByRole("button", { name: "Line 5" }).click();
+    await shows(page.locator("[data-pane=script] .cm-linked"), "x.shape[0] > 16");
+  });
+
+  it("say what another size would do", async () => {
+    const page = await open(pages, GUARDED, "recompiled", "Guards");
+    const pane = page.locator("[data-pane=guards] .try");
+    const field = pane.getByRole("textbox").first();
+    await field.fill("20, 4");
+    await shows(pane.locator(".serves"), "Entry 2");
+    await field.fill("5, 4");
+    await shows(pane.locator(".serves"), "Entry 1");
+    await shows(pane.locator(".fails").last(), "x.size()[0]");
+    await field.fill("20, 5");
+    await shows(pane, /compiled anew/);
+    await shows(pane.locator(".anew"), /x: float32\[s\d+, s\d+\]/);
+    await field.fill("20; 5");
+    await shows(pane, "whole numbers");
+    assert.equal(await field.getAttribute("aria-invalid"), "true");
+  });
+
+  it("breaks are marked in the margin with their reasons", async () => {
+    const page = await open(pages, BROKEN, "went on", "Guards");
+    await shows(page.locator("[data-pane=guards] caption"), "1 graph break");
+    const mark = page.locator("[data-pane=script] .cm-break");
+    await mark.waitFor();
+    assert.match(await mark.getAttribute("title"), /^Graph break: /);
+    await page.locator("[data-pane=guards]").getByRole("button", { name: "Line 6" }).first().click();
+    await shows(page.locator("[data-pane=script] .cm-linked"), "print(y.sum())");
+  });
+});
+
+describe("mutation and aliasing", () => {
+  const pages = playground();
+
+  it("are told in words, with the code around the graph", async () => {
+    const page = await open(pages, ALIASED, "stepped", "Aliasing");
+    const pane = page.locator("[data-pane=aliasing]");
+    await shows(pane, /Written to in place/);
+    await shows(pane, /A view of/);
+    await pane.getByRole("button", { name: "Line 5" }).first().click();
+    await shows(page.locator("[data-pane=script] .cm-linked"), "buf.mul_(0.9)");
+    await shows(pane.locator(".runtime").last(), "After the graph");
+    await shows(pane.locator("caption"), "Sequence numbers");
+  });
+});

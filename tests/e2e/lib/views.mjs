@@ -1,0 +1,166 @@
+// Every view of the page, and how a visitor gets there: for pictures of them, and to look for what keeps people out.
+import { example, settled, write } from "./page.mjs";
+
+/** Brings a pane to the front, by the beginning of its title. */
+export const pane = (page, title) => page.getByRole("tab", { name: new RegExp(`^${title}`) }).first().click();
+
+const button = (page, name) => page.getByRole("button", { name, exact: true }).click();
+
+/** Shows the graphs in one of their forms. */
+async function graphs(page, form, stage) {
+  await pane(page, "Graphs");
+  await page.getByRole("tablist", { name: "Stage" }).getByRole("tab", { name: stage }).click();
+  await page.getByRole("tablist", { name: "View" }).getByRole("tab", { name: form }).click();
+}
+
+/** They are gone to in this order, in one page that has run its example, with `leave` between them. */
+export const VIEWS = [
+  { name: "script", go: (page) => pane(page, "Script") },
+  {
+    name: "text",
+    async go(page) {
+      await graphs(page, "Text", "Backward");
+      await page.locator(".graph-text .cm-line", { hasText: "tanh_backward" }).last().click();
+    },
+  },
+  {
+    name: "picture",
+    async go(page) {
+      await graphs(page, "Picture", "Joint");
+      await page.locator(".picture-host[data-layout]").waitFor();
+    },
+  },
+  {
+    name: "table",
+    async go(page) {
+      await graphs(page, "Table", "Forward");
+      await page.locator(".graph-view table tbody tr, .graph-view [role=row]").first().waitFor();
+    },
+  },
+  { name: "output", go: (page) => pane(page, "Output") },
+  { name: "saved", go: (page) => pane(page, "Saved") },
+  { name: "aliasing", go: (page) => pane(page, "Aliasing") },
+  {
+    name: "run",
+    async go(page) {
+      await pane(page, "Run");
+      await button(page, "Run forward and backward");
+      await page.locator("[data-pane=run] .summary").waitFor();
+    },
+  },
+  {
+    name: "value",
+    async go(page) {
+      await pane(page, "Run");
+      await page.getByRole("button", { name: "Look at the elements of t_5" }).click();
+      await page.locator(".detail").scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: "kernels",
+    async go(page) {
+      await pane(page, "Run");
+      await pane(page, "Kernels");
+      await page.getByRole("button", { name: "WGSL" }).first().click();
+      await page.locator(".wgsl .cm-content").waitFor();
+    },
+  },
+  {
+    name: "training",
+    async go(page) {
+      await pane(page, "Run");
+      await pane(page, "Training");
+      await button(page, "Train");
+      await page.locator("caption", { hasText: "Parameters now" }).waitFor();
+    },
+  },
+  {
+    name: "device",
+    async go(page) {
+      await pane(page, "Run");
+      await pane(page, "Device");
+    },
+  },
+  {
+    name: "examples",
+    async go(page) {
+      await button(page, "Examples");
+      await page.locator(".gallery").waitFor();
+    },
+  },
+  { name: "options", go: (page) => button(page, "Options") },
+  {
+    name: "help",
+    async go(page) {
+      await button(page, "Help");
+      await page.locator(".stages").waitFor();
+    },
+  },
+  {
+    name: "share",
+    async go(page) {
+      await button(page, "Share");
+      await page.locator(".popover:popover-open [role=status]").waitFor();
+    },
+  },
+  {
+    name: "export",
+    async go(page) {
+      await button(page, "Share");
+      await page.getByRole("button", { name: "Export" }).click();
+      await page.locator("pre.preview-text").waitFor();
+    },
+  },
+  {
+    name: "guards",
+    async go(page) {
+      await example(page, "Dynamic shapes");
+      await settled(page);
+      await pane(page, "Guards");
+    },
+  },
+  {
+    name: "timeline",
+    async go(page) {
+      await example(page, "A graph break");
+      await settled(page);
+      await pane(page, "Timeline");
+    },
+  },
+  {
+    name: "plot",
+    async go(page) {
+      await example(page, "A training loop");
+      await settled(page);
+      await pane(page, "Plot");
+      await page.locator(".chart canvas").waitFor();
+    },
+  },
+  {
+    name: "exception",
+    async go(page) {
+      await pane(page, "Script");
+      await write(page, 'import torch\n\n\n@torch.compile\ndef f(x, y):\n    return x @ y\n\n\nprint("shapes that do not fit:")\nf(torch.ones(2, 3), torch.ones(2, 3))\n');
+      await page.locator('.status[data-state="ready"]').filter({ hasText: "after" }).waitFor();
+      await pane(page, "Output");
+      await page.locator(".traceback").waitFor();
+    },
+  },
+];
+
+/** Closes what is open, so that the next view stands alone. */
+export async function leave(page) {
+  await page.keyboard.press("Escape");
+  const dismiss = page.locator(".notice").getByRole("button", { name: "Dismiss" });
+  if (await dismiss.count()) await dismiss.click();
+}
+
+/** A frame in another page, by the link that Share gives. */
+export async function openFrame(page, base) {
+  await button(page, "Share");
+  await page.waitForFunction(() => location.hash.length > 10);
+  const hash = new URL(page.url()).hash;
+  await page.goto("about:blank");
+  await page.goto(`${base}?embed${hash}`);
+  await settled(page);
+}

@@ -1,0 +1,74 @@
+// The page without a network, and when a newer version of it is there.
+import assert from "node:assert/strict";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { ROOT } from "../../scripts/lib/config.mjs";
+import { serve } from "../../scripts/serve.mjs";
+import { COMPILED, output, playground, settled, shows, stage, write } from "./lib/page.mjs";
+
+/** Waits until every file is kept. */
+const kept = (page) => page.evaluate(() => navigator.serviceWorker.ready.then(({ active }) => new Promise((done) => (active.state === "activated" ? done() : active.addEventListener("statechange", () => done())))));
+
+describe("a page that was visited", () => {
+  const pages = playground();
+
+  it("works without a network: runs, every dialog, exports, a run on the GPU", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await kept(page);
+    await page.context().setOffline(true);
+    await page.reload();
+    await settled(page);
+    await write(page, COMPILED);
+    await stage(page, "Backward");
+    await shows(page.locator(".graph-text"), "aten.cos");
+    for (const [name, shown] of [["Examples", ".gallery"], ["Help", ".stages"]]) {
+      await page.getByRole("button", { name }).click();
+      await page.locator(shown).waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await page.getByRole("tab", { name: "Run on GPU" }).click();
+    await page.getByRole("button", { name: "Run forward and backward" }).click();
+    await page.locator("[data-pane=run] .summary").waitFor();
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Export" }).click();
+    await shows(page.locator("pre.preview-text"), "class GraphModule");
+  });
+});
+
+describe("a newer version", () => {
+  const pages = playground();
+  let folder;
+  let server;
+  after(async () => {
+    server?.closeAllConnections();
+    server?.close();
+    if (folder) await rm(folder, { recursive: true });
+  });
+
+  it("is offered, and loses nothing", async () => {
+    folder = await mkdtemp(join(tmpdir(), "playground-"));
+    await cp(`${ROOT}www/dist`, folder, { recursive: true, filter: (name) => !name.endsWith(".br") });
+    server = await serve(folder, 0);
+    const address = `http://localhost:${server.address().port}/`;
+    const page = await pages.open("", { elsewhere: address });
+    await settled(page);
+    await kept(page);
+    await write(page, 'print("mine")');
+    await shows(output(page), "mine");
+    // Another build: its files have other names or other content, and its service worker another version.
+    const index = await readFile(join(folder, "index.html"), "utf8");
+    await writeFile(join(folder, "index.html"), index.replace("<title>AOT Playground", "<title>A newer AOT Playground"));
+    const worker = await readFile(join(folder, "sw.js"), "utf8");
+    await writeFile(join(folder, "sw.js"), worker.replace(/version\\":\\"\w+/, 'version\\":\\"newer'));
+    await page.reload();
+    assert.equal(await page.title(), "AOT Playground");
+    await shows(page.locator(".notice"), "A newer version of this page has arrived.");
+    await page.getByRole("button", { name: "Use it" }).click();
+    await page.waitForFunction(() => document.title === "A newer AOT Playground");
+    await shows(output(page), "mine");
+    assert.equal((await page.evaluate(() => caches.keys())).length, 1);
+  });
+});

@@ -1,0 +1,110 @@
+// Timeline, plot, help and exports.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import { COMPILED, example, output, playground, settled, shows, stage, write } from "./lib/page.mjs";
+
+describe("the views", () => {
+  const pages = playground();
+
+  it("show what happened as it happens, with reasons, and go there", async () => {
+    const page = await pages.open();
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    await example(page, "Dynamic shapes");
+    const timeline = page.locator("[data-pane=timeline]");
+    await shows(timeline, "size mismatch at index 0. expected 4, actual 7");
+    await shows(timeline, "forward 2 times, backward 2 times");
+    await timeline.getByRole("button", { name: "normalize #1" }).first().click();
+    await shows(page.locator(".graph-text"), "s");
+    assert.equal(await page.getByLabel("Compilation").inputValue(), "c1");
+    await page.locator("[data-pane=script] .cm-linked").first().waitFor();
+    await write(page, `${COMPILED}while True:\n    pass\n`);
+    await shows(timeline, /Compiled f #0.*Running…/s);
+    await page.getByRole("button", { name: "Stop" }).click();
+    await example(page, "A graph break");
+    await shows(timeline, /Graph break at line 7.*what follows the break at line 7/s);
+  });
+
+  it("draw the numbers a script prints, and list them", async () => {
+    const page = await pages.open();
+    await example(page, "A training loop");
+    await page.getByRole("tab", { name: "Plot" }).click();
+    await page.getByRole("img", { name: "loss, accuracy by step" }).locator("canvas").waitFor();
+    await page.getByLabel("As a table").check();
+    const table = page.locator("[data-pane=plot] table");
+    assert.deepEqual(await table.locator("thead th").allTextContents(), ["step", "loss", "accuracy"]);
+    assert.equal(await table.locator("tbody tr").count(), 30);
+  });
+
+  it("explain themselves in terms of the script", async () => {
+    const page = await pages.open();
+    await write(page, COMPILED);
+    await settled(page);
+    await page.getByRole("button", { name: "Help" }).click();
+    const help = page.getByRole("dialog", { name: "Help" });
+    await shows(help.locator(".stages"), /Backward.*Here: 2 inputs and 4 calls/s);
+    await shows(help.locator(".stages"), "Line 4");
+    await help.getByRole("button", { name: "Backward" }).click();
+    await shows(page.locator(".graph-text"), "aten.cos");
+  });
+
+  it("are exported as files", async () => {
+    const page = await pages.open();
+    await write(page, COMPILED);
+    await settled(page);
+    await stage(page, "Backward");
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Export" }).click();
+    const dialog = page.getByRole("dialog", { name: "Export" });
+    for (const [format, file, expected] of [
+      ["Python", "f_backward.py", /^"""The backward graph of f.*class GraphModule\(torch\.nn\.Module\):.*aten\.cos\.default/s],
+      ["PyTorch’s log", "graphs.log", /===== Joint graph 0 =====.*===== Backward graph 0 =====/s],
+      ["Graphviz", "f_backward.dot", /^digraph \{/],
+      ["Table", "f_backward.txt", /^opcode +name/],
+      ["Report", "report.json", /^\{"version":1,"pytorch":"2\.15/],
+    ]) {
+      await dialog.getByRole("radio", { name: format }).check();
+      const button = dialog.getByRole("button", { name: `Download ${file}` });
+      await dialog.locator("pre").filter({ hasText: expected }).waitFor();
+      const arrives = page.waitForEvent("download");
+      await button.click();
+      const content = await readFile(await (await arrives).path(), "utf8");
+      assert.match(content, expected, format);
+    }
+  });
+
+  it("are exported while a script goes on", async () => {
+    const page = await pages.open();
+    await write(page, `${COMPILED}while True:\n    pass\n`);
+    await shows(page.locator(".graph-text"), "aten.sin");
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Export" }).click();
+    await shows(page.locator("pre.preview-text"), "class GraphModule");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Stop" }).click();
+  });
+
+  it("never take for markup what a script prints or names", async () => {
+    const page = await pages.open();
+    const markup = "<img src=x onerror=alert(1)>";
+    await write(
+      page,
+      `# ${markup}\nimport torch\n@torch.compile\ndef f(x):\n    return (x.sin() * 2).sum()  # ${markup}\nf.__name__ = "${markup}"\n` +
+        `f(torch.ones(3, requires_grad=True)).backward()\nfor i in range(4):\n    print("${markup}", i, i * i)\n`,
+    );
+    await settled(page);
+    await shows(output(page), markup);
+    for (const tab of ["Timeline", "Plot", "Run on GPU"]) await page.getByRole("tab", { name: tab }).click();
+    await page.getByLabel("As a table").count();
+    for (const name of ["Captured", "Joint", "Backward"]) await stage(page, name);
+    for (const dialog of ["Examples", "Help"]) {
+      await page.getByRole("button", { name: dialog }).click();
+      await page.locator("dialog h3").first().waitFor();
+      await page.keyboard.press("Escape");
+    }
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByRole("button", { name: "Export" }).click();
+    await shows(page.locator("pre.preview-text"), "class GraphModule");
+    assert.equal(await page.locator("img:not([src$='icon.svg'])").count(), 0);
+  });
+});

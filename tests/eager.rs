@@ -1,0 +1,32 @@
+//! Eager scripts against PyTorch: what common mistakes raise, complex numbers. The scripts of `tests/eager` beside what PyTorch 2.15
+//! printed for them.
+
+#![cfg(feature = "python")]
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn as_pytorch() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/eager");
+    let mut scripts: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    scripts.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+    scripts.sort();
+    assert!(scripts.len() > 1);
+    let mut wrong = Vec::new();
+    for path in scripts {
+        let expected = std::fs::read_to_string(path.with_extension("stdout")).unwrap();
+        let out = Command::new(env!("CARGO_BIN_EXE_aot-playground")).arg("run").arg(&path).output().unwrap();
+        let have = String::from_utf8_lossy(&out.stdout);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        for (number, pair) in have.lines().zip(expected.lines()).enumerate() {
+            if pair.0 != pair.1 {
+                wrong.push(format!("{name}, line {}: {}\n    instead of {}", number + 1, pair.0, pair.1));
+            }
+        }
+        if have.lines().count() != expected.lines().count() {
+            wrong.push(format!("{name} ends early: {}", String::from_utf8_lossy(&out.stderr)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,65 @@
+//! The page's examples print what they print under PyTorch: `tests/gallery/` holds what that was.
+
+#![cfg(feature = "python")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/src/gallery/examples");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+fn run(script: &Path, arguments: &[&str]) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_aot-playground")).arg("run").arg(script).args(arguments).output().unwrap();
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn examples_print_what_they_print_under_pytorch() {
+    let all = examples();
+    assert!(all.len() >= 10, "{} examples", all.len());
+    for script in all {
+        let name = script.file_stem().unwrap().to_str().unwrap();
+        let expected = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gallery").join(format!("{name}.txt"));
+        let expected = std::fs::read_to_string(&expected).unwrap_or_else(|_| panic!("{} is missing", expected.display()));
+        let (stdout, stderr) = run(&script, &[]);
+        assert_eq!(stdout, expected, "{name}: {stderr}");
+        let with_default = run(&script, &["--backend", "aot_eager_default_partitioner"]).0;
+        assert!(name == "aot_function" || with_default == expected, "{name}, by the default partitioner");
+    }
+}
+
+#[test]
+fn graphs_of_examples_run_as_files_of_their_own() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, graphs) in [
+        ("attention", &["forward", "backward", "joint"][..]),
+        ("cross_entropy", &["forward", "backward"]),
+        ("checkpoint", &["joint"]),
+        ("dynamic", &["forward"]),
+    ] {
+        let script = examples().into_iter().find(|path| path.file_stem().unwrap() == name).unwrap();
+        let compilation = if name == "dynamic" { "1" } else { "0" };
+        for graph in graphs {
+            let (python, stderr) = run(&script, &["--emit", "python", "--graph", graph, "--compilation", compilation]);
+            let file = folder.join(format!("{name}_{graph}.py"));
+            std::fs::write(&file, &python).unwrap();
+            let (printed, error) = run(&file, &[]);
+            assert_eq!(error, "", "{name}, {graph}: {stderr}\n{python}");
+            assert!(printed.contains("tensor("), "{name}, {graph}: {printed}");
+        }
+    }
+}
+
+#[test]
+fn a_file_holds_what_indices_and_sizes_were() {
+    let all = examples();
+    let script = |name: &str| all.iter().find(|path| path.file_stem().unwrap() == name).unwrap().clone();
+    let (python, _) = run(&script("cross_entropy"), &["--emit", "python", "--graph", "forward"]);
+    assert!(python.contains("tensor([5], [1], torch.int64, [0, 2, 1, 1, 0]),  # primals_2"), "{python}");
+    let (python, _) = run(&script("dynamic"), &["--emit", "python", "--graph", "forward", "--compilation", "1"]);
+    assert!(python.contains("        7,  # primals_1\n        tensor([7, 2], [2, 1], torch.float32),  # primals_2\n"), "{python}");
+}

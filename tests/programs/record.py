@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""What PyTorch prints and compiles for the programs of this folder: writes `expected.json`.
+
+    python tests/programs/record.py [NAME ...]      (with PyTorch 2.15; all programs where none is named)
+
+For each program and backend: standard output, the exception that ended it, and per compilation a hash of every graph's text
+without comments, blanks and class lines, in the order joint or inference, forward, backward."""
+
+import contextlib
+import io
+import json
+import os
+import runpy
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BACKENDS = ["aot_eager", "aot_eager_default_partitioner"]
+
+
+def fnv(text):
+    value = 0xCBF29CE484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
+
+
+def body(readable):
+    lines = [line.strip() for line in readable.splitlines()]
+    return "\n".join(line for line in lines if line and not line.startswith(("#", "class ")))
+
+
+def record(path, backend):
+    """Runs one program in this process."""
+    import torch
+    from functorch.compile import default_partition, min_cut_rematerialization_partition
+    from torch._dynamo.backends.common import aot_autograd
+
+    torch.set_num_threads(1)
+    graphs, backwards = [], {}
+
+    def readable(module):
+        return fnv(body(module.print_readable(print_output=False, include_stride=True, include_device=True)))
+
+    def compiler(slot):
+        def compile_graph(module, inputs):
+            if slot == "inference":
+                graphs.append([readable(module), None, None])
+            from torch._dynamo.backends.debugging import boxed_nop
+
+            return boxed_nop(module, inputs)
+
+        return compile_graph
+
+    split = min_cut_rematerialization_partition if backend == "aot_eager" else default_partition
+
+    def partition(joint, inputs, **options):
+        whole = readable(joint)
+        forward, backward = split(joint, inputs, **options)
+        graphs.append([whole, readable(forward), readable(backward)])
+        return forward, backward
+
+    named = aot_autograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        partition_fn=partition,
+        keep_inference_input_mutations=True,
+    )
+    real = torch.compile
+
+    def compile_(model=None, *, backend="inductor", **options):
+        chosen = named if backend in ("inductor", *BACKENDS) else backend
+        return (lambda m: compile_(m, backend=backend, **options)) if model is None else real(model, backend=chosen, **options)
+
+    torch.compile = compile_
+    out, exception = io.StringIO(), None
+    sys.argv = [path]
+    with contextlib.redirect_stdout(out):
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except Exception as e:
+            exception = type(e).__name__
+    return {"stdout": out.getvalue(), "exception": exception, "graphs": graphs}
+
+
+def main():
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(record(sys.argv[2], sys.argv[3])))
+        return
+    file = os.path.join(HERE, "expected.json")
+    expected = json.load(open(file)) if os.path.exists(file) else {}
+    names = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(HERE) if f.endswith(".py") and f != "record.py")
+    for name in names:
+        expected[name] = {}
+        for backend in BACKENDS:
+            command = [sys.executable, __file__, "--one", os.path.join(HERE, name + ".py"), backend]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            expected[name][backend] = json.loads(done.stdout.splitlines()[-1])
+        print(name, flush=True)
+    with open(file, "w") as f:
+        json.dump(dict(sorted(expected.items())), f, indent=1)
+        f.write("\n")
+
+
+if __name__ == "__main__":
+    main()

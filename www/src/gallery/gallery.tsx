@@ -1,0 +1,99 @@
+// What can be opened: the examples, files, and the visitor's own scripts of before.
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { openInstead } from "../state/address";
+import { closeDialog } from "../state/dialogs";
+import { openFile } from "../state/files";
+import { DEFAULTS } from "../state/options";
+import { adopt, putAside } from "../state/script";
+import { loadDrafts } from "../state/storage";
+import { titleOf } from "../exports/text";
+import { EXAMPLES, sourceOf } from "./examples";
+
+export function Gallery(): JSX.Element {
+  const picker = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <ul class="gallery">
+        {EXAMPLES.map((example) => (
+          <li key={example.name} class="card">
+            <h3>
+              <button
+                type="button"
+                class="link"
+                onClick={() => {
+                  openInstead({ program: sourceOf(example), options: { ...DEFAULTS } }, `The example “${example.title}”. To try: ${example.attempt}`);
+                  closeDialog();
+                }}
+              >
+                {example.title}
+              </button>
+            </h3>
+            <p>{example.idea}</p>
+            <p class="try">
+              <b>Try:</b> {example.attempt}
+            </p>
+          </li>
+        ))}
+      </ul>
+      <section class="own">
+        <h3>Scripts of yours</h3>
+        <p class="muted">A .py file can also be dropped anywhere on the page. What you type is kept in this browser, and goes nowhere else.</p>
+        <input
+          ref={picker}
+          type="file"
+          accept=".py,text/x-python,text/plain"
+          hidden
+          onChange={(event) => {
+            const file = event.currentTarget.files?.[0];
+            if (file) void openFile(file);
+            closeDialog();
+          }}
+        />
+        <button type="button" class="button" onClick={() => picker.current?.click()}>
+          Open a file…
+        </button>
+        <Drafts />
+      </section>
+    </>
+  );
+}
+
+function Drafts(): JSX.Element | null {
+  // The script on the page belongs to them.
+  const drafts = useSignal(
+    (() => {
+      putAside();
+      return loadDrafts();
+    })(),
+  );
+  if (drafts.value.length === 0) return null;
+  return (
+    <ul class="drafts">
+      {drafts.value.map((draft) => (
+        <li key={draft.program}>
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              adopt(draft);
+              closeDialog();
+            }}
+          >
+            {draftTitle(draft.program)}
+          </button>
+          <span class="muted"> {draft.program.split("\n").length} lines</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What tells a script from others: its title, or its first definition. */
+function draftTitle(program: string): string {
+  const title = titleOf(program);
+  if (!title.startsWith("PyTorch script")) return title;
+  const line = program.split("\n").find((text) => /^\s*(?:def|class|print|@)/.test(text)) ?? program.split("\n").find((text) => text.trim() !== "");
+  return (line ?? program).trim().slice(0, 80);
+}

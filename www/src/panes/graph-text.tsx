@@ -1,0 +1,97 @@
+// The text of the selected graph as PyTorch prints it: saved values are marked, and lines linked to the script's.
+import { effect, untracked, useSignalEffect } from "@preact/signals";
+import type { EditorView } from "@codemirror/view";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { foldAllSources, sourceLine, unfoldAt } from "../editor/folds";
+import { createGraphViewer, isCall, setWrapping, showGraph } from "../editor/graph";
+import { reveal, showLinked } from "../editor/marks";
+import { setNames } from "../editor/names";
+import type { GraphView } from "../generated/report";
+import { belongs, correspond } from "../report/correspond";
+import { STAGE_TITLES } from "../report/stages";
+import { select, type Selection, selection } from "../state/selection";
+import { graphsRun, shown } from "../state/session";
+import { selectedStage, selectedUnit } from "../state/unit";
+import { foldGraphs, wrapGraphs } from "../state/view";
+
+/** One viewer, told what to show. */
+export function GraphText(): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const viewer = useRef<EditorView | undefined>(undefined);
+
+  useEffect(() => {
+    const view = createGraphViewer("Graph", () => {});
+    viewer.current = view;
+    host.current?.append(view.dom);
+    let text: string | undefined;
+    let place: string | undefined;
+    const stop = effect(() => {
+      const unit = selectedUnit.value;
+      const stage = selectedStage.value;
+      const graph = stage && unit?.stages[stage];
+      if (!unit || !stage || !graph) return;
+      const nextPlace = `${unit.key} ${stage}`;
+      const moved = nextPlace !== place;
+      const chosen = selection.value;
+      if (graph.readable !== text || moved) {
+        const { scrollTop, scrollLeft } = view.scrollDOM;
+        showGraph(view, graph, `${STAGE_TITLES[stage]} graph`, (line) => choose(graph, line));
+        untracked(() => {
+          setWrapping(view, wrapGraphs.value);
+          if (foldGraphs.value) foldAllSources(view, true);
+        });
+        if (!moved) view.requestMeasure({ read: () => {}, write: () => view.scrollDOM.scrollTo(scrollLeft, scrollTop) });
+        text = graph.readable;
+        place = nextPlace;
+      }
+      const lines = linkedLines(graph, chosen);
+      showLinked(view, lines);
+      const { compilation } = unit;
+      const partitioned = stage !== "captured" && stage !== "functionalized";
+      view.dispatch({
+        effects: setNames.of({
+          saved: new Set(partitioned ? compilation?.saved?.map(({ name }) => name) : []),
+          recomputed: new Set(partitioned ? compilation?.partition?.recomputed : []),
+          chosen: new Set(chosen?.names),
+        }),
+      });
+      if (chosen && (chosen.from !== "graph" || moved)) {
+        const main = correspond(graph, chosen)?.text_line;
+        const line = typeof main === "number" && lines.includes(main + 1) ? main + 1 : lines[0];
+        if (line !== undefined) {
+          unfoldAt(view, line);
+          reveal(view, line);
+        }
+      }
+    });
+    return () => {
+      stop();
+      view.destroy();
+    };
+  }, []);
+  useSignalEffect(() => {
+    const on = wrapGraphs.value;
+    if (viewer.current) setWrapping(viewer.current, on);
+  });
+  useSignalEffect(() => {
+    const on = foldGraphs.value;
+    if (viewer.current) foldAllSources(viewer.current, on);
+  });
+
+  return <div class="graph-text" ref={host} data-stage={selectedStage.value} data-run={graphsRun.value === shown.value ? "shown" : "old"} />;
+}
+
+function choose(graph: GraphView, line: number): void {
+  const nodes = graph.nodes.filter((node) => node.text_line === line && isCall(node));
+  const source = sourceLine(graph.readable.split("\n")[line] ?? "");
+  if (nodes.length > 0) select({ from: "graph", span: nodes.find(({ span }) => span)?.span ?? undefined, names: nodes.map(({ name }) => name) });
+  else if (source !== undefined) select({ from: "graph", span: { line: source, column: 0, end_line: source, end_column: 0 }, names: [] });
+  else select(undefined);
+}
+
+/** Lines of a graph's text, counted from 1, that belong to the choice. */
+function linkedLines(graph: GraphView, chosen: Selection | undefined): number[] {
+  if (!chosen) return [];
+  return graph.nodes.flatMap((node) => (node.text_line !== null && isCall(node) && belongs(node, chosen) ? [node.text_line + 1] : []));
+}

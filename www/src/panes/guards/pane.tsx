@@ -1,0 +1,131 @@
+// What each compiled region may be used again for, why calls were compiled anew, and where capture had to stop.
+import type { JSX } from "preact";
+import type { GraphBreak, Guard, Region, Report } from "../../generated/report";
+import { plural } from "../../report/format";
+import { graphsAreOld, graphsRun } from "../../state/session";
+import { Line } from "./line";
+import { TryAnotherSize } from "./another-size";
+import "./guards.css";
+
+export function GuardsView(): JSX.Element {
+  const report = graphsRun.value?.report;
+  if (!report || (report.regions.length === 0 && report.breaks.length === 0)) {
+    return <p class="empty">What torch.compile assumed of its inputs appears here: the guards of every compiled region, recompiles and graph breaks.</p>;
+  }
+  return (
+    <div class="scroll guards" tabIndex={0} role="region" aria-label="Guards">
+      {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      <Recompiles report={report} />
+      <Breaks breaks={report.breaks} />
+      <TryAnotherSize regions={report.regions} />
+      {report.regions.map((region) => (
+        <RegionGuards key={region.id} region={region} />
+      ))}
+    </div>
+  );
+}
+
+function Recompiles({ report: { recompiles } }: { report: Report }): JSX.Element | null {
+  if (recompiles.length === 0) return null;
+  return (
+    <table class="table">
+      <caption>{plural(recompiles.length, "recompile")}</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="number">
+            #
+          </th>
+          <th scope="col">Per cache entry, newest first, the guard that failed</th>
+        </tr>
+      </thead>
+      <tbody>
+        {recompiles.map((reasons, index) => (
+          <tr key={index}>
+            <td class="number">{index + 1}</td>
+            <td>
+              {reasons.map((reason, at) => (
+                <p key={at} class="code reason">
+                  {reason}
+                </p>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | null {
+  if (breaks.length === 0) return null;
+  return (
+    <table class="table">
+      <caption>{plural(breaks.length, "graph break")}</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="number">
+            Line
+          </th>
+          <th scope="col">Why capture stopped there</th>
+        </tr>
+      </thead>
+      <tbody>
+        {breaks.map(({ reason, span }, index) => (
+          <tr key={index}>
+            <td class="number">
+              <Line span={span} />
+            </td>
+            <td class="code reason">{reason}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RegionGuards({ region: { id, function: name, guards, span } }: { region: Region }): JSX.Element {
+  return (
+    <table class="table">
+      <caption>
+        <span class="code">{name}</span>{" "}
+        <span class="muted">
+          region {id}
+          {span && (
+            <>
+              , line <Line span={span} />
+            </>
+          )}
+        </span>
+      </caption>
+      <thead>
+        <tr>
+          <th scope="col">{plural(guards.length, "guard")}</th>
+          <th scope="col" class="number">
+            Line
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {guards.map((guard, index) => (
+          <GuardRow key={index} guard={guard} />
+        ))}
+        {guards.length === 0 && (
+          <tr>
+            <td class="muted">It depends on nothing.</td>
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function GuardRow({ guard: { text, span } }: { guard: Guard }): JSX.Element {
+  return (
+    <tr>
+      <td class="code reason">{text}</td>
+      <td class="number">
+        <Line span={span} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,185 @@
+// Memory over time: live bytes through forward and backward in eager mode and under several partitions, what is alive at the
+// peak or at any step, by line of the script; and the curve over memory budgets.
+import { computed, signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { MemoryProfile, PartitionQuery } from "../../generated/report";
+import { formatBytes, plural } from "../../report/format";
+import { aliveAt, byLine } from "../../report/partition";
+import { answerTo, compilation, query } from "../../state/partition";
+import { select } from "../../state/selection";
+import { Chart, type Series } from "./chart";
+import { Curve } from "./curve";
+import "../partition/partition.css";
+
+/** The budget beside the others. */
+export const budget = signal(0.5);
+const chosen = signal("run");
+/** The step looked at, of the chosen series; the peak where none is. */
+const step = signal<number | undefined>(undefined);
+
+interface Shown extends Series {
+  savedBytes: number | undefined;
+  calls: number | undefined;
+}
+
+const KINDS: readonly { key: string; label: () => string; change?: () => Partial<PartitionQuery> }[] = [
+  { key: "eager", label: () => "eager" },
+  { key: "default", label: () => "default partitioner", change: () => ({ partitioner: "default_partition" }) },
+  { key: "run", label: () => "as in the run", change: () => ({}) },
+  {
+    key: "budget",
+    label: () => `min-cut, budget ${budget.value}`,
+    change: () => ({ partitioner: "min_cut_rematerialization_partition", budget: budget.value }),
+  },
+];
+
+const answers = computed(() => {
+  const found: Shown[] = [];
+  let message: string | undefined;
+  for (const { key, label, change } of KINDS) {
+    const answer = answerTo(change ? { ask: "partition", query: query(change()) } : { ask: "eager" });
+    if (answer?.answer === "failed") message = answer.message;
+    if (answer?.answer === "eager") found.push({ key, label: label(), memory: answer.memory, savedBytes: undefined, calls: undefined });
+    if (answer?.answer === "partition") {
+      const { partition, memory } = answer.partition;
+      found.push({ key, label: label(), memory, savedBytes: partition.saved_bytes, calls: partition.recompute_cost.calls });
+    }
+  }
+  return { found, message };
+});
+
+export function MemoryView(): JSX.Element {
+  const unit = compilation.value;
+  if (!unit?.partition) return <p class="empty">{unit ? "There is no backward here to keep memory for." : "Memory through forward and backward appears here."}</p>;
+  const { found, message } = answers.value;
+  if (message) return <p class="note error">{message}</p>;
+  if (found.length === 0) return <p class="empty">Following every storage…</p>;
+  const series = found.find(({ key }) => key === chosen.value) ?? found[0];
+  const at = series && (step.value ?? series.memory.peak_step);
+  const choose = (key: string, position?: number): void => {
+    chosen.value = key;
+    step.value = position;
+  };
+  return (
+    <div class="scroll memory" tabIndex={0} role="region" aria-label="Memory">
+      <Chart series={found} chosen={series?.key} at={at} onChoose={choose} />
+      <Totals found={found} onChoose={choose} />
+      <label class="field run-controls">
+        Budget
+        <input type="range" min="0" max="1" step="0.05" value={budget.value} onInput={({ currentTarget }) => (budget.value = Number(currentTarget.value))} />
+        <output class="code">{budget.value}</output>
+      </label>
+      {series && at !== undefined && <Alive label={series.label} memory={series.memory} at={at} />}
+      <Curve budget={budget.value} onChoose={(chosenBudget) => ((budget.value = chosenBudget), choose("budget"))} />
+    </div>
+  );
+}
+
+function Totals({ found, onChoose }: { found: readonly Shown[]; onChoose(key: string): void }): JSX.Element {
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          <th scope="col">Mode</th>
+          <th scope="col" class="number">
+            Saved
+          </th>
+          <th scope="col" class="number">
+            Between
+          </th>
+          <th scope="col" class="number">
+            Peak
+          </th>
+          <th scope="col">at</th>
+          <th scope="col" class="number">
+            Calls again
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.map(({ key, label, memory, savedBytes, calls }) => (
+          <tr key={key} class={key === chosen.value ? "chosen" : ""}>
+            <th scope="row">
+              <button type="button" class={`link series-${key}`} aria-pressed={key === chosen.value} onClick={() => onChoose(key)}>
+                {label}
+              </button>
+            </th>
+            <td class="number">{savedBytes === undefined ? "" : formatBytes(savedBytes)}</td>
+            <td class="number">{formatBytes(memory.between_bytes)}</td>
+            <td class="number" data-peak={memory.peak_bytes}>
+              {formatBytes(memory.peak_bytes)}
+            </td>
+            <td class="code">{memory.steps[memory.peak_step]?.name}</td>
+            <td class="number">{calls ?? ""}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** What is alive at a step, by line. */
+function Alive({ label, memory, at }: { label: string; memory: MemoryProfile; at: number }): JSX.Element {
+  const current = memory.steps[at];
+  const alive = aliveAt(memory, at);
+  return (
+    <>
+      <label class="field run-controls">
+        Step
+        <input type="range" min="0" max={memory.steps.length - 1} value={at} onInput={({ currentTarget }) => (step.value = Number(currentTarget.value))} />
+        <output class="code">
+          {current?.name} ({current?.is_backward ? "backward" : "forward"})
+        </output>
+        {step.value !== undefined && (
+          <button type="button" class="link" onClick={() => (step.value = undefined)}>
+            To the peak
+          </button>
+        )}
+      </label>
+      <table class="table alive">
+        <caption>
+          {plural(alive.length, "storage")} alive {at === memory.peak_step ? "at the peak" : "there"}, {label}: {formatBytes(current?.bytes ?? 0)}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col" class="number">
+              Line
+            </th>
+            <th scope="col" class="number">
+              Bytes
+            </th>
+            <th scope="col">Values</th>
+          </tr>
+        </thead>
+        <tbody>
+          {byLine(alive).map(({ line, bytes, values }) => (
+            <tr key={line ?? 0}>
+              <td class="number">
+                {line === undefined ? (
+                  "inputs"
+                ) : (
+                  <button
+                    type="button"
+                    class="link code"
+                    aria-label={`Line ${line}`}
+                    onClick={() => select({ from: "memory", span: values[0]?.span ?? undefined, names: values.map(({ name }) => name) })}
+                  >
+                    {line}
+                  </button>
+                )}
+              </td>
+              <td class="number">{formatBytes(bytes)}</td>
+              <td class="code wrap">
+                {values
+                  .slice(0, 12)
+                  .map(({ name, kind }) => (kind === "temporary" ? name : `${name} (${kind})`))
+                  .join(", ")}
+                {values.length > 12 && `, and ${values.length - 12} more`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}

@@ -1,0 +1,83 @@
+// What became of every forward value, and why; the cut as a network; partitions side by side.
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { Partition } from "../../generated/report";
+import { Tabs } from "../../layout/tabs";
+import { formatBytes, plural } from "../../report/format";
+import { compilation, kept, nameOf, partitionOf, variant } from "../../state/partition";
+import { graphsAreOld } from "../../state/session";
+import { CompareView } from "./compare";
+import { DecisionsView } from "./decisions";
+import { NetworkView } from "./network";
+import { SharedVariant } from "./variants";
+import "./partition.css";
+
+type View = "decisions" | "network" | "compare";
+const open = signal<View>("decisions");
+const VIEWS = [
+  { key: "decisions", title: "Decisions" },
+  { key: "network", title: "Cut" },
+  { key: "compare", title: "Compare" },
+] as const;
+
+export function PartitionView(): JSX.Element {
+  const unit = compilation.value;
+  if (!unit?.partition) {
+    const nothing = unit ? "Nothing requires grad here: there is nothing to partition." : "Why each value is saved or recomputed appears here.";
+    return <p class="empty">{nothing}</p>;
+  }
+  const { partition, message } = partitionOf(variant.value);
+  return (
+    <div class="partition">
+      {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
+      <SharedVariant />
+      {message && <p class="note error">{message}</p>}
+      {partition && <Summary partition={partition} />}
+      <Tabs id="partition-view" label="Of the partition" tabs={VIEWS} open={open.value} onOpen={(view) => (open.value = view)} />
+      <div class="partition-body" id="partition-view-panel" role="tabpanel" aria-labelledby={`partition-view-tab-${open.value}`}>
+        {open.value === "network" ? (
+          <NetworkView />
+        ) : open.value === "compare" ? (
+          <CompareView />
+        ) : partition ? (
+          <DecisionsView partition={partition} />
+        ) : (
+          !message && <p class="empty">Partitioning…</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Summary({ partition }: { partition: Partition }): JSX.Element {
+  const cut = partition.decisive ?? partition.cut;
+  const saved = partition.decisions.filter(({ fate }) => fate === "saved").length;
+  const { flops, calls } = partition.recompute_cost;
+  return (
+    <>
+      <p class="summary">
+        <code class="chip">{partition.partitioner}</code>
+        <span class="chip">
+          {plural(saved, "value")} saved, {formatBytes(partition.saved_bytes)}
+        </span>
+        <span class="chip">
+          {plural(calls, "call")} again{flops > 0 && `, ${flops.toExponential(1)} flops`}
+        </span>
+        {cut && <span class="chip">cut of {cut.value}</span>}
+        <button
+          type="button"
+          class="link"
+          onClick={() => (kept.value = { label: `${nameOf(variant.value)}, kept at ${new Date().toLocaleTimeString()}`, partition })}
+        >
+          Keep to compare
+        </button>
+      </p>
+      {partition.replayed.length > 0 && (
+        <p class="note">
+          PyTorch computes <code>{partition.replayed.join(", ")}</code> again in the backward with new random numbers, so that its gradients are wrong. The
+          decision shown is PyTorch's; what runs here draws the forward's numbers again.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+// The adapter and what it can do.
+import type { JSX } from "preact";
+import type { Device } from "../../generated/report";
+import { formatBytes } from "../../report/format";
+
+const FEATURES: Record<string, string> = {
+  "timestamp-query": "Tells how long each dispatch took.",
+  "shader-f16": "Computes in 16-bit floats. The kernels here compute them in 32 bits all the same.",
+  subgroups: "Lanes of a workgroup exchange values without memory. The kernels here do without.",
+};
+
+const LIMITS: Record<string, string> = {
+  maxBufferSize: "The largest buffer: the largest tensor",
+  maxStorageBufferBindingSize: "The largest buffer that a kernel can read or write",
+  maxStorageBuffersPerShaderStage: "Buffers that a kernel can read and write at once: how far fusion can go",
+  maxComputeInvocationsPerWorkgroup: "Invocations in a workgroup",
+  maxComputeWorkgroupSizeX: "Invocations in a workgroup along x",
+  maxComputeWorkgroupStorageSize: "Memory that a workgroup shares",
+  maxComputeWorkgroupsPerDimension: "Workgroups of a dispatch along one dimension",
+};
+
+export function DeviceView({ device }: { device: Device }): JSX.Element {
+  if (device.backend === "cpu") return <p class="empty">The reference: one kernel per operator, node by node, in WebAssembly.</p>;
+  return (
+    <>
+      <table class="table">
+        <caption>Features</caption>
+        <tbody>
+          {Object.entries(FEATURES).map(([name, what]) => {
+            const has = device.features.includes(name);
+            return (
+              <tr key={name}>
+                <th scope="row" class="code">
+                  {name}
+                </th>
+                <td>{has ? "yes" : <span class="muted">no</span>}</td>
+                <td class="muted">{what}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <table class="table">
+        <caption>Limits</caption>
+        <tbody>
+          {Object.entries(LIMITS).map(([name, what]) => {
+            const value = device.limits[name];
+            if (value === undefined) return null;
+            return (
+              <tr key={name}>
+                <th scope="row" class="code">
+                  {name}
+                </th>
+                <td class="number">{name.endsWith("Size") ? formatBytes(value) : value.toLocaleString("en")}</td>
+                <td class="muted">{what}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <p class="caption">Integers are 32 bits wide on WebGPU, and so is every float: float64 is computed in float32, and the run says so.</p>
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+// What ran, dispatch by dispatch: the nodes and lines it came from, its time and bytes, and its WGSL.
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import type { Dispatch, Kernel, PartResult, RunResult } from "../../generated/report";
+import { formatBytes, formatSeconds } from "../../report/format";
+import type { Unit } from "../../report/stages";
+import { select, selection } from "../../state/selection";
+import { lazy } from "../../ui/lazy";
+import { linesOf, namesOn, spanOf } from "./places";
+
+/** The kernel whose source is shown, by part and place: `Forward 3`. */
+const open = signal<string | undefined>(undefined);
+
+const Wgsl = lazy(() => import("./wgsl").then(({ WgslView }) => WgslView));
+
+export function KernelsView({ result, unit }: { result: RunResult; unit: Unit | undefined }): JSX.Element {
+  const longest = Math.max(0, ...[result.forward, result.backward].flatMap((part) => part?.dispatches.map(({ microseconds }) => microseconds ?? 0) ?? []));
+  return (
+    <>
+      <Dispatches title="Forward" part={result.forward} unit={unit} longest={longest} />
+      {result.backward && <Dispatches title="Backward" part={result.backward} unit={unit} longest={longest} />}
+    </>
+  );
+}
+
+interface Props {
+  title: string;
+  part: PartResult;
+  unit: Unit | undefined;
+  longest: number;
+}
+
+function Dispatches({ title, part, unit, longest }: Props): JSX.Element | null {
+  if (part.dispatches.length === 0) return null;
+  return (
+    <table class="table dispatches">
+      <caption>{title}, dispatch by dispatch</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="number">
+            #
+          </th>
+          <th scope="col">Nodes</th>
+          <th scope="col">Lines</th>
+          <th scope="col" class="number" title="Workgroups along x, y and z">
+            Workgroups
+          </th>
+          <th scope="col" class="number" title="Bytes of the buffers that it reads and of those that it writes">
+            Read, written
+          </th>
+          <th scope="col" class="number">
+            Time
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {part.dispatches.map((dispatch, index) => {
+          const kernel = part.kernels[dispatch.kernel];
+          return kernel && <Row key={index} id={`${title} ${index}`} index={index} dispatch={dispatch} kernel={kernel} unit={unit} longest={longest} />;
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+interface RowProps {
+  id: string;
+  index: number;
+  dispatch: Dispatch;
+  kernel: Kernel;
+  unit: Unit | undefined;
+  longest: number;
+}
+
+function Row({ id, index, dispatch: { workgroups, bytes, microseconds }, kernel: { name, nodes, wgsl }, unit, longest }: RowProps): JSX.Element {
+  const chosen = nodes.some((node) => selection.value?.names.includes(node));
+  const isOpen = open.value === id;
+  const onDevice = workgroups.some((count) => count > 0);
+  return (
+    <>
+      <tr class={chosen ? "chosen" : ""}>
+        <td class="number faint">{index + 1}</td>
+        <td>
+          <span class="nodes">
+            {nodes.map((node) => (
+              <button
+                key={node}
+                type="button"
+                class="link code"
+                aria-pressed={selection.value?.names.includes(node) ?? false}
+                onClick={() => select({ from: "run", span: spanOf(unit, [node]), names: [node] })}
+              >
+                {node}
+              </button>
+            ))}
+            {nodes.length > 1 && (
+              <button type="button" class="link quiet" onClick={() => select({ from: "run", span: spanOf(unit, nodes), names: nodes })}>
+                all {nodes.length}
+              </button>
+            )}
+          </span>
+          {wgsl ? (
+            <button type="button" class="link quiet" aria-expanded={isOpen} onClick={() => (open.value = isOpen ? undefined : id)}>
+              {isOpen ? "Hide WGSL" : "WGSL"} <span class="faint code">{name}</span>
+            </button>
+          ) : (
+            <span class="faint">on the CPU</span>
+          )}
+        </td>
+        <td>
+          {linesOf(unit, nodes).map((line) => (
+            <button
+              key={line}
+              type="button"
+              class="link code line"
+              aria-label={`Line ${line}`}
+              onClick={() =>
+                select({ from: "run", span: { line, column: 0, end_line: line, end_column: 0 }, names: namesOn(unit, nodes, line) })
+              }
+            >
+              {line}
+            </button>
+          ))}
+        </td>
+        <td class="number code">{onDevice && workgroups.join("×").replace(/(×1)+$/, "")}</td>
+        <td class="number">{onDevice && `${formatBytes(bytes[0])}, ${formatBytes(bytes[1])}`}</td>
+        <td class="number time">
+          {microseconds !== null && (
+            <>
+              <span class="bar" style={{ "--share": longest > 0 ? microseconds / longest : 0 }} />
+              {formatSeconds(microseconds / 1e6)}
+            </>
+          )}
+        </td>
+      </tr>
+      {isOpen && wgsl && (
+        <tr class="detail-row">
+          <td colSpan={6}>
+            <Wgsl text={wgsl} name={name} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,176 @@
+// The run panel: run forward and backward or train, on WebGPU or the CPU, and look at what came of it.
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { Tabs } from "../../layout/tabs";
+import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
+import { attempt, bundle, device, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
+import { descending } from "../../state/training";
+import { DeviceView } from "./device";
+import { KernelsView } from "./kernels";
+import { TrainingView } from "./training";
+import { ValuesView } from "./values";
+import type { Device, PartResult, RunResult } from "../../generated/report";
+import "./run.css";
+
+const VIEWS = [
+  { key: "values", title: "Values", help: "Outputs, gradients and saved values, beside what the CPU computed" },
+  { key: "kernels", title: "Kernels", help: "What ran, in order: nodes, lines, WGSL, time" },
+  { key: "training", title: "Training", help: "Training steps with the compiled graphs" },
+  { key: "device", title: "Device", help: "The adapter and what it can do" },
+] as const;
+type View = (typeof VIEWS)[number]["key"];
+
+const view = signal<View>("values");
+
+export function RunView(): JSX.Element {
+  return (
+    <div class="run" role="region" aria-label="Run on GPU">
+      <div class="run-bar">
+        <Controls />
+        <Tabs id="run" label="Of this run" tabs={VIEWS} open={view.value} onOpen={(key) => (view.value = key)} class="segmented" />
+      </div>
+      <div class="run-body scroll" id="run-panel" role="tabpanel" aria-labelledby={`run-tab-${view.value}`} tabIndex={0}>
+        {webgpu.value === false && (
+          <p class="note">This browser offers no WebGPU here, so everything runs on the CPU. Recent Chrome, Edge, Safari and Firefox have it.</p>
+        )}
+        {view.value === "training" ? <TrainingView /> : <OfRun show={view.value} />}
+      </div>
+    </div>
+  );
+}
+
+function Controls(): JSX.Element {
+  const now = attempt.value;
+  const busy = now?.state === "loading";
+  const what = bundle.value;
+  return (
+    <div class="run-controls">
+      {view.value !== "training" && (
+        <button type="button" class="button primary" disabled={!what || busy || descending.value} onClick={() => void runOnDevice()}>
+          {busy ? "Running…" : what?.backward ? "Run forward and backward" : "Run forward"}
+        </button>
+      )}
+      <label class="field">
+        on
+        <select
+          class="select"
+          aria-label="Device"
+          value={device.value}
+          disabled={descending.value}
+          onChange={(event) => (wantedDevice.value = event.currentTarget.value === "cpu" ? "cpu" : "webgpu")}
+        >
+          <option value="webgpu" disabled={webgpu.value === false}>
+            WebGPU
+          </option>
+          <option value="cpu">CPU</option>
+        </select>
+      </label>
+      <span class="muted">
+        {busy && now.progress && `Loading the GPU module: ${formatBytes(now.progress.loaded)} of ${formatBytes(now.progress.total)}`}
+        {!busy && !what && "Runs once the script has called a compiled function."}
+        {!busy && what && !what.backward && "The script has run no backward of it."}
+      </span>
+    </div>
+  );
+}
+
+/** What the last run gave, or why there is none. */
+function OfRun({ show }: { show: Exclude<View, "training"> }): JSX.Element {
+  const now = attempt.value;
+  let content: ComponentChildren = null;
+  if (now?.state === "failed") {
+    content = (
+      <p class="note error">
+        The run failed: {now.message} Nothing is lost: the script and its graphs are as they were, and a further run starts afresh.
+      </p>
+    );
+  } else if (now?.state === "done") {
+    const { result, bundle: ran, unit } = now;
+    const old = ran !== bundle.value;
+    content = (
+      <>
+        {old && <p class="stale">This run is of another compilation, or of an earlier script.</p>}
+        <Adapter device={result.device} />
+        <Summary result={result} />
+        {show === "values" && <ValuesView result={result} bundle={ran} unit={unit} />}
+        {show === "kernels" && <KernelsView result={result} unit={unit} />}
+        {show === "device" && <DeviceView device={result.device} />}
+      </>
+    );
+  } else if (!now && bundle.value) {
+    content = (
+      <p class="empty">
+        Runs the compiled graphs once more, with the inputs that the script gave them, as kernels on the GPU. Every value is compared with what the CPU
+        computed.
+      </p>
+    );
+  }
+  return <div aria-live="polite">{content}</div>;
+}
+
+export function Adapter({ device: { backend, name, description, software } }: { device: Device }): JSX.Element {
+  return (
+    <p class="adapter">
+      <strong>{backend === "cpu" ? "CPU" : name || backend}</strong>
+      {description && description !== name && <span class="muted"> {description}</span>}
+      {software && backend !== "cpu" && (
+        <span class="warning"> This is a software adapter: a processor that plays GPU. Results are right, times say nothing about a GPU.</span>
+      )}
+    </p>
+  );
+}
+
+function Summary({ result }: { result: RunResult }): JSX.Element {
+  const notes = new Set([...result.forward.notes, ...(result.backward?.notes ?? [])]);
+  return (
+    <>
+      <p class="summary">
+        <Worst result={result} />
+        <Times name="Forward" part={result.forward} />
+        {result.backward && <Times name="Backward" part={result.backward} />}
+      </p>
+      {[...notes].map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** The largest distance from the CPU, over everything computed. */
+function Worst({ result }: { result: RunResult }): JSX.Element {
+  const all = [...result.forward.outputs, ...(result.backward?.outputs ?? [])];
+  const mismatched = all.filter(({ mismatch }) => mismatch !== null).length;
+  const outside = all.filter(({ outside }) => (outside ?? 0) > 0).length;
+  const worst = Math.max(0, ...all.map(({ max_abs }) => max_abs ?? 0));
+  const text = mismatched
+    ? `${plural(mismatched, "value")} cannot be compared with the CPU's`
+    : worst === 0
+      ? "Same as the CPU"
+      : `Within ${formatDifference(worst)} of the CPU`;
+  return (
+    <span
+      class={mismatched ? "chip bad" : outside ? "chip" : "chip good"}
+      title="A GPU adds numbers in another order, and rounds after each addition: the last digits differ. What torch.testing.assert_close allows is not marked."
+    >
+      {text}
+      {!mismatched && outside > 0 && `; ${plural(outside, "value")} beyond assert_close's tolerance`}
+    </span>
+  );
+}
+
+function Times({ name, part }: { name: string; part: PartResult }): JSX.Element {
+  const times = part.dispatches.map(({ microseconds }) => microseconds);
+  const known = times.every((time) => time !== null) ? times.reduce<number>((sum, time) => sum + (time ?? 0), 0) : undefined;
+  return (
+    <span class="chip">
+      {name}: {plural(part.dispatches.length, "dispatch", "dispatches")}
+      {known !== undefined && known > 0 && `, ${formatSeconds(known / 1e6)}`}
+      <span class="muted">
+        {" "}
+        ({formatSeconds(part.run_seconds)} with transfers, {formatSeconds(part.compile_seconds)} to build)
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,167 @@
+// What happened, in order, while the script ran: regions captured and why, compilations, breaks, runs. It fills as it runs.
+import type { JSX } from "preact";
+import { plural } from "../report/format";
+import { linesOf, type Moment, type Runs, type Why } from "../report/timeline";
+import { showPane } from "../state/layout";
+import { select } from "../state/selection";
+import { type Run, shown } from "../state/session";
+import { wantedUnit } from "../state/unit";
+
+export function TimelinePane(): JSX.Element {
+  const run = shown.value;
+  if (!run) return <p class="empty">What happens while the script runs appears here.</p>;
+  const { moments } = run.timeline;
+  const compiled = moments.some(({ kind }) => kind !== "finished");
+  return (
+    <div class="scroll timeline" tabIndex={0} role="region" aria-label="Timeline">
+      {!compiled && <p class="empty">Nothing was compiled.</p>}
+      <ol class="moments">
+        {moments.map((moment, index) => (
+          <li key={index} class={`moment moment-${moment.kind}`}>
+            <span class="at">{formatTime(moment.at)}</span>
+            <div>
+              <Line run={run} moment={moment} />
+            </div>
+          </li>
+        ))}
+        {run.outcome.kind === "running" && (
+          <li class="moment moment-running">
+            <span class="at" />
+            <div>Running…</div>
+          </li>
+        )}
+      </ol>
+    </div>
+  );
+}
+
+function formatTime(milliseconds: number): string {
+  return milliseconds < 1000 ? `${milliseconds.toFixed(0)} ms` : `${(milliseconds / 1000).toFixed(2)} s`;
+}
+
+function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
+  switch (moment.kind) {
+    case "captured":
+      return (
+        <>
+          Captured <RegionLink run={run} region={moment.region} />
+          <Because why={moment.why} />
+        </>
+      );
+    case "compiled":
+      return (
+        <>
+          Compiled <UnitLink run={run} compilation={moment.compilation} region={moment.region} />
+          {moment.backward ? ": forward and backward" : ": the forward alone, since nothing requires grad"}
+        </>
+      );
+    case "backward":
+      return (
+        <>
+          Compiled the backward of <UnitLink run={run} compilation={moment.compilation} region={moment.region} />
+        </>
+      );
+    case "broke":
+      return (
+        <>
+          Graph break{moment.line === undefined ? "" : " at "}
+          {moment.line !== undefined && <LineLink line={moment.line} />}
+          <p class="muted">{moment.reason}</p>
+        </>
+      );
+    case "ran":
+      return (
+        <ul class="runs">
+          {moment.runs.map((runs) => (
+            <li key={runs.compilation}>
+              Ran <UnitLink run={run} compilation={runs.compilation} region={regionOf(run, runs.compilation)} />: {countRuns(runs)}
+            </li>
+          ))}
+        </ul>
+      );
+    case "finished":
+      return moment.exception ? (
+        <>
+          Ended in {moment.exception}
+          {moment.line !== undefined && " at "}
+          {moment.line !== undefined && <LineLink line={moment.line} />}
+        </>
+      ) : (
+        <>Finished</>
+      );
+  }
+}
+
+function countRuns({ forward, backward, inference }: Runs): string {
+  const parts = [forward + inference > 0 && `forward ${plural(forward + inference, "time")}`, backward > 0 && `backward ${plural(backward, "time")}`];
+  return parts.filter(Boolean).join(", ");
+}
+
+function Because({ why }: { why: Why }): JSX.Element {
+  switch (why.kind) {
+    case "first":
+      return <>: its first call</>;
+    case "break":
+      return (
+        <>
+          : what follows the break
+          {why.line !== undefined && " at "}
+          {why.line !== undefined && <LineLink line={why.line} />}
+        </>
+      );
+    case "guards":
+      return (
+        <>
+          {" "}
+          again: {plural(why.failed.length, "guard")} failed
+          <ul class="guards">
+            {why.failed.map((guard) => (
+              <li key={guard}>
+                <code>{guard}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      );
+  }
+}
+
+function regionOf(run: Run, compilation: number): number | null {
+  return run.report.compilations.find(({ id }) => id === compilation)?.region ?? null;
+}
+
+/** Shows the graphs of a unit, and the lines they come from. */
+function go(run: Run, key: string, region: number | null): void {
+  wantedUnit.value = key;
+  showPane("graphs");
+  const lines = linesOf(run.report, region);
+  select(lines && { from: "output", span: { line: lines.first, column: 0, end_line: lines.last, end_column: 0 }, names: [] });
+}
+
+function RegionLink({ run, region }: { run: Run; region: number }): JSX.Element {
+  const name = run.report.regions.find(({ id }) => id === region)?.function ?? `region ${region}`;
+  const compilation = run.report.compilations.find((candidate) => candidate.region === region)?.id;
+  const key = compilation === undefined ? `r${region}` : `c${compilation}`;
+  return (
+    <button type="button" class="link code" onClick={() => go(run, key, region)}>
+      {name}
+    </button>
+  );
+}
+
+function UnitLink({ run, compilation, region }: { run: Run; compilation: number; region: number | null }): JSX.Element {
+  const name = run.report.regions.find(({ id }) => id === region)?.function ?? "graph";
+  return (
+    <button type="button" class="link code" onClick={() => go(run, `c${compilation}`, region)}>
+      {name} #{compilation}
+    </button>
+  );
+}
+
+function LineLink({ line }: { line: number }): JSX.Element {
+  return (
+    <button type="button" class="link" onClick={() => select({ from: "output", span: { line, column: 0, end_line: line, end_column: 0 }, names: [] })}>
+      line {line}
+    </button>
+  );
+}

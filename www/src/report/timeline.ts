@@ -1,0 +1,110 @@
+// What happened in a run, in order: regions captured and why, compilations, graph breaks, and runs between them.
+import type { Event, Report } from "../generated/report";
+
+/** How often the parts of a compilation ran. */
+export interface Runs {
+  compilation: number;
+  forward: number;
+  backward: number;
+  inference: number;
+}
+
+/** Something that happened; `at` is in milliseconds since the run began. */
+export type Moment =
+  | { kind: "captured"; at: number; region: number; function: string; why: Why }
+  | { kind: "compiled"; at: number; compilation: number; region: number | null; backward: boolean }
+  /** The backward of an earlier compilation is there now. */
+  | { kind: "backward"; at: number; compilation: number; region: number | null }
+  | { kind: "broke"; at: number; reason: string; line: number | undefined }
+  | { kind: "ran"; at: number; until: number; runs: readonly Runs[] }
+  | { kind: "finished"; at: number; exception: string | undefined; line: number | undefined };
+
+/** Why a region was captured. */
+export type Why =
+  | { kind: "first" }
+  /** Guards that failed, one per cache entry that was there. */
+  | { kind: "guards"; failed: readonly string[] }
+  /** Capture went on after a break at this line. */
+  | { kind: "break"; line: number | undefined };
+
+/** The moments so far, and what the next event needs of them. */
+export interface Timeline {
+  moments: readonly Moment[];
+  /** Guards that failed for the region that comes next. */
+  failed: readonly string[];
+  /** A break whose continuation has not been captured. */
+  broken: { line: number | undefined; ended: boolean } | undefined;
+}
+
+export const EMPTY: Timeline = { moments: [], failed: [], broken: undefined };
+
+/** Takes in events; `timeline` stays as it is. It is copied once for all of them: a training loop sends thousands. */
+export function extend(timeline: Timeline, events: readonly { event: Event; at: number }[]): Timeline {
+  const moments = [...timeline.moments];
+  let { failed, broken } = timeline;
+  for (const { event, at } of events) {
+    switch (event.event) {
+      case "recompiled":
+        failed = event.reasons;
+        break;
+      case "broke":
+        broken = { line: event.graph_break.span?.line, ended: false };
+        moments.push({ kind: "broke", at, reason: event.graph_break.reason, line: broken.line });
+        break;
+      case "captured": {
+        const { id, graph } = event.region;
+        if (moments.some((moment) => moment.kind === "captured" && moment.region === id)) break;
+        const first = Math.min(...graph.nodes.flatMap(({ span }) => (span ? [span.line] : [])));
+        // The region that ends at a break is captured after the break is known; what follows it comes later.
+        const follows = broken && (broken.ended || (broken.line !== undefined && first > broken.line));
+        const why: Why = failed.length > 0 ? { kind: "guards", failed } : follows ? { kind: "break", line: broken?.line } : { kind: "first" };
+        moments.push({ kind: "captured", at, region: id, function: event.region.function, why });
+        failed = [];
+        broken = broken && !follows ? { ...broken, ended: true } : undefined;
+        break;
+      }
+      case "compiled": {
+        const { id, region, backward } = event.compilation;
+        const before = moments.some((moment) => moment.kind === "compiled" && moment.compilation === id);
+        if (!before) moments.push({ kind: "compiled", at, compilation: id, region, backward: !!backward });
+        else if (backward && !hasBackward(moments, id)) moments.push({ kind: "backward", at, compilation: id, region });
+        break;
+      }
+      case "ran":
+        if (broken) broken = { ...broken, ended: true };
+        countRun(moments, event.run.compilation, event.run.part, at);
+        break;
+      case "finished":
+        moments.push({ kind: "finished", at, exception: event.exception?.type, line: event.exception?.span?.line });
+        break;
+      default:
+        break;
+    }
+  }
+  return { moments, failed, broken };
+}
+
+function hasBackward(moments: readonly Moment[], id: number): boolean {
+  return moments.some(
+    (moment) => (moment.kind === "compiled" && moment.compilation === id && moment.backward) || (moment.kind === "backward" && moment.compilation === id),
+  );
+}
+
+/** Runs between two other moments are counted together: a training loop has thousands. */
+function countRun(moments: Moment[], compilation: number, part: string, at: number): void {
+  const last = moments.at(-1);
+  const known = last?.kind === "ran" ? last.runs : [];
+  const before = known.find((runs) => runs.compilation === compilation) ?? { compilation, forward: 0, backward: 0, inference: 0 };
+  const after = { ...before };
+  if (part === "forward" || part === "backward" || part === "inference") after[part] += 1;
+  const runs = [...known.filter((other) => other !== before), after].sort((a, b) => a.compilation - b.compilation);
+  if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, runs };
+  else moments.push({ kind: "ran", at, until: at, runs });
+}
+
+/** Lines of the script that a region's calls come from, first and last. */
+export function linesOf(report: Report, region: number | null): { first: number; last: number } | undefined {
+  const nodes = report.regions.find(({ id }) => id === region)?.graph.nodes ?? [];
+  const lines = nodes.flatMap(({ span }) => (span ? [span.line, span.end_line] : []));
+  return lines.length > 0 ? { first: Math.min(...lines), last: Math.max(...lines) } : undefined;
+}

@@ -1,0 +1,101 @@
+// Where the panes are. The arrangement is data: a tree of splits whose leaves are groups of tabs. A pane is added by naming
+// it in a group; sizes and open tabs are kept between visits. A narrow window gets a single group with everything in it.
+import { computed, signal } from "@preact/signals";
+import type { PaneId } from "../panes/panes";
+import { embedded } from "./embedded";
+import { loadLayout, saveLayout } from "./storage";
+
+export interface Group {
+  kind: "group";
+  id: string;
+  label: string;
+  panes: readonly PaneId[];
+}
+
+export type Arrangement =
+  | { kind: "split"; id: string; direction: "row" | "column"; at: number; label: string; first: Arrangement; second: Arrangement }
+  | Group;
+
+const WIDE: Arrangement = {
+  kind: "split",
+  id: "main",
+  direction: "row",
+  at: 0.42,
+  label: "Width of the script",
+  first: {
+    kind: "split",
+    id: "left",
+    direction: "column",
+    at: 0.7,
+    label: "Height of the script",
+    first: { kind: "group", id: "script", label: "Script", panes: ["script"] },
+    second: { kind: "group", id: "output", label: "Output", panes: ["output", "timeline", "plot"] },
+  },
+  second: {
+    kind: "split",
+    id: "right",
+    direction: "column",
+    at: 0.62,
+    label: "Height of the graphs",
+    first: { kind: "group", id: "graphs", label: "Graphs", panes: ["graphs"] },
+    second: { kind: "group", id: "details", label: "Details", panes: ["saved", "partition", "memory", "aliasing", "guards", "run"] },
+  },
+};
+const NARROW: Arrangement = {
+  kind: "group",
+  id: "all",
+  label: "Views",
+  panes: ["script", "output", "graphs", "saved", "partition", "memory", "timeline", "plot", "aliasing", "guards", "run"],
+};
+/** What a frame in another page shows: script and graphs, or one above the other. */
+const FRAME: Arrangement = {
+  kind: "split",
+  id: "main",
+  direction: "row",
+  at: 0.42,
+  label: "Width of the script",
+  first: { kind: "group", id: "script", label: "Script", panes: ["script", "output"] },
+  second: { kind: "group", id: "graphs", label: "Graphs", panes: ["graphs", "saved", "partition", "memory", "aliasing", "guards", "timeline"] },
+};
+
+/** Sizes of splits and open tabs, by the names above. */
+export const kept = signal<Record<string, unknown>>(embedded ? {} : loadLayout());
+export const narrow = signal(false);
+export const arrangement = computed(() => (narrow.value ? NARROW : embedded ? FRAME : WIDE));
+
+export function keepLayout(id: string, value: unknown): void {
+  kept.value = { ...kept.value, [id]: value };
+  if (!embedded) saveLayout(kept.value);
+}
+
+function groups(node: Arrangement): Group[] {
+  return node.kind === "group" ? [node] : [...groups(node.first), ...groups(node.second)];
+}
+
+/** The pane in front of a group. */
+export function openPane({ id, panes }: Group): PaneId | undefined {
+  return panes.find((pane) => pane === kept.value[id]) ?? panes[0];
+}
+
+/** Every pane there is, in the order in which the keyboard goes through them. */
+export const panesInOrder = computed(() => groups(arrangement.value).flatMap(({ panes }) => panes));
+
+/** Panes in front that share their place with others. */
+export function panesInFront(): PaneId[] {
+  return groups(arrangement.value).flatMap((group) => {
+    const open = openPane(group);
+    return open && group.panes.length > 1 ? [open] : [];
+  });
+}
+
+/** Brings a pane to the front of its group. */
+export function showPane(pane: PaneId): void {
+  const group = groups(arrangement.value).find(({ panes }) => panes.includes(pane));
+  if (group) keepLayout(group.id, pane);
+}
+
+/** Puts sizes and tabs back to what they are for a first visitor. */
+export function resetLayout(): void {
+  kept.value = {};
+  saveLayout({});
+}

@@ -1,0 +1,59 @@
+// Partitions of the selected compilation, also ones the script did not ask for: the interpreter still has the joint graph, so
+// another budget or a "what if" needs no run. Answers are kept as long as the run they are about.
+import { type Signal, computed, effect, signal } from "@preact/signals";
+import type { Answer, Partition, PartitionQuery, Question } from "../generated/report";
+import { type Run, ask, graphsAreOld, graphsRun, running } from "./session";
+import { selectedUnit } from "./unit";
+
+/** Whose decisions are shown: nothing is changed where it is empty. */
+export const variant = signal<Partial<PartitionQuery>>({});
+/** A partition put aside, to compare others with: of this run or of an earlier one. */
+export const kept = signal<{ label: string; partition: Partition } | undefined>(undefined);
+
+const answers = new WeakMap<Run, Map<string, Signal<Answer | undefined>>>();
+
+export const compilation = computed(() => selectedUnit.value?.compilation);
+
+/** The query as the interpreter takes it. */
+export function query(change: Partial<PartitionQuery>): PartitionQuery {
+  return { partitioner: null, budget: null, solver: null, recompute: null, ...change };
+}
+
+/** The answer to a question about the selected compilation; `undefined` until it is there. A run is asked once it has ended. */
+export function answerTo(question: Question): Answer | undefined {
+  const run = graphsRun.value;
+  const id = compilation.value?.id;
+  if (!run || id === undefined) return undefined;
+  if (graphsAreOld.value) return { answer: "failed", message: "These graphs are of the run before; what is asked here needs a run that compiles." };
+  const known = answers.get(run) ?? new Map<string, Signal<Answer | undefined>>();
+  answers.set(run, known);
+  const key = `${id} ${JSON.stringify(question)}`;
+  let found = known.get(key);
+  if (!found) {
+    const answer = signal<Answer | undefined>(undefined);
+    found = answer;
+    known.set(key, answer);
+    const stop = effect(() => {
+      if (running.value || run.outcome.kind === "running") return;
+      void ask(id, question).then((given) => (answer.value = given));
+      queueMicrotask(() => stop());
+    });
+  }
+  return found.value;
+}
+
+/** The partition of the run, or of a variant of it. */
+export function partitionOf(change: Partial<PartitionQuery>): { partition?: Partition; message?: string } {
+  const own = compilation.value?.partition;
+  if (Object.keys(change).length === 0 && own) return { partition: own };
+  const answer = answerTo({ ask: "partition", query: query(change) });
+  if (answer?.answer === "partition") return { partition: answer.partition.partition };
+  return answer?.answer === "failed" ? { message: answer.message } : {};
+}
+
+/** What a variant is called. */
+export function nameOf(change: Partial<PartitionQuery>): string {
+  if (change.partitioner === "default_partition") return "default partitioner";
+  if (typeof change.budget === "number") return `min-cut, budget ${change.budget}`;
+  return change.partitioner ? "min-cut" : "as in the run";
+}

@@ -1,0 +1,50 @@
+// What is looked at, as links hold it: panes in front, compilation, stage, how graphs are shown, what is chosen.
+import { PANES, type PaneId } from "../panes/panes";
+import { STAGES } from "../report/stages";
+import { embedded } from "./embedded";
+import { panesInFront, showPane } from "./layout";
+import type { Place } from "./link";
+import { bringSelection, keptSelection, select } from "./selection";
+import { selectedStage, selectedUnit, wantedStage, wantedUnit } from "./unit";
+import { collapsed, foldGraphs, GRAPH_VIEWS, graphView, wrapGraphs } from "./view";
+
+/** What is looked at now. */
+export function currentPlace(): Place {
+  const panes = panesInFront();
+  const unit = selectedUnit.value?.key;
+  const stage = selectedStage.value;
+  const chosen = keptSelection();
+  return {
+    ...(panes.length > 0 ? { panes } : {}),
+    ...(unit === undefined ? {} : { unit }),
+    ...(stage === undefined ? {} : { stage }),
+    ...(graphView.value === "text" ? {} : { graphs: graphView.value }),
+    ...(wrapGraphs.value ? { wrap: true } : {}),
+    ...(foldGraphs.value ? { fold: true } : {}),
+    ...(Object.keys(collapsed.value).length > 0 ? { collapsed: collapsed.value } : {}),
+    ...(chosen ? { selection: chosen } : {}),
+  };
+}
+
+/** Goes to a place, as far as this page has it; gives sentences on what it has not. */
+export function goTo(place: Place): string[] {
+  const notes: string[] = [];
+  const known = <Name extends string>(name: string | undefined, all: readonly Name[], what: string): Name | undefined => {
+    const found = all.find((candidate) => candidate === name);
+    if (name !== undefined && found === undefined) notes.push(`It shows ${what} this page does not have: ${name}.`);
+    return found;
+  };
+  // A frame has fewer groups, and begins with script and graphs.
+  for (const name of embedded ? [] : (place.panes ?? [])) {
+    const pane = known(name, Object.keys(PANES) as PaneId[], "a view");
+    if (pane) showPane(pane);
+  }
+  wantedUnit.value = place.unit;
+  wantedStage.value = known(place.stage, STAGES, "a stage") ?? wantedStage.value;
+  graphView.value = known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;
+  wrapGraphs.value = place.wrap ?? wrapGraphs.value;
+  foldGraphs.value = place.fold ?? foldGraphs.value;
+  collapsed.value = place.collapsed ?? {};
+  if (!bringSelection(place.selection)) select(undefined);
+  return notes;
+}

@@ -1,0 +1,72 @@
+// A chart of lines, drawn by uPlot in the page's own colours.
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import type { ChartProps } from "./chart";
+
+/** Colours of lines, by the names of the page's custom properties. */
+const COLOURS = ["--forward", "--backward", "--saved", "--recomputed", "--error", "--warning"] as const;
+
+export function LineChart({ label, x, columns, logarithmic = false }: ChartProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | undefined>(undefined);
+  const names = columns.map((column) => column.label).join("\0");
+  const data: uPlot.AlignedData = [x.values as number[], ...columns.map(({ values }) => values.map((value) => (Number.isFinite(value) ? value : null)))];
+  const latest = useRef(data);
+  latest.current = data;
+
+  useEffect(() => {
+    const element = host.current;
+    if (!element) return;
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const make = (): void => {
+      chart.current?.destroy();
+      chart.current = new uPlot(options(element, x.label, names.split("\0"), logarithmic), latest.current, element);
+    };
+    make();
+    const fit = new ResizeObserver(() => chart.current?.setSize(size(element)));
+    fit.observe(element);
+    scheme.addEventListener("change", make);
+    return () => {
+      fit.disconnect();
+      scheme.removeEventListener("change", make);
+      chart.current?.destroy();
+      chart.current = undefined;
+    };
+  }, [names, x.label, logarithmic]);
+
+  useEffect(() => chart.current?.setData(data), [x.values, columns]);
+
+  return <div ref={host} class="chart" role="img" aria-label={label} />;
+}
+
+/** Room for the plot itself: the legend stands below it. */
+function size(element: HTMLElement): { width: number; height: number } {
+  return { width: Math.max(120, element.clientWidth), height: Math.max(80, element.clientHeight - 32) };
+}
+
+function options(element: HTMLElement, xLabel: string, names: readonly string[], logarithmic: boolean): uPlot.Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => style.getPropertyValue(name).trim();
+  const axis: uPlot.Axis = {
+    stroke: colour("--muted"),
+    grid: { stroke: colour("--border"), width: 1 },
+    ticks: { stroke: colour("--border"), width: 1 },
+    font: `11px ${colour("--sans")}`,
+    labelFont: `11px ${colour("--sans")}`,
+  };
+  return {
+    ...size(element),
+    scales: { x: { time: false }, y: { distr: logarithmic ? 3 : 1 } },
+    axes: [
+      { ...axis, label: xLabel, labelSize: 18, size: 28 },
+      { ...axis, size: 56 },
+    ],
+    series: [
+      { label: xLabel },
+      ...names.map((name, index) => ({ label: name, width: 1.5, stroke: colour(COLOURS[index % COLOURS.length] ?? "--accent"), spanGaps: false, points: { size: 4 } })),
+    ],
+    cursor: { points: { size: 7 } },
+  };
+}

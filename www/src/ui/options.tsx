@@ -1,0 +1,88 @@
+// How scripts run, without touching the script.
+import type { JSX } from "preact";
+import { PYTORCH_VERSION } from "../generated/report";
+import { resetLayout } from "../state/layout";
+import { BACKENDS, LIMITS, type Options, PARTITIONERS, partitionerOf, withPartitioner } from "../state/options";
+import { options, setOption } from "../state/script";
+import { Popover } from "./popover";
+
+export function OptionsMenu(): JSX.Element {
+  const { backend, limit } = options.value;
+  const partitioner = partitionerOf(backend);
+  return (
+    <Popover button="Options" label="Options">
+      <Choice
+        label="Backend"
+        help="What a plain torch.compile stands for."
+        value={partitioner ? "aot_eager" : backend}
+        choices={BACKENDS.filter((name) => name !== "aot_eager_default_partitioner").map((name) => [name, name])}
+        onChoose={(value) => setOption("backend", value)}
+      />
+      <Choice
+        label="Partitioner"
+        help={
+          partitioner
+            ? "Decides which values the forward saves, and which the backward computes again."
+            : "This backend traces no backward, so that there is nothing to partition."
+        }
+        value={partitioner ?? "min-cut"}
+        disabled={!partitioner}
+        choices={PARTITIONERS.map((name) => [name, name === "min-cut" ? "min-cut (torch.compile's)" : "default (saves what is there)"])}
+        onChoose={(value) => setOption("backend", withPartitioner(value))}
+      />
+      <Choice
+        label="Time limit"
+        help="A script that runs longer is stopped; what is known by then stays."
+        value={limit}
+        choices={LIMITS.map((seconds) => [seconds, `${seconds} s`])}
+        onChoose={(value) => setOption("limit", value)}
+      />
+      <p class="muted">What scripts see is PyTorch {PYTORCH_VERSION.replace(/\.0$/, "")} on a CPU, in its Python, its messages and its graphs.</p>
+      <button type="button" class="button" onClick={resetLayout}>
+        Reset the layout
+      </button>
+    </Popover>
+  );
+}
+
+interface ChoiceProps<Value> {
+  label: string;
+  help: string;
+  value: Value;
+  disabled?: boolean;
+  choices: readonly (readonly [Value, string])[];
+  onChoose(value: Value): void;
+}
+
+function Choice<Value extends Options[keyof Options] | (typeof PARTITIONERS)[number]>({
+  label,
+  help,
+  value,
+  disabled = false,
+  choices,
+  onChoose,
+}: ChoiceProps<Value>): JSX.Element {
+  return (
+    <div class="option">
+      <label>
+        <span>{label}</span>
+        <select
+          class="select"
+          value={String(value)}
+          disabled={disabled}
+          onChange={(event) => {
+            const chosen = choices.find(([candidate]) => String(candidate) === event.currentTarget.value);
+            if (chosen) onChoose(chosen[0]);
+          }}
+        >
+          {choices.map(([choice, text]) => (
+            <option key={String(choice)} value={String(choice)}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p class="muted">{help}</p>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+// The ways out: a link, in several dresses, and the way to the exports.
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { copy, delivered } from "../exports/deliver";
+import { frameMarkup, markdownLink, markdownWithCode } from "../exports/text";
+import { share } from "../state/address";
+import { openDialog } from "../state/dialogs";
+import { program } from "../state/script";
+import { Popover } from "./popover";
+
+export function ShareMenu(): JSX.Element {
+  const href = useSignal("");
+  const open = async (): Promise<void> => {
+    delivered.value = "";
+    href.value = await share();
+    await copy(href.value, "The link");
+  };
+  const dresses: readonly (readonly [string, string, (href: string) => string])[] = [
+    ["Copy Markdown link", "The Markdown link", (link) => markdownLink(program(), link)],
+    ["Copy Markdown with code", "The Markdown", (link) => markdownWithCode(program(), link)],
+    ["Copy frame for a page", "The frame", frameMarkup],
+  ];
+  return (
+    <Popover button="Share" label="Share" class="primary" onOpen={() => void open()}>
+      <p role="status">{delivered.value || "This link brings all of this back:"}</p>
+      <div class="share-link">
+        <input class="input code" readOnly aria-label="Link" value={href.value} onFocus={(event) => event.currentTarget.select()} />
+        <button type="button" class="button" onClick={() => void copy(href.value, "The link")}>
+          Copy
+        </button>
+      </div>
+      <p class="muted">It holds the script, the options and what you look at: nothing is stored anywhere.</p>
+      <div class="menu">
+        {dresses.map(([title, what, dress]) => (
+          <button key={title} type="button" class="button" onClick={() => void copy(dress(href.value), what)}>
+            {title}
+          </button>
+        ))}
+        <button type="button" class="button" onClick={() => openDialog("export")}>
+          Export graphs and report…
+        </button>
+      </div>
+    </Popover>
+  );
+}

@@ -1,0 +1,100 @@
+// @vitest-environment node
+import { beforeEach, expect, it, vi } from "vitest";
+import { Gpu } from "../src/engine/gpu";
+import type { ModuleSource } from "../src/engine/module";
+import type { FromGpu, ToGpu } from "../src/engine/protocol";
+import type { Bundle, Recipe, RunResult, Training } from "../src/generated/report";
+
+class FakeGpuWorker {
+  readonly received: ToGpu[] = [];
+  terminated = false;
+  onmessage: ((event: { data: FromGpu }) => void) | null = null;
+  postMessage(message: ToGpu): void {
+    this.received.push(message);
+  }
+  terminate(): void {
+    this.terminated = true;
+  }
+  say(message: FromGpu): void {
+    this.onmessage?.({ data: message });
+  }
+  /** The number of the last request, once it has arrived. */
+  async run(type: ToGpu["type"]): Promise<number> {
+    await vi.waitFor(() => expect(this.received.at(-1)?.type).toBe(type));
+    const last = this.received.at(-1);
+    return last && "run" in last ? last.run : -1;
+  }
+}
+
+const bundle = {} as Bundle;
+const recipe = { parameters: [], loss: null, lr: 0.1, momentum: 0 } as Recipe;
+const result = { version: 1 } as RunResult;
+let workers: FakeGpuWorker[];
+let gpu: Gpu;
+
+beforeEach(() => {
+  workers = [];
+  const source = { get: () => Promise.resolve({} as WebAssembly.Module) } as unknown as ModuleSource;
+  gpu = new Gpu(source, () => {
+    workers.push(new FakeGpuWorker());
+    return workers.at(-1) as unknown as Worker;
+  });
+});
+
+async function worker(): Promise<FakeGpuWorker> {
+  await vi.waitFor(() => expect(workers).not.toHaveLength(0));
+  return workers.at(-1) as FakeGpuWorker;
+}
+
+it("gives a run's result, and refuses a second one meanwhile", async () => {
+  const first = gpu.run(bundle, "webgpu", () => {});
+  const run = await (await worker()).run("run");
+  await expect(gpu.run(bundle, "cpu", () => {})).rejects.toThrow("still going on");
+  workers[0]?.say({ type: "result", run: run + 7, result });
+  workers[0]?.say({ type: "result", run, result });
+  await expect(first).resolves.toBe(result);
+  expect(workers).toHaveLength(1);
+});
+
+it("names the node that a refusal concerns, once", async () => {
+  for (const message of ["no such operator", "addmm: no such operator"]) {
+    const refused = gpu.run(bundle, "webgpu", () => {});
+    const run = await (await worker()).run("run");
+    workers[0]?.say({ type: "refused", run, message, node: "addmm" });
+    await expect(refused).rejects.toThrow(/^addmm: no such operator$/);
+  }
+});
+
+it("hears of training as it goes on, and can pause it", async () => {
+  const onReady = vi.fn();
+  const onLosses = vi.fn();
+  const trained = gpu.train({ bundle, recipe, device: "webgpu", steps: 3 }, { onReady, onLosses }, () => {});
+  const fake = await worker();
+  const run = await fake.run("train");
+  fake.say({ type: "training", run, training: { loss: "mean" } as Training });
+  fake.say({ type: "losses", run, losses: [3, 2], seconds: 0.5 });
+  gpu.adjust(0.01);
+  gpu.pause();
+  await vi.waitFor(() => expect(fake.received.slice(-2)).toEqual([{ type: "adjust", lr: 0.01 }, { type: "pause" }]));
+  fake.say({ type: "trained", run, parameters: [] });
+  await expect(trained).resolves.toEqual([]);
+  expect(onReady).toHaveBeenCalledWith({ loss: "mean" });
+  expect(onLosses).toHaveBeenCalledWith([3, 2], 0.5);
+  const more = gpu.continue(5, 0.1, { onReady, onLosses });
+  fake.say({ type: "trained", run: await fake.run("continue"), parameters: [] });
+  await expect(more).resolves.toEqual([]);
+});
+
+it("starts anew after the instance has failed", async () => {
+  const lost = gpu.run(bundle, "webgpu", () => {});
+  const first = await worker();
+  await first.run("run");
+  first.say({ type: "failed", message: "unreachable" });
+  await expect(lost).rejects.toThrow("unreachable");
+  await vi.waitFor(() => expect(first.terminated).toBe(true));
+  const again = gpu.run(bundle, "webgpu", () => {});
+  await vi.waitFor(() => expect(workers).toHaveLength(2));
+  const second = workers[1] as FakeGpuWorker;
+  second.say({ type: "result", run: await second.run("run"), result });
+  await expect(again).resolves.toBe(result);
+});

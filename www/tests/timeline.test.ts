@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import type { Compilation, Event, NodeView, Region } from "../src/generated/report";
+import { EMPTY, extend, type Moment } from "../src/report/timeline";
+
+const region = (id: number, line: number): Event => ({
+  event: "captured",
+  region: { id, function: "f", graph: { readable: "", nodes: [{ span: { line, column: 0, end_line: line, end_column: 4 } } as NodeView] }, guards: [], span: null } satisfies Region,
+});
+const compiled = (id: number): Event => ({ event: "compiled", compilation: { id, region: id, backward: { readable: "", nodes: [] } } as unknown as Compilation });
+const ran = (compilation: number, part: string): Event => ({ event: "ran", run: { compilation, part } });
+const broke = (line: number): Event => ({ event: "broke", graph_break: { reason: "item", span: { line, column: 0, end_line: line, end_column: 4 } } });
+
+function moments(...events: Event[]): readonly Moment[] {
+  return extend(
+    EMPTY,
+    events.map((event, at) => ({ event, at })),
+  ).moments;
+}
+
+const whys = (all: readonly Moment[]): unknown[] => all.flatMap((moment) => (moment.kind === "captured" ? [moment.why] : []));
+
+describe("the timeline", () => {
+  it("counts the runs of a training loop together", () => {
+    const loop = Array.from({ length: 50 }, () => [ran(0, "forward"), ran(0, "backward")]).flat();
+    const all = moments(region(0, 3), region(0, 3), compiled(0), ...loop);
+    expect(all.map(({ kind }) => kind)).toEqual(["captured", "compiled", "ran"]);
+    expect(all[2]).toMatchObject({ at: 3, until: 102, runs: [{ compilation: 0, forward: 50, backward: 50, inference: 0 }] });
+  });
+
+  it("says which guard made a function compile again", () => {
+    const all = moments(region(0, 3), ran(0, "forward"), { event: "recompiled", reasons: ["0/0: size mismatch"] }, region(1, 3));
+    expect(whys(all)).toEqual([{ kind: "first" }, { kind: "guards", failed: ["0/0: size mismatch"] }]);
+  });
+
+  it("tells what ends at a break from what follows it", () => {
+    const all = moments(broke(5), region(0, 4), compiled(0), ran(0, "forward"), region(1, 6), ran(1, "forward"));
+    expect(whys(all)).toEqual([{ kind: "first" }, { kind: "break", line: 5 }]);
+    // Nothing was captured before this break.
+    expect(whys(moments(broke(5), region(0, 6)))).toEqual([{ kind: "break", line: 5 }]);
+    // What ends at it was compiled before.
+    expect(whys(moments(broke(5), ran(0, "forward"), region(1, 3)))).toEqual([{ kind: "break", line: 5 }]);
+  });
+
+  it("grows with what arrives, and leaves what was", () => {
+    const first = extend(EMPTY, [{ event: region(0, 3), at: 1 }]);
+    const second = extend(first, [{ event: { event: "finished", exception: null, seconds: 1 }, at: 9 }]);
+    expect(first.moments).toHaveLength(1);
+    expect(second.moments.map(({ kind }) => kind)).toEqual(["captured", "finished"]);
+  });
+});
