@@ -409,26 +409,52 @@ pub fn accumulated_variable(node: &Node) -> Option<Tensor> {
     node.body.as_any().downcast_ref::<AccumulateGrad>().map(|a| a.variable.clone())
 }
 
+/// Whether elements fill memory without gaps and none is seen twice.
+fn is_dense(t: &Tensor) -> bool {
+    let g = t.geometry();
+    let mut dims: Vec<(i64, i64)> = g.sizes.iter().zip(&g.strides).map(|(n, s)| (s.hint().unwrap_or(1), n.hint().unwrap_or(1))).collect();
+    if dims.iter().any(|(_, size)| *size == 0) {
+        return true;
+    }
+    dims.retain(|(_, size)| *size != 1);
+    dims.sort_unstable();
+    let mut expected = 1;
+    dims.iter().all(|(stride, size)| {
+        let fits = *stride == expected;
+        expected *= size;
+        fits
+    })
+}
+
+/// Whether a gradient lies in memory as its variable does, or row by row where the variable has gaps.
+fn obeys_layout(grad: &Tensor, variable: &Tensor) -> bool {
+    if !is_dense(variable) {
+        return grad.is_contiguous().unwrap_or(false);
+    }
+    let (a, b) = (grad.geometry(), variable.geometry());
+    let same = |((x, y), n): ((&SymInt, &SymInt), &SymInt)| n.statically_eq(1) || x.statically_eq(y.clone());
+    a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).zip(&a.sizes).all(same)
+}
+
 /// Adds a gradient into `.grad`, which takes the variable's layout; the first one is taken over where nobody else holds it.
 pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
     match meta::grad(variable) {
         None => {
             let keeps_graph = modes().grad;
-            let fits = {
-                let (a, b) = (grad.geometry(), variable.geometry());
-                a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).all(|(x, y)| x.statically_eq(y.clone()))
-            };
+            let fits = obeys_layout(&grad, variable);
             let stored = if keeps_graph {
                 t!("clone", grad)?
             } else if fits && grad.handles() == 1 {
                 t!("detach", grad)?
             } else if fits {
                 t!("clone", grad)?
-            } else {
+            } else if is_dense(variable) {
                 // The gradient takes the variable's layout.
                 let g = variable.geometry();
                 let like = t!("new_empty_strided", &grad, &g.sizes, &g.strides)?;
                 t!("copy_", like, grad)?
+            } else {
+                t!("clone", grad; memory_format = crate::tensor::MemoryFormat::Contiguous)?
             };
             meta::set_grad(variable, Some(stored));
         }

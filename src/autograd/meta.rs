@@ -130,6 +130,11 @@ pub fn base(t: &Tensor) -> Option<Tensor> {
     peek(t, |m| m.view.as_ref().map(|v| v.base.clone()))
 }
 
+/// Whether it was made by a view operator through which gradients flow: not by one that reads bytes as another dtype.
+pub fn is_differentiable_view(t: &Tensor) -> bool {
+    peek(t, |m| m.view.as_ref().is_some_and(|v| v.differentiable && !v.steps.last().is_some_and(|s| s.entry.not_differentiable)))
+}
+
 /// Forgets history and view (what `detach_()` leaves).
 pub fn clear(t: &Tensor) {
     *t.imp().autograd.borrow_mut() = None;

@@ -125,6 +125,12 @@ impl Node {
         })
     }
 
+    /// Its name as PyTorch's C++ calls it: nodes written by hand there have a namespace.
+    pub fn full_name(&self) -> String {
+        let by_hand = matches!(self.name.as_str(), "AccumulateGrad" | "CopySlices" | "CopyBackwards");
+        if by_hand { format!("torch::autograd::{}", self.name) } else { self.name.clone() }
+    }
+
     /// Adds an output of the forward; gives the index of its gradient.
     pub fn add_input(&self, t: &Tensor) -> usize {
         let mut inputs = self.inputs.borrow_mut();

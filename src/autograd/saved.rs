@@ -126,9 +126,10 @@ fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Erro
     };
     let sizes = t.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let made_by = if is_result {
-        format!(", which is output 0 of {},", operation(&node.name))
+        format!(", which is output 0 of {},", operation(&node.full_name()))
     } else {
-        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.name)))).unwrap_or_default()
+        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.full_name()))))
+            .unwrap_or_default()
     };
     let hint = if super::anomaly::mode().0 {
         "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there or anywhere later. Good luck!"

@@ -81,6 +81,9 @@ impl Plan {
             Error::index(format!("shape mismatch: indexing tensors could not be broadcast together with shapes {}", all.join(", ")))
         })?;
         let indexed: Vec<usize> = (0..sizes.len()).filter(|d| indices[*d].is_some()).collect();
+        if indexed.iter().any(|d| sizes[*d].statically_eq(0)) && !shape.iter().any(|s| s.statically_eq(0)) {
+            return Err(Error::index("index is out of bounds for dimension with size 0"));
+        }
         let adjacent = indexed.windows(2).all(|w| w[1] == w[0] + 1);
         let (order, before) = if adjacent {
             ((0..sizes.len()).collect(), indexed.first().copied().unwrap_or(0))
@@ -106,15 +109,25 @@ impl Plan {
     /// Result strides: the order in memory of the dimensions taken whole, as a pointwise operator of tensor and indices keeps it.
     fn result_strides(&self, tensor: &Tensor) -> Result<Vec<SymInt>> {
         let g = tensor.geometry();
-        let hints = |strides: &[SymInt]| strides.iter().map(|s| s.hint().unwrap_or(1)).collect::<Vec<i64>>();
         let whole = |dims: &[usize]| dims.iter().map(|d| g.strides[*d].hint().unwrap_or(1)).collect::<Vec<i64>>();
         let (before, after) = (whole(&self.order[..self.before]), whole(self.after()));
         let mut operands = vec![[before.clone(), vec![0; self.shape.len()], after.clone()].concat()];
-        for index in self.indices.iter().flatten() {
-            let own = geo::expand(&index.geometry(), &self.shape, "")?;
-            operands.push([vec![0; before.len()], hints(&own.strides), vec![0; after.len()]].concat());
+        let sizes = self.result_sizes(&g.sizes);
+        let ones = |n: usize| vec![SymInt::Int(1); n];
+        let empty = sizes.iter().any(|s| s.statically_eq(0));
+        let padded = [ones(before.len()), self.shape.clone(), ones(after.len())].concat();
+        if empty && sizes.iter().zip(&padded).all(|(a, b)| a.statically_eq(b.clone())) {
+            // Nothing is repeated, and what is empty counts as contiguous.
+            return Ok(geo::dense_strides(&sizes, &[]));
         }
-        Ok(geo::dense_strides(&self.result_sizes(&g.sizes), &operands))
+        for index in self.indices.iter().flatten() {
+            // An index has size one where the tensor's own dimensions are, and no stride where that is repeated.
+            let own = geo::expand(&index.geometry(), &self.shape, "")?;
+            let wide = geo::view_strides(&own, &padded)?.unwrap_or_else(|| geo::dense_strides(&padded, &[]));
+            let repeated = |d: usize| padded[d].statically_eq(1) && !sizes[d].statically_eq(1);
+            operands.push(wide.iter().enumerate().map(|(d, s)| if repeated(d) { 0 } else { s.hint().unwrap_or(1) }).collect());
+        }
+        Ok(geo::dense_strides(&sizes, &operands))
     }
 
     /// Row-major offsets into the indexed tensor of every element of the result, in the result's order.
@@ -132,6 +145,11 @@ impl Plan {
             at
         };
         let count = numel(&self.shape).guard_int()? as usize;
+        let whole = |dims: &[usize]| dims.iter().all(|d| sizes[*d] > 0);
+        if count == 0 || !whole(&self.order[..self.before]) || !whole(self.after()) {
+            // Nothing is picked, and no index looked at.
+            return Ok(Vec::new());
+        }
         let mut picked = vec![0usize; count];
         let indexed = self.indices.iter().enumerate().filter_map(|(d, i)| i.as_ref().map(|i| (d, i)));
         for (ordinal, (d, index)) in indexed.enumerate() {
@@ -165,13 +183,6 @@ fn index(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
 
 fn index_put(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (tensor, values) = (call.tensor("self")?, call.tensor("values")?);
-    if tensor.dtype() != values.dtype() {
-        return Err(Error::runtime(format!(
-            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-            tensor.dtype().scalar_type(),
-            values.dtype().scalar_type()
-        )));
-    }
     let mut given = call.get("indices").list()?.iter().filter_map(Value::as_tensor);
     if let (Some(index), None) = (given.next(), given.next())
         && index.dtype() == Dtype::UInt8
@@ -190,6 +201,16 @@ fn index_put(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
                 geo::list(&wanted)
             )));
         }
+    }
+    let listed = call.get("indices").list()?;
+    let mut masks = listed.iter().filter_map(Value::as_tensor);
+    let fills = values.numel().statically_eq(1) && masks.next().is_some_and(|m| m.dtype() == Dtype::Bool) && masks.next().is_none();
+    if tensor.dtype() != values.dtype() && (!fills || tensor.is_fake() || call.bool("accumulate")?) {
+        return Err(Error::runtime(format!(
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+            tensor.dtype().scalar_type(),
+            values.dtype().scalar_type()
+        )));
     }
     preserved(tensor)
 }

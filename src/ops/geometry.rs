@@ -493,13 +493,17 @@ pub fn reinterpret(base: &Geometry, from: usize, to: usize, names: (&str, &str))
     if from == to {
         return Ok(out);
     }
-    if !out.strides[last].sym_eq(1)? {
-        return Err(Error::runtime(format!(
+    let dense_rows = |out: &Geometry| -> Result<()> {
+        if out.strides[last].sym_eq(1)? {
+            return Ok(());
+        }
+        Err(Error::runtime(format!(
             "self.stride(-1) must be 1 to view {} as {} (different element sizes), but got {}",
             names.0, names.1, out.strides[last]
-        )));
-    }
+        )))
+    };
     if from > to {
+        dense_rows(&out)?;
         let ratio = (from / to) as i64;
         for s in &mut out.strides[..last] {
             *s = &*s * ratio;
@@ -521,6 +525,7 @@ pub fn reinterpret(base: &Geometry, from: usize, to: usize, names: (&str, &str))
             names.0, names.1, out.offset
         )));
     }
+    dense_rows(&out)?;
     for (i, s) in out.strides[..last].iter_mut().enumerate() {
         if !s.modulo(&ratio)?.sym_eq(0)? {
             return Err(Error::runtime(format!(
@@ -587,11 +592,13 @@ pub fn dense_strides(sizes: &[SymInt], operands: &[Vec<i64>]) -> Vec<SymInt> {
             }
         }
     }
+    // In row-major order an empty dimension counts as one; in any other order strides are products of sizes as they are.
+    let row_major = order.iter().rev().copied().eq(0..n);
     let mut strides = vec![SymInt::Int(1); n];
     let mut next = SymInt::Int(1);
     for d in order {
         strides[d] = next.clone();
-        next = &next * &sizes[d].max(&SymInt::Int(1));
+        next = if row_major { &next * &sizes[d].max(&SymInt::Int(1)) } else { &next * &sizes[d] };
     }
     strides
 }

@@ -230,6 +230,18 @@ fn scalar(tensor: &Tensor, value: &Value) -> Result<Option<Value>> {
     }
 }
 
+/// A complex number as an element of a tensor that has none: its real part, or its truth.
+fn real_number(tensor: &Tensor, number: &Value) -> Result<Value> {
+    match number {
+        Value::Complex(re, im) if tensor.dtype() == Dtype::Bool => Ok(Value::from(i64::from(*re != 0.0 || *im != 0.0))),
+        Value::Complex(re, 0.0) if !tensor.dtype().is_complex() => Ok(Value::Float(*re)),
+        Value::Complex(..) if !tensor.dtype().is_complex() => {
+            Err(Error::runtime(format!("value cannot be converted to type {} without overflow", tensor.dtype().c_name())))
+        }
+        other => Ok(other.clone()),
+    }
+}
+
 /// Writes a number where a single index says: no gather and no broadcast is needed for that.
 fn fill_indexed(target: &Tensor, dim: usize, index: &Tensor, number: &Value) -> Result<()> {
     if !is_mask(index) {
@@ -251,7 +263,7 @@ fn fill_indexed(target: &Tensor, dim: usize, index: &Tensor, number: &Value) -> 
     for _ in dim + mask.len()..sizes.len() {
         wide = t!("unsqueeze", wide, -1)?;
     }
-    aten!("masked_fill_.Scalar", target, wide, number).map(drop)
+    aten!("masked_fill_.Scalar", target, wide, real_number(target, number)?).map(drop)
 }
 
 /// `tensor[items] = value`
@@ -281,7 +293,7 @@ pub fn setitem(tensor: &Tensor, items: &[IndexItem], value: &Value) -> Result<()
             if sizes.len() == wanted.len() { source.clone() } else { t!("view", source, wanted)? }
         }
         number => {
-            let number = match number {
+            let number = match &real_number(tensor, number)? {
                 Value::Int(i) => Number::Int(i.guard_int()?),
                 Value::Complex(re, im) => Number::Complex(*re, *im),
                 other => Number::Float(other.float()?),

@@ -56,7 +56,10 @@ fn unflatten(call: &Call) -> Result<Value> {
         return Err(Error::runtime("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions"));
     }
     let size = tensor.size(d);
-    let parts = geo::infer_size(&given, &size).map_err(|_| {
+    let parts = geo::infer_size(&given, &size).map_err(|e| {
+        if !e.message.contains("is invalid for input of size") {
+            return Error::runtime(format!("unflatten got an unexpected error:\n{}", e.message));
+        }
         Error::runtime(format!(
             "unflatten: Provided sizes {} don't multiply up to the size of dim {d} ({size}) in the input tensor",
             geo::list(&given)

@@ -25,6 +25,11 @@ pub fn type_name(tensor: &Tensor) -> String {
     format!("torch.{}Tensor", tensor.dtype().scalar_type())
 }
 
+/// What C++ calls its type: names of its own for complex numbers.
+fn cpp_name(tensor: &Tensor) -> String {
+    if tensor.dtype().is_complex() { format!("CPU{}Type", tensor.dtype().scalar_type()) } else { type_name(tensor) }
+}
+
 fn view(call: &Call) -> Result<Vec<Geometry>> {
     let base = base(call)?;
     let mut view = geo::view(&base, &call.sym_ints("size")?)?;
@@ -74,7 +79,7 @@ fn traced_view_strides(base: &Geometry, wanted: &[SymInt]) -> Option<Vec<SymInt>
 
 fn expand(call: &Call) -> Result<Vec<Geometry>> {
     let tensor = call.tensor("self")?;
-    let (base, mut view) = (base(call)?, geo::expand(&*base(call)?, &call.sym_ints("size")?, &type_name(tensor))?);
+    let (base, mut view) = (base(call)?, geo::expand(&*base(call)?, &call.sym_ints("size")?, &cpp_name(tensor))?);
     if tensor.is_fake() {
         // What tracing says of a new dimension of size one: the step over everything behind it.
         let step = base.sizes.first().zip(base.strides.first()).map_or(SymInt::Int(1), |(size, stride)| size * stride);

@@ -331,7 +331,13 @@ fn register_ternary(t: &mut KernelTable) {
     });
     for name in ["aten.masked_fill.Scalar", "aten.masked_fill.Tensor"] {
         t.fill(name, |c, o| {
-            let (m, x, v) = (c.get("mask"), c.get("self"), c.get("value"));
+            let (m, x) = (c.get("mask"), c.get("self"));
+            // Among booleans whatever is not zero is true.
+            let v = &match (o[0].dtype(), c.get("value")) {
+                (Dtype::Bool, Value::Float(f)) => Value::from(i64::from(*f != 0.0)),
+                (Dtype::Bool, Value::Tensor(t)) => crate::t!("to.dtype", t, Dtype::Bool)?.into(),
+                (_, v) => v.clone(),
+            };
             match o[0].dtype() {
                 Dtype::Float64 => select::<f64>(m, v, x, &o[0]),
                 d if d.is_integral() => select::<i64>(m, v, x, &o[0]),

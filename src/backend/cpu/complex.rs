@@ -212,6 +212,8 @@ const BY_PARTS: &[&str] = &[
     "aten.index.Tensor",
     "aten._unsafe_index.Tensor",
     "aten.index_put.default",
+    "aten.index_fill.int_Scalar",
+    "aten.index_fill.int_Tensor",
     "aten._unsafe_index_put.default",
     "aten.masked_fill.Scalar",
     "aten.masked_fill.Tensor",

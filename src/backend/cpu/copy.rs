@@ -53,6 +53,15 @@ pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
         Value::Tensor(t) => item(t)?,
         other => other.clone(),
     };
+    let value = match value {
+        Value::Complex(re, im) if out.dtype() == Dtype::Bool => Value::Int(i64::from(re != 0.0 || im != 0.0).into()),
+        Value::Complex(re, 0.0) => Value::Float(re),
+        Value::Complex(..) => {
+            let name = out.dtype().c_name().replace("at::", "c10::");
+            return Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")));
+        }
+        real => real,
+    };
     let n = out.concrete()?.numel();
     if n == 0 {
         return Ok(());

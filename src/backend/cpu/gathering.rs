@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ops::advanced::{Plan, set_positions};
 use crate::ops::geometry as geo;
 use crate::ops::shapes::wrap_dim;
-use crate::tensor::strided::{dense_bytes, integers, write_dense};
+use crate::tensor::strided::{dense_bytes, integers, numbers, write_dense};
 use crate::tensor::{Dtype, Number, Tensor};
 use std::ops::{Add, Div, Mul};
 
@@ -266,6 +266,9 @@ fn index_write(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (tensor, index) = (call.tensor("self")?, call.tensor("index")?);
     let (sizes, d) = (tensor.concrete()?.sizes, wrap_dim(call.int("dim")?, tensor.dim())?);
     let (size, name) = (around(&sizes, d).1, call.entry.schema.name.trim_end_matches('_'));
+    if name == "index_fill" && sizes.contains(&0) {
+        return Ok(());
+    }
     let positions = checked(index, size, name == "index_fill", |p| {
         let text = format!("index {p} is out of bounds for dimension {d} with size {size}");
         match name {
@@ -335,8 +338,17 @@ fn index(call: &Call, outs: &[Tensor]) -> Result<()> {
 
 fn index_put(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (tensor, values) = (call.tensor("self")?, call.tensor("values")?);
-    let plan = Plan::new(tensor, call.get("indices").list()?)?;
+    let list = call.get("indices").list()?;
+    let unset = |mask: &Tensor| Ok::<_, Error>(mask.dim() == 0 && mask.dtype() == Dtype::Bool && !numbers(mask)?[0].truth());
+    if let [Value::Tensor(mask)] = list
+        && unset(mask)?
+    {
+        return write_dense(&outs[0], &dense_bytes(tensor)?);
+    }
+    let plan = Plan::new(tensor, list)?;
     let offsets = plan.offsets(&tensor.concrete()?.sizes)?;
+    // One value under a mask is a fill, whatever its dtype.
+    let values = if values.dtype() == tensor.dtype() { values.clone() } else { crate::t!("_to_copy", values; dtype = tensor.dtype())? };
     let wide = values.view_as(geo::expand(&values.geometry(), &plan.result_sizes(&tensor.sizes()), "")?);
     let meet = if call.bool("accumulate")? { Meet::Sum } else { Meet::Replace };
     let places = (0..offsets.len()).collect();

@@ -352,6 +352,11 @@ class _Storage:
 
 
 def _only_matrices(name, tensor):
+    if tensor.dim() == 0:
+        return tensor
+    if name == "H":
+        more = " For batches of matrices, consider using tensor.mH" if tensor.dim() > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {tensor.dim()}-D tensor.{more}")
     raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.dim()}-D tensor.")
 
 

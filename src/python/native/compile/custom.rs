@@ -66,6 +66,11 @@ impl Body for CustomBody {
     }
 }
 
+/// The context of a custom function's node.
+pub fn context_of(node: &Node) -> Option<PyObjectRef> {
+    node.body.as_any().downcast_ref::<CustomBody>().map(|body| body.context.clone())
+}
+
 fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResult<Vec<Option<Tensor>>> {
     let value = context.get_attr(vm.ctx.intern_str(name), vm)?;
     Ok(items(&value).unwrap_or_default().iter().map(|o| to_tensor(o)).collect())
@@ -111,8 +116,9 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
     set_modes(Modes { grad: before.grad, ..modes() });
     let result = result?;
     let Some(node) = node else { return Ok(result) };
-    let single = items(&result).is_none();
-    let outputs = items(&result).unwrap_or_else(|| vec![result.clone()]);
+    let several = result.downcast_ref::<rustpython_vm::builtins::PyTuple>().map(|t| t.as_slice().to_vec());
+    let single = several.is_none();
+    let outputs = several.unwrap_or_else(|| vec![result.clone()]);
     let dirty: Vec<Tensor> = tensors_of(&context, "dirty_tensors", vm)?.into_iter().flatten().collect();
     let constant: Vec<Tensor> = tensors_of(&context, "non_differentiable", vm)?.into_iter().flatten().collect();
     let mut wrapped = Vec::with_capacity(outputs.len());
@@ -132,6 +138,10 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
             node.add_input(&t);
             wrapped.push(output.clone());
         } else if is_dirty {
+            if meta::requires_grad(&t) && meta::is_leaf(&t) {
+                let error = Error::runtime("a leaf Variable that requires grad has been used in an in-place operation.");
+                return Err(raise(error, vm));
+            }
             t.bump_version();
             rebase_history(&t, &node).map_err(|e| raise(e, vm))?;
             wrapped.push(output.clone());

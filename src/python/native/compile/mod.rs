@@ -23,6 +23,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
+pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::{branch_reason, branched, break_graph, capturing, record_autocast, record_grad_mode, touch, twin};
 pub(in crate::python) use studies::{ask, reset as forget_studies};

@@ -18,9 +18,16 @@ pub fn grad_hook(hook: PyObjectRef) -> GradHook {
             if vm.is_none(&result) {
                 return Ok(None);
             }
-            to_tensor(&result)
-                .map(Some)
-                .ok_or_else(|| Error::type_error(format!("hook must return None or a Tensor, got {}", result.class().name())))
+            let replaced = to_tensor(&result)
+                .ok_or_else(|| Error::type_error(format!("expected Variable, but hook returned '{}'", result.class().name())))?;
+            let name = || hook.get_attr("__name__", vm).and_then(|n| n.str(vm)).map_or_else(|_| "<unknown>".to_owned(), |n| n.to_string());
+            if replaced.dtype() != grad.dtype() {
+                return Err(Error::runtime(format!("hook '{}' has changed the type of value", name())));
+            }
+            if replaced.dim() != grad.dim() || replaced.sizes().iter().zip(grad.sizes()).any(|(a, b)| a.hint() != b.hint()) {
+                return Err(Error::runtime(format!("hook '{}' has changed the size of value", name())));
+            }
+            Ok(Some(replaced))
         })
     })
 }
@@ -549,14 +556,14 @@ pub mod functions {
             return Ok(vm.ctx.new_tuple(Vec::new()).into());
         }
         let mut out = Vec::new();
-        for g in found {
+        for (place, g) in found.into_iter().enumerate() {
             out.push(match g {
                 Some(g) => wrap(&g, vm)?,
                 None if flag(5) => vm.ctx.none(),
                 None => {
-                    return Err(error(Error::runtime(
-                        "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.",
-                    )));
+                    return Err(error(Error::runtime(format!(
+                        "The differentiated Tensor at index {place} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
+                    ))));
                 }
             });
         }

@@ -318,9 +318,16 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
     if o.is(&vm.ctx.ellipsis) {
         return Ok(IndexItem::Ellipsis);
     }
+    let range = o.downcast_ref::<rustpython_vm::builtins::PyRange>().map(|_| vm.ctx.types.list_type.to_owned());
+    if let Some(list) = range {
+        let numbers = list.as_object().call((o.to_owned(),), vm)?;
+        return index_item(&numbers, vm);
+    }
     if items(o).is_some() {
-        // A list inside an index is a tensor of indices.
+        // A list inside an index is a tensor of positions, or a mask.
         let t = super::autograd::functions::tensor_from(o, None, vm)?;
+        let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
+        let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
         return Ok(IndexItem::Tensor(t));
     }
     match to_value(o, vm) {
@@ -419,7 +426,8 @@ fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
 /// The elements of a contiguous tensor as Python numbers.
 pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
     let n = t.numel().guard_int()? as usize;
-    let at = t.geometry().offset.guard_int()? as usize;
+    // An empty view may begin beyond its storage.
+    let at = if n == 0 { 0 } else { t.geometry().offset.guard_int()? as usize };
     macro_rules! read {
         ($ty:ty, $f:expr) => {
             t.with_slice::<$ty, _>(|s| s[at..at + n].iter().map($f).collect())
@@ -588,9 +596,18 @@ impl TensorBase {
         let format = args.args.first().or_else(|| args.kwargs.get("memory_format")).and_then(|o| to_value(o, vm));
         match format {
             Some(Value::MemoryFormat(f)) if f != crate::tensor::MemoryFormat::Contiguous => {
-                let like = crate::ops::shapes::memory_format_strides(&t.sizes(), f).map_err(|e| raise(e, vm))?;
                 let g = t.geometry();
-                Ok(g.strides.iter().zip(&like).zip(&g.sizes).all(|((a, b), n)| n.statically_eq(1) || a.statically_eq(b.clone())))
+                let order: &[usize] = match (f, g.sizes.len()) {
+                    (crate::tensor::MemoryFormat::ChannelsLast, 4) => &[1, 3, 2, 0],
+                    (crate::tensor::MemoryFormat::ChannelsLast3d, 5) => &[1, 4, 3, 2, 0],
+                    _ => return Ok(false),
+                };
+                let mut expected = SymInt::Int(1);
+                Ok(order.iter().all(|d| {
+                    let fits = g.sizes[*d].statically_eq(1) || g.strides[*d].statically_eq(expected.clone());
+                    expected = &expected * &g.sizes[*d];
+                    fits
+                }))
             }
             _ => t.is_contiguous().map_err(|e| raise(e, vm)),
         }
@@ -655,8 +672,26 @@ impl TensorBase {
             );
         };
         let t = zelf.tensor();
+        if g.is(&t) {
+            return Err(raise(Error::runtime("can't assign Variable as its own grad"), vm));
+        }
+        if g.dtype() != t.dtype() {
+            let (given, own) = (g.dtype().c_name(), t.dtype().scalar_type());
+            return Err(raise(
+                Error::runtime(format!(
+                    "attempting to assign a gradient with dtype '{given}' to a tensor with grad_dtype '{own}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+                )),
+                vm,
+            ));
+        }
         if g.dim() != t.dim() || g.sizes().iter().zip(t.sizes()).any(|(a, b)| a.hint() != b.hint()) {
-            return Err(raise(Error::runtime("assigned grad has data of a different size"), vm));
+            let (given, own) = (crate::ops::geometry::list(&g.sizes()), crate::ops::geometry::list(&t.sizes()));
+            return Err(raise(
+                Error::runtime(format!(
+                    "attempting to assign a gradient of size '{given}' to a tensor of size '{own}'. Please ensure that the gradient and the tensor are the same size"
+                )),
+                vm,
+            ));
         }
         meta::set_grad(&t, Some(g));
         Ok(())
@@ -664,7 +699,7 @@ impl TensorBase {
     #[pygetset]
     fn grad_fn(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let f = meta::grad_fn(&zelf.tensor()).map_err(|e| raise(e, vm))?;
-        Ok(f.map_or_else(|| vm.ctx.none(), |(node, _)| PyNode(node).into_pyobject(vm)))
+        f.map_or_else(|| Ok(vm.ctx.none()), |(node, _)| PyNode::object(node, vm))
     }
     #[pygetset]
     fn output_nr(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<usize> {
@@ -685,11 +720,13 @@ impl TensorBase {
     }
     #[pygetset]
     fn _base(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        meta::base(&zelf.tensor()).map_or_else(|| Ok(vm.ctx.none()), |b| super::wrap(&b, vm))
+        let t = zelf.tensor();
+        let base = meta::base(&t).filter(|_| meta::is_differentiable_view(&t));
+        base.map_or_else(|| Ok(vm.ctx.none()), |b| super::wrap(&b, vm))
     }
     #[pymethod]
     fn _is_view(zelf: &Py<Self>) -> bool {
-        meta::base(&zelf.tensor()).is_some()
+        meta::is_differentiable_view(&zelf.tensor())
     }
     #[pygetset]
     fn _version(zelf: &Py<Self>) -> u64 {

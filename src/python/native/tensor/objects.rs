@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::rc::Rc;
 
+use rustpython_vm::builtins::{PyStr, PyTypeRef};
 use rustpython_vm::function::PyComparisonValue;
 use rustpython_vm::function::{FuncArgs, OptionalArg};
-use rustpython_vm::types::{Comparable, Constructor, Hashable, PyComparisonOp, Representable};
+use rustpython_vm::types::{Comparable, Constructor, GetAttr, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::raise;
@@ -294,6 +295,35 @@ impl std::fmt::Debug for PyNode {
     }
 }
 
+impl PyNode {
+    /// The object of a node, whose class has the node's name.
+    pub fn object(node: Rc<Node>, vm: &VirtualMachine) -> PyResult {
+        thread_local! {
+            static CLASSES: std::cell::RefCell<std::collections::HashMap<String, PyTypeRef>> = std::cell::RefCell::default();
+        }
+        let class = CLASSES.with_borrow_mut(|known| {
+            let make = || {
+                use rustpython_vm::class::PyClassImpl;
+                let base = PyNode::make_static_type();
+                let slots = rustpython_vm::types::PyTypeSlots::heap_default();
+                vm.ctx.new_class(None, &node.name, base, slots)
+            };
+            known.entry(node.name.clone()).or_insert_with(make).clone()
+        });
+        Ok(PyNode(node).into_ref_with_type(vm, class)?.into())
+    }
+}
+
+impl GetAttr for PyNode {
+    /// The node of a custom function is its context: what a script put there is found here.
+    fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
+        zelf.as_object().generic_getattr(name, vm).or_else(|error| match crate::python::native::compile::context_of(&zelf.0) {
+            Some(context) => context.get_attr(name, vm),
+            None => Err(error),
+        })
+    }
+}
+
 impl Representable for PyNode {
     fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
         Ok(format!("<{} object at {:#x}>", zelf.0.name, Rc::as_ptr(&zelf.0) as usize))
@@ -316,26 +346,26 @@ impl Hashable for PyNode {
     }
 }
 
-#[pyclass(with(Representable, Comparable, Hashable))]
+#[pyclass(flags(BASETYPE), with(Representable, Comparable, Hashable, GetAttr))]
 impl PyNode {
     #[pymethod]
     fn name(zelf: &Py<Self>) -> String {
-        zelf.0.name.clone()
+        zelf.0.full_name()
     }
     #[pygetset]
-    fn next_functions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+    fn next_functions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let edges = zelf.0.edges.borrow();
         let items = edges
             .iter()
             .map(|e| {
                 let (node, index) = match e {
-                    Some(e) => (PyNode(e.node.clone()).into_pyobject(vm), e.index),
+                    Some(e) => (PyNode::object(e.node.clone(), vm)?, e.index),
                     None => (vm.ctx.none(), 0),
                 };
-                vm.ctx.new_tuple(vec![node, vm.ctx.new_int(index).into()]).into()
+                Ok(vm.ctx.new_tuple(vec![node, vm.ctx.new_int(index).into()]).into())
             })
-            .collect();
-        vm.ctx.new_tuple(items).into()
+            .collect::<PyResult<Vec<PyObjectRef>>>()?;
+        Ok(vm.ctx.new_tuple(items).into())
     }
     #[pygetset]
     fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {

@@ -187,7 +187,7 @@ def grad(
         result = tuple(run(grads, retain_graph))
     if materialize_grads:
         result = tuple(
-            torch.zeros_like(tensor, requires_grad=create_graph) if one is None else one
+            torch.zeros_like(tensor).requires_grad_(create_graph) if one is None else one
             for one, tensor in zip(result, wanted)
         )
     return dict(zip(inputs.keys(), result)) if type(inputs) is dict else result

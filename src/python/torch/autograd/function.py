@@ -101,7 +101,7 @@ class BackwardCFunction(FunctionCtx):
             )
         for place, (one, needed) in enumerate(zip(result, self.needs_input_grad)):
             if one is not None and not isinstance(one, torch.Tensor):
-                raise TypeError(f"expected Variable or None (got {type(one).__name__})")
+                raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
         return tuple(one if needed else None for one, needed in zip(result, self.needs_input_grad))
 
     def apply(self, *args):
