@@ -1,5 +1,5 @@
-//! Eager scripts against PyTorch: mistakes, complex numbers, random views, indices and printed tensors. The scripts of `tests/eager`
-//! beside what PyTorch 2.15 printed for them; `record.py` there records it anew.
+//! Scripts against PyTorch: mistakes, complex numbers, random views, indices and printed tensors, graphs as Python objects. The
+//! scripts of `tests/eager` beside what PyTorch 2.15 printed for them; `record.py` there records it anew.
 
 #![cfg(feature = "python")]
 

@@ -131,9 +131,9 @@ impl Graph {
         id
     }
 
-    /// Appends an input.
+    /// Appends an input. Its node has the name in torch.fx's lower case: `l_x_` for `L_x_`.
     pub fn placeholder(&mut self, name: &str, meta: Meta) -> NodeId {
-        let unique = self.unique_name(name);
+        let unique = self.unique_name(&snake_case(name));
         self.push(Opcode::Placeholder, unique, Target::Name(name.into()), Vec::new(), Vec::new(), meta)
     }
 
@@ -346,4 +346,18 @@ fn is_reserved(name: &str) -> bool {
         "pytree",
     ];
     RESERVED.contains(&name)
+}
+
+/// `moduleA.ALL` as `module_a.all`.
+fn snake_case(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut after_lower = false;
+    for c in name.chars() {
+        if after_lower && c.is_ascii_uppercase() {
+            out.push('_');
+        }
+        after_lower = c.is_ascii_lowercase();
+        out.push(c.to_ascii_lowercase());
+    }
+    out
 }

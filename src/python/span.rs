@@ -7,6 +7,8 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
+use rustpython_vm::PyRef;
+use rustpython_vm::builtins::PyCode;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
 
@@ -102,6 +104,12 @@ pub fn instructions_above(mark: FrameMark) -> Option<Vec<u32>> {
         found.push(frame.lasti.load(Ordering::Relaxed).saturating_sub(1));
     }
     None
+}
+
+/// The code of a frame so many calls above the running one, and the instruction it is at.
+pub fn caller(depth: usize) -> Option<(PyRef<PyCode>, u32)> {
+    let frame = Frames(current_thread_iframe()).nth(depth)?;
+    Some((frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1)))
 }
 
 /// [`here`] as the compiler keeps it.

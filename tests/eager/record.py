@@ -9,5 +9,6 @@ here = pathlib.Path(__file__).parent
 names = sys.argv[1:] or sorted(path.stem for path in here.glob("*.py") if path.stem != "record")
 for name in names:
     script = here / f"{name}.py"
-    done = subprocess.run([sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True)
-    (here / f"{name}.stdout").write_text(done.stdout)
+    # In the folder, so that what prints the script's name prints no path.
+    done = subprocess.run([sys.executable, "-W", "ignore", script.name], cwd=here, capture_output=True, text=True, check=True)
+    (here / f"{name}.stdout").write_text(done.stdout.replace(f"{here.resolve()}/", ""))

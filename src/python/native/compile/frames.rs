@@ -160,6 +160,14 @@ impl Standing {
     }
 }
 
+/// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.
+pub fn unpacked_count(depth: usize) -> Option<u32> {
+    let (code, at) = crate::python::span::caller(depth)?;
+    let decoded = decoded(&code);
+    let step = decoded.steps.get(decoded.position(at)?)?;
+    matches!(step.op, Instruction::UnpackSequence { .. }).then_some(step.arg)
+}
+
 /// The script's place of an instruction; none in the library.
 pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
     let range = code.locations.get(at as usize)?;

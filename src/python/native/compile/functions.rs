@@ -1,21 +1,25 @@
 //! Native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use rustpython_vm::PyObjectRef;
 
 use crate::aot::compile::{GraphCallable, GraphCompiler};
 use crate::dispatch::Value;
 use crate::error::Result;
+use crate::tensor::Tensor;
 
 thread_local! {
-    static REGION: Cell<Option<u32>> = const { Cell::new(None) };
+    static REGION: RefCell<Option<CustomRegion>> = const { RefCell::new(None) };
     /// What a partitioner of ours decided when a script called it.
     static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
+/// A captured region that a backend of the script's compiles: its number, and its inputs with their stand-ins.
+type CustomRegion = (u32, Vec<(Tensor, Tensor)>);
+
 /// Says which captured region is being compiled by a backend of the script's.
-pub fn set_region(region: Option<u32>) {
+pub fn set_region(region: Option<CustomRegion>) {
     REGION.set(region);
 }
 
@@ -30,12 +34,13 @@ impl GraphCallable for PythonCompiled {
 }
 
 fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
+    use super::graph_module::{PyGraphModule, script_module};
     use crate::python::native::tensor::{from_value, raised};
-    use rustpython_vm::{PyPayload, PyResult};
+    use rustpython_vm::PyResult;
     use std::rc::Rc;
     Rc::new(move |graph, examples| {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let module: PyObjectRef = super::graph_module::PyGraphModule::new(graph).into_pyobject(vm);
+            let module = script_module(PyGraphModule::new(graph), vm).map_err(raised)?;
             let examples = examples.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
             let callable = compiler.call((module, vm.ctx.new_list(examples)), vm).map_err(raised)?;
             Ok(Rc::new(PythonCompiled(callable)) as Rc<dyn GraphCallable>)
@@ -64,7 +69,7 @@ mod native {
     use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
     use crate::tensor::Tensor;
 
-    #[pyattr(name = "GraphModule")]
+    #[pyattr(name = "NativeGraph")]
     fn class_graph_module(_vm: &VirtualMachine) -> PyTypeRef {
         graph_module::class()
     }
@@ -295,13 +300,16 @@ mod native {
                     return Ok(InputSpec::of_symbol(&size));
                 }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                InputSpec::of(&t).map_err(|e| raise(e, vm))
+                let twin = super::REGION.with_borrow(|region| {
+                    region.as_ref().and_then(|(_, twins)| twins.iter().find(|(real, _)| real.is(&t)).map(|(_, twin)| twin.clone()))
+                });
+                InputSpec::of(&twin.unwrap_or(t)).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
-        let f: aot::Function = match function.downcast_ref::<PyGraphModule>() {
+        let f: aot::Function = match graph_module::native(&function, vm) {
             // A captured graph is replayed with the lines it came from.
             Some(module) => {
-                let (graph, specs) = (module.0.clone(), specs.clone());
+                let (graph, specs) = (module.graph.clone(), specs.clone());
                 Rc::new(move |inputs: &[Tensor]| {
                     let mut inputs = specs.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect();
                     aot::interpret::replay_graph(&graph.borrow(), &mut inputs)
@@ -325,12 +333,12 @@ mod native {
             .and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned()));
         let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
         let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
-        let region = super::REGION.get();
+        let region = super::REGION.with_borrow(|region| region.as_ref().map(|(number, _)| *number));
         let mut config = session::config(partitioner, keep, region);
         if let (None, Some(split)) = (&named, partition_fn) {
             config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
                 rustpython_vm::vm::thread::with_current_vm(|vm| {
-                    let module: PyObjectRef = PyGraphModule::new(joint.clone()).into_pyobject(vm);
+                    let module = graph_module::script_module(PyGraphModule::new(joint.clone()), vm).map_err(raised)?;
                     let static_inputs = static_inputs.iter().map(|i| PyObjectRef::from(vm.ctx.new_int(*i))).collect();
                     let keywords: rustpython_vm::function::KwArgs = [
                         ("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs))),
@@ -343,12 +351,12 @@ mod native {
                     let pair = split.call(FuncArgs::new(vec![module, inputs], keywords), vm).map_err(raised)?;
                     let pair: Vec<PyObjectRef> = pair.try_to_value(vm).map_err(raised)?;
                     let decided = super::LAST_PARTITION.take();
-                    match (
-                        pair.first().and_then(|o| o.downcast_ref::<PyGraphModule>()),
-                        pair.get(1).and_then(|o| o.downcast_ref::<PyGraphModule>()),
-                    ) {
-                        (Some(f), Some(b)) => Ok((f.0.borrow().clone(), b.0.borrow().clone(), decided)),
-                        _ => Err(crate::error::Error::type_error("partition_fn must return two GraphModules")),
+                    let parts: Vec<_> = pair.iter().filter_map(|o| graph_module::native(o, vm)).collect();
+                    match parts.as_slice() {
+                        [f, b] => Ok((f.graph.borrow().clone(), b.graph.borrow().clone(), decided)),
+                        _ => Err(crate::error::Error::type_error(
+                            "partition_fn must return two GraphModules as PyTorch's partitioners made them; edited ones are not supported in the playground",
+                        )),
                     }
                 })
             }));
@@ -370,16 +378,25 @@ mod native {
         Ok(PyAot(compiled).into_pyobject(vm))
     }
 
+    /// How many values the frame so many calls above is unpacking into, or None.
+    #[pyfunction]
+    fn _unpacked_count(depth: usize) -> Option<u32> {
+        super::super::frames::unpacked_count(depth)
+    }
+
     /// `_partition(joint, num_fwd_outputs, "default" | "min_cut", static_inputs)`: two graph modules.
     #[pyfunction]
     fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, static_inputs: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let static_inputs: Vec<usize> = static_inputs.try_to_value(vm)?;
-        let module = joint.downcast_ref::<PyGraphModule>().ok_or_else(|| vm.new_type_error("expected a GraphModule"))?;
+        let module = graph_module::native(&joint, vm).ok_or_else(|| {
+            vm.new_type_error("a partitioner takes the joint GraphModule as it was traced; edited ones are not supported in the playground")
+        })?;
         let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
         let config = PartitionConfig { static_inputs, ..super::super::settings::partition(partitioner) };
-        let split = crate::partition::partition(&module.0.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
+        let split = crate::partition::partition(&module.graph.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
         super::LAST_PARTITION.set(Some(split.report));
-        let parts = vec![PyGraphModule::new(split.forward).into_pyobject(vm), PyGraphModule::new(split.backward).into_pyobject(vm)];
+        let parts = [split.forward, split.backward].map(|part| graph_module::script_module(PyGraphModule::new(part), vm));
+        let parts = parts.into_iter().collect::<PyResult<Vec<_>>>()?;
         Ok(vm.ctx.new_tuple(parts).into())
     }
 }

@@ -1,36 +1,62 @@
-//! `torch.fx.GraphModule` over a graph of ours: printed, walked and called.
+//! A graph of ours as Python's `torch.fx` reads it: called, printed, and told node by node.
+//!
+//! What a script holds is `torch.fx.GraphModule`, in Python, over one of these; [`script_module`] makes one, [`native`] finds
+//! what a module is over, unless the script has edited and recompiled it.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::PyTypeRef;
+use rustpython_vm::builtins::{PyDictRef, PyTypeRef};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::types::{Callable, Representable};
-use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::types::Callable;
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use crate::aot::interpret::replay_graph;
-use crate::dispatch::Value;
-use crate::graph::{self, Graph, Style};
-use crate::python::current::emit;
-use crate::python::native::tensor::{from_value, raise, to_value};
-use crate::report::Event;
+use crate::dispatch::{Value, lookup};
+use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Recompute, Shown, Style, Target};
+use crate::python::native::tensor::{from_value, overload, raise, to_value};
+use crate::tensor::Tensor;
 
-/// A graph as a Python module.
-#[pyclass(module = "torch.fx.graph_module", name = "GraphModule")]
+/// A graph as a Python object.
+#[pyclass(module = "torch._native_compile", name = "NativeGraph")]
 #[derive(PyPayload)]
-pub struct PyGraphModule(pub Rc<RefCell<Graph>>);
+pub struct PyGraphModule {
+    /// The graph.
+    pub graph: Rc<RefCell<Graph>>,
+    /// Whether it is a captured graph, with the inputs that are parameters.
+    captured: Option<HashSet<NodeId>>,
+}
 
 impl std::fmt::Debug for PyGraphModule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("GraphModule")
+        f.write_str("NativeGraph")
     }
 }
 
 impl PyGraphModule {
-    /// A module of a graph.
+    /// A graph that AOTAutograd made.
     pub fn new(graph: Graph) -> Self {
-        PyGraphModule(Rc::new(RefCell::new(graph)))
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), captured: None }
     }
+
+    /// A captured graph; some of its inputs are parameters.
+    pub fn captured(graph: Graph, parameters: HashSet<NodeId>) -> Self {
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), captured: Some(parameters) }
+    }
+}
+
+/// The module that a script sees of a graph.
+pub fn script_module(native: PyGraphModule, vm: &VirtualMachine) -> PyResult {
+    vm.import("torch.fx.graph_module", 0)?;
+    let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch.fx.graph_module", vm)?;
+    module.get_attr("of_native", vm)?.call((native.into_pyobject(vm),), vm)
+}
+
+/// The graph that a script's module is over.
+pub fn native(module: &PyObject, vm: &VirtualMachine) -> Option<PyRef<PyGraphModule>> {
+    let inner = module.get_attr("_native", vm).ok()?;
+    inner.downcast::<PyGraphModule>().ok()
 }
 
 /// Arguments of a graph's call, lists spread out.
@@ -50,153 +76,192 @@ impl Callable for PyGraphModule {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let mut given = inputs(&args, vm)?;
-        let graph = zelf.0.borrow().clone();
+        let graph = zelf.graph.borrow().clone();
         let out = replay_graph(&graph, &mut given).map_err(|e| raise(e, vm))?;
         let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
         Ok(vm.ctx.new_tuple(items).into())
     }
 }
 
-impl Representable for PyGraphModule {
-    fn repr_str(_zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
-        Ok("GraphModule()".to_owned())
-    }
-}
-
-#[pyclass(with(Callable, Representable))]
+#[pyclass(with(Callable))]
 impl PyGraphModule {
     #[pygetset]
-    fn code(zelf: &Py<Self>) -> String {
-        graph::code(&zelf.0.borrow())
+    fn class_name(zelf: &Py<Self>) -> String {
+        zelf.graph.borrow().class_name.to_string()
+    }
+
+    /// Whether its code takes trees of primals and tangents.
+    #[pygetset]
+    fn takes_trees(zelf: &Py<Self>) -> bool {
+        zelf.graph.borrow().joint_signature
     }
 
     #[pygetset]
-    fn graph(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        PyGraph(zelf.0.clone()).into_pyobject(vm)
+    fn code(zelf: &Py<Self>) -> String {
+        graph::code(&zelf.graph.borrow())
     }
 
-    /// Prints the graph with types; returns the text.
+    /// The graph with types and lines of the script.
     #[pymethod]
     fn print_readable(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> String {
-        let flag = |name: &str, default: bool| args.kwargs.get(name).map_or(default, |o| o.is(&vm.ctx.true_value));
-        let style = Style { strides: flag("include_stride", false), devices: flag("include_device", false) };
-        let text = graph::print_readable(&zelf.0.borrow(), style).text;
-        if args.args.first().map_or_else(|| flag("print_output", true), |o| o.is(&vm.ctx.true_value)) {
-            emit(Event::Stdout { text: format!("{text}\n") });
-        }
-        text
+        let flag = |name: &str| args.kwargs.get(name).is_some_and(|o| o.is(&vm.ctx.true_value));
+        let style = Style { strides: flag("include_stride"), devices: flag("include_device") };
+        graph::print_readable(&zelf.graph.borrow(), style).text
     }
 
+    /// Calls `make(op, name, kind, target, args, kwargs, type_name, meta)` for every node in order, with what it gave for the
+    /// nodes that are read; gives the constants and subgraphs by name.
     #[pymethod]
-    fn forward(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        Self::call(zelf, args, vm)
-    }
-
-    #[pymethod]
-    fn recompile(_zelf: &Py<Self>) {}
-
-    #[pymethod]
-    fn eval(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
-        zelf.into()
-    }
-}
-
-/// `torch.fx.Graph`
-#[pyclass(module = "torch.fx.graph", name = "Graph")]
-#[derive(PyPayload)]
-pub struct PyGraph(Rc<RefCell<Graph>>);
-
-impl std::fmt::Debug for PyGraph {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Graph")
-    }
-}
-
-#[pyclass]
-impl PyGraph {
-    #[pymethod]
-    fn __str__(zelf: &Py<Self>) -> String {
-        graph::listing(&zelf.0.borrow())
-    }
-
-    #[pymethod]
-    fn print_tabular(zelf: &Py<Self>) {
-        emit(Event::Stdout { text: format!("{}\n", graph::tabular(&zelf.0.borrow())) });
-    }
-
-    #[pygetset]
-    fn nodes(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        let graph = zelf.0.borrow();
-        let nodes = graph.nodes().map(|n| PyFxNode { graph: zelf.0.clone(), id: n.id }.into_pyobject(vm)).collect();
-        vm.ctx.new_list(nodes).into()
-    }
-}
-
-/// `torch.fx.Node`
-#[pyclass(module = "torch.fx.node", name = "Node")]
-#[derive(PyPayload)]
-pub struct PyFxNode {
-    graph: Rc<RefCell<Graph>>,
-    id: crate::graph::NodeId,
-}
-
-impl std::fmt::Debug for PyFxNode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Node")
-    }
-}
-
-impl Representable for PyFxNode {
-    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
-        Ok(zelf.graph.borrow().node(zelf.id).name.to_string())
-    }
-}
-
-#[pyclass(with(Representable))]
-impl PyFxNode {
-    #[pygetset]
-    fn name(zelf: &Py<Self>) -> String {
-        zelf.graph.borrow().node(zelf.id).name.to_string()
-    }
-
-    #[pygetset]
-    fn op(zelf: &Py<Self>) -> &'static str {
-        graph::opcode(zelf.graph.borrow().node(zelf.id))
-    }
-
-    #[pygetset]
-    fn target(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+    fn nodes(zelf: &Py<Self>, make: PyObjectRef, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         let graph = zelf.graph.borrow();
-        let node = graph.node(zelf.id);
-        let text = node.target.text();
-        if let crate::graph::Target::Op(name) = &node.target
-            && let Some(entry) = crate::dispatch::lookup(name)
-        {
-            return Ok(crate::python::native::tensor::overload(entry, vm));
+        let mut made: Vec<Option<PyObjectRef>> = vec![None; graph.arena_len()];
+        for node in graph.nodes() {
+            let tell = Tell { made: &made, vm };
+            let args = node.args.iter().map(|a| tell.arg(a)).collect::<PyResult<Vec<_>>>()?;
+            let kwargs = vm.ctx.new_dict();
+            for (name, value) in &node.kwargs {
+                kwargs.set_item(&**name, tell.arg(value)?, vm)?;
+            }
+            let (kind, target) = tell.target(node);
+            let type_name = match (&zelf.captured, node.opcode, &node.meta.value) {
+                (Some(_), Opcode::Placeholder, Some(FakeValue::Int(_))) => "SymInt",
+                (Some(parameters), Opcode::Placeholder, _) if parameters.contains(&node.id) => "Parameter",
+                (Some(_), Opcode::Placeholder, _) => "Tensor",
+                _ => "",
+            };
+            let meta = tell.meta(&node.meta, if zelf.captured.is_some() { "example_value" } else { "val" })?;
+            let parts: Vec<PyObjectRef> = vec![
+                vm.ctx.new_str(graph::opcode(node)).into(),
+                vm.ctx.new_str(&*node.name).into(),
+                vm.ctx.new_str(kind).into(),
+                target,
+                vm.ctx.new_tuple(args).into(),
+                kwargs.into(),
+                vm.ctx.new_str(type_name).into(),
+                meta.into(),
+            ];
+            made[node.id.0 as usize] = Some(make.call(parts, vm)?);
         }
-        Ok(vm.ctx.new_str(text).into())
+        let named = vm.ctx.new_dict();
+        for (name, constant) in &graph.constants {
+            named.set_item(&**name, from_value(Value::Tensor(constant.clone()), vm)?, vm)?;
+        }
+        for (name, subgraph) in &graph.subgraphs {
+            let captured = zelf.captured.as_ref().map(|_| HashSet::new());
+            let below = PyGraphModule { graph: Rc::new(RefCell::new(subgraph.clone())), captured };
+            named.set_item(&**name, below.into_pyobject(vm), vm)?;
+        }
+        Ok(named)
+    }
+}
+
+/// What Python is told of a node.
+struct Tell<'a> {
+    made: &'a [Option<PyObjectRef>],
+    vm: &'a VirtualMachine,
+}
+
+impl Tell<'_> {
+    fn arg(&self, arg: &Arg) -> PyResult {
+        let vm = self.vm;
+        let items = |items: &[Arg]| items.iter().map(|a| self.arg(a)).collect::<PyResult<Vec<_>>>();
+        let value = match arg {
+            Arg::None => Value::None,
+            Arg::Bool(b) => Value::Bool(*b),
+            Arg::Int(i) => return Ok(vm.ctx.new_int(*i).into()),
+            Arg::Float(f) => Value::Float(*f),
+            Arg::Complex(re, im) => Value::Complex(*re, *im),
+            Arg::Str(s) => return Ok(vm.ctx.new_str(&**s).into()),
+            Arg::Dtype(d) => Value::Dtype(*d),
+            Arg::Device(d) => Value::Device(*d),
+            Arg::Layout(l) => Value::Layout(*l),
+            Arg::MemoryFormat(m) => Value::MemoryFormat(*m),
+            Arg::Op(name) => return Ok(lookup(name).map_or_else(|| vm.ctx.new_str(&**name).into(), |entry| overload(entry, vm))),
+            Arg::Node(id) => return Ok(self.made[id.0 as usize].clone().unwrap_or_else(|| vm.ctx.none())),
+            Arg::List(list) => return Ok(vm.ctx.new_list(items(list)?).into()),
+            Arg::Tuple(tuple) => return Ok(vm.ctx.new_tuple(items(tuple)?).into()),
+            Arg::Slice(parts) => return vm.ctx.types.slice_type.to_owned().as_object().call(items(&parts[..])?, vm),
+            Arg::Ellipsis => return Ok(vm.ctx.ellipsis.clone().into()),
+        };
+        from_value(value, vm)
     }
 
-    #[pygetset]
-    fn users(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        let graph = zelf.graph.borrow();
+    /// How a target is looked up, and its name or the object itself.
+    fn target(&self, node: &Node) -> (&'static str, PyObjectRef) {
+        let vm = self.vm;
+        let text = |t: &str| PyObjectRef::from(vm.ctx.new_str(t));
+        match &node.target {
+            Target::Op(name) => match lookup(name) {
+                Some(entry) => ("object", overload(entry, vm)),
+                None => ("function", text(&format!("torch.ops.{name}"))),
+            },
+            Target::Torch { shown: Shown::Function(name), .. } => ("function", text(name)),
+            Target::Torch { shown: Shown::Method(name), .. } => ("method", text(name)),
+            Target::Torch { shown: Shown::Operator(symbol), .. } => match (&**symbol, node.args.len()) {
+                ("-", 1) => ("operator", text("neg")),
+                ("+", 1) => ("operator", text("pos")),
+                _ => ("operator", text(symbol)),
+            },
+            Target::Getitem => ("operator", text("getitem")),
+            Target::Operator(name) if name.starts_with("sym_") => ("function", text(&format!("torch.{name}"))),
+            Target::Operator(name) => ("operator", text(name)),
+            Target::HigherOrder(name) => ("higher_order", text(name)),
+            Target::Name(name) => ("name", text(name)),
+        }
+    }
+
+    fn value(&self, value: &FakeValue) -> PyResult {
+        let vm = self.vm;
+        Ok(match value {
+            FakeValue::Tensor(spec) => from_value(Value::Tensor(Tensor::fake(spec).map_err(|e| raise(e, vm))?), vm)?,
+            FakeValue::Int(i) => from_value(Value::Int(i.clone()), vm)?,
+            FakeValue::Float(Some(f)) => vm.ctx.new_float(*f).into(),
+            FakeValue::Bool(Some(b)) => vm.ctx.new_bool(*b).into(),
+            FakeValue::List(items) => vm.ctx.new_tuple(items.iter().map(|v| self.value(v)).collect::<PyResult<Vec<_>>>()?).into(),
+            FakeValue::Float(None) | FakeValue::Bool(None) | FakeValue::None => vm.ctx.none(),
+        })
+    }
+
+    fn meta(&self, meta: &Meta, key: &str) -> PyResult<PyDictRef> {
+        let vm = self.vm;
         let dict = vm.ctx.new_dict();
-        for user in &graph.users()[zelf.id.0 as usize] {
-            dict.set_item(&*PyFxNode { graph: zelf.graph.clone(), id: *user }.into_pyobject(vm), vm.ctx.none(), vm)?;
+        if let Some(value) = &meta.value {
+            dict.set_item(key, self.value(value)?, vm)?;
         }
-        Ok(dict.into())
-    }
-
-    #[pygetset]
-    fn all_input_nodes(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        let inputs = zelf.graph.borrow().node(zelf.id).inputs();
-        vm.ctx.new_list(inputs.into_iter().map(|id| PyFxNode { graph: zelf.graph.clone(), id }.into_pyobject(vm)).collect()).into()
+        if let Some(source) = &meta.source {
+            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code);
+            dict.set_item("stack_trace", vm.ctx.new_str(trace).into(), vm)?;
+        }
+        if let Some(path) = &meta.module_path {
+            dict.set_item("nn_module_stack", vm.ctx.new_str(&**path).into(), vm)?;
+        }
+        if let Some(number) = meta.seq_nr {
+            dict.set_item("seq_nr", vm.ctx.new_int(number).into(), vm)?;
+        }
+        if let Some(entry) = meta.original_op.as_deref().and_then(lookup) {
+            dict.set_item("original_aten", overload(entry, vm), vm)?;
+        }
+        if meta.is_backward {
+            dict.set_item("autograd_backward", vm.ctx.true_value.clone().into(), vm)?;
+        }
+        if let Some(tag) = meta.recompute {
+            let name = match tag {
+                Recompute::MustSave => "MUST_SAVE",
+                Recompute::PreferSave => "PREFER_SAVE",
+                Recompute::MustRecompute => "MUST_RECOMPUTE",
+                Recompute::PreferRecompute => "PREFER_RECOMPUTE",
+            };
+            dict.set_item("recompute", vm.ctx.new_str(name).into(), vm)?;
+        }
+        if let Some(region) = meta.checkpoint_region {
+            dict.set_item("ac_graph_id", vm.ctx.new_int(region).into(), vm)?;
+        }
+        Ok(dict)
     }
 }
 
-/// The class of modules.
+/// The class of native graphs.
 pub fn class() -> PyTypeRef {
     use rustpython_vm::class::PyClassImpl;
-    drop((PyGraph::make_static_type(), PyFxNode::make_static_type()));
     PyGraphModule::make_static_type()
 }

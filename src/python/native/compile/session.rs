@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::frames::{Chain, standing};
-use super::graph_module::PyGraphModule;
+use super::graph_module::{PyGraphModule, script_module};
 use super::reads::Resumed;
 use super::values::{self, Values, Verdict};
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
@@ -380,7 +380,8 @@ fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> 
             }
         },
         Backend::Custom(backend) => rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let mut twins = region.inputs.iter().map(|i| Value::Tensor(i.twin.clone()));
+            // The script sees the tensors of the call; what it hands on to AOTAutograd is traced with their stand-ins.
+            let mut twins = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
             let examples: Vec<Value> = graph
                 .placeholders()
                 .filter_map(|n| match &n.meta.value {
@@ -388,13 +389,15 @@ fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> 
                     _ => twins.next(),
                 })
                 .collect();
-            let module: PyObjectRef = PyGraphModule::new(graph).into_pyobject(vm);
+            let parameters = region.inputs.iter().filter(|i| i.source.is_parameter).map(|i| i.node).collect();
+            let module = script_module(PyGraphModule::captured(graph, parameters), vm).map_err(raised)?;
             let examples = examples
                 .into_iter()
                 .map(|v| crate::python::native::tensor::from_value(v, vm))
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
-            super::functions::set_region(Some(number));
+            let twins = region.inputs.iter().map(|i| (i.real.clone(), i.twin.clone())).collect();
+            super::functions::set_region(Some((number, twins)));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             super::functions::set_region(None);
             let callable = made.map_err(raised)?;

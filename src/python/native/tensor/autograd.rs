@@ -200,6 +200,12 @@ pub mod functions {
             .map_or_else(|| vm.ctx.none(), |p| p.into_pyobject(vm))
     }
 
+    /// How code writes an operator, or None for other objects.
+    #[pyfunction]
+    fn _written_name(function: PyObjectRef) -> Option<String> {
+        packet::written_name(&function)
+    }
+
     /// The packet `namespace.name` as in `torch.ops`, or None.
     #[pyfunction]
     fn _ops_packet(
@@ -681,10 +687,11 @@ pub mod functions {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
         let t = class::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
+        let is_fake = t.is_fake() && t.device().kind != crate::tensor::DeviceType::Meta;
         let suffixes = crate::tensor::print::Suffixes {
             requires_grad: meta::requires_grad(&t),
             grad_fn,
-            prefix: class_name.to_string_lossy().into_owned(),
+            prefix: if is_fake { "FakeTensor(".to_owned() } else { class_name.to_string_lossy().into_owned() },
             ..Default::default()
         };
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))

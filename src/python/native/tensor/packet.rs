@@ -142,8 +142,26 @@ impl PyPacket {
 impl Callable for PyPacket {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        call_packet(zelf.packet, zelf.written(), &args, vm)
+        call_packet(zelf.packet, zelf.written(), &args, vm).or_else(|e| overridden(zelf.as_object(), &args, vm)?.ok_or(e))
     }
+}
+
+/// What an argument that stands for a tensor makes of a call that was refused: its class's `__torch_function__`.
+fn overridden(function: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let stands_in = |o: &PyObjectRef| {
+        to_tensor(o).is_none() && o.downcast_ref::<PyType>().is_none() && o.class().as_object().get_attr("__torch_function__", vm).is_ok()
+    };
+    let given = args.args.iter().chain(args.kwargs.values());
+    let found = given.flat_map(|o| super::convert::items(o).unwrap_or_else(|| vec![o.clone()])).find(stands_in);
+    let Some(object) = found else { return Ok(None) };
+    let class: PyObjectRef = object.class().to_owned().into();
+    let kwargs = vm.ctx.new_dict();
+    for (name, value) in &args.kwargs {
+        kwargs.set_item(&*name.to_string_lossy(), value.clone(), vm)?;
+    }
+    let types = vm.ctx.new_tuple(vec![class.clone()]);
+    let positional = vm.ctx.new_tuple(args.args.clone());
+    class.get_attr("__torch_function__", vm)?.call((function.to_owned(), types, positional, kwargs), vm).map(Some)
 }
 
 impl GetDescriptor for PyPacket {
@@ -224,7 +242,10 @@ impl Callable for PyOverload {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let entry = zelf.0;
-        let bound = bind(entry.name, &[entry], &args, false, vm).map_err(|e| raise(e, vm))?;
+        let bound = match bind(entry.name, &[entry], &args, false, vm) {
+            Ok(bound) => bound,
+            Err(e) => return overridden(zelf.as_object(), &args, vm)?.ok_or_else(|| raise(e, vm)),
+        };
         let _written = Written::Function("torch.ops.", entry.name).enter();
         run(bound, vm)
     }
@@ -263,6 +284,19 @@ pub fn packet(name: &str, style: Style) -> Option<PyPacket> {
     let first = overloads(name).first()?;
     let end = first.name.rfind('.')?;
     Some(PyPacket { packet: &first.name[..end], style })
+}
+
+/// How code writes an operator: `torch.cat`, `torch.Tensor.relu`, `torch.ops.aten.mm.default`; none for other objects.
+pub fn written_name(function: &PyObject) -> Option<String> {
+    if let Some(overload) = function.downcast_ref::<PyOverload>() {
+        return Some(format!("torch.ops.{}", overload.0.name));
+    }
+    let packet = function.downcast_ref::<PyPacket>()?;
+    Some(match packet.style {
+        Style::Function(prefix) => format!("{prefix}{}", base_name(packet.packet)),
+        Style::Method => format!("torch.Tensor.{}", base_name(packet.packet)),
+        Style::Ops => format!("torch.ops.{}", packet.packet),
+    })
 }
 
 /// Gives the class a method for every packet whose first argument is a tensor named `self`.

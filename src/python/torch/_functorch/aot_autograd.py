@@ -123,7 +123,7 @@ def aot_module_simplified(
         inference_compiler=inference_compiler,
         keep_inference_input_mutations=keep_inference_input_mutations,
     )
-    if isinstance(mod, _native_compile.GraphModule):
+    if getattr(mod, "_native", None) is not None:
         compiled = _compile(mod, args, options)
         return lambda *given: tuple(compiled(*given))
     from torch.func import functional_call

@@ -1,0 +1,75 @@
+"""A graph of the compiler's as a `torch.fx.Graph`."""
+
+import builtins
+import math
+import operator
+
+import torch
+from torch.fx.graph import Graph
+
+_OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"}
+_OPERATORS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "&": "and_", "|": "or_", "^": "xor"}
+_OPERATORS |= {"<<": "lshift", ">>": "rshift", "~": "invert", "[]": "getitem", "[]=": "setitem"}
+_ROOTS = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
+
+
+def _named(path):
+    """The function of a dotted name."""
+    root, *rest = path.split(".")
+    found = _ROOTS[root] if root in _ROOTS else getattr(builtins, root)
+    for name in rest:
+        found = getattr(found, name)
+    return found
+
+
+def _operator(symbol):
+    if symbol.endswith("=") and symbol[:-1] in _OPERATORS and symbol not in _OPERATORS:
+        return getattr(operator, "i" + _OPERATORS[symbol[:-1]].rstrip("_"))
+    return getattr(operator, _OPERATORS.get(symbol, symbol))
+
+
+class _HigherOrder:
+    """A higher-order operator as a target: it is called natively."""
+
+    def __init__(self, name):
+        self.__name__ = name
+        self.__module__ = "torch.ops.higher_order"
+
+    def __repr__(self):
+        return self.__name__
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"calling torch.ops.higher_order.{self.__name__} from Python is not available in the playground")
+
+
+def python_graph(native):
+    """The graph, and the constants and subgraphs it names."""
+    from torch.fx.graph_module import of_native
+    from torch.fx.passes.shape_prop import _extract_tensor_metadata
+
+    graph = Graph()
+
+    def make(op, name, kind, target, args, kwargs, type_name, meta):
+        if kind == "function":
+            target = _named(target)
+        elif kind == "operator":
+            target = _operator(target)
+        elif kind == "higher_order":
+            target = _HigherOrder(target)
+        typed = {"": None, "Parameter": torch.nn.Parameter, "Tensor": torch.Tensor, "SymInt": torch.SymInt}[type_name]
+        node = graph.create_node(op, target, args, kwargs, name, typed)
+        node.name = name
+        if "recompute" in meta:
+            from torch.utils.checkpoint import CheckpointPolicy
+
+            meta["recompute"] = CheckpointPolicy[meta["recompute"]]
+        if isinstance(meta.get("val"), torch.Tensor):
+            meta["tensor_meta"] = _extract_tensor_metadata(meta["val"])
+        if "nn_module_stack" in meta:
+            path = meta["nn_module_stack"]
+            meta["nn_module_stack"] = {path: (path, torch.nn.Module)}
+        node.meta.update(meta)
+        return node
+
+    constants = native.nodes(make)
+    return graph, {name: of_native(value) if hasattr(value, "print_readable") else value for name, value in constants.items()}

@@ -1,0 +1,1 @@
+"""What is commonly done with graphs."""
