@@ -135,7 +135,13 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             let items = args.first().map_or(Ok(&[][..]), Value::list)?;
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
         }
-        Target::Operator(name) => arithmetic(name, &args),
+        Target::Operator(name) => {
+            let result = arithmetic(name, &args)?;
+            if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
+                tracer.computed(name, &args, &result)?;
+            }
+            Ok(result)
+        }
         Target::HigherOrder(name) if &**name == "run_and_save_rng_state" => {
             let state = default_generator().get_state()?;
             Ok(Value::List(vec![Value::Tensor(state), given_operator(node, 0, args, values)?]))

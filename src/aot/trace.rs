@@ -126,6 +126,9 @@ pub struct Tracer {
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
     sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
+    /// Inputs whose sizes count where the backward begins, or where nothing else has them: what the forward needs must not come
+    /// from a tangent.
+    tangents: RefCell<Vec<(Tensor, NodeId)>>,
     forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
     in_backward: Cell<bool>,
@@ -145,6 +148,7 @@ impl Tracer {
             nodes: RefCell::default(),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
             in_backward: Cell::new(false),
@@ -159,7 +163,11 @@ impl Tracer {
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
         self.nodes.borrow_mut().insert(t.id(), id);
-        self.note_sizes(t, id);
+        if name.starts_with("tangents") {
+            self.tangents.borrow_mut().push((t.clone(), id));
+        } else {
+            self.note_sizes(t, id);
+        }
         id
     }
 
@@ -175,6 +183,9 @@ impl Tracer {
     pub fn enter_backward(&self) {
         self.in_backward.set(true);
         self.is_joint.set(true);
+        for (t, id) in self.tangents.take() {
+            self.note_sizes(&t, id);
+        }
     }
 
     /// What follows belongs to the forward again: the writes of inputs at the end of a joint graph.
@@ -240,6 +251,17 @@ impl Tracer {
             SymInt::Int(i) => Ok(Arg::Int(*i)),
             SymInt::Sym(_, env) => compute_size(&Sizes(self, env), &size.expr()),
         }
+    }
+
+    /// A size was computed from others: the call stands here, where something reads it.
+    pub fn computed(&self, name: &str, operands: &[Value], result: &Value) -> Result<()> {
+        let Value::Int(size @ SymInt::Sym(_, env)) = result else { return Ok(()) };
+        let expr = size.expr();
+        if expr.as_int().is_none() && !self.symbols.borrow().contains_key(&expr) {
+            let args = operands.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>()?;
+            Sizes(self, env).call(name, Target::operator(name), args, &expr);
+        }
+        Ok(())
     }
 
     /// An argument as the graph keeps it.

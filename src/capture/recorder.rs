@@ -165,7 +165,8 @@ pub struct Recorder {
     pub(super) nodes: RefCell<HashMap<u64, NodeId>>,
     pub(super) inputs: RefCell<Vec<RegionInput>>,
     by_real: RefCell<HashMap<u64, usize>>,
-    grad: Cell<bool>,
+    /// Whether gradients are on around the call.
+    grad: bool,
     autocast: Cell<Option<Dtype>>,
     /// Blocks of autocast that began in this region.
     blocks: RefCell<Vec<NodeId>>,
@@ -191,8 +192,8 @@ pub struct Recorder {
     numbers: RefCell<HashMap<Expr, String>>,
 }
 
-/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region; other calls are, read or
-/// not.
+/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
+/// calls are, read or not.
 fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
     let users = graph.users();
     let mut readers: Vec<usize> = users.iter().map(Vec::len).collect();
@@ -201,7 +202,7 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
     for id in nodes.into_iter().rev() {
         let node = graph.node(id);
         let is_item = match &node.target {
-            crate::graph::Target::Getitem => true,
+            crate::graph::Target::Getitem | crate::graph::Target::Operator(_) => true,
             _ => items.contains(&id),
         };
         if is_item && readers[id.0 as usize] == 0 {
@@ -220,7 +221,7 @@ impl Recorder {
             nodes: RefCell::default(),
             inputs: RefCell::default(),
             by_real: RefCell::default(),
-            grad: Cell::new(modes().grad),
+            grad: modes().grad,
             autocast: Cell::new(modes().autocast),
             blocks: RefCell::default(),
             arrived: RefCell::default(),
@@ -286,14 +287,15 @@ impl Recorder {
         self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].twin.clone())
     }
 
-    /// Ends the region: `outputs` are the lazy tensors whose values are wanted.
-    pub fn end(&self, outputs: &[Tensor]) -> Result<Region> {
-        let nodes = self.nodes.borrow();
-        let args = outputs
-            .iter()
-            .map(|t| nodes.get(&t.id()).map(|id| Arg::Node(*id)).ok_or_else(|| Error::runtime("an output that was not recorded")))
-            .collect::<Result<Vec<_>>>()?;
-        drop(nodes);
+    /// Ends the region: `outputs` are the lazy tensors and the symbolic sizes whose values are wanted.
+    pub fn end(&self, outputs: &[Value]) -> Result<Region> {
+        let wanted = |output: &Value| match output {
+            Value::Tensor(t) => {
+                self.nodes.borrow().get(&t.id()).map(|id| Arg::Node(*id)).ok_or_else(|| Error::runtime("an output that was not recorded"))
+            }
+            other => self.argument(other),
+        };
+        let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
         self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
         graph.set_output(Arg::Tuple(args));
@@ -318,7 +320,11 @@ impl Recorder {
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id),
             _ => true,
         });
-        let grad = self.grad.replace(modes().grad);
+        // A block that turns gradients on or off is left where a graph ends, and entered again by the next one.
+        let grad = self.grad;
+        if modes().grad != grad {
+            self.record_grad_mode(modes().grad);
+        }
         let autocast = self.autocast.replace(modes().autocast);
         self.blocks.borrow_mut().clear();
         self.nodes.borrow_mut().clear();
@@ -455,6 +461,22 @@ impl Recorder {
             SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
             _ => Ok(Arg::Int(size.guard_int()?)),
         }
+    }
+
+    /// The script computed a size from two others: the call stands here, where something reads it.
+    pub fn computed(&self, name: &'static str, operands: [&SymInt; 2], result: &SymInt) {
+        let SymInt::Sym(expr, env) = result else { return };
+        if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
+            return;
+        }
+        if let [Ok(a), Ok(b)] = operands.map(|size| self.size(size)) {
+            Sizes(self, env).emit(name, vec![a, b], &result.expr());
+        }
+    }
+
+    /// Whether a symbolic size belongs to the region being recorded.
+    pub fn has_size(&self, size: &SymInt) -> bool {
+        matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
     }
 
     /// A value as an argument of a recorded call.

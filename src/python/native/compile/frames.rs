@@ -12,8 +12,10 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 
 use super::code::Code;
 use super::reads::Resumed;
-use crate::python::native::tensor::{TensorBase, wrap};
+use crate::dispatch::Value;
+use crate::python::native::tensor::{TensorBase, symbolic, wrap};
 use crate::python::span::{FrameMark, instructions_above};
+use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
 thread_local! {
@@ -39,6 +41,12 @@ pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
 /// Code and instruction of each frame, outermost first: what goes on from here is code of its own.
 pub type Chain = Vec<(usize, u32)>;
 
+/// A tensor or a symbolic size that a variable holds.
+struct Held {
+    id: usize,
+    size: Option<SymInt>,
+}
+
 /// Where Python stands.
 #[derive(Default)]
 pub struct Standing {
@@ -51,21 +59,25 @@ pub struct Standing {
     dead: HashMap<usize, usize>,
     ranks: HashMap<usize, usize>,
     held: HashSet<usize>,
+    /// Symbolic sizes that variables hold, each with its rank among what is returned.
+    sizes: Vec<(usize, SymInt)>,
     compares: bool,
 }
 
-/// Tensors in a variable's value, in order.
-fn tensors(o: &PyObject, depth: usize, found: &mut Vec<usize>) {
+/// Tensors and symbolic sizes in a variable's value, in order.
+fn tensors(o: &PyObject, depth: usize, found: &mut Vec<Held>, vm: &VirtualMachine) {
     if o.downcast_ref::<TensorBase>().is_some() {
-        found.push(o.get_id());
+        found.push(Held { id: o.get_id(), size: None });
+    } else if let Some(size) = symbolic(o, vm) {
+        found.push(Held { id: o.get_id(), size: Some(size) });
     } else if depth < 4 {
         if let Some(items) = o.downcast_ref::<PyTuple>() {
-            items.as_slice().iter().for_each(|i| tensors(i, depth + 1, found));
+            items.as_slice().iter().for_each(|i| tensors(i, depth + 1, found, vm));
         } else if let Some(items) = o.downcast_ref::<PyList>() {
             let items = items.borrow_vec().to_vec();
-            items.iter().for_each(|i| tensors(i, depth + 1, found));
+            items.iter().for_each(|i| tensors(i, depth + 1, found, vm));
         } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-            dict.into_iter().for_each(|(_, v)| tensors(&v, depth + 1, found));
+            dict.into_iter().for_each(|(_, v)| tensors(&v, depth + 1, found, vm));
         }
     }
 }
@@ -119,16 +131,19 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Standing> {
         for (slot, name) in code.varnames.iter().enumerate() {
             let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
             let mut found = Vec::new();
-            tensors(&value, 0, &mut found);
+            tensors(&value, 0, &mut found, vm);
             if decoded.is_live(position, slot) {
-                for id in found {
+                for held in found {
                     let next = standing.ranks.len();
-                    standing.ranks.entry(id).or_insert(next);
+                    let rank = *standing.ranks.entry(held.id).or_insert(next);
+                    if let Some(size) = held.size.filter(|_| rank == next) {
+                        standing.sizes.push((rank, size));
+                    }
                 }
             } else if value.downcast_ref::<TensorBase>().is_some() {
                 *standing.dead.entry(value.get_id()).or_default() += 1;
             } else {
-                standing.held.extend(found);
+                standing.held.extend(found.into_iter().map(|h| h.id));
             }
         }
     }
@@ -136,9 +151,9 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Standing> {
 }
 
 impl Standing {
-    /// The tensors whose values are wanted later on, in the order in which the front end returns them: those of expressions
+    /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
     /// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on.
-    pub fn wanted(&self, known: Vec<Tensor>, operands: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Tensor>> {
+    pub fn wanted(&self, known: Vec<Tensor>, operands: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
         let mut wanted = Vec::new();
         for (i, t) in known.into_iter().enumerate() {
             let object = wrap(&t, vm)?;
@@ -153,8 +168,9 @@ impl Standing {
                 None if self.held.contains(&id) => (2, i),
                 None => (0, i),
             };
-            wanted.push((key, t));
+            wanted.push((key, Value::Tensor(t)));
         }
+        wanted.extend(self.sizes.iter().map(|(rank, size)| ((1, *rank), Value::Int(size.clone()))));
         wanted.sort_by_key(|(key, _)| *key);
         Ok(wanted.into_iter().map(|(_, t)| t).collect())
     }

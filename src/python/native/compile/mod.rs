@@ -25,7 +25,7 @@ use crate::capture::Unsupported;
 
 pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
-pub(super) use session::{branch_reason, branched, break_graph, capturing, record_autocast, record_grad_mode, touch, twin};
+pub(super) use session::{branch_reason, branched, break_graph, capturing, record_autocast, record_grad_mode, recorder, touch, twin};
 pub(in crate::python) use studies::{ask, reset as forget_studies};
 
 /// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,

@@ -24,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic_hint, to_value, wrap};
+use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic, symbolic_hint, to_value, wrap};
 use crate::python::span::frame_mark;
 use crate::report::{self, Event, GraphBreak, GraphRun};
 use crate::shape::SymInt;
@@ -120,7 +120,7 @@ pub fn recorder() -> Option<Rc<Recorder>> {
 
 /// Tells the recorder that a tensor of the caller's was read.
 pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
-    match RECORDER.with_borrow(Clone::clone) {
+    match recorder() {
         Some(recorder) => recorder.touch(t, is_static),
         None => Ok(()),
     }
@@ -441,7 +441,7 @@ pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>
 }
 
 /// Ends the region being recorded: `outputs` get their values.
-fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Tensor], about: &About, compiles: bool) -> Result<()> {
+fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Value], about: &About, compiles: bool) -> Result<()> {
     let wanted = !outputs.is_empty() || recorder.writes_inputs();
     let region = recorder.end(if wanted { outputs } else { &[] })?;
     let has_calls = crate::capture::computes(&region.graph);
@@ -457,7 +457,8 @@ fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs
     let outcome = if compiles { run_region(function, region, place, about) } else { run_as_it_is(&region) };
     env.settle();
     crate::dispatch::set_modes(before);
-    for (lazy, value) in outputs.iter().zip(outcome?) {
+    for (output, value) in outputs.iter().zip(outcome?) {
+        let Value::Tensor(lazy) = output else { continue };
         let real = value.into_tensor()?;
         replace_payload(lazy, &real);
         recorder.arrive(lazy, &real);
@@ -482,7 +483,7 @@ impl About {
             let told = vm.call_method(&self.namer, "home", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
             let file = told.first().and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             let line = told.get(1).and_then(|o| o.clone().try_to_value::<u32>(vm).ok()).unwrap_or(0);
-            (file.rsplit('/').next().unwrap_or_default().to_owned(), line)
+            (file, line)
         })
     }
 
@@ -614,20 +615,25 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     entry.run(&inputs, &hints)
 }
 
-/// Lazy tensors in a returned structure, in order, each once.
-fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Tensor>) {
+/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
+fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
     if let Some(t) = o.downcast_ref::<TensorBase>() {
         let t = t.tensor();
-        if recorder.is_lazy(&t) && !found.iter().any(|f| f.is(&t)) {
-            found.push(t);
+        if recorder.is_lazy(&t) && !is_among(&t, found) {
+            found.push(Value::Tensor(t));
+        }
+    } else if let Some(size) = symbolic(o, vm) {
+        let same = |v: &Value| matches!(v, Value::Int(known) if known.expr() == size.expr());
+        if recorder.has_size(&size) && !found.iter().any(same) {
+            found.push(Value::Int(size));
         }
     } else if let Some(items) = o.downcast_ref::<PyTuple>() {
-        items.as_slice().iter().for_each(|i| returned(i, recorder, found));
+        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
     } else if let Some(items) = o.downcast_ref::<PyList>() {
         let items = items.borrow_vec().to_vec();
-        items.iter().for_each(|i| returned(i, recorder, found));
+        items.iter().for_each(|i| returned(i, recorder, found, vm));
     } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found));
+        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
     }
 }
 
@@ -660,6 +666,10 @@ fn numbers_for_sizes(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         }
     }
     Ok(o)
+}
+
+fn is_among(t: &Tensor, values: &[Value]) -> bool {
+    values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
 }
 
 fn known_to_python(t: &Tensor) -> bool {
@@ -711,7 +721,8 @@ pub fn call(
                 let stands = standing(base, vm).map_err(raised)?;
                 let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                let wanted = stands.wanted(alive, &operands, vm).map_err(raised)?;
+                let mut wanted = stands.wanted(alive, &operands, vm).map_err(raised)?;
+                wanted.retain(|v| !matches!(v, Value::Int(size) if !recorder.has_size(size)));
                 Ok::<_, Error>((stands, wanted))
             })?;
             let here = place();
@@ -755,12 +766,12 @@ pub fn call(
     super::modules::reset();
     let mut outputs = Vec::new();
     if let Ok(value) = &result {
-        returned(value, &recorder, &mut outputs);
+        returned(value, &recorder, &mut outputs, vm);
     }
     // What escaped otherwise (to a global, an attribute, a list) is wanted too.
     for t in recorder.alive() {
-        if known_to_python(&t) && !outputs.iter().any(|o| o.is(&t)) {
-            outputs.push(t);
+        if known_to_python(&t) && !is_among(&t, &outputs) {
+            outputs.push(Value::Tensor(t));
         }
     }
     let flushed = flush(function, &recorder, place(), &outputs, &about, true);

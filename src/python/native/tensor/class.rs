@@ -408,6 +408,7 @@ pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &Virtua
 /// A nested list of the elements.
 fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     let t = &with_values(t, Unsupported::tolist, vm)?;
+    let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
     let values = elements(&flat).map_err(|e| raise(e, vm))?;

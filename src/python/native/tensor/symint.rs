@@ -67,15 +67,16 @@ fn relation(name: &str) -> Option<Relation> {
     })
 }
 
-fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<SymInt> {
+/// The result, and the function of Python's or PyTorch's that makes it.
+fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<(&'static str, SymInt)> {
     Ok(match name {
-        "sub" => a - b,
-        "mul" => a * b,
-        "floordiv" => a.floor_div(b)?,
-        "mod" => a.modulo(b)?,
-        "max" => a.max(b),
-        "min" => a.min(b),
-        _ => a + b,
+        "sub" => ("sub", a - b),
+        "mul" => ("mul", a * b),
+        "floordiv" => ("floordiv", a.floor_div(b)?),
+        "mod" => ("mod", a.modulo(b)?),
+        "max" => ("sym_max", a.max(b)),
+        "min" => ("sym_min", a.min(b)),
+        _ => ("add", a + b),
     })
 }
 
@@ -92,7 +93,11 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     if let Some(relation) = relation(name) {
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
-    object(&arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?, vm)
+    let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
+    if let Some(recorder) = super::super::compile::recorder() {
+        recorder.computed(name, [&a, &b], &result);
+    }
+    object(&result, vm)
 }
 
 #[pyclass]
