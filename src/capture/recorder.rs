@@ -159,14 +159,25 @@ pub type Plan = Rc<dyn Fn(&InputSource, &[SymInt]) -> Vec<Dim>>;
 /// Called where recording has to stop: the reason and the place.
 pub type OnBreak = Rc<dyn Fn(&Recorder, &Unsupported, Option<Source>) -> Result<()>>;
 
+/// What the recorder asks of the front end whose calls it records.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Where the frames of the recorded call stand, outermost first.
+    pub places: Rc<dyn Fn() -> Rc<[u32]>>,
+    /// Asked before anything is recorded: a function that was recorded may have returned, another may have been called.
+    pub look_around: Rc<dyn Fn(&Recorder) -> Result<()>>,
+    /// Called where recording has to stop.
+    pub on_break: OnBreak,
+}
+
 /// What is recorded of one call of a compiled function, region after region.
 pub struct Recorder {
     pub(super) graph: RefCell<Graph>,
     pub(super) nodes: RefCell<HashMap<u64, NodeId>>,
     pub(super) inputs: RefCell<Vec<RegionInput>>,
-    by_real: RefCell<HashMap<u64, usize>>,
-    /// Whether gradients are on around the call.
-    grad: bool,
+    pub(super) by_real: RefCell<HashMap<u64, usize>>,
+    /// Whether gradients are on around the function that is recorded.
+    pub(super) grad: Cell<bool>,
     autocast: Cell<Option<Dtype>>,
     /// Blocks of autocast that began in this region.
     blocks: RefCell<Vec<NodeId>>,
@@ -175,15 +186,21 @@ pub struct Recorder {
     /// Lazy tensors of the region being recorded.
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     /// Calls that `x[...]` makes.
-    items: RefCell<Vec<NodeId>>,
+    pub(super) items: RefCell<Vec<NodeId>>,
+    /// Per call, where the frames stood, and how many inputs there were before it.
+    pub(super) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
+    /// Per input, where the frames stood when it became one.
+    pub(super) input_places: RefCell<Vec<Rc<[u32]>>>,
+    /// Where the frames stood when what is recorded again was recorded first.
+    pub(super) repeated_at: RefCell<Option<Rc<[u32]>>>,
+    surroundings: Surroundings,
     input_name: InputName,
     plan: Plan,
-    on_break: OnBreak,
     constants: Cell<usize>,
     is_over: Cell<bool>,
     /// Which region this is: counts up where one ends.
     pub(super) epoch: Cell<u32>,
-    symbols: RefCell<Symbols>,
+    pub(super) symbols: RefCell<Symbols>,
     /// The last call that failed.
     pub(super) failure: RefCell<Option<Failure>>,
     /// Nodes that compute symbolic sizes.
@@ -215,21 +232,24 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
 
 impl Recorder {
     /// A recorder for one call.
-    pub fn new(input_name: InputName, plan: Plan, on_break: OnBreak) -> Rc<Self> {
+    pub fn new(input_name: InputName, plan: Plan, surroundings: Surroundings) -> Rc<Self> {
         Rc::new(Recorder {
             graph: RefCell::new(Graph::new("GraphModule")),
             nodes: RefCell::default(),
             inputs: RefCell::default(),
             by_real: RefCell::default(),
-            grad: modes().grad,
+            grad: Cell::new(modes().grad),
             autocast: Cell::new(modes().autocast),
             blocks: RefCell::default(),
             arrived: RefCell::default(),
             lazy: RefCell::default(),
             items: RefCell::default(),
+            stacks: RefCell::default(),
+            input_places: RefCell::default(),
+            repeated_at: RefCell::default(),
+            surroundings,
             input_name,
             plan,
-            on_break,
             failure: RefCell::default(),
             constants: Cell::new(0),
             is_over: Cell::new(false),
@@ -321,7 +341,7 @@ impl Recorder {
             _ => true,
         });
         // A block that turns gradients on or off is left where a graph ends, and entered again by the next one.
-        let grad = self.grad;
+        let grad = self.grad.get();
         if modes().grad != grad {
             self.record_grad_mode(modes().grad);
         }
@@ -329,6 +349,8 @@ impl Recorder {
         self.blocks.borrow_mut().clear();
         self.nodes.borrow_mut().clear();
         self.lazy.borrow_mut().clear();
+        self.stacks.borrow_mut().clear();
+        self.input_places.borrow_mut().clear();
         self.by_real.borrow_mut().clear();
         let storages = inputs
             .iter()
@@ -347,20 +369,33 @@ impl Recorder {
 
     /// The tensor that stands for a lazy one of an earlier region; others stand for themselves.
     pub fn current(&self, t: &Tensor) -> Tensor {
-        self.arrived.borrow().get(&t.id()).cloned().unwrap_or_else(|| t.clone())
+        let arrived = self.arrived.borrow();
+        std::iter::successors(Some(t), |t| arrived.get(&t.id())).last().unwrap_or(t).clone()
     }
 
     /// Stops the region here.
     pub fn break_graph(&self, reason: &Unsupported) -> Result<()> {
+        self.look_around()?;
         if self.is_over.get() {
             return Ok(());
         }
-        (self.on_break)(self, reason, current_source())
+        (self.surroundings.on_break.clone())(self, reason, current_source())
     }
 
-    /// Gives up: what follows is not recorded.
-    pub fn give_up(&self) {
-        self.is_over.set(true);
+    /// Where the frames of the recorded call stand.
+    fn place(&self) -> Rc<[u32]> {
+        self.repeated_at.borrow().clone().unwrap_or_else(|| (self.surroundings.places)())
+    }
+
+    /// Finds out which function is recorded now.
+    pub fn look_around(&self) -> Result<()> {
+        (self.surroundings.look_around.clone())(self)
+    }
+
+    /// Says whether what follows is recorded, and whether gradients are on around it.
+    pub fn go_on(&self, records: bool, grad: bool) {
+        self.is_over.set(!records);
+        self.grad.set(grad);
     }
 
     /// Whether recording was given up.
@@ -437,6 +472,7 @@ impl Recorder {
         let node = self.graph.borrow_mut().placeholder(&source.name, meta);
         self.nodes.borrow_mut().insert(twin.id(), node);
         self.by_real.borrow_mut().insert(t.id(), index);
+        self.input_places.borrow_mut().push(self.place());
         self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec, source });
         Ok(twin)
     }
@@ -536,7 +572,7 @@ impl Recorder {
         self.graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
     }
 
-    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
         let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
         for (argument, value) in entry.schema.arguments.iter().zip(args) {
             let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
@@ -564,6 +600,8 @@ impl Recorder {
         let target = Target::Torch { op: entry.name.into(), shown };
         let meta = self.meta(fake_value(result));
         let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        let place = self.place();
+        self.stacks.borrow_mut().insert(id, (place.clone(), inputs));
         if Written::current() == Some(Written::Operator("[]")) {
             self.items.borrow_mut().push(id);
         }
@@ -583,6 +621,7 @@ impl Recorder {
                     let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
                     let item =
                         self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
+                    self.stacks.borrow_mut().insert(item, (place.clone(), inputs));
                     note(t, item);
                 }
             }
@@ -654,11 +693,18 @@ impl Layer for CaptureLayer {
     }
 
     fn wants(&self, _call: &Call) -> bool {
-        !self.0.is_over()
+        // Where nothing is recorded, a function that is may have been called.
+        !self.0.is_over() || self.0.look_around().is_err() || !self.0.is_over()
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let recorder = &self.0;
+        recorder.look_around()?;
+        if recorder.is_over() {
+            let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
+            return call_below(Key::Capture, entry, args);
+        }
+        let before_call = recorder.inputs.borrow().len();
         let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
         let on_callers =
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
@@ -689,7 +735,7 @@ impl Layer for CaptureLayer {
         drop(hooks);
         set_modes(Modes { fake: before.fake, ..modes() });
         let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
-        recorder.record(entry, if is_fresh { &args } else { &inner }, &result)?;
+        recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }
 }

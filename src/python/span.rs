@@ -94,14 +94,35 @@ pub fn frame_mark() -> FrameMark {
     FrameMark(current_thread_iframe() as usize)
 }
 
-/// The instructions that the frames above a marked one are at, innermost first; none where it does not run any more.
-pub fn instructions_above(mark: FrameMark) -> Option<Vec<u32>> {
+/// A frame above a marked one.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The frame.
+    pub id: usize,
+    /// The instruction that it is at.
+    pub at: u32,
+    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, and modules.
+    pub is_own: bool,
+}
+
+/// The frames above a marked one, outermost first; none where it does not run any more.
+pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
+    let run = current()?;
     let mut found = Vec::new();
     for frame in Frames(current_thread_iframe()) {
-        if std::ptr::from_ref(frame) as usize == mark.0 {
+        let id = std::ptr::from_ref(frame) as usize;
+        if id == mark.0 {
+            found.reverse();
             return Some(found);
         }
-        found.push(frame.lasti.load(Ordering::Relaxed).saturating_sub(1));
+        let code = frame.code();
+        let (path, name) = (code.source_path(), code.obj_name.as_str());
+        let is_own = if std::ptr::eq(path, run.filename) {
+            name == "<lambda>" || !name.starts_with('<')
+        } else {
+            name == "forward" && path.as_str().contains("nn/modules/")
+        };
+        found.push(Standing { id, at: frame.lasti.load(Ordering::Relaxed).saturating_sub(1), is_own });
     }
     None
 }

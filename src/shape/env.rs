@@ -4,7 +4,7 @@ use super::{Atom, Expr, SymInt, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 /// A comparison of two integers.
@@ -98,6 +98,8 @@ struct Inner {
     source: Option<Source>,
     unbacked: u32,
     settled: bool,
+    /// What the symbols are in the region that goes on after this one.
+    successors: Option<HashMap<Symbol, SymInt>>,
 }
 
 /// The symbols of one compilation. Cloning shares.
@@ -146,6 +148,16 @@ impl ShapeEnv {
     /// Says that the call being compiled is over: its symbols mean nothing to what comes after.
     pub fn settle(&self) {
         self.0.borrow_mut().settled = true;
+    }
+
+    /// Says what the symbols are in the region that goes on after this one.
+    pub fn succeed(&self, successors: HashMap<Symbol, SymInt>) {
+        self.0.borrow_mut().successors = Some(successors);
+    }
+
+    /// What the symbols are in the region that goes on after this one, where one does.
+    pub fn successors(&self) -> Option<HashMap<Symbol, SymInt>> {
+        self.0.borrow().successors.clone()
     }
 
     /// Whether the call being compiled is over.

@@ -1,7 +1,8 @@
 //! `SymInt`: a size that is a number, or an expression in a [`ShapeEnv`].
 
-use super::{Expr, Relation, ShapeEnv};
+use super::{Expr, Relation, ShapeEnv, Symbol};
 use crate::error::{Error, ErrorKind, Result};
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Add, Mul, Sub};
 
@@ -150,6 +151,32 @@ impl SymInt {
         match self {
             SymInt::Int(i) => Some(*i),
             SymInt::Sym(e, env) => env.hint(e),
+        }
+    }
+
+    /// The size with other symbols; `None` where one of its own has no successor.
+    pub fn translated(&self, successors: &HashMap<Symbol, SymInt>) -> Option<SymInt> {
+        if self.as_int().is_some() {
+            return Some(self.clone());
+        }
+        let expr = self.expr();
+        if !expr.symbols().iter().all(|s| successors.contains_key(s)) {
+            return None;
+        }
+        let env = successors.values().find_map(|s| if let SymInt::Sym(_, env) = s { Some(env) } else { None });
+        let expr = expr.substitute(&|s| successors.get(s).map(SymInt::expr));
+        match (expr.as_int(), env) {
+            (Some(i), _) => Some(SymInt::Int(i)),
+            (None, Some(env)) => Some(SymInt::Sym(expr, env.clone())),
+            (None, None) => None,
+        }
+    }
+
+    /// What the size is in the region that goes on after its own ended, where that knows its symbols.
+    pub fn succeeded(&self) -> Option<SymInt> {
+        match self {
+            SymInt::Sym(_, env) => self.translated(&env.successors()?),
+            SymInt::Int(_) => None,
         }
     }
 }

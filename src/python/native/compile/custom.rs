@@ -78,7 +78,7 @@ fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResul
 
 /// `_function_apply(cls, args)`
 pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
-    let recorder = super::session::recorder();
+    let recorder = super::call::recorder();
     let writes = recorder.is_some() && bodies::code_names(&*cls.get_attr("forward", vm)?, &["mark_dirty"], vm);
     if writes {
         super::break_graph(&Unsupported::other("Unsupported autograd.Function context `mark_dirty`")).map_err(|e| raise(e, vm))?;

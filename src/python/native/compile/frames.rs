@@ -2,10 +2,10 @@
 //! end could go on from there.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
 use rustpython_vm::bytecode::{Instruction, find_exception_handler};
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
@@ -14,7 +14,7 @@ use super::code::Code;
 use super::reads::Resumed;
 use crate::dispatch::Value;
 use crate::python::native::tensor::{TensorBase, symbolic, wrap};
-use crate::python::span::{FrameMark, instructions_above};
+use crate::python::span::{FrameMark, Standing, frames_above};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
@@ -47,20 +47,24 @@ struct Held {
     size: Option<SymInt>,
 }
 
-/// Where Python stands.
-#[derive(Default)]
-pub struct Standing {
-    /// Code and instruction of each frame, outermost first.
-    pub chain: Chain,
+/// Where one frame stands.
+pub struct Frame {
+    /// The frame, the instruction that it is at, and whether the front end compiles such functions on their own.
+    pub standing: Standing,
+    /// Its code.
+    pub code: PyObjectRef,
     /// Whether the front end would give the whole function up: it cannot go on inside a loop or a `try`.
     pub gives_up: bool,
-    /// The function that goes on, where it is one alone.
-    pub resumed: Option<Resumed>,
-    dead: HashMap<usize, usize>,
-    ranks: HashMap<usize, usize>,
-    held: HashSet<usize>,
-    /// Symbolic sizes that variables hold, each with its rank among what is returned.
-    sizes: Vec<(usize, SymInt)>,
+    position: usize,
+    /// The frame as Python sees it.
+    object: PyObjectRef,
+    globals: PyDictRef,
+    /// What variables hold that are read later on.
+    live: Vec<Held>,
+    /// Tensors in variables that are not.
+    dead: Vec<usize>,
+    /// Tensors in containers that are not.
+    held: Vec<usize>,
     compares: bool,
 }
 
@@ -91,89 +95,124 @@ fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
         && !matches!(after.first(), Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter))
 }
 
-/// Looks at the frames above a marked one.
-pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Standing> {
-    let mut standing = Standing::default();
-    let Some(mut instructions) = instructions_above(base) else { return Ok(standing) };
-    instructions.reverse();
-    let depth = instructions.len();
-    let mut frames = Vec::new();
+/// Looks at the frames above a marked one, outermost first.
+pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
+    let Some(places) = frames_above(base) else { return Ok(Vec::new()) };
+    let mut objects = Vec::new();
     let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
-    while let Some(object) = frame.take().filter(|_| frames.len() < depth) {
+    while let Some(object) = frame.take().filter(|_| objects.len() < places.len()) {
         let back = object.get_attr("f_back", vm)?;
-        frames.push(object);
+        objects.push(object);
         frame = (!vm.is_none(&back)).then_some(back);
     }
-    frames.reverse();
-    let innermost = frames.len().saturating_sub(1);
-    for (i, object) in frames.iter().enumerate() {
+    objects.reverse();
+    let innermost = objects.len().saturating_sub(1);
+    let mut frames = Vec::with_capacity(objects.len());
+    for (i, (object, standing)) in objects.iter().zip(places).enumerate() {
         let Some(frame) = object.downcast_ref::<FrameObject>() else { continue };
-        let Some(code) = frame.iframe().code().as_object().downcast_ref::<PyCode>() else { continue };
-        let decoded = decoded(code);
-        let Some(at) = instructions.get(i).copied() else { continue };
-        let Some(position) = decoded.position(at) else { continue };
-        standing.chain.push((std::ptr::from_ref(code) as usize, at));
+        let code: PyObjectRef = frame.iframe().code().to_owned().into();
+        let Some(plain) = code.downcast_ref::<PyCode>() else { continue };
+        let decoded = decoded(plain);
+        let Some(position) = decoded.position(standing.at) else { continue };
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
-        let is_script = place_of(code, at).is_some();
-        let loops = is_script || code.source_path.as_str().ends_with("container.py");
-        standing.gives_up |= loops && decoded.is_in_loop(position) || is_script && in_try(code, &decoded, at);
-        if i == innermost {
-            standing.compares = matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
-        }
-        let locals = frame.locals(vm)?;
-        let Some(values) = locals.obj().downcast_ref::<PyDict>() else { continue };
-        if innermost == 0 {
-            let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
-            let globals = frame.iframe().globals().to_owned();
-            let locals = values.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect();
-            standing.resumed = Some(Resumed { code: code.to_owned().into(), globals: Some(globals), locals, position, truth: None });
-        }
-        for (slot, name) in code.varnames.iter().enumerate() {
-            let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
-            let mut found = Vec::new();
-            tensors(&value, 0, &mut found, vm);
-            if decoded.is_live(position, slot) {
-                for held in found {
-                    let next = standing.ranks.len();
-                    let rank = *standing.ranks.entry(held.id).or_insert(next);
-                    if let Some(size) = held.size.filter(|_| rank == next) {
-                        standing.sizes.push((rank, size));
-                    }
+        let is_script = place_of(plain, standing.at).is_some();
+        let loops = is_script || plain.source_path.as_str().ends_with("container.py");
+        let gives_up = loops && decoded.is_in_loop(position) || is_script && in_try(plain, &decoded, standing.at);
+        let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
+        let variables = frame.locals(vm)?;
+        let (mut live, mut dead, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(values) = variables.obj().downcast_ref::<PyDict>() {
+            for (slot, name) in plain.varnames.iter().enumerate() {
+                let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
+                let mut found = Vec::new();
+                tensors(&value, 0, &mut found, vm);
+                if decoded.is_live(position, slot) {
+                    live.append(&mut found);
+                } else if value.downcast_ref::<TensorBase>().is_some() {
+                    dead.push(value.get_id());
+                } else {
+                    held.extend(found.into_iter().map(|h| h.id));
                 }
-            } else if value.downcast_ref::<TensorBase>().is_some() {
-                *standing.dead.entry(value.get_id()).or_default() += 1;
-            } else {
-                standing.held.extend(found.into_iter().map(|h| h.id));
             }
         }
+        let globals = frame.iframe().globals().to_owned();
+        frames.push(Frame { standing, code, gives_up, position, object: object.clone(), globals, live, dead, held, compares });
     }
-    Ok(standing)
+    Ok(frames)
 }
 
-impl Standing {
-    /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
-    /// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on.
-    pub fn wanted(&self, known: Vec<Tensor>, operands: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
-        let mut wanted = Vec::new();
-        for (i, t) in known.into_iter().enumerate() {
-            let object = wrap(&t, vm)?;
-            let id = object.get_id();
-            let dead = self.dead.get(&id).copied().unwrap_or(0)
-                + usize::from(self.compares && !self.ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
-            if dead > 0 && object.strong_count() - 1 <= dead {
-                continue;
-            }
-            let key = match self.ranks.get(&id) {
-                Some(rank) => (1, *rank),
-                None if self.held.contains(&id) => (2, i),
-                None => (0, i),
-            };
-            wanted.push((key, Value::Tensor(t)));
-        }
-        wanted.extend(self.sizes.iter().map(|(rank, size)| ((1, *rank), Value::Int(size.clone()))));
-        wanted.sort_by_key(|(key, _)| *key);
-        Ok(wanted.into_iter().map(|(_, t)| t).collect())
+impl Frame {
+    /// The code and the instruction: what goes on from here is code of its own.
+    pub fn place(&self) -> Chain {
+        vec![(self.code.downcast_ref::<PyCode>().map_or(0, |c| std::ptr::from_ref(c) as usize), self.standing.at)]
     }
+
+    /// Its variables now. Whoever keeps them keeps alive what they hold.
+    fn variables(&self, vm: &VirtualMachine) -> PyResult {
+        match self.object.downcast_ref::<FrameObject>() {
+            Some(frame) => Ok(frame.locals(vm)?.obj().to_owned()),
+            None => Ok(vm.ctx.new_dict().into()),
+        }
+    }
+
+    /// Where the function goes on, or (`at_entry`) where it begins.
+    pub fn resumed(&self, at_entry: bool, vm: &VirtualMachine) -> Resumed {
+        let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
+        let values = self.variables(vm).ok();
+        let locals = values
+            .as_ref()
+            .and_then(|v| v.downcast_ref::<PyDict>())
+            .map(|d| d.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect());
+        Resumed {
+            code: self.code.clone(),
+            globals: Some(self.globals.clone()),
+            locals: locals.unwrap_or_default(),
+            position: (!at_entry).then_some(self.position),
+            truth: None,
+        }
+    }
+
+    /// Names its tensors, and its function.
+    pub fn names(&self, vm: &VirtualMachine) -> PyResult<(String, PyObjectRef)> {
+        let module = vm
+            .import("torch._dynamo.eval_frame", 0)
+            .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.eval_frame", vm))?;
+        let namer = module.get_attr("_FrameNames", vm)?.call((self.code.clone(), self.variables(vm)?, self.globals.clone()), vm)?;
+        let name = self.code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
+        Ok((name, namer))
+    }
+}
+
+/// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
+/// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on.
+pub fn wanted(frames: &[Frame], known: Vec<Tensor>, operands: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+    let mut wanted = Vec::new();
+    let mut ranks: HashMap<usize, usize> = HashMap::new();
+    for held in frames.iter().flat_map(|f| &f.live) {
+        let next = ranks.len();
+        let rank = *ranks.entry(held.id).or_insert(next);
+        if let Some(size) = held.size.as_ref().filter(|_| rank == next) {
+            wanted.push(((1, rank), Value::Int(size.clone())));
+        }
+    }
+    let compares = frames.iter().any(|f| f.compares);
+    for (i, t) in known.into_iter().enumerate() {
+        let object = wrap(&t, vm)?;
+        let id = object.get_id();
+        let dead = frames.iter().flat_map(|f| &f.dead).filter(|d| **d == id).count()
+            + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
+        if dead > 0 && object.strong_count() - 1 <= dead {
+            continue;
+        }
+        let key = match ranks.get(&id) {
+            Some(rank) => (1, *rank),
+            None if frames.iter().any(|f| f.held.contains(&id)) => (2, i),
+            None => (0, i),
+        };
+        wanted.push((key, Value::Tensor(t)));
+    }
+    wanted.sort_by_key(|(key, _)| *key);
+    Ok(wanted.into_iter().map(|(_, v)| v).collect())
 }
 
 /// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.

@@ -59,6 +59,7 @@ mod native {
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+    use super::super::call;
     use super::super::graph_module::{self, PyGraphModule};
     use super::super::session::{self, Backend, CompiledFunction};
     use crate::aot::compile::InputSpec;
@@ -124,26 +125,26 @@ mod native {
             .into_iter()
             .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
             .collect();
-        let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
-        session::call(&state, &function, name.to_string_lossy().into_owned(), namer, call, vm)
+        let args = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        call::call(&state, &function, name.to_string_lossy().into_owned(), namer, args, vm)
     }
 
     #[pyfunction]
     fn _is_compiling() -> bool {
-        session::capturing()
+        call::capturing()
     }
 
     /// Whether calls are being recorded right now.
     #[pyfunction]
     fn _is_capturing() -> bool {
-        session::recorder().is_some()
+        call::recorder().is_some()
     }
 
     /// A parameter or buffer was read.
     #[pyfunction]
     fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         match to_tensor(&value) {
-            Some(t) if session::capturing() => session::touch(&t, true).map_err(|e| raise(e, vm)),
+            Some(t) if call::capturing() => call::touch(&t, true).map_err(|e| raise(e, vm)),
             _ => Ok(()),
         }
     }
@@ -151,7 +152,7 @@ mod native {
     /// A module is called; whether that is noted, so that `_leave_module` has to follow.
     #[pyfunction]
     fn _enter_module(module: PyObjectRef, vm: &VirtualMachine) -> bool {
-        let noted = session::capturing() || crate::aot::trace::current_tracer().is_some();
+        let noted = call::capturing() || crate::aot::trace::current_tracer().is_some();
         if noted {
             super::super::modules::enter(module, vm);
         }
@@ -176,7 +177,7 @@ mod native {
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
             other => Unsupported::other(other),
         };
-        session::break_graph(&reason).map_err(|e| raise(e, vm))
+        call::break_graph(&reason).map_err(|e| raise(e, vm))
     }
 
     /// A context manager: what is called inside is not captured.
@@ -229,7 +230,7 @@ mod native {
             .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
             .collect();
         let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
-        match session::recorder() {
+        match call::recorder() {
             Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, policy, vm),
             None => function.call(call, vm),
         }
@@ -244,7 +245,7 @@ mod native {
         operands: rustpython_vm::builtins::PyTupleRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let recorder = session::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))?;
+        let recorder = call::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))?;
         super::super::bodies::cond(&recorder, &predicate, [&true_fn, &false_fn], operands.as_slice(), vm)
     }
 

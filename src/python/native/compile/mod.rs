@@ -5,6 +5,7 @@
 
 mod bodies;
 mod bundle;
+mod call;
 mod code;
 mod custom;
 mod facts;
@@ -24,8 +25,9 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 use crate::capture::Unsupported;
 
 pub(super) use custom::context_of;
+pub(super) use call::{branched, break_graph, capturing, is_called, record_autocast, record_grad_mode, recorder, touch, twin};
 pub(in crate::python::native) use functions::module_def;
-pub(super) use session::{branch_reason, branched, break_graph, capturing, record_autocast, record_grad_mode, recorder, touch, twin};
+pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};
 
 /// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,
@@ -35,7 +37,7 @@ pub(super) fn capture_hook(
     hook: &rustpython_vm::PyObject,
     vm: &rustpython_vm::VirtualMachine,
 ) -> rustpython_vm::PyResult<bool> {
-    let Some(recorder) = session::recorder().filter(|r| r.is_lazy(t)) else { return Ok(false) };
+    let Some(recorder) = recorder().filter(|r| r.is_lazy(t)) else { return Ok(false) };
     if bodies::hook(&recorder, t, hook, vm)? {
         return Ok(true);
     }
@@ -45,7 +47,7 @@ pub(super) fn capture_hook(
 
 /// Ends the region that computes a tensor, where one does.
 pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> crate::error::Result<()> {
-    match session::recorder() {
+    match recorder() {
         Some(recorder) if recorder.is_lazy(t) => break_graph(reason),
         _ => Ok(()),
     }
@@ -53,7 +55,7 @@ pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> 
 
 /// `print`: what is printed while a function is captured ends its graph.
 pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    if session::recorder().is_some() {
+    if recorder().is_some() {
         break_graph(&session::builtin_reason("print", &args)).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)

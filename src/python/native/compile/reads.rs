@@ -78,8 +78,8 @@ pub struct Resumed {
     pub globals: Option<PyDictRef>,
     /// Its variables.
     pub locals: Locals,
-    /// The instruction that ended the graph.
-    pub position: usize,
+    /// The instruction that ended the graph; none at the function's beginning.
+    pub position: Option<usize>,
     /// Which way Python goes, where that was the question.
     pub truth: Option<bool>,
 }
@@ -122,9 +122,13 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
     let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return Vec::new() };
     let slots = slots_of(code, &resumed.locals);
     let decoded = decoded(code);
-    let jumps = decoded.steps.get(resumed.position).is_some_and(|s| s.target.is_some());
+    let Some(last) = resumed.position else {
+        reader.run(code, Path { position: 0, stack: Vec::new(), slots }, resumed.globals.clone(), 0);
+        return reader.facts;
+    };
+    let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
     let top = resumed.truth.map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
-    let position = if jumps { resumed.position } else { resumed.position + 1 };
+    let position = if jumps { last } else { last + 1 };
     if position < decoded.steps.len() {
         reader.run(code, Path { position, stack: vec![top], slots }, resumed.globals.clone(), 0);
     }

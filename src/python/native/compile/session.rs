@@ -4,40 +4,31 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
+use rustpython_vm::builtins::PyDict;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::frames::{Chain, standing};
+use super::frames::Chain;
 use super::graph_module::{PyGraphModule, script_module};
-use super::reads::Resumed;
 use super::values::{self, Values, Verdict};
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
-use crate::aot::trace::Pushed;
 use crate::aot::{self, run_graph};
-use crate::capture::{
-    Cache, CaptureLayer, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, from_user_code, what_if,
-};
+use crate::capture::{Cache, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, what_if};
 use crate::dispatch::{Exclude, Key, Value};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic, symbolic_hint, to_value, wrap};
-use crate::python::span::frame_mark;
-use crate::report::{self, Event, GraphBreak, GraphRun};
-use crate::shape::SymInt;
+use crate::python::native::tensor::{raise, raised, replace_payload, to_value, wrap};
+use crate::report::{self, Event, GraphRun};
 use crate::span::Source;
 use crate::tensor::Tensor;
 
 thread_local! {
-    static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
-    /// Where the function that is recorded goes on after its last graph ended.
-    static PENDING: RefCell<Option<(Chain, Option<Resumed>)>> = const { RefCell::new(None) };
     static BREAKS: RefCell<Vec<(String, Option<Source>)>> = const { RefCell::new(Vec::new()) };
     static STANCE: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -45,6 +36,16 @@ thread_local! {
 /// Why capture stopped since the run began, each time, and where.
 pub fn breaks() -> Vec<(String, Option<Source>)> {
     BREAKS.with_borrow(Clone::clone)
+}
+
+/// A graph ended.
+pub fn note_break(reason: String, place: Option<Source>) {
+    BREAKS.with_borrow_mut(|b| b.push((reason, place)));
+}
+
+/// How compiled functions are called.
+pub fn stance() -> String {
+    STANCE.with_borrow(Clone::clone)
 }
 
 /// Says how compiled functions are called (`force_eager`, `fail_on_recompile`); gives what was said before.
@@ -55,7 +56,7 @@ pub fn set_stance(stance: String) -> String {
 
 /// Starts counting regions and compilations anew.
 pub fn reset() {
-    RECORDER.set(None);
+    super::call::reset();
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);
     NEXT_FRAME.set(0);
@@ -64,35 +65,10 @@ pub fn reset() {
     aot::trace::reset_checkpoint_regions();
 }
 
-/// Whether a compiled function is being recorded.
-pub fn capturing() -> bool {
-    RECORDER.with_borrow(Option::is_some)
-}
-
-/// Ends the region being recorded, if there is one and it is not suspended: values are needed.
-pub fn break_graph(reason: &Unsupported) -> Result<()> {
-    match RECORDER.with_borrow(Clone::clone) {
-        Some(recorder) => recorder.break_graph(reason),
-        None => Ok(()),
-    }
-}
-
 /// Why a graph ends where a tensor decides which way Python goes.
 pub fn branch_reason(t: &Tensor) -> Unsupported {
-    let computed = recorder().and_then(|r| r.computed_as(t));
+    let computed = super::call::recorder().and_then(|r| r.computed_as(t));
     Unsupported::branch(computed.as_ref().map(|(place, call)| (place, call.clone())))
-}
-
-/// Python goes one of two ways: what follows is code of its own.
-pub fn branched(truth: bool) {
-    PENDING.with_borrow_mut(|p| {
-        if let Some((chain, resumed)) = p {
-            chain.push((usize::from(truth), u32::MAX));
-            if let Some(resumed) = resumed {
-                resumed.truth = Some(truth);
-            }
-        }
-    });
 }
 
 /// Why a graph ends at the call of a builtin.
@@ -111,45 +87,6 @@ pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
     let kinds: Vec<String> = types.iter().map(|t| kind(t).to_owned()).collect();
     let types: Vec<String> = types.iter().map(|t| if t == "SymInt" { "int".to_owned() } else { t.clone() }).collect();
     Unsupported::builtin(name, &types, &kinds)
-}
-
-/// The recorder of the compiled function being recorded, where capture is not suspended.
-pub fn recorder() -> Option<Rc<Recorder>> {
-    RECORDER.with_borrow(Clone::clone).filter(|_| !crate::dispatch::is_excluded(Key::Capture))
-}
-
-/// Tells the recorder that a tensor of the caller's was read.
-pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
-    match recorder() {
-        Some(recorder) => recorder.touch(t, is_static),
-        None => Ok(()),
-    }
-}
-
-/// What stands for a tensor of the caller's while it is recorded: its sizes may be symbolic.
-pub fn twin(t: &Tensor) -> Option<Tensor> {
-    RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.twin(t)))
-}
-
-/// Tells the recorder of a change of the grad mode.
-pub fn record_grad_mode(enabled: bool) {
-    RECORDER.with_borrow(|r| {
-        if let Some(r) = r {
-            r.record_grad_mode(enabled);
-        }
-    });
-}
-
-/// Tells the recorder that a block of autocast begins (with a dtype, on or off) or ends.
-pub fn record_autocast(begins: Option<(crate::tensor::Dtype, bool)>) {
-    RECORDER.with_borrow(|r| {
-        if let Some(r) = r {
-            match begins {
-                Some((dtype, enabled)) => r.record_autocast(dtype, enabled),
-                None => r.record_autocast_end(crate::dispatch::modes().autocast),
-            }
-        }
-    });
 }
 
 /// What compiles a region.
@@ -178,11 +115,13 @@ pub struct CompiledFunction {
     /// Its code, and what follows its breaks, in the order in which they were reached.
     places: RefCell<Vec<Chain>>,
     /// Places from where the front end cannot go on.
-    given_up: RefCell<HashSet<usize>>,
+    pub given_up: RefCell<HashSet<usize>>,
     /// What its entries depend on besides tensors.
-    values: Values,
+    pub values: Values,
     /// Places that were compiled as often as they may be.
     ended: RefCell<HashSet<usize>>,
+    /// Functions that it calls and that are compiled on their own, by their code.
+    called: RefCell<HashMap<usize, (PyObjectRef, Rc<CompiledFunction>)>>,
 }
 
 impl CompiledFunction {
@@ -199,6 +138,7 @@ impl CompiledFunction {
             given_up: RefCell::default(),
             values: Values::default(),
             ended: RefCell::default(),
+            called: RefCell::default(),
         }
     }
 
@@ -211,15 +151,23 @@ impl CompiledFunction {
         self.given_up.borrow_mut().clear();
         self.values.clear();
         self.ended.borrow_mut().clear();
+        self.called.borrow_mut().clear();
     }
 
     /// The place that a function goes on from.
-    fn place(&self, chain: Chain) -> usize {
+    pub fn place(&self, chain: Chain) -> usize {
         let mut places = self.places.borrow_mut();
         places.iter().position(|p| *p == chain).unwrap_or_else(|| {
             places.push(chain);
             places.len() - 1
         })
+    }
+
+    /// A function that it calls and that is compiled on its own.
+    pub fn inner(&self, code: &PyObjectRef) -> Rc<CompiledFunction> {
+        let mut called = self.called.borrow_mut();
+        let make = || (code.clone(), Rc::new(CompiledFunction::new(self.backend.clone(), false, self.dynamic)));
+        called.entry(code.get_id()).or_insert_with(make).1.clone()
     }
 
     fn frame(&self, place: usize) -> u32 {
@@ -246,7 +194,7 @@ fn switch(name: &'static str) -> bool {
 }
 
 /// Adds to `torch._dynamo.utils.counters`.
-fn count(group: &str, key: &str, amount: usize) {
+pub fn count(group: &str, key: &str, amount: usize) {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
         let counted = vm.import("torch._dynamo.utils", 0).and_then(|_| {
             let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.utils", vm)?;
@@ -441,7 +389,14 @@ pub fn call_python(callable: &PyObject, inputs: Vec<Value>) -> Result<Vec<Value>
 }
 
 /// Ends the region being recorded: `outputs` get their values.
-fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Value], about: &About, compiles: bool) -> Result<()> {
+pub fn flush(
+    function: &CompiledFunction,
+    recorder: &Recorder,
+    place: usize,
+    outputs: &[Value],
+    about: &About,
+    compiles: bool,
+) -> Result<()> {
     let wanted = !outputs.is_empty() || recorder.writes_inputs();
     let region = recorder.end(if wanted { outputs } else { &[] })?;
     let has_calls = crate::capture::computes(&region.graph);
@@ -467,20 +422,21 @@ fn flush(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs
 }
 
 /// What Python knows of a compiled function's call.
-struct About {
+pub struct About {
     /// The function's name.
-    name: String,
+    pub name: String,
     /// Names its tensors.
-    namer: PyObjectRef,
+    pub namer: RefCell<PyObjectRef>,
     /// What the Python values mean for the entries of the place that is recorded.
-    verdict: RefCell<Verdict>,
+    pub verdict: RefCell<Verdict>,
 }
 
 impl About {
     /// The file and the first line of the function.
     fn home(&self) -> (String, u32) {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let told = vm.call_method(&self.namer, "home", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
+            let told =
+                vm.call_method(&self.namer.borrow(), "home", ()).and_then(|o| o.try_to_value::<Vec<PyObjectRef>>(vm)).unwrap_or_default();
             let file = told.first().and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             let line = told.get(1).and_then(|o| o.clone().try_to_value::<u32>(vm).ok()).unwrap_or(0);
             (file, line)
@@ -488,9 +444,9 @@ impl About {
     }
 
     /// Where the caller keeps a tensor.
-    fn source(&self, t: &Tensor, index: usize) -> InputSource {
+    pub fn source(&self, t: &Tensor, index: usize) -> InputSource {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let told = wrap(t, vm).and_then(|o| self.namer.call((o,), vm));
+            let told = wrap(t, vm).and_then(|o| self.namer.borrow().call((o,), vm));
             let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));
             let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| InputSource {
                 name: format!("L_tensor_{index}_"),
@@ -525,7 +481,7 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
 }
 
 /// PyTorch numbers a symbol by the hash of where its size is found.
-fn symbol_number(source: &str) -> u32 {
+pub fn symbol_number(source: &str) -> u32 {
     use sha2::Digest;
     let digest = sha2::Sha256::digest(source.as_bytes());
     digest.iter().fold(0, |n, byte| (n * 256 + u32::from(*byte)) % 100)
@@ -554,7 +510,7 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
         Lookup::Miss(reasons) => reasons,
     };
     let frame = function.frame(place);
-    let stance = STANCE.with_borrow(Clone::clone);
+    let stance = stance();
     let listed: String = reasons.iter().map(|r| format!("\n    - {frame}/{r}")).collect();
     let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
     let (file, line) = about.home();
@@ -613,180 +569,4 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     function.cache.borrow_mut().insert(place, entry.clone());
     function.values.push(place, verdict.needs);
     entry.run(&inputs, &hints)
-}
-
-/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
-fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
-    if let Some(t) = o.downcast_ref::<TensorBase>() {
-        let t = t.tensor();
-        if recorder.is_lazy(&t) && !is_among(&t, found) {
-            found.push(Value::Tensor(t));
-        }
-    } else if let Some(size) = symbolic(o, vm) {
-        let same = |v: &Value| matches!(v, Value::Int(known) if known.expr() == size.expr());
-        if recorder.has_size(&size) && !found.iter().any(same) {
-            found.push(Value::Int(size));
-        }
-    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
-        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(items) = o.downcast_ref::<PyList>() {
-        let items = items.borrow_vec().to_vec();
-        items.iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
-    }
-}
-
-/// A returned structure with symbolic sizes as the numbers they are in this call.
-fn numbers_for_sizes(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
-    if let Some(number) = symbolic_hint(&o, vm) {
-        return Ok(vm.ctx.new_int(number).into());
-    }
-    let class = o.class();
-    if class.is(vm.ctx.types.tuple_type) {
-        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
-        if !items.as_slice().iter().any(|i| symbolic_hint(i, vm).is_some()) {
-            return Ok(o);
-        }
-        let items = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), vm)).collect::<PyResult<Vec<_>>>()?;
-        return Ok(vm.ctx.new_tuple(items).into());
-    }
-    if let Some(list) = o.downcast_ref::<PyList>() {
-        for item in list.borrow_vec_mut().iter_mut() {
-            if let Some(number) = symbolic_hint(item, vm) {
-                *item = vm.ctx.new_int(number).into();
-            }
-        }
-    }
-    if let Some(dict) = o.downcast_ref::<PyDict>() {
-        for (key, value) in dict {
-            if let Some(number) = symbolic_hint(&value, vm) {
-                dict.set_item(&*key, vm.ctx.new_int(number).into(), vm)?;
-            }
-        }
-    }
-    Ok(o)
-}
-
-fn is_among(t: &Tensor, values: &[Value]) -> bool {
-    values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
-}
-
-fn known_to_python(t: &Tensor) -> bool {
-    t.imp().python.borrow().is_some()
-}
-
-/// Calls a compiled function.
-pub fn call(
-    function: &Rc<CompiledFunction>,
-    callee: &PyObject,
-    name: String,
-    namer: PyObjectRef,
-    args: FuncArgs,
-    vm: &VirtualMachine,
-) -> PyResult {
-    if capturing() {
-        // A compiled function called while another is recorded is part of that one.
-        return callee.call(args, vm);
-    }
-    if function.given_up.borrow().contains(&0) || STANCE.with_borrow(|s| s == "force_eager") {
-        return callee.call(args, vm);
-    }
-    let base = frame_mark();
-    let about = Rc::new(About { name, namer, verdict: RefCell::default() });
-    let at = Rc::new(Cell::new(0));
-    PENDING.set(None);
-    // What is recorded belongs to the place that Python went on from; which way it went is known by now.
-    let place = {
-        let (function, at, about) = (function.clone(), at.clone(), about.clone());
-        Rc::new(move || {
-            if let Some((chain, resumed)) = PENDING.take() {
-                at.set(function.place(chain));
-                let verdict = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                    resumed.map(|r| function.values.at_break(at.get(), &r, vm)).unwrap_or_default()
-                });
-                *about.verdict.borrow_mut() = verdict;
-            }
-            at.get()
-        })
-    };
-    let on_break = {
-        let (function, place, about) = (function.clone(), place.clone(), about.clone());
-        Rc::new(move |recorder: &Recorder, reason: &Unsupported, source: Option<Source>| -> Result<()> {
-            if function.fullgraph {
-                let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
-                return Err(Error::new(ErrorKind::Unsupported, message));
-            }
-            let (stands, alive) = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                let stands = standing(base, vm).map_err(raised)?;
-                let alive: Vec<Tensor> = recorder.alive().into_iter().filter(known_to_python).collect();
-                let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                let mut wanted = stands.wanted(alive, &operands, vm).map_err(raised)?;
-                wanted.retain(|v| !matches!(v, Value::Int(size) if !recorder.has_size(size)));
-                Ok::<_, Error>((stands, wanted))
-            })?;
-            let here = place();
-            let gives_up = stands.gives_up || function.given_up.borrow().contains(&here);
-            let title = if stands.gives_up { "graph break in loop" } else { reason.title() };
-            let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
-            BREAKS.with_borrow_mut(|b| b.push((told.clone(), source.clone())));
-            count("graph_break", &reason.text(), 1);
-            emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.map(|s| s.span) } });
-            flush(&function, recorder, here, &alive, &about, !gives_up)?;
-            if gives_up {
-                function.given_up.borrow_mut().insert(here);
-                recorder.give_up();
-                RECORDER.set(None);
-            } else {
-                PENDING.set(Some((stands.chain, stands.resumed)));
-            }
-            Ok(())
-        })
-    };
-    let input_name = {
-        let about = about.clone();
-        Rc::new(move |t: &Tensor, index: usize| about.source(t, index))
-    };
-    let plan = {
-        let (function, place) = (function.clone(), place.clone());
-        Rc::new(move |input: &InputSource, sizes: &[SymInt]| function.seen.borrow().plan(place(), input, sizes, function.dynamic))
-    };
-    let recorder = Recorder::new(input_name, plan, on_break);
-    let mut bound = values::bind(callee, &args, vm);
-    if let Some(bound) = &bound {
-        *about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic, vm);
-    }
-    let needs = about.verdict.borrow().needs.clone();
-    let mut args = args;
-    let replaced = bound.as_mut().map(|b| values::replace(b, &needs, &recorder, symbol_number, &mut args, vm)).unwrap_or_default();
-    RECORDER.set(Some(recorder.clone()));
-    let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
-    super::modules::enter_root(callee, vm);
-    let result = callee.call(args, vm);
-    super::modules::reset();
-    let mut outputs = Vec::new();
-    if let Ok(value) = &result {
-        returned(value, &recorder, &mut outputs, vm);
-    }
-    // What escaped otherwise (to a global, an attribute, a list) is wanted too.
-    for t in recorder.alive() {
-        if known_to_python(&t) && !is_among(&t, &outputs) {
-            outputs.push(Value::Tensor(t));
-        }
-    }
-    let flushed = flush(function, &recorder, place(), &outputs, &about, true);
-    drop(layer);
-    RECORDER.set(None);
-    if let Some(bound) = &mut bound {
-        replaced.restore(&mut bound.locals, vm);
-    }
-    match (result, flushed) {
-        (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => {
-            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            Err(recorder.uncaught(&said).map_or(e, |error| raise(error, vm)))
-        }
-        (Err(e), _) => Err(e),
-        (Ok(_), Err(e)) => Err(raise(e, vm)),
-        (Ok(value), Ok(())) => numbers_for_sizes(value, vm),
-    }
 }

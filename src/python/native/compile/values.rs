@@ -193,6 +193,11 @@ impl Values {
         self.judge(0, &bound.locals, read, dynamic, vm)
     }
 
+    /// What they mean at the start of a function that is recorded on its own because another calls it.
+    pub fn at_entry(&self, entered: &Resumed, vm: &VirtualMachine) -> Verdict {
+        self.judge(0, &entered.locals, || reads::facts_from(entered, vm), Some(false), vm)
+    }
+
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, vm: &VirtualMachine) -> Verdict {
         self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), Some(false), vm)

@@ -397,7 +397,7 @@ impl Constructor for TensorBase {
 
 /// The tensor with its values: where it is lazy, recording stops here.
 pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
-    if !t.is_fake() || !super::super::compile::capturing() {
+    if !t.is_fake() || !super::super::compile::is_called() {
         return Ok(t.clone());
     }
     let object = wrap(t, vm)?;

@@ -43,7 +43,12 @@ fn node(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
 
 /// The symbolic size of a Python object, while the call that it belongs to is recorded.
 pub fn symbolic(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
-    node(o, vm).filter(|size| !matches!(size, SymInt::Sym(_, env) if env.is_settled()))
+    let is_over = |size: &SymInt| matches!(size, SymInt::Sym(_, env) if env.is_settled());
+    let mut size = node(o, vm)?;
+    while is_over(&size) {
+        size = size.succeeded()?;
+    }
+    Some(size)
 }
 
 /// The number that a symbolic size stands for in its call.
@@ -106,6 +111,9 @@ impl PySymNode {
     #[pymethod]
     fn guard_int(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {
         if let SymInt::Sym(_, env) = &zelf.0 {
+            if let (true, Some(number)) = (env.is_settled(), zelf.0.hint()) {
+                return Ok(number);
+            }
             env.set_source(crate::span::current_source());
         }
         zelf.0.guard_int().map_err(|e| raise(e, vm))

@@ -182,6 +182,22 @@ class _Names:
                     self.known.setdefault(id(value), (f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True))
 
 
+class _FrameNames(_Names):
+    """Names tensors of a function that runs, by its variables."""
+
+    def __init__(self, code, variables, globals):
+        self.code, self.known = code, {}
+        for name, value in variables.items():
+            if name in code.co_varnames or name in code.co_freevars or name in code.co_cellvars:
+                self._value(value, f"L_{name}", f"L['{name}']")
+        for name in code.co_names:
+            if name in globals:
+                self._value(globals[name], f"G_{name}", f"G['{name}']")
+
+    def home(self):
+        return [self.code.co_filename, self.code.co_firstlineno]
+
+
 def _optimized_module_class():
     from torch.nn import Module
 
