@@ -129,7 +129,7 @@ impl Recorder {
     /// The mode of gradients that was in force where the recording stands.
     pub fn grad_mode(&self) -> bool {
         let graph = self.graph.borrow();
-        let last = graph.nodes().filter(|n| matches!(&n.target, Target::Torch { op, .. } if &**op == "_C._set_grad_enabled")).last();
+        let last = graph.nodes().rfind(|n| matches!(&n.target, Target::Torch { op, .. } if &**op == "_C._set_grad_enabled"));
         last.and_then(|n| n.args.first()).map_or(self.grad.get(), |a| matches!(a, Arg::Bool(true)))
     }
 
