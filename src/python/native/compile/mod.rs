@@ -24,8 +24,8 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
-pub(super) use custom::context_of;
 pub(super) use call::{branched, break_graph, capturing, is_called, record_autocast, record_grad_mode, recorder, touch, twin};
+pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};
