@@ -12,6 +12,7 @@ pub mod backend;
 pub mod bundle;
 pub mod capture;
 pub mod catalogue;
+pub mod decompositions;
 pub mod describe;
 pub mod dispatch;
 pub mod error;

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner"];
+const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "inductor"];
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance")

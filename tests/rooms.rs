@@ -14,7 +14,7 @@ const ROWS: &[&[&str]] = &[
     &["autograd", "graph_view", "export"],
     // Composite operators ask autograd whether a gradient is wanted, through `wiring`.
     &["ops"],
-    &["transforms"],
+    &["transforms", "decompositions"],
     &["backend", "aot"],
     &["capture", "describe", "catalogue"],
     &["python"],

@@ -4,10 +4,12 @@ use super::dedupe::{Adapt, dedupe};
 use super::epilogue::Epilogue;
 use super::functionalize::{self, FunctionalizeLayer};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
+use super::passes::Passes;
 use super::runtime::Runtime;
 use super::synthetic_base::{self, Identity};
 use super::trace::{Pushed, TraceLayer, Tracer};
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+use crate::decompositions::Table;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::Result;
 use crate::graph::Graph;
@@ -92,6 +94,10 @@ pub struct Config {
     pub keep_input_mutations: bool,
     /// How joint graphs are split.
     pub partition: PartitionConfig,
+    /// What operators are taken apart by as they are traced.
+    pub decompositions: Option<&'static Table>,
+    /// Inductor's passes on the graph before it is split or compiled.
+    pub passes: Option<Passes>,
     /// A partitioner of the script's own.
     pub partition_fn: Option<PartitionFn>,
     /// Whether random numbers that the backward draws again are those of the forward even where PyTorch's are not.
@@ -206,20 +212,21 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let (f, inputs) = (&f, &inputs[..]);
     if differentiates {
-        let joint = trace_joint(f, inputs, &metadata)?;
+        let joint = trace_joint(f, inputs, &metadata, config)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let num_fwd = metadata.num_forward_returns();
         let mut options = config.partition.clone();
         options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
         options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
+        let whole = with_passes(&joint, config, &options.replayed_mutations)?;
         let partitioned = match &config.partition_fn {
             Some(split) => {
-                let (forward, backward, report) = split(&joint, num_fwd, &options.static_inputs)?;
+                let (forward, backward, report) = split(&whole, num_fwd, &options.static_inputs)?;
                 own_partition(forward, backward, num_fwd, report)
             }
-            None => partition(&joint, num_fwd, &options)?,
+            None => partition(&whole, num_fwd, &options)?,
         };
-        let study = Some(Rc::new(Study::new(joint.clone(), num_fwd, options)));
+        let study = Some(Rc::new(Study::new(whole, num_fwd, options)));
         if let Some(observer) = &config.observer {
             let (prologue, epilogue) = around(prologue, &joint, &metadata, true);
             let partitioned = Some(partitioned.clone());
@@ -234,15 +241,24 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let runtime = Runtime::joint(metadata, forward, partitioned, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
-    let graph = trace_inference(f, inputs, &metadata)?;
+    let graph = trace_inference(f, inputs, &metadata, config)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
         let traced = graph.clone();
         observer(&Artifacts { traced, is_joint: false, metadata: metadata.clone(), partitioned: None, study: None, prologue, epilogue });
     }
-    let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
+    let callable = with_symbols((config.inference_compiler)(with_passes(&graph, config, &[])?, &examples)?, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
+}
+
+/// The graph as it is split or compiled: what was traced is reported, and Inductor's passes come after.
+fn with_passes(traced: &Graph, config: &Config, replayed: &[usize]) -> Result<Graph> {
+    let mut graph = traced.clone();
+    if let Some(passes) = &config.passes {
+        passes.apply(&mut graph, replayed)?;
+    }
+    Ok(graph)
 }
 
 /// Whether an output is a view of an input that requires grad, or that input: the runtime makes it again with its history, and no
@@ -383,8 +399,9 @@ fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &
     returned
 }
 
-fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
+fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
+    tracer.decompose(config.decompositions);
     let inputs = make_inputs(&tracer, specs, |i| format!("arg{i}_1"), false)?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
@@ -398,8 +415,9 @@ fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutation
     tracer.finish(&outputs)
 }
 
-fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
+fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("inner_f");
+    tracer.decompose(config.decompositions);
     let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", i + 1), true)?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();

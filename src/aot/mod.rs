@@ -16,6 +16,7 @@ pub mod functionalize;
 mod higher_order;
 pub mod interpret;
 pub mod metadata;
+pub mod passes;
 pub mod runtime;
 pub mod synthetic_base;
 pub mod trace;

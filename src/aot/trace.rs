@@ -1,6 +1,7 @@
 //! The tracer: the lowest layer; it records every call that reaches it and answers with fake tensors.
 
 use crate::autograd;
+use crate::decompositions::Table;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Value, run_backend};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
@@ -138,10 +139,12 @@ pub struct Tracer {
     is_joint: Cell<bool>,
     /// The backward node that was seen last.
     last_node: Cell<Option<i64>>,
+    /// What calls are taken apart by before they are recorded.
+    decompositions: Cell<Option<&'static Table>>,
 }
 
 impl Tracer {
-    /// A tracer of a graph that prints as the given class.
+    /// A tracer of a graph that prints as the given class. Inside another tracer's work it decomposes as that one does.
     pub fn new(class_name: &str) -> Rc<Self> {
         Rc::new(Tracer {
             graph: RefCell::new(Graph::new(class_name)),
@@ -155,7 +158,13 @@ impl Tracer {
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             last_node: Cell::new(None),
+            decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
         })
+    }
+
+    /// Says what calls are taken apart by.
+    pub fn decompose(&self, table: Option<&'static Table>) {
+        self.decompositions.set(table);
     }
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
@@ -498,6 +507,11 @@ impl Layer for TraceLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        if let Some(table) = self.0.decompositions.get()
+            && let Some(made) = table.apply(entry, &args)?
+        {
+            return Ok(made);
+        }
         let result = run_backend(entry, &args, true)?;
         self.0.record(entry, &args, &result)?;
         Ok(result)

@@ -52,8 +52,11 @@ pub fn lookup(name: &str) -> Option<&'static OpEntry> {
     registry().by_name.get(name).copied()
 }
 
-/// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`.
+/// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`; of another namespace, that comes first: `prims.fma`.
 pub fn op(name: &str) -> Option<&'static OpEntry> {
+    if name.starts_with("prims.") {
+        return lookup(&format!("{name}.default"));
+    }
     if name.contains('.') { lookup(&format!("aten.{name}")) } else { lookup(&format!("aten.{name}.default")) }
 }
 

@@ -286,6 +286,13 @@ pub fn register(b: &mut OpBuilder) {
             index_put_grad(b, |g, i, zeros| t!("index_put", g, i, zeros, false), |g, i| t!("index.Tensor", g, i))
         })
         .inplace();
+    b.op("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", Rule::Fresh(index))
+        .not_differentiable();
+    b.op(
+        "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+        Rule::Fresh(index_put),
+    )
+    .not_differentiable();
     b.op("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put)).grad(
         "UnsafeIndexPutBackward",
         &["indices"],

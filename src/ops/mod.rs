@@ -39,6 +39,7 @@ mod packing;
 mod padding;
 pub mod patches;
 pub mod pooling;
+pub mod prims;
 mod pseudo_inverse;
 pub mod random;
 pub mod recurrent;
@@ -114,5 +115,6 @@ pub fn register(builder: &mut OpBuilder) {
     other_names::register(builder);
     copies::register(builder);
     second_order::register(builder);
+    prims::register(builder);
     complex::mark(builder);
 }

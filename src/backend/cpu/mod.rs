@@ -26,6 +26,7 @@ mod nll;
 mod normalization;
 mod patches;
 mod pooling;
+mod prims;
 mod random;
 mod reduce;
 mod sampling;
@@ -70,4 +71,5 @@ pub fn register(table: &mut KernelTable) {
     reduce::register(table);
     random::register(table);
     distributions::register(table);
+    prims::register(table);
 }

@@ -335,7 +335,7 @@ mod native {
         let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
         let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
         let region = super::REGION.with_borrow(|region| region.as_ref().map(|(number, _)| *number));
-        let mut config = session::config(partitioner, keep, region);
+        let mut config = session::config(&session::Pipeline::plain(partitioner), keep, region);
         if let (None, Some(split)) = (&named, partition_fn) {
             config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
                 rustpython_vm::vm::thread::with_current_vm(|vm| {

@@ -13,6 +13,7 @@ use super::graph_module::{PyGraphModule, script_module};
 use super::values::{self, Values, Verdict};
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
+use crate::aot::passes::Passes;
 use crate::aot::{self, run_graph};
 use crate::capture::{Cache, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, what_if};
 use crate::dispatch::{Exclude, Key, Value};
@@ -251,12 +252,14 @@ pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompi
 }
 
 /// A configuration that reports what it makes; the number of the compilation is known once it is made.
-pub fn config(partitioner: Partitioner, keep_input_mutations: bool, region: Option<u32>) -> Config {
+pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32>) -> Config {
     let number = Rc::new(Cell::new(0));
     let seen = number.clone();
     Config {
         keep_input_mutations,
-        partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(partitioner) },
+        partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(backend.partitioner) },
+        decompositions: backend.decomposes.then(crate::decompositions::inductor),
+        passes: backend.passes.clone(),
         partition_fn: None,
         replay_random: true,
         fw_compiler: interpreter(number.clone(), "forward"),
@@ -277,12 +280,32 @@ pub fn config(partitioner: Partitioner, keep_input_mutations: bool, region: Opti
     }
 }
 
-/// The partitioner a named backend uses; `None` for `eager`.
-fn partitioner(name: &str) -> Result<Option<Partitioner>> {
+/// What a backend makes of a graph before it runs.
+pub struct Pipeline {
+    /// How joint graphs are split.
+    pub partitioner: Partitioner,
+    /// Whether operators are traced decomposed.
+    pub decomposes: bool,
+    /// Passes on what was traced.
+    pub passes: Option<Passes>,
+}
+
+impl Pipeline {
+    /// A partitioner on the operators as the script calls them.
+    pub fn plain(partitioner: Partitioner) -> Self {
+        Pipeline { partitioner, decomposes: false, passes: None }
+    }
+}
+
+/// The pipeline of a named backend; `None` for `eager`.
+fn pipeline(name: &str) -> Result<Option<Pipeline>> {
+    let decomposed = |passes| Pipeline { partitioner: Partitioner::MinCut, decomposes: true, passes };
     match name {
         "eager" => Ok(None),
-        "aot_eager" | "inductor" | "aot_eager_decomp_partition" => Ok(Some(Partitioner::MinCut)),
-        "aot_eager_default_partitioner" => Ok(Some(Partitioner::Default)),
+        "aot_eager" => Ok(Some(Pipeline::plain(Partitioner::MinCut))),
+        "aot_eager_decomp_partition" => Ok(Some(decomposed(None))),
+        "inductor" => Ok(Some(decomposed(Some(Passes::default())))),
+        "aot_eager_default_partitioner" => Ok(Some(Pipeline::plain(Partitioner::Default))),
         other => Err(Error::runtime(format!(
             "Invalid backend: '{other}'. In this playground the backends are eager, aot_eager, aot_eager_default_partitioner and inductor, or a function."
         ))),
@@ -316,14 +339,14 @@ pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
 fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> Result<Runner> {
     let graph = region.graph.clone();
     match &function.backend {
-        Backend::Named(name) => match partitioner(name)? {
+        Backend::Named(name) => match pipeline(name)? {
             None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
-            Some(partitioner) => {
+            Some(pipeline) => {
                 let specs = specs(region)?;
                 let given = specs.clone();
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
-                let compiled = aot::compile(&f, &specs, &config(partitioner, true, Some(number)))?;
+                let compiled = aot::compile(&f, &specs, &config(&pipeline, true, Some(number)))?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))
             }
         },

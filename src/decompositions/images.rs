@@ -1,0 +1,161 @@
+//! Pooling, padding and patches.
+
+use super::expr::*;
+use super::{Decomposed, Table};
+use crate::dispatch::{Call, Value};
+use crate::error::Result;
+use crate::tensor::{Dtype, Tensor};
+use crate::{aten, t};
+
+/// Registers the rules.
+pub fn register(table: &mut Table) {
+    table.add("aten.max_pool2d_with_indices.default", |c| max_pool(c, 2));
+    table.add("aten.max_pool3d_with_indices.default", |c| max_pool(c, 3));
+    table.add("aten.max_pool2d_with_indices_backward.default", max_pool_backward);
+    for name in ["aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"] {
+        table.compute(name, |c| {
+            pad(c, |places, last| {
+                let inner = abs(&sub(last, abs(&places)?)?)?;
+                sub(last, inner)
+            })
+        });
+    }
+    for name in ["aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"] {
+        table.compute(name, |c| pad(c, |places, last| t!("clamp", places, 0, last)));
+    }
+    table.add("aten.im2col.default", im2col);
+    table.compute("aten.col2im.default", col2im);
+}
+
+/// A list with one entry per dimension.
+fn each(values: Vec<i64>, n: usize) -> Vec<i64> {
+    if values.len() == 1 { vec![values[0]; n] } else { values }
+}
+
+/// Where in its window each maximum is fits in a byte, and the index is computed from that.
+fn max_pool(c: &Call, n: usize) -> Decomposed {
+    let x = c.tensor("self")?;
+    let kernel = each(c.ints("kernel_size")?, n);
+    let stride = c.ints("stride")?;
+    let stride = if stride.is_empty() { kernel.clone() } else { each(stride, n) };
+    let (padding, dilation) = (each(c.ints("padding")?, n), each(c.ints("dilation")?, n));
+    // Inductor has no such kernel for large windows.
+    if kernel.iter().product::<i64>() > i64::from(i8::MAX) || kernel.iter().any(|k| *k <= 0) {
+        return Ok(None);
+    }
+    let (kernel, stride) = (Value::from(kernel), Value::from(stride));
+    let (padding, dilation) = (Value::from(padding), Value::from(dilation));
+    let both = aten!("prims._low_memory_max_pool_with_offsets", x, &kernel, &stride, &padding, &dilation, c.get("ceil_mode"))?.tensors()?;
+    let sizes = x.sizes();
+    let input = &sizes[sizes.len() - n..];
+    let indices = t!("prims._low_memory_max_pool_offsets_to_indices", &both[1], kernel, input, stride, padding, dilation)?;
+    all(vec![(&both[0]).into(), indices.into()])
+}
+
+/// Gradients are scattered to the places of the maxima.
+fn max_pool_backward(c: &Call) -> Decomposed {
+    let (mut grad, mut x, mut indices) = (c.tensor("grad_output")?.clone(), c.tensor("self")?.clone(), c.tensor("indices")?.clone());
+    let batched = x.dim() == 4;
+    if !batched {
+        (x, grad, indices) = (t!("unsqueeze", x, 0)?, t!("unsqueeze", grad, 0)?, t!("unsqueeze", indices, 0)?);
+    }
+    let dtype = super::computation_dtype(grad.dtype());
+    let planes = &x.size(0) * &x.size(1);
+    let zeros = full(vec![planes.clone(), &x.size(2) * &x.size(3)], 0, dtype, grad.device())?;
+    let flat = vec![planes, &grad.size(2) * &grad.size(3)];
+    let flat_grad = t!("reshape", &grad, flat.clone())?;
+    let flat_indices = t!("reshape", indices, flat)?;
+    let flat_grad = cast(&flat_grad, dtype)?;
+    let added = t!("scatter_add", zeros, 1, flat_indices, flat_grad)?;
+    let made = cast(&t!("reshape", added, x.sizes())?, grad.dtype())?;
+    let made = contiguous(&made, suggested_format(&x)?)?;
+    if batched { done(made) } else { done(t!("squeeze.dim", made, 0)?) }
+}
+
+/// Every padded dimension is read at the places that a rule gives: of places from before the first on, and the last place.
+fn pad(c: &Call, rule: fn(Tensor, i64) -> Result<Tensor>) -> Decomposed {
+    let (x, padding) = (c.tensor("self")?, c.ints("padding")?);
+    let n = padding.len() / 2;
+    let lead = x.dim() - n;
+    let mut made = x.clone();
+    for d in 0..n {
+        // The list begins with the last dimension.
+        let (before, after) = (padding[2 * (n - 1 - d)], padding[2 * (n - 1 - d) + 1]);
+        let size = x.size(lead + d).guard_int()?;
+        let places = iota(size + before + after, -before, 1, Dtype::Int64, x.device())?;
+        let mut indices = vec![Value::None; made.dim()];
+        indices[lead + d] = rule(places, size - 1)?.into();
+        made = t!("_unsafe_index.Tensor", made, Value::List(indices))?;
+    }
+    done(contiguous(&made, suggested_format(x)?)?)
+}
+
+/// The places that windows read along one dimension: a row per place in the window.
+fn window_places(size: i64, kernel: i64, dilation: i64, padding: i64, stride: i64, x: &Tensor) -> Result<Tensor> {
+    let blocks = (size + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1;
+    let starts = iota(blocks, 0, stride, Dtype::Int64, x.device())?;
+    let starts = t!("unsqueeze", starts, 0)?;
+    let inside = iota(kernel, 0, dilation, Dtype::Int64, x.device())?;
+    add(starts, t!("unsqueeze", inside, -1)?)
+}
+
+struct Patches {
+    kernel: Vec<i64>,
+    dilation: Vec<i64>,
+    padding: Vec<i64>,
+    stride: Vec<i64>,
+}
+
+impl Patches {
+    fn of(c: &Call) -> Result<Patches> {
+        let get = |name: &str| c.ints(name).map(|v| each(v, 2));
+        Ok(Patches { kernel: get("kernel_size")?, dilation: get("dilation")?, padding: get("padding")?, stride: get("stride")? })
+    }
+
+    fn places(&self, d: usize, size: i64, x: &Tensor) -> Result<Tensor> {
+        window_places(size, self.kernel[d], self.dilation[d], self.padding[d], self.stride[d], x)
+    }
+
+    fn borders(&self, sign: i64) -> Vec<i64> {
+        [1, 1, 0, 0].iter().map(|d| sign * self.padding[*d]).collect()
+    }
+}
+
+fn im2col(c: &Call) -> Decomposed {
+    let x = c.tensor("self")?;
+    if x.dim() != 4 {
+        return Ok(None);
+    }
+    let p = Patches::of(c)?;
+    let rows = p.places(0, x.size(2).guard_int()?, x)?;
+    let columns = p.places(1, x.size(3).guard_int()?, x)?;
+    let padded = t!("constant_pad_nd", x, p.borders(1), 0.0)?;
+    let rows = unsqueeze_to(&rows, 4)?;
+    let picked = t!("index.Tensor", padded, Value::List(vec![Value::None, Value::None, rows.into(), columns.into()]))?;
+    let moved = t!("permute", &picked, vec![0i64, 1, 2, 4, 3, 5])?;
+    let s = picked.sizes();
+    done(t!("reshape", moved, vec![s[0].clone(), &(&s[1] * &s[2]) * &s[4], &s[3] * &s[5]])?)
+}
+
+fn col2im(c: &Call) -> Decomposed {
+    let x = c.tensor("self")?;
+    if x.dim() != 3 {
+        return Ok(None);
+    }
+    let (p, size) = (Patches::of(c)?, each(c.ints("output_size")?, 2));
+    let channels = x.size(1).guard_int()? / p.kernel.iter().product::<i64>();
+    let blocks: Vec<i64> = (0..2).map(|d| (size[d] + 2 * p.padding[d] - p.dilation[d] * (p.kernel[d] - 1) - 1) / p.stride[d] + 1).collect();
+    let shape: Vec<Value> = [x.size(0), channels.into(), p.kernel[0].into(), p.kernel[1].into(), blocks[0].into(), blocks[1].into()]
+        .into_iter()
+        .map(Value::Int)
+        .collect();
+    let moved = t!("permute", t!("reshape", x, Value::List(shape))?, vec![0i64, 1, 2, 4, 3, 5])?;
+    let rows = unsqueeze_to(&p.places(0, size[0], x)?, 4)?;
+    let columns = p.places(1, size[1], x)?;
+    let padded: Vec<Value> =
+        vec![x.size(0).into(), channels.into(), (size[0] + 2 * p.padding[0]).into(), (size[1] + 2 * p.padding[1]).into()];
+    let zeros = new_full(x, Value::List(padded), 0)?;
+    let indices = Value::List(vec![Value::None, Value::None, rows.into(), columns.into()]);
+    let put = t!("index_put", zeros, indices, moved, true)?;
+    done(t!("constant_pad_nd", put, p.borders(-1), 0.0)?)
+}
