@@ -56,6 +56,7 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
                         original_op: node.target.op().cloned(),
                         recompute: node.meta.recompute.or(before.recompute),
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),
+                        annotation: node.meta.annotation.clone().or_else(|| before.annotation.clone()),
                         policy: before.policy,
                         checkpoint_depth: before.checkpoint_depth,
                     })

@@ -4,7 +4,7 @@ use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Value, run_backend};
 use crate::error::Result;
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
+use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
 use crate::shape::{Expr, ShapeEnv, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -18,6 +18,7 @@ struct Forward {
     source: Option<Source>,
     module_path: Option<Rc<str>>,
     original_op: Option<Rc<str>>,
+    annotation: Option<Rc<Annotation>>,
 }
 
 /// What a replayed region says about the calls it makes.
@@ -33,6 +34,8 @@ pub struct Origin {
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.
     pub checkpoint_region: Option<u32>,
+    /// What the script annotated it with.
+    pub annotation: Option<Rc<Annotation>>,
     /// The number of the script's policy that decides on each call.
     pub policy: Option<u32>,
     /// How many checkpointed regions it is in.
@@ -335,6 +338,7 @@ impl Tracer {
                 module_path: forward.module_path,
                 recompute: origin.recompute,
                 checkpoint_region: origin.checkpoint_region,
+                annotation: forward.annotation,
                 own_source: is_own,
                 ..Meta::default()
             };
@@ -345,6 +349,7 @@ impl Tracer {
             source: source.clone(),
             module_path: origin.module_path.clone(),
             original_op: origin.original_op.clone(),
+            annotation: origin.annotation.clone(),
         });
         Meta {
             source,
@@ -353,6 +358,7 @@ impl Tracer {
             module_path: origin.module_path,
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,
+            annotation: origin.annotation,
             ..Meta::default()
         }
     }

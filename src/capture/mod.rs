@@ -5,6 +5,7 @@
 //! guards hold, and run; the lazy tensors that are still alive get its results. So Python's side effects are real on every
 //! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
 
+mod annotation;
 mod body;
 mod cache;
 mod failure;
@@ -14,6 +15,8 @@ mod symbols;
 mod unsupported;
 pub mod what_if;
 
+use annotation::annotation;
+pub use annotation::set_annotation;
 pub use body::{Body, Cut, Mark, Part};
 pub use cache::{Cache, Entry, Lookup, Root, Runner, Unmet, strip_locals};
 pub use failure::from_user_code;

@@ -429,7 +429,13 @@ impl Recorder {
     }
 
     pub(super) fn meta(&self, value: FakeValue) -> Meta {
-        Meta { value: Some(value), source: current_source(), module_path: current_module_path(), ..Meta::default() }
+        Meta {
+            value: Some(value),
+            source: current_source(),
+            module_path: current_module_path(),
+            annotation: super::annotation(),
+            ..Meta::default()
+        }
     }
 
     /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.

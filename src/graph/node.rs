@@ -202,6 +202,17 @@ pub struct Meta {
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.
     pub checkpoint_region: Option<u32>,
+    /// What the script annotated it with.
+    pub annotation: Option<Rc<Annotation>>,
+}
+
+/// What `torch.fx.traceback.annotate` says of the calls in a block (torch.fx's `meta["custom"]`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Annotation {
+    /// As comments show it: `{'stage': 0}`.
+    pub shown: String,
+    /// The budget of `torch.autograd.graph.region_activation_memory_budget`.
+    pub memory_budget: Option<f64>,
 }
 
 /// One node.

@@ -201,6 +201,9 @@ fn releases(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
 /// What is written above a node.
 fn comment(node: &Node) -> String {
     let mut out = String::from("#");
+    if let Some(annotation) = &node.meta.annotation {
+        out.push_str(&format!(" Annotation: {}", annotation.shown));
+    }
     let tag = node.meta.recompute.map(recompute_name);
     match (tag, node.meta.checkpoint_region) {
         (Some(tag), Some(region)) => out.push_str(&format!(" ac_graph_id: {region} - {tag}")),

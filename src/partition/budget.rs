@@ -4,14 +4,14 @@
 //! until the saved bytes fit, and of what is still banned a knapsack chooses what is worth saving (PyTorch's
 //! `choose_saved_values_set`).
 
-use super::PartitionConfig;
 use super::classify::NodeInfo;
-use super::cost::estimate_runtime;
+use super::cost::estimate_runtimes;
 use super::joint::{Joint, index, size_of};
 use super::knapsack;
 use super::rules::{MinCutOptions, Solution, is_reachable, solve_min_cut};
+use super::{Candidates, MemoryBudgetSolver, PartitionConfig};
 use crate::error::{Error, Result};
-use crate::graph::{NodeId, Recompute};
+use crate::graph::{NodeId, Opcode, Recompute, str_repr};
 use std::collections::HashSet;
 
 /// What was chosen.
@@ -41,7 +41,7 @@ impl Choice {
 
 /// Which values to save.
 pub(super) fn choose_saved_values(joint: &Joint, info: &NodeInfo, config: &PartitionConfig) -> Result<Choice> {
-    let budget = config.activation_memory_budget;
+    let budget = region_budget(joint, info, config)?.unwrap_or(config.activation_memory_budget);
     if !(0.0..=1.0).contains(&budget) {
         return Err(Error::runtime(format!(
             "The valid ranges for memory budget are 0 <= m <= 1. The provided value is {}",
@@ -98,12 +98,53 @@ pub(super) fn choose_saved_values(joint: &Joint, info: &NodeInfo, config: &Parti
         return Ok(Choice::leaner(fastest, leanest));
     }
     let memory: Vec<f64> = candidates.iter().map(|(_, size)| (*size as f64 / 1e9) / (most - least)).collect();
-    let cost = |(id, _): &(NodeId, u64)| estimate_runtime(joint, joint.graph.node(*id), &config.activation_memory_budget_runtime_estimator);
-    let runtime = candidates.iter().map(cost).collect::<Result<Vec<f64>>>()?;
-    let recompute = knapsack::solve(&config.activation_memory_budget_solver, &memory, &runtime, budget)?;
-    let dont_ban: HashSet<NodeId> = recompute.into_iter().map(|i| candidates[i].0).collect();
+    let nodes: Vec<NodeId> = candidates.iter().map(|(id, _)| *id).collect();
+    let runtime = estimate_runtimes(joint, &nodes, &config.activation_memory_budget_runtime_estimator)?;
+    let recompute = match &config.activation_memory_budget_solver {
+        MemoryBudgetSolver::Custom(solver) => (solver.0)(&Candidates {
+            graph: joint.graph,
+            inputs: &info.inputs,
+            required_fw_nodes: &info.required_fw_nodes,
+            nodes: &nodes,
+            memory: &memory,
+            runtime: &runtime,
+            budget,
+        })?,
+        solver => knapsack::solve(solver, &memory, &runtime, budget)?,
+    };
+    let dont_ban: HashSet<NodeId> = recompute.into_iter().filter_map(|i| nodes.get(i).copied()).collect();
     let chosen = solve_min_cut(joint, info, aggressive, config, &dont_ban)?;
     Ok(Choice::leaner(fastest, chosen))
+}
+
+/// The budget that the script gave the region (`torch.autograd.graph.region_activation_memory_budget`): one, for the whole forward.
+fn region_budget(joint: &Joint, info: &NodeInfo, config: &PartitionConfig) -> Result<Option<f64>> {
+    const WHO: &str = "torch.autograd.graph.region_activation_memory_budget:";
+    let mut budgets: Vec<f64> = Vec::new();
+    let mut unannotated = Vec::new();
+    let bodies = joint.graph.subgraphs.iter().flat_map(|(_, body)| body.nodes().map(|n| (n, true)));
+    for (node, in_forward) in joint.graph.nodes().map(|n| (n, info.required_fw[index(n.id)])).chain(bodies) {
+        match node.meta.annotation.as_ref().and_then(|a| a.memory_budget) {
+            Some(budget) if !budgets.contains(&budget) => budgets.push(budget),
+            Some(_) => {}
+            None if in_forward && node.opcode == Opcode::Call => unannotated.push(str_repr(&node.name)),
+            None => {}
+        }
+    }
+    budgets.sort_by(f64::total_cmp);
+    match budgets.as_slice() {
+        [] => Ok(None),
+        [_] if config.activation_memory_budget_require_full_coverage && !unannotated.is_empty() => Err(Error::runtime(format!(
+            "{WHO} must cover the entire forward of a graph (including HOP bodies), but {} forward op(s) are unannotated. Wrap the whole forward in a single region, or set torch._functorch.config.activation_memory_budget_require_full_coverage=False to apply the budget to the entire graph. Unannotated ops: [{}].",
+            unannotated.len(),
+            unannotated.join(", ")
+        ))),
+        [budget] => Ok(Some(*budget)),
+        several => Err(Error::runtime(format!(
+            "{WHO} conflicting budgets within a single joint graph (including nested subgraphs): [{}]. Use a graph break to separate regions that need different budgets.",
+            several.iter().map(|b| crate::graph::float_repr(*b)).collect::<Vec<_>>().join(", ")
+        ))),
+    }
 }
 
 const NO_BANS: MinCutOptions = MinCutOptions {

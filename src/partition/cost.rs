@@ -4,7 +4,7 @@ use super::RuntimeEstimator;
 use super::joint::Joint;
 use super::op_sets::packet;
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Node};
+use crate::graph::{Arg, FakeValue, Node, NodeId};
 
 /// Sizes that depend on data count as this many.
 const UNKNOWN_SIZE: f64 = 4096.0;
@@ -14,11 +14,12 @@ pub(super) fn float32(value: f64) -> f32 {
     value as f32
 }
 
-/// The cost of a call by an estimator.
-pub(super) fn estimate_runtime(joint: &Joint, node: &Node, estimator: &RuntimeEstimator) -> Result<f64> {
+/// The costs of calls by an estimator.
+pub(super) fn estimate_runtimes(joint: &Joint, nodes: &[NodeId], estimator: &RuntimeEstimator) -> Result<Vec<f64>> {
     match estimator {
-        RuntimeEstimator::Flops => Ok(flops(joint, node).max(1.0)),
-        RuntimeEstimator::Testing => Ok(1.0),
+        RuntimeEstimator::Flops => Ok(nodes.iter().map(|id| flops(joint, joint.graph.node(*id)).max(1.0)).collect()),
+        RuntimeEstimator::Testing => Ok(vec![1.0; nodes.len()]),
+        RuntimeEstimator::Custom(estimator) => (estimator.0)(joint.graph, nodes),
         RuntimeEstimator::Other(name) if name == "profile" => {
             Err(Error::runtime("The runtime estimator 'profile' measures on a GPU, and there is none; use 'flops' or 'testing'"))
         }

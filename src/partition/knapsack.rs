@@ -21,6 +21,8 @@ pub(super) fn solve(solver: &MemoryBudgetSolver, memory: &[f64], runtime: &[f64]
         MemoryBudgetSolver::SlidingHirschberg => Ok(sliding_hirschberg(memory, runtime, budget)),
         MemoryBudgetSolver::Greedy => greedy(memory, runtime, budget),
         MemoryBudgetSolver::Ilp => exact(memory, runtime, budget),
+        MemoryBudgetSolver::KneePoint => Ok(dynamic_program(memory, runtime, knee_point(memory, runtime, budget))),
+        MemoryBudgetSolver::Custom(_) => Err(Error::runtime("a script's own solver is asked with its graph")),
         MemoryBudgetSolver::Other(name) => Err(Error::runtime(format!("Not aware of memory budget knapsack solver: {name}"))),
     }
 }
@@ -61,6 +63,31 @@ fn dynamic_program(memory: &[f64], runtime: &[f64], budget: f64) -> Vec<usize> {
         }
     }
     left_out
+}
+
+/// Of a hundred budgets up to one, that whose choice is nearest to no memory and no time, each in shares of its range.
+fn knee_point(memory: &[f64], runtime: &[f64], most: f64) -> f64 {
+    const LEAST: f64 = 0.001;
+    const POINTS: usize = 100;
+    let sum = |of: &[f64]| of.iter().sum::<f64>();
+    let points: Vec<(f64, f64, f64)> = (0..POINTS)
+        .map(|i| {
+            let budget = LEAST + i as f64 * (most - LEAST) / (POINTS - 1) as f64;
+            let recomputed = dynamic_program(memory, runtime, budget);
+            let time = recomputed.iter().map(|i| runtime[*i]).sum::<f64>() / sum(runtime);
+            let saved = (0..memory.len()).filter(|i| !recomputed.contains(i)).map(|i| memory[i]).sum::<f64>() / sum(memory);
+            (budget, time, saved)
+        })
+        .collect();
+    let range = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
+        points.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+    };
+    let (time, saved) = (range(&|p| p.1), range(&|p| p.2));
+    if time.0 == time.1 || saved.0 == saved.1 {
+        return most;
+    }
+    let distance = |p: &(f64, f64, f64)| ((p.1 - time.0) / (time.1 - time.0)).hypot((p.2 - saved.0) / (saved.1 - saved.0));
+    points.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).map_or(most, |p| p.0)
 }
 
 /// Best values by memory of some items.

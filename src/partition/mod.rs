@@ -55,8 +55,46 @@ impl Partitioner {
     }
 }
 
+/// What a memory budget chooses among.
+pub struct Candidates<'a> {
+    /// The joint graph.
+    pub graph: &'a Graph,
+    /// The inputs of the forward.
+    pub inputs: &'a [NodeId],
+    /// What the forward needs, in order.
+    pub required_fw_nodes: &'a [NodeId],
+    /// Values that may be saved or recomputed, the largest first.
+    pub nodes: &'a [NodeId],
+    /// What saving each takes, in shares of what the fastest partition saves beyond its inputs.
+    pub memory: &'a [f64],
+    /// What recomputing each costs.
+    pub runtime: &'a [f64],
+    /// How much may be saved, in the same shares.
+    pub budget: f64,
+}
+
+/// Positions of the candidates to recompute.
+pub type ChooseRecomputed = dyn Fn(&Candidates) -> Result<Vec<usize>>;
+/// What computing some nodes of a joint graph costs.
+pub type EstimateRuntimes = dyn Fn(&Graph, &[NodeId]) -> Result<Vec<f64>>;
+
+/// A function of the script's.
+pub struct Scripted<F: ?Sized>(pub std::rc::Rc<F>);
+
+impl<F: ?Sized> Clone for Scripted<F> {
+    fn clone(&self) -> Self {
+        Scripted(self.0.clone())
+    }
+}
+
+impl<F: ?Sized> std::fmt::Debug for Scripted<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scripted")
+    }
+}
+
 /// How a memory budget chooses what is worth saving, by PyTorch's name (`activation_memory_budget_solver`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum MemoryBudgetSolver {
     /// `dp`: a table of best values, memory counted in ten-thousandths of the budget's unit.
     Dp,
@@ -66,6 +104,10 @@ pub enum MemoryBudgetSolver {
     Ilp,
     /// `dp_knapsack_sliding_hirschberg`: `dp` in less memory, with other choices among equals.
     SlidingHirschberg,
+    /// `dynamic_memory_budget_dp`: `dp` at the budget, of those up to the given one, where time and memory are both near their least.
+    KneePoint,
+    /// A script's own (`CustomKnapsackSolver`).
+    Custom(Scripted<ChooseRecomputed>),
     /// One there is not.
     Other(String),
 }
@@ -78,18 +120,21 @@ impl MemoryBudgetSolver {
             "greedy" => MemoryBudgetSolver::Greedy,
             "ilp" => MemoryBudgetSolver::Ilp,
             "dp_knapsack_sliding_hirschberg" => MemoryBudgetSolver::SlidingHirschberg,
+            "dynamic_memory_budget_dp" => MemoryBudgetSolver::KneePoint,
             other => MemoryBudgetSolver::Other(other.to_owned()),
         }
     }
 }
 
 /// What recomputing a value costs, by PyTorch's name (`activation_memory_budget_runtime_estimator`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum RuntimeEstimator {
     /// `flops`: floating-point operations, one at least.
     Flops,
     /// `testing`: one each.
     Testing,
+    /// A script's own (`CustomRuntimeEstimator`).
+    Custom(Scripted<EstimateRuntimes>),
     /// One there is not.
     Other(String),
 }
@@ -127,6 +172,9 @@ pub struct PartitionConfig {
     pub max_dist_from_bw: u64,
     /// `activation_memory_budget`
     pub activation_memory_budget: f64,
+    /// `activation_memory_budget_require_full_coverage`: whether a budget that the script gives a region must hold for all of
+    /// the forward.
+    pub activation_memory_budget_require_full_coverage: bool,
     /// `activation_memory_budget_solver`
     pub activation_memory_budget_solver: MemoryBudgetSolver,
     /// `activation_memory_budget_runtime_estimator`
@@ -149,6 +197,7 @@ impl Default for PartitionConfig {
             aggressive_recomputation: false,
             max_dist_from_bw: 1000,
             activation_memory_budget: 1.0,
+            activation_memory_budget_require_full_coverage: true,
             activation_memory_budget_solver: MemoryBudgetSolver::Dp,
             activation_memory_budget_runtime_estimator: RuntimeEstimator::Flops,
             min_cut: MinCutOptions {

@@ -379,6 +379,13 @@ mod native {
         Ok(PyAot(compiled).into_pyobject(vm))
     }
 
+    /// `_annotate(shown, memory_budget)`: annotates the calls recorded from now on; `_annotate(None, None)` ends that.
+    #[pyfunction]
+    fn _annotate(shown: Option<PyStrRef>, memory_budget: Option<f64>) {
+        let shown = shown.map(|s| s.to_string_lossy().into_owned());
+        crate::capture::set_annotation(shown.map(|shown| crate::graph::Annotation { shown, memory_budget }));
+    }
+
     /// How many values the frame so many calls above is unpacking into, or None.
     #[pyfunction]
     fn _unpacked_count(depth: usize) -> Option<u32> {

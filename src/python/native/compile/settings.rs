@@ -1,11 +1,15 @@
 //! What `torch._functorch.config` says, as the partitioners take it.
 
-use rustpython_vm::{PyObjectRef, VirtualMachine};
+use std::rc::Rc;
 
+use rustpython_vm::builtins::PyStr;
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+use super::graph_module::{PyGraphModule, script_module};
 use crate::aot::compile::example;
-use crate::error::Result;
-use crate::graph::Graph;
-use crate::partition::{MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, is_tangent};
+use crate::error::{Error, Result};
+use crate::graph::{Graph, NodeId};
+use crate::partition::{Candidates, MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, Scripted, is_tangent};
 use crate::python::native::tensor::{from_value, raised};
 
 /// The module of switches, where a script has imported it; otherwise every switch has its default.
@@ -40,15 +44,68 @@ pub fn partition(partitioner: Partitioner) -> PartitionConfig {
         if let Some(budget) = get("activation_memory_budget").and_then(|o| o.try_float(vm).ok()).map(|f| f.to_f64()) {
             config.activation_memory_budget = budget;
         }
-        let text = |name: &'static str| get(name).and_then(|o| o.str(vm).ok()).map(|s| s.to_string_lossy().into_owned());
-        if let Some(solver) = text("activation_memory_budget_solver") {
-            config.activation_memory_budget_solver = MemoryBudgetSolver::of(&solver);
+        flag("activation_memory_budget_require_full_coverage", &mut config.activation_memory_budget_require_full_coverage);
+        let named = |o: &PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
+        if let Some(solver) = get("activation_memory_budget_solver") {
+            config.activation_memory_budget_solver = match named(&solver) {
+                Some(name) => MemoryBudgetSolver::of(&name),
+                None => MemoryBudgetSolver::Custom(Scripted(Rc::new(move |candidates| choose_recomputed(&solver, candidates)))),
+            };
         }
-        if let Some(estimator) = text("activation_memory_budget_runtime_estimator") {
-            config.activation_memory_budget_runtime_estimator = RuntimeEstimator::of(&estimator);
+        if let Some(estimator) = get("activation_memory_budget_runtime_estimator") {
+            config.activation_memory_budget_runtime_estimator = match named(&estimator) {
+                Some(name) => RuntimeEstimator::of(&name),
+                None => RuntimeEstimator::Custom(Scripted(Rc::new(move |graph, nodes| estimate_runtimes(&estimator, graph, nodes)))),
+            };
         }
     });
     config
+}
+
+/// A function of `torch._functorch.partitioners`, called with a joint graph and names of its nodes.
+fn asked(
+    function: &'static str,
+    object: &PyObjectRef,
+    graph: &Graph,
+    nodes: &[NodeId],
+    rest: &dyn Fn(&VirtualMachine) -> Vec<PyObjectRef>,
+) -> Result<PyObjectRef> {
+    if crate::python::current::current().is_none() {
+        return Err(Error::runtime("a script's own solver or estimator can be asked only while the script runs"));
+    }
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let ask = || -> PyResult {
+            vm.import("torch._functorch.partitioners", 0)?;
+            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._functorch.partitioners", vm)?;
+            let joint = script_module(PyGraphModule::new(graph.clone()), vm)?;
+            let mut args = vec![object.clone(), joint, names(graph, nodes, vm)];
+            args.extend(rest(vm));
+            module.get_attr(function, vm)?.call(args, vm)
+        };
+        ask().map_err(raised)
+    })
+}
+
+fn names(graph: &Graph, nodes: &[NodeId], vm: &VirtualMachine) -> PyObjectRef {
+    vm.ctx.new_list(nodes.iter().map(|id| vm.ctx.new_str(&*graph.node(*id).name).into()).collect()).into()
+}
+
+fn choose_recomputed(solver: &PyObjectRef, candidates: &Candidates) -> Result<Vec<usize>> {
+    let numbers = |of: &[f64], vm: &VirtualMachine| vm.ctx.new_list(of.iter().map(|v| vm.ctx.new_float(*v).into()).collect()).into();
+    let found = asked("_choose_recomputed", solver, candidates.graph, candidates.nodes, &|vm| {
+        vec![
+            numbers(candidates.memory, vm),
+            vm.ctx.new_float(candidates.budget).into(),
+            names(candidates.graph, candidates.inputs, vm),
+            names(candidates.graph, candidates.required_fw_nodes, vm),
+        ]
+    })?;
+    rustpython_vm::vm::thread::with_current_vm(|vm| found.try_to_value(vm).map_err(raised))
+}
+
+fn estimate_runtimes(estimator: &PyObjectRef, graph: &Graph, nodes: &[NodeId]) -> Result<Vec<f64>> {
+    let found = asked("_estimate_runtimes", estimator, graph, nodes, &|_| Vec::new())?;
+    rustpython_vm::vm::thread::with_current_vm(|vm| found.try_to_value(vm).map_err(raised))
 }
 
 /// Logs what a partitioner decided, where `debug_partitioner` asks for it, as PyTorch does.

@@ -7,6 +7,7 @@ from torch.utils._config_module import patch_of
 # What partitions obey.
 activation_memory_budget = 1.0
 activation_memory_budget_solver = "dp"
+activation_memory_budget_require_full_coverage = True
 activation_memory_budget_runtime_estimator = "flops"
 aggressive_recomputation = False
 recompute_views = False

@@ -22,3 +22,40 @@ def name_of(partition_fn):
     if partition_fn is None or partition_fn is default_partition:
         return "default"
     return "min_cut" if partition_fn is min_cut_rematerialization_partition else partition_fn
+
+
+def _nodes(joint, names):
+    by_name = {node.name: node for node in joint.graph.nodes}
+    return [by_name[name] for name in names]
+
+
+def _estimate_runtimes(estimator, joint, names):
+    """What a script's `CustomRuntimeEstimator` says of some nodes."""
+    from torch._inductor.custom_graph_pass import CustomRuntimeEstimator
+
+    if not isinstance(estimator, CustomRuntimeEstimator):
+        raise RuntimeError(f"Not aware of runtime estimator: {estimator}")
+    return [float(estimator(node)) for node in _nodes(joint, names)]
+
+
+class NodeInfo:
+    """What a `CustomKnapsackSolver` is told of the joint graph's nodes."""
+
+    def __init__(self, inputs, required_fw_nodes):
+        self.inputs = inputs
+        self.required_fw_nodes = required_fw_nodes
+        self.fw_order = {node: i for i, node in enumerate(required_fw_nodes)}
+
+    def is_required_fw(self, node):
+        return node in self.fw_order
+
+
+def _choose_recomputed(solver, joint, names, memory, max_memory, inputs, required):
+    """Positions of the nodes that a script's `CustomKnapsackSolver` recomputes."""
+    from torch._inductor.custom_graph_pass import CustomKnapsackSolver
+
+    if not isinstance(solver, CustomKnapsackSolver):
+        raise RuntimeError(f"Not aware of memory budget knapsack solver: {solver}")
+    info = NodeInfo(_nodes(joint, inputs), _nodes(joint, required))
+    _saved, recomputed = solver(memory, joint.graph, max_memory, info, _nodes(joint, names))
+    return list(recomputed)

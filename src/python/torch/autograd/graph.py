@@ -119,3 +119,21 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         return hook
 
     return _Handles(tensor.register_hook(hook_of(place)) for place, tensor in enumerate(tensors))
+
+
+def region_activation_memory_budget(budget):
+    """Lets the partitioner keep to a share of memory for the calls of a compiled function in the block: 0 recomputes all, 1 is
+    what it does without."""
+    import torch
+    from torch.fx.traceback import _MEMORY_BUDGET, annotate
+
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(f"torch.autograd.graph.region_activation_memory_budget: expects a float, got {type(budget).__name__}")
+    if not 0.0 <= budget <= 1.0:
+        raise ValueError(f"torch.autograd.graph.region_activation_memory_budget: must be in [0, 1], got {budget}")
+    if not torch.compiler.is_compiling():
+        raise RuntimeError(
+            "torch.autograd.graph.region_activation_memory_budget can only be "
+            "used inside a torch.compile region; it has no effect in eager mode."
+        )
+    return annotate({_MEMORY_BUDGET: float(budget)})

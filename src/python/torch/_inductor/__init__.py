@@ -1,0 +1,1 @@
+"""What scripts name of Inductor."""
