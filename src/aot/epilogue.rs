@@ -18,8 +18,6 @@ enum Write {
     Restride { input: usize, value: usize },
     /// It takes the numbers of a returned value; a leaf that requires grad takes them without history.
     Copy { input: usize, value: usize, is_leaf: bool },
-    /// The graph wrote to it: its version says so.
-    Count { input: usize },
 }
 
 /// What an aliasing output is a view of.
@@ -47,6 +45,8 @@ enum Made {
 #[derive(Clone)]
 pub struct Epilogue {
     num_updated: usize,
+    /// Inputs that the graph writes to itself.
+    written: Vec<usize>,
     writes: Vec<Write>,
     outputs: Vec<Made>,
     grad_mode: Option<bool>,
@@ -66,11 +66,8 @@ impl Epilogue {
                 writes.push(Write::Copy { input, value, is_leaf: info.is_leaf });
             }
         }
-        for (input, info) in metadata.input_info.iter().enumerate() {
-            if info.mutation_type == MutationType::MutatedInGraph {
-                writes.push(Write::Count { input });
-            }
-        }
+        let in_graph = |input: &usize| metadata.input_info[*input].mutation_type == MutationType::MutatedInGraph;
+        let written = (0..metadata.input_info.len()).filter(in_graph).collect();
         let outputs = metadata.output_info.iter().map(|info| {
             let known = !info.steps.is_empty() && !info.steps.iter().any(is_symbolic);
             let view = |base| {
@@ -87,12 +84,20 @@ impl Epilogue {
                 _ => Made::AsReturned,
             }
         });
-        Epilogue { num_updated: mutated.len(), writes, outputs: outputs.collect(), grad_mode: metadata.grad_enabled_mutation }
+        Epilogue { num_updated: mutated.len(), written, writes, outputs: outputs.collect(), grad_mode: metadata.grad_enabled_mutation }
     }
 
     /// Whether an output is handed to autograd under a new handle, as a value that is no view.
     pub fn is_unsafe_view(&self, output: usize) -> bool {
         matches!(self.outputs.get(output), Some(Made::UnsafeView))
+    }
+
+    /// Counts the writes of the graph itself, before values are saved: once for its `copy_`, once by the wrapper, which cannot
+    /// know that the graph counts too.
+    pub fn count_writes(&self, inputs: &[Tensor]) {
+        for input in self.written.iter().chain(&self.written) {
+            inputs[*input].bump_version();
+        }
     }
 
     /// Runs it on what the graph returned: mutated inputs, outputs, intermediate bases.
@@ -146,6 +151,7 @@ impl Epilogue {
             }
             start += count;
         }
+        lines.extend(self.written.iter().map(|input| format!("torch.autograd.graph.increment_version({})", name(*input))));
         lines.extend(self.writes.iter().map(|w| w.code(&name)));
         let made = self.outputs.iter().enumerate().map(|(o, made)| made.code(o, &name)).collect::<Vec<_>>();
         if let Some(grad) = self.grad_mode {
@@ -177,12 +183,6 @@ impl Write {
                 let target = if *is_leaf && meta::requires_grad(target) { t!("detach", target)? } else { target.clone() };
                 crate::aten!("copy_", target, value(*v)?).map(|_| ())
             }
-            Write::Count { input } => {
-                // Once for the graph's own `copy_`, once by the wrapper, which cannot know that the graph counts too.
-                inputs[*input].bump_version();
-                inputs[*input].bump_version();
-                Ok(())
-            }
         }
     }
 
@@ -197,7 +197,6 @@ impl Write {
                 format!("({name}.detach() if {name}.requires_grad else {name}).copy_(updated[{value}])")
             }
             Write::Copy { input, value, is_leaf: false } => format!("{}.copy_(updated[{value}])", name(*input)),
-            Write::Count { input } => format!("torch.autograd.graph.increment_version({})", name(*input)),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Sets the grad mode until dropped. Autocast is off meanwhile: the casts are in the graphs.
@@ -43,13 +43,16 @@ struct Backward {
     partitioned: Partitioned,
     compiler: GraphCompiler,
     compiled: RefCell<Option<Rc<dyn GraphCallable>>>,
+    /// Whether it was compiled for a run that keeps the graph: then it may overwrite nothing, in any run.
+    keeps: Cell<bool>,
 }
 
 impl Backward {
-    fn get(&self) -> Result<Rc<dyn GraphCallable>> {
+    fn get(&self, keeps_graph: bool) -> Result<Rc<dyn GraphCallable>> {
         if let Some(compiled) = self.compiled.borrow().clone() {
             return Ok(compiled);
         }
+        self.keeps.set(keeps_graph);
         let graph = self.partitioned.backward.clone();
         let examples: Vec<Value> = graph
             .placeholders()
@@ -87,9 +90,9 @@ impl Runtime {
         compiler: GraphCompiler,
     ) -> Result<Self> {
         let at_once = partitioned.num_saved_symints > 0;
-        let backward = Rc::new(Backward { partitioned, compiler, compiled: RefCell::default() });
+        let backward = Rc::new(Backward { partitioned, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
-            backward.get()?;
+            backward.get(false)?;
         }
         let epilogue = Epilogue::new(&metadata, true);
         Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue })
@@ -97,6 +100,7 @@ impl Runtime {
 
     /// Calls the function.
     pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
+        self.epilogue.count_writes(&inputs);
         let returned = match &self.kind {
             Kind::Inference(graph) => {
                 let _no_grad = Grad::set(false);
@@ -193,12 +197,12 @@ struct CompiledBackward {
 
 impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        if self.donated && keeps_graph() {
+        let compiled = self.backward.get(keeps_graph())?;
+        if self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
                 "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
             ));
         }
-        let compiled = self.backward.get()?;
         let graph = &self.backward.partitioned.backward;
         let mut tensors = Vec::new();
         let mut numbers = Vec::new();

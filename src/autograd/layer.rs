@@ -180,14 +180,11 @@ fn results_of(value: &Value) -> Vec<Option<Tensor>> {
 }
 
 fn fresh(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
-    let mutated: Vec<Tensor> = mutated_arguments(entry, &args);
+    // What such an operator writes to (running statistics) is no write that counts: its gradient formula wants the values that
+    // are there when it runs.
     if !wants_grad {
-        let out = call_below(Key::Autograd, entry, args)?;
-        mutated.iter().for_each(Tensor::bump_version);
-        return Ok(out);
+        return call_below(Key::Autograd, entry, args);
     }
-    // What is written here and saved (running statistics) is saved as it will be: its gradient formula wants the new values.
-    mutated.iter().for_each(Tensor::bump_version);
     let (node, derivative) = make_node(entry, &args, None)?;
     let out = call_below(Key::Autograd, entry, args)?;
     let results = results_of(&out);
@@ -213,10 +210,6 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<
         save_results(&node, derivative, &results)?;
     }
     Ok(out)
-}
-
-fn mutated_arguments(entry: &OpEntry, args: &[Value]) -> Vec<Tensor> {
-    entry.schema.arguments.iter().zip(args).filter(|(a, _)| a.mutated).filter_map(|(_, v)| v.as_tensor().cloned()).collect()
 }
 
 fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {

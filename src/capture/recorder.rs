@@ -7,7 +7,7 @@ use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Call, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_size};
 use crate::shape::{Expr, ShapeEnv, SymInt, Symbol};
 use crate::span::{Source, Written, current_module_path, current_source};
@@ -185,6 +185,8 @@ pub struct Recorder {
     arrived: RefCell<HashMap<u64, Tensor>>,
     /// Lazy tensors of the region being recorded.
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    /// Arguments of the call that ends the region, whose values it reads.
+    needed: RefCell<Vec<Tensor>>,
     /// Calls that `x[...]` makes.
     pub(super) items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
@@ -243,6 +245,7 @@ impl Recorder {
             blocks: RefCell::default(),
             arrived: RefCell::default(),
             lazy: RefCell::default(),
+            needed: RefCell::default(),
             items: RefCell::default(),
             stacks: RefCell::default(),
             input_places: RefCell::default(),
@@ -273,6 +276,11 @@ impl Recorder {
     /// Lazy tensors of this region that are still alive, in order of creation.
     pub fn alive(&self) -> Vec<Tensor> {
         self.lazy.borrow().iter().filter_map(Tensor::upgrade).collect()
+    }
+
+    /// Whether the call that ends the region reads a tensor's values.
+    pub fn needs(&self, t: &Tensor) -> bool {
+        self.needed.borrow().iter().any(|n| n.is(t) || self.current(n).is(t))
     }
 
     /// Whether an input was written to in this region.
@@ -380,6 +388,18 @@ impl Recorder {
             return Ok(());
         }
         (self.surroundings.on_break.clone())(self, reason, current_source())
+    }
+
+    /// Stops the region before a call that needs values, and makes the call.
+    fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
+        for arg in args {
+            arg.for_each_tensor(&mut |t| self.needed.borrow_mut().push(t.clone()));
+        }
+        let broke = self.break_graph(reason);
+        self.needed.borrow_mut().clear();
+        broke?;
+        let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(self.current(t)))).collect::<Result<Vec<_>>>()?;
+        call_below(Key::Capture, entry, args)
     }
 
     /// Where the frames of the recorded call stand.
@@ -690,6 +710,23 @@ fn unify_sizes(graph: &mut Graph) {
     }
 }
 
+/// The operator that decides the result's size by values: the call's own, or the one that makes positions of a mask.
+fn sized_by_values(entry: &'static OpEntry, args: &[Value]) -> Option<&'static str> {
+    if entry.tags.has(crate::dispatch::Tags::DYNAMIC_SHAPE) {
+        // The size may be said.
+        let said = entry.schema.arguments.iter().position(|a| a.name == "output_size").and_then(|i| args.get(i));
+        return said.is_none_or(Value::is_none).then_some(entry.name);
+    }
+    let is_mask = |v: &Value| v.as_tensor().is_some_and(|t| matches!(t.dtype(), Dtype::Bool | Dtype::UInt8));
+    let indexes = matches!(entry.name, "aten.index.Tensor" | "aten._unsafe_index.Tensor");
+    (indexes && args.get(1)?.list().ok()?.iter().any(is_mask)).then_some("aten.nonzero.default")
+}
+
+/// Whether a composite operator is `nonzero` in another form.
+fn positions(entry: &OpEntry) -> bool {
+    matches!(entry.name, "aten.where.default" | "aten.argwhere.default" | "aten.nonzero_numpy.default")
+}
+
 /// The layer of dispatch.
 pub struct CaptureLayer(pub Rc<Recorder>);
 
@@ -714,7 +751,8 @@ impl Layer for CaptureLayer {
         let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
         let on_callers =
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
-        if matches!(entry.rule, Rule::Data) || on_callers {
+        let sized_by_values = sized_by_values(entry, &args);
+        if matches!(entry.rule, Rule::Data) || on_callers || sized_by_values.is_some() {
             let reason = if on_callers {
                 let input = args.first().and_then(Value::as_tensor).map(|t| (recorder.input_name)(t, 0).source);
                 let name = input.unwrap_or_default().replace("L['", "").replacen("']", "", 1);
@@ -722,12 +760,10 @@ impl Layer for CaptureLayer {
             } else {
                 match entry.name {
                     "aten._local_scalar_dense.default" => Unsupported::item(),
-                    name => Unsupported::dynamic_shape(name),
+                    name => Unsupported::dynamic_shape(sized_by_values.unwrap_or(name)),
                 }
             };
-            recorder.break_graph(&reason)?;
-            let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
-            return call_below(Key::Capture, entry, args);
+            return recorder.break_and_call(&reason, entry, &args);
         }
         let is_fresh = entry.name == "aten.lift_fresh.default";
         let inner = if is_fresh {
@@ -740,6 +776,10 @@ impl Layer for CaptureLayer {
         let result = call_below(Key::Capture, entry, inner.clone());
         drop(hooks);
         set_modes(Modes { fake: before.fake, ..modes() });
+        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && matches!(entry.rule, Rule::Composite(_)) {
+            let operator = if positions(entry) { "aten.nonzero.default" } else { entry.name };
+            return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
+        }
         let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))

@@ -5,6 +5,7 @@ use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::ops::layout::{is_dense, spec, suggested};
 use crate::ops::nll::first;
+use crate::ops::shapes::pointwise_strides;
 use crate::shape::{SymInt, numel};
 use crate::t;
 use crate::tensor::{Dtype, Tensor, TensorSpec};
@@ -169,7 +170,26 @@ fn layer_norm_grad(b: &Backward) -> Result<Grads> {
 fn layer_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
     let like = |t: &Tensor| TensorSpec::contiguous(t.sizes(), t.dtype(), t.device());
-    masked(c, [Some(like(input)), c.opt_tensor("weight").map(like), c.opt_tensor("bias").map(like)])
+    let of_input = if c.tensor("grad_out")?.is_fake() { traced_layer_norm_gradient(c)? } else { like(input) };
+    masked(c, [Some(of_input), c.opt_tensor("weight").map(like), c.opt_tensor("bias").map(like)])
+}
+
+/// The input's gradient as PyTorch traces it: its strides are those that the formula's own pointwise steps come to, while the
+/// kernel's result is contiguous.
+fn traced_layer_norm_gradient(c: &Call) -> Result<TensorSpec> {
+    let (grad, input, rstd) = (c.tensor("grad_out")?, c.tensor("input")?, c.tensor("rstd")?);
+    let sizes = input.sizes();
+    let step = |inputs: &[&Tensor]| -> Result<Tensor> {
+        let strides = pointwise_strides(&sizes, inputs)?;
+        Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))
+    };
+    let scaled = match c.opt_tensor("weight") {
+        Some(weight) => step(&[grad, weight])?,
+        None => step(&[grad])?,
+    };
+    let normalized = step(&[input, rstd])?;
+    let difference = step(&[&scaled, &normalized])?;
+    Ok(step(&[rstd, &difference])?.spec())
 }
 
 fn rms_norm(c: &Call) -> Result<Value> {

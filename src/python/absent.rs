@@ -1,5 +1,6 @@
 //! Importing what the playground does not have: the end of `sys.meta_path`, which says so instead of a bare
-//! "No module named ...".
+//! "No module named ...". A script that imports a well-known package gets a module that says so when it is used
+//! (`stdlib/_absent_package.py`).
 
 use rustpython_vm::{
     AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine,
@@ -12,7 +13,7 @@ const PACKAGES: &str = "\
     PIL accelerate bitsandbytes cupy cv2 datasets deepspeed einops gym gymnasium h5py huggingface_hub hydra jax \
     keras lightning matplotlib networkx numba numpy omegaconf onnx pandas peft plotly psutil pytest pytorch_lightning \
     requests safetensors scipy seaborn skimage sklearn sympy tabulate tensorboard tensorboardX tensorflow timm tokenizers \
-    torchaudio torchmetrics torchtext torchvision tqdm transformers triton wandb xformers yaml";
+    torchaudio torchmetrics torchtext torchvision transformers triton wandb xformers yaml";
 
 /// A finder that finds nothing and explains it.
 #[pyclass(module = false, name = "AbsentPackages")]
@@ -26,7 +27,13 @@ impl AbsentPackages {
         let text = name.to_string_lossy();
         let top = text.split('.').next().unwrap_or_default();
         let reason = if PACKAGES.split_ascii_whitespace().any(|package| package == top) {
-            format!("No module named '{text}' (the package '{top}' is not available in the playground)")
+            let reason = format!("No module named '{text}' (the package '{top}' is not available in the playground)");
+            let stand_ins = vm.import("_absent_package", 0)?;
+            let spec = vm.call_method(&stand_ins, "stand_in", (name.clone(), reason.clone()))?;
+            if !vm.is_none(&spec) {
+                return Ok(spec);
+            }
+            reason
         } else if is_standard(top, vm)? {
             format!("No module named '{text}' (this part of the standard library is not available in the playground)")
         } else if top == "torch" || top == "functorch" {

@@ -67,7 +67,7 @@ const UNARY: &str = " clone _to_copy detach alias ones_like zeros_like full_like
     _conj _neg_view real imag nan_to_num isnan native_dropout_backward ";
 /// Elementwise on several tensors, though not tagged so.
 const BROADCASTING: &str = " where masked_fill copy copy_ tanh_backward sigmoid_backward threshold_backward gelu_backward \
-    silu_backward softplus_backward elu_backward leaky_relu_backward hardtanh_backward logit_backward lerp addcmul addcdiv mse_loss ";
+    silu_backward softplus_backward elu_backward leaky_relu_backward hardtanh_backward logit_backward lerp addcmul addcdiv mse_loss mse_loss_backward ";
 /// Operators whose dimensions and sizes are shifted.
 const SHIFTED: &str = " transpose select slice unsqueeze squeeze unbind split split_with_sizes unsafe_split unsafe_chunk flip roll \
     sum mean amax amin max min argmax argmin prod any all logsumexp var std var_mean std_mean cumsum cumprod logcumsumexp sort \
@@ -158,11 +158,15 @@ fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, 
     if let Some(done) = product(level, name, &args)? {
         return Ok(done);
     }
+    let elementwise = entry.tags.has(Tags::POINTWISE) || listed(BROADCASTING, name);
+    if let Some(at) = entry.schema.position("reduction").filter(|at| elementwise && args[*at].int().is_ok_and(|r| r != 0)) {
+        return loss(entry, at, &tensors, &map).map(|v| (v, 0));
+    }
     if tensors.len() == 1 && (entry.tags.has(Tags::POINTWISE) || listed(UNARY, name)) {
         let dim = tensors[0].batch_dim.unwrap_or(0);
         return Ok((call(entry, map(&|i| Ok(i.value.clone()))?)?, dim));
     }
-    if entry.tags.has(Tags::POINTWISE) || listed(BROADCASTING, name) || listed(UNARY, name) {
+    if elementwise || listed(UNARY, name) {
         let rank = tensors.iter().map(Item::rank).max().unwrap_or(0);
         if entry.is_mutable() && tensors[0].batch_dim.is_none() {
             return Err(Error::runtime(format!(
@@ -208,6 +212,28 @@ fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, 
         return Ok((call(entry, map(&Item::front)?)?, 0));
     }
     item_by_item(level, size, entry, &args)
+}
+
+/// A pointwise loss, or its gradient, that is reduced per example; its argument `at` says how.
+fn loss(
+    entry: &'static OpEntry,
+    at: usize,
+    tensors: &[Item],
+    map: &dyn Fn(&dyn Fn(&Item) -> Result<Tensor>) -> Result<Vec<Value>>,
+) -> Result<Value> {
+    let rank = tensors.iter().map(Item::rank).max().unwrap_or(0);
+    let mut new = map(&|i| i.padded(rank))?;
+    let averages = std::mem::replace(&mut new[at], Value::from(0)).int()? == 1;
+    let each = crate::dispatch::call(entry, new)?.into_tensor()?;
+    if entry.base_name().ends_with("_backward") {
+        let count = crate::shape::numel(&each.sizes()[1..]);
+        return if averages { t!("div.Tensor", each, count).map(Value::from) } else { Ok(each.into()) };
+    }
+    match (rank, averages) {
+        (0, _) => Ok(each.into()),
+        (_, true) => t!("mean.dim", each, dims_after_first(rank)).map(Value::from),
+        _ => t!("sum.dim_IntList", each, dims_after_first(rank)).map(Value::from),
+    }
 }
 
 fn prefixed(sizes: &Value, size: i64) -> Result<Value> {

@@ -59,4 +59,5 @@ _UNDO = {
     "warnings": _warnings,
     "decimal": _decimal,
     "_contextvars": _contextvars,
+    "_absent_package": lambda module: module.forget(),
 }

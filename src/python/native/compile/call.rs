@@ -139,9 +139,9 @@ struct Call {
     busy: Cell<bool>,
 }
 
-/// Lazy tensors that Python knows.
+/// Lazy tensors that Python knows, or that the call that ends the region reads.
 fn alive(recorder: &Recorder) -> Vec<Tensor> {
-    recorder.alive().into_iter().filter(known_to_python).collect()
+    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t)).collect()
 }
 
 impl Call {
@@ -255,7 +255,7 @@ impl Call {
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let alive = alive(recorder);
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                frames::wanted(&frames[start..end], alive, &operands, vm)
+                frames::wanted(&frames[start..end], alive, &operands, &|t| recorder.needs(t), vm)
             });
             for value in wanted.map_err(raised)? {
                 match &value {

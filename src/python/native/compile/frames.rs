@@ -184,8 +184,15 @@ impl Frame {
 }
 
 /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
-/// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on.
-pub fn wanted(frames: &[Frame], known: Vec<Tensor>, operands: &[Tensor], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+/// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on; what the call that
+/// ends the region `needs` is wanted whether it lives on or not.
+pub fn wanted(
+    frames: &[Frame],
+    known: Vec<Tensor>,
+    operands: &[Tensor],
+    needs: &dyn Fn(&Tensor) -> bool,
+    vm: &VirtualMachine,
+) -> PyResult<Vec<Value>> {
     let mut wanted = Vec::new();
     let mut ranks: HashMap<usize, usize> = HashMap::new();
     for held in frames.iter().flat_map(|f| &f.live) {
@@ -201,7 +208,7 @@ pub fn wanted(frames: &[Frame], known: Vec<Tensor>, operands: &[Tensor], vm: &Vi
         let id = object.get_id();
         let dead = frames.iter().flat_map(|f| &f.dead).filter(|d| **d == id).count()
             + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
-        if dead > 0 && object.strong_count() - 1 <= dead {
+        if dead > 0 && object.strong_count() - 1 <= dead && !needs(&t) {
             continue;
         }
         let key = match ranks.get(&id) {

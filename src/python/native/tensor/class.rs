@@ -710,8 +710,9 @@ impl TensorBase {
     fn data(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let t = zelf.tensor();
         let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
-        let own = alias.shallow_copy();
-        super::wrap(&if t.imp().functional.borrow().is_some() { alias } else { own }, vm)
+        // Where calls are recorded, it is the call's result; else it counts its own writes.
+        let recorded = t.is_fake() || t.imp().functional.borrow().is_some();
+        super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
     }
     #[pygetset(setter)]
     fn set_data(zelf: &Py<Self>, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {

@@ -1,0 +1,3 @@
+"""The same as `tqdm`."""
+
+from tqdm import tqdm, trange  # noqa: F401
