@@ -40,9 +40,9 @@ mod freeze {
             }
         }
         add_folder(&mut stdlib, &room.join("stdlib"), Path::new(""))?;
-        // Docstrings and columns of the library serve nobody here, and are a third of its size.
-        let options = CompileOpts { optimize: 2, debug_ranges: false, ..CompileOpts::default() };
-        write(&stdlib, &out.join("stdlib.frozen"), &options)?;
+        // Columns of what is not the visitor's serve nobody, nor do docstrings of the library: a third of the size.
+        let options = CompileOpts { debug_ranges: false, ..CompileOpts::default() };
+        write(&stdlib, &out.join("stdlib.frozen"), &CompileOpts { optimize: 2, ..options.clone() })?;
 
         let mut torch = Sources::new();
         for package in ["torch", "functorch"] {
@@ -50,7 +50,7 @@ mod freeze {
                 add_folder(&mut torch, &room, Path::new(package))?;
             }
         }
-        write(&torch, &out.join("torch.frozen"), &CompileOpts::default())
+        write(&torch, &out.join("torch.frozen"), &options)
     }
 
     fn add_folder(sources: &mut Sources, base: &Path, folder: &Path) -> Result<()> {

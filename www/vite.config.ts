@@ -11,6 +11,12 @@ function bytes(name: string): number {
   return statSync(here(`./pkg/${name}/${name}_bg.wasm`), { throwIfNoEntry: false })?.size ?? 0;
 }
 
+/** Every page's head begins with `src/head.html`. */
+function head(): Plugin {
+  const shared = readFileSync(here("./src/head.html"), "utf8").trim().replaceAll("\n", "\n    ");
+  return { name: "head", transformIndexHtml: { order: "pre", handler: (html) => html.replace("<!-- head -->", () => shared) } };
+}
+
 /** Tells the service worker which files there are, and a version that changes with any of them. */
 function manifest(): Plugin {
   return {
@@ -37,7 +43,7 @@ export default defineConfig({
   // Relative addresses: the page works under any path.
   base: "./",
   define: { __INTERPRETER_BYTES__: bytes("interpreter"), __GPU_BYTES__: bytes("gpu") },
-  plugins: [manifest()],
+  plugins: [head(), manifest()],
   // Files outside www/ are read by the tests too: the kept list of operators.
   server: { fs: { allow: [".."] } },
   build: {

@@ -18,12 +18,13 @@ it.each([
 });
 
 it("answers questions about sizes, and refuses them when the worker ends", async () => {
-  const interpreter = new Interpreter({} as WebAssembly.Module, () => new FakeWorker(), vi.fn(), vi.fn());
+  const interpreter = new Interpreter(Promise.resolve({} as WebAssembly.Module), () => new FakeWorker(), vi.fn(), vi.fn());
+  await Promise.resolve();
   const answer = { entries: [], recompile: null };
   const first = interpreter.whatIf([], 0, []);
   const second = interpreter.whatIf([], 1, []);
   const third = interpreter.whatIf([], 2, []);
-  expect(FakeWorker.last.received.slice(1).map((message) => message.type)).toEqual(["ask", "ask", "ask"]);
+  expect(FakeWorker.last.received.map((message) => message.type)).toEqual(["init", "ask", "ask", "ask"]);
   FakeWorker.last.say({ type: "unanswered", ask: 2, message: "a negative size" });
   FakeWorker.last.say({ type: "answer", ask: 1, answer });
   await expect(first).resolves.toEqual(answer);

@@ -17,6 +17,7 @@ export interface WorkerLike {
 }
 
 export class Interpreter {
+  #module: WebAssembly.Module | undefined;
   #worker: WorkerLike | undefined;
   #ready = false;
   #run = 0;
@@ -25,14 +26,24 @@ export class Interpreter {
   readonly #asked = new Map<number, { resolve(answer: WhatIf | Answer): void; reject(error: Error): void }>();
   #ask = 0;
 
+  /** Starts a worker at once: it is there when the module has arrived. A module that never does is the caller's to report. */
   constructor(
-    private readonly module: WebAssembly.Module,
+    module: Promise<WebAssembly.Module>,
     private readonly createWorker: () => WorkerLike,
     private readonly onReady: (ready: boolean) => void,
     /** The module cannot even start. */
     private readonly onFatal: (message: string) => void,
+    /** Whether a script waits for the interpreter. */
+    private readonly waited: () => boolean = () => false,
   ) {
     this.#start();
+    module.then(
+      (compiled) => {
+        this.#module = compiled;
+        this.#initialize();
+      },
+      () => this.#worker?.terminate(),
+    );
   }
 
   /** Whether a script is running. */
@@ -85,8 +96,12 @@ export class Interpreter {
     const worker = this.createWorker();
     worker.onmessage = ({ data }) => this.#receive(data);
     worker.onerror = (event) => this.#fail(event.message || "the worker could not be started");
-    worker.postMessage({ type: "init", module: this.module });
     this.#worker = worker;
+    this.#initialize();
+  }
+
+  #initialize(): void {
+    if (this.#module) this.#worker?.postMessage({ type: "init", module: this.#module, waited: this.waited() });
   }
 
   #receive(message: FromInterpreter): void {

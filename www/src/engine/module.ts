@@ -26,6 +26,8 @@ export class ModuleSource {
   async #download(onProgress: (progress: Progress) => void): Promise<WebAssembly.Module> {
     const response = await fetch(this.url);
     if (!response.ok || !response.body) throw new Error(`${response.status} ${response.statusText}`);
+    // What the service worker has kept is there at once; as it came, the browser may use what it compiled of it before.
+    if (navigator.serviceWorker?.controller) return WebAssembly.compileStreaming(response);
     let loaded = 0;
     const count = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {

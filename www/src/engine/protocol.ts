@@ -1,9 +1,9 @@
 // What page and workers say to each other.
-import type { Answer, Bundle, Event, Named, Question, Recipe, Region, Report, RunResult, Training, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, Event, Named, Question, Recipe, Region, Report, RunResult, TensorData, Training, Trial, WhatIf } from "../generated/report";
 
 /** To the interpreter's worker. The module comes compiled, so that a second worker starts without a download. */
 export type ToInterpreter =
-  | { type: "init"; module: WebAssembly.Module }
+  | { type: "init"; module: WebAssembly.Module; /** Whether a script waits already. */ waited: boolean }
   | { type: "run"; run: number; program: string; options: { backend: string } }
   /** What would become of a call of the piece of code `frame` with other sizes. */
   | { type: "ask"; ask: number; regions: readonly Region[]; frame: number; trials: readonly Trial[] }
@@ -28,6 +28,8 @@ export type ToGpu =
   | { type: "train"; run: number; bundle: Bundle; recipe: Recipe; device: Device; steps: number }
   /** Takes further steps of what was built last. */
   | { type: "continue"; run: number; lr: number; steps: number }
+  /** A value as PyTorch prints it; answered at once, whatever else goes on. */
+  | { type: "print"; ask: number; tensor: TensorData }
   /** While steps are taken: another step size, or the end of it. */
   | { type: "adjust"; lr: number }
   | { type: "pause" };
@@ -37,6 +39,7 @@ export type FromGpu =
   | { type: "result"; run: number; result: RunResult }
   | { type: "training"; run: number; training: Training }
   | { type: "losses"; run: number; losses: number[]; seconds: number }
+  | { type: "printed"; ask: number; text: string }
   | { type: "trained"; run: number; parameters: Named[] }
   | { type: "refused"; run: number; message: string; node: string | null }
   | { type: "failed"; message: string };

@@ -32,8 +32,13 @@ export let gpu: Gpu | undefined;
 /** Prepares for runs: nothing is fetched yet. */
 export function prepareGpu(source: ModuleSource, createWorker: () => Worker): void {
   gpu = new Gpu(source, createWorker);
-  void askForAdapter().then((there) => (webgpu.value = there));
 }
+
+/** Asks for a GPU, once: browsers start processes for the answer, which a visitor who runs nothing need not wait behind. */
+export function lookForGpu(): Promise<void> {
+  return (asked ??= askForAdapter().then((there) => void (webgpu.value = there)));
+}
+let asked: Promise<void> | undefined;
 
 async function askForAdapter(): Promise<boolean> {
   try {
@@ -50,6 +55,7 @@ export async function runOnDevice(): Promise<void> {
   if (!gpu || !what || attempt.value?.state === "loading") return;
   attempt.value = { state: "loading", progress: undefined };
   try {
+    await lookForGpu();
     const result = await gpu.run(what, device.value, (progress) => (attempt.value = { state: "loading", progress }));
     attempt.value = { state: "done", result, bundle: what, unit };
   } catch (error) {

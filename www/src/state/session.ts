@@ -46,6 +46,8 @@ export const engine = signal<Engine>({ state: "loading", progress: { loaded: 0, 
 export const running = signal(false);
 /** The run that is shown. */
 export const shown = signal<Run | undefined>(undefined);
+/** How many runs have ended. */
+export const ended = signal(0);
 const lastWithGraphs = signal<Run | undefined>(undefined);
 
 /** The run whose graphs are shown: the last one that had any, where the shown one ended in an exception before its first. */
@@ -78,15 +80,16 @@ let active: { run: Run; events: { event: Event; at: number }[]; started: number;
 export async function startEngine(source: ModuleSource, createWorker: () => WorkerLike): Promise<void> {
   engine.value = { state: "loading", progress: { loaded: 0, total: 0 } };
   try {
-    const module = await source.get((progress) => {
-      engine.value = { state: "loading", progress };
+    const module = source.get((progress) => {
+      if (engine.value.state === "loading") engine.value = { state: "loading", progress };
     });
-    engine.value = { state: "starting" };
     const onReady = (ready: boolean): void => {
       engine.value = { state: ready ? "ready" : "starting" };
       if (ready) beginQueued();
     };
-    interpreter = new Interpreter(module, createWorker, onReady, failEngine);
+    interpreter = new Interpreter(module, createWorker, onReady, failEngine, () => queued !== undefined);
+    await module;
+    if (engine.value.state === "loading") engine.value = { state: "starting" };
   } catch (error) {
     failEngine(error instanceof Error ? error.message : String(error));
   }
@@ -168,6 +171,7 @@ function end(outcome: Outcome): void {
   if (active.frame !== undefined) cancelAnimationFrame(active.frame);
   absorb(active);
   publish({ ...active.run, outcome, elapsed: performance.now() - active.started });
+  ended.value += 1;
   active = undefined;
 }
 

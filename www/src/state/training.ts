@@ -3,7 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { TrainingHandlers } from "../engine/gpu";
 import type { Progress } from "../engine/module";
 import type { Bundle, Named, Training } from "../generated/report";
-import { bundle, device, gpu, messageOf } from "./gpu";
+import { bundle, device, gpu, lookForGpu, messageOf } from "./gpu";
 
 export interface Descent {
   phase: "building" | "running" | "resting" | "failed";
@@ -66,6 +66,7 @@ export async function train(): Promise<void> {
   const parameters = trainable.value.filter((name) => !frozen.value.has(name));
   const recipe = { parameters, loss: null, lr: lr.value, momentum: momentum.value };
   descent.value = { phase: "building", bundle: what, losses: [], taken: 0, seconds: 0 };
+  await lookForGpu();
   await finish(gpu.train({ bundle: what, recipe, device: device.value, steps: steps.value }, handlers, (progress) => update({ progress })));
 }
 

@@ -4,7 +4,7 @@ import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, formatSeconds } from "../report/format";
 import { openDialog } from "../state/dialogs";
 import { runScript } from "../state/script";
-import { engine, running, shown, stopRun } from "../state/session";
+import { ended, engine, running, shown, stopRun } from "../state/session";
 import { OptionsMenu } from "./options";
 import { ShareMenu } from "./share";
 
@@ -57,7 +57,7 @@ export function Status(): JSX.Element {
     );
   }
   return (
-    <div class="status" role="status" data-state={running.value ? "running" : now.state} data-elapsed={shown.value?.elapsed}>
+    <div class="status" role="status" data-state={running.value ? "running" : now.state} data-elapsed={shown.value?.elapsed} data-ended={ended.value}>
       {statusText()}
     </div>
   );

@@ -1,9 +1,10 @@
 // The run panel: run forward and backward or train, on WebGPU or the CPU, and look at what came of it.
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
+import { useEffect } from "preact/hooks";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
-import { attempt, bundle, device, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
+import { attempt, bundle, device, lookForGpu, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
 import { descending } from "../../state/training";
 import { DeviceView } from "./device";
 import { KernelsView } from "./kernels";
@@ -23,6 +24,7 @@ type View = (typeof VIEWS)[number]["key"];
 const view = signal<View>("values");
 
 export function RunView(): JSX.Element {
+  useEffect(() => void lookForGpu(), []);
   return (
     <div class="run" role="region" aria-label="Run on GPU">
       <div class="run-bar">
