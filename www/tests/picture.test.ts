@@ -1,9 +1,19 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Compilation } from "../src/generated/report";
 import { BACKWARD, FORWARD, MOST_SHOWN } from "../src/picture/groups";
 import { layout, type Layout } from "../src/picture/layout";
-import { buildPicture, type Picture } from "../src/picture/model";
+import { drawPicture, type Picture } from "../src/picture/model";
+import { inSteps } from "../src/picture/steps";
 import { transformer } from "../../tests/e2e/lib/transformer.mjs";
+
+/** A picture, however long it takes. */
+function buildPicture(...of: Parameters<typeof drawPicture>): Picture | undefined {
+  const steps = drawPicture(...of);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
 
 function jointOf(blocks: number): Picture {
   const joint = transformer(blocks);
@@ -137,5 +147,41 @@ describe("a picture", () => {
     const reader = picture.byName.get("addmm_3_b0_backward")![0]!;
     expect(box(made, maker)[0]).toBeLessThan(box(made, chip)[0]);
     expect(box(made, chip)[0]).toBeLessThan(box(made, reader)[0]);
+  });
+});
+
+describe("a long computation", () => {
+  function* counting(steps: number): Generator<void, number> {
+    for (let i = 0; i < steps; i += 1) yield;
+    return steps;
+  }
+
+  it("is over at once where it is short", () => {
+    let result: number | undefined;
+    inSteps(counting(3), (value) => (result = value));
+    expect(result).toBe(3);
+  });
+
+  it("lets others have their turn, and can be ended", () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    // Every step takes five milliseconds.
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    function* slow(): Generator<void, string> {
+      for (let i = 0; i < 6; i += 1) {
+        now += 5;
+        yield;
+      }
+      return "done";
+    }
+    const results: string[] = [];
+    inSteps(slow(), (value) => results.push(value));
+    const end = inSteps(slow(), (value) => results.push(value));
+    expect(results).toEqual([]);
+    end();
+    vi.runAllTimers();
+    expect(results).toEqual(["done"]);
+    clock.mockRestore();
+    vi.useRealTimers();
   });
 });

@@ -1,8 +1,9 @@
 // The picture of a graph as a drawing that stands alone: the same layout and the same painter as on the page.
 import { Arranger, type Arranged } from "../picture/arranger";
 import { Grid } from "../picture/grid";
-import { buildPicture } from "../picture/model";
+import { drawPicture, type Picture } from "../picture/model";
 import { joinedChips, paint } from "../picture/paint";
+import { inSteps } from "../picture/steps";
 import { readTheme } from "../picture/theme";
 import { STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { collapsed } from "../state/view";
@@ -15,7 +16,7 @@ const MOST_PIXELS = 8192;
 
 /** A whole SVG document, in the page's present colours. */
 export async function drawSvg(unit: Unit, stage: Stage): Promise<string> {
-  const picture = buildPicture(unit, stage);
+  const picture = await new Promise<Picture | undefined>((resolve) => inSteps(drawPicture(unit, stage), resolve));
   if (!picture) throw new Error("there is no picture of it");
   const { layout } = await arranged({ ...picture.input, closed: collapsed.peek() });
   const theme = readTheme(document.documentElement);

@@ -203,6 +203,7 @@ export class PictureCanvas {
   }
 
   private invalidate(): void {
+    this.host.dataset.moves = "";
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
       this.draw();
@@ -225,8 +226,11 @@ export class PictureCanvas {
     this.drawMarks(scene);
     const { focus } = this.marks;
     if (focus !== undefined) this.host.dataset.focusAt = this.whereIs(focus).map(Math.round).join(" ");
+    this.host.dataset.at = `${Math.round(this.camera.x)} ${Math.round(this.camera.y)}`;
+    this.host.dataset.tiles = String(this.tiles.drawn);
     this.host.dataset.scale = this.camera.scale.toFixed(3);
     if (unfinished || this.flight) this.invalidate();
+    else if (this.frame === undefined) delete this.host.dataset.moves;
   }
 
   private drawMarks({ layout, theme, grid }: Scene): void {

@@ -24,9 +24,12 @@ class Cells {
   ) {
     this.stamp = new Int32Array(count);
     for (let at = 0; at < count; at += 1) {
-      const [left, top, right, bottom] = [bounds[4 * at]!, bounds[4 * at + 1]!, bounds[4 * at + 2]!, bounds[4 * at + 3]!];
-      if (!(right >= left)) continue;
-      const [x0, y0, x1, y1] = [left, top, right, bottom].map((value) => Math.floor(value / CELL)) as [number, number, number, number];
+      if (!(bounds[4 * at + 2]! >= bounds[4 * at]!)) continue;
+      // Without lists of four: there are a hundred thousand of these.
+      const x0 = Math.floor(bounds[4 * at]! / CELL);
+      const y0 = Math.floor(bounds[4 * at + 1]! / CELL);
+      const x1 = Math.floor(bounds[4 * at + 2]! / CELL);
+      const y1 = Math.floor(bounds[4 * at + 3]! / CELL);
       if ((x1 - x0 + 1) * (y1 - y0 + 1) > MOST_CELLS) this.large.push(at);
       else for (let y = y0; y <= y1; y += 1) for (let x = x0; x <= x1; x += 1) this.cell(x, y).push(at);
     }
@@ -70,21 +73,30 @@ export class Grid {
     const { boxes, wires } = layout;
     const edges = new Float32Array(boxes.length);
     for (let i = 0; i < boxes.length; i += 4) {
-      if (boxes[i + 2] === 0) edges.set([1, 1, 0, 0], i);
-      else edges.set([boxes[i]!, boxes[i + 1]!, boxes[i]! + boxes[i + 2]!, boxes[i + 1]! + boxes[i + 3]!], i);
+      const hidden = boxes[i + 2] === 0;
+      edges[i] = hidden ? 1 : boxes[i]!;
+      edges[i + 1] = boxes[i + 1]!;
+      edges[i + 2] = hidden ? 0 : boxes[i]! + boxes[i + 2]!;
+      edges[i + 3] = boxes[i + 1]! + boxes[i + 3]!;
     }
     this.items = new Cells(edges, boxes.length / 4);
     const count = wires.target.length;
     const around = new Float32Array(4 * count);
     for (let wire = 0; wire < count; wire += 1) {
-      let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+      let left = Infinity;
+      let top = Infinity;
+      let right = -Infinity;
+      let bottom = -Infinity;
       for (let i = wires.start[wire]!; i < wires.start[wire + 1]!; i += 2) {
         left = Math.min(left, wires.points[i]!);
         right = Math.max(right, wires.points[i]!);
         top = Math.min(top, wires.points[i + 1]!);
         bottom = Math.max(bottom, wires.points[i + 1]!);
       }
-      around.set([left - 2, top - 2, right + 2, bottom + 2], 4 * wire);
+      around[4 * wire] = left - 2;
+      around[4 * wire + 1] = top - 2;
+      around[4 * wire + 2] = right + 2;
+      around[4 * wire + 3] = bottom + 2;
     }
     this.wires = new Cells(around, count);
   }

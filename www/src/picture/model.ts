@@ -51,7 +51,11 @@ const cut = (text: string): string => (text.length > LONGEST ? `${text.slice(0, 
 /** Names of captured inputs say the most at their end: `l_self_modules_0_parameters_weight_`. */
 const cutName = (text: string): string => (text.length > LONGEST ? `…${text.slice(1 - LONGEST)}` : text);
 
-export function buildPicture(unit: Unit, stage: Stage): Picture | undefined {
+/** Nodes between two steps. */
+const STRIDE = 500;
+
+/** The picture of a stage, in steps: a graph may have tens of thousands of nodes, and the page goes on meanwhile. */
+export function* drawPicture(unit: Unit, stage: Stage): Generator<void, Picture | undefined> {
   const { stages, compilation } = unit;
   const graph = stages[stage];
   if (!graph) return undefined;
@@ -60,33 +64,33 @@ export function buildPicture(unit: Unit, stage: Stage): Picture | undefined {
   const recomputed = new Set(compilation?.partition?.recomputed);
   const { forward, backward } = stages;
   if ((stage === "forward" || stage === "backward") && forward && backward) {
-    const inForward = draft.add(forward, "forward", () => FORWARD, { saved: savedNames });
-    draft.outputs(forward, "forward", inForward, (index, count) => (index < count - savedNames.size ? { side: FORWARD, label: "output" } : undefined));
+    const inForward = yield* draft.add(forward, "forward", () => FORWARD, { saved: savedNames });
+    yield* draft.outputs(forward, "forward", inForward, (index, count) => (index < count - savedNames.size ? { side: FORWARD, label: "output" } : undefined));
     const isSaved = (node: NodeView): boolean => node.op === "placeholder" && savedNames.has(node.name) && inForward.has(node.name);
-    const inBackward = draft.add(backward, "backward", (node) => (isSaved(node) ? BRIDGE : BACKWARD), { recomputed });
+    const inBackward = yield* draft.add(backward, "backward", (node) => (isSaved(node) ? BRIDGE : BACKWARD), { recomputed });
     for (const name of savedNames) {
       const [from, to] = [inForward.get(name), inBackward.get(name)];
       if (from !== undefined && to !== undefined) draft.edge(from, to);
     }
     const primals = forward.nodes.filter(({ op }) => op === "placeholder");
-    draft.outputs(backward, "backward", inBackward, (index) => ({ side: BACKWARD, label: gradient(primals[index]) }));
+    yield* draft.outputs(backward, "backward", inBackward, (index) => ({ side: BACKWARD, label: gradient(primals[index]) }));
   } else if (stage === "joint") {
     const ofForward = new Set(forward?.nodes.map(({ name }) => name));
     const sideOf = (node: NodeView): number => {
       if (node.op === "placeholder") return node.name.startsWith("tangents_") || node.is_backward ? BACKWARD : FORWARD;
       return node.is_backward && !ofForward.has(node.name) ? BACKWARD : FORWARD;
     };
-    const all = draft.add(graph, stage, sideOf, { saved: savedNames, recomputed, bridges: savedNames });
+    const all = yield* draft.add(graph, stage, sideOf, { saved: savedNames, recomputed, bridges: savedNames });
     const outputs = outputNames(stages.functionalized).length;
     const primals = graph.nodes.filter((node) => node.op === "placeholder" && sideOf(node) === FORWARD);
-    draft.outputs(graph, stage, all, (index) =>
+    yield* draft.outputs(graph, stage, all, (index) =>
       outputs === 0 || index < outputs ? { side: FORWARD, label: "output" } : { side: BACKWARD, label: gradient(primals[index - outputs]) },
     );
   } else {
-    const all = draft.add(graph, stage, () => FORWARD, {});
-    draft.outputs(graph, stage, all, () => ({ side: FORWARD, label: "output" }));
+    const all = yield* draft.add(graph, stage, () => FORWARD, {});
+    yield* draft.outputs(graph, stage, all, () => ({ side: FORWARD, label: "output" }));
   }
-  return draft.finish();
+  return yield* draft.finish();
 }
 
 const gradient = (primal: NodeView | undefined): string => (primal ? `grad of ${primal.name}` : "gradient");
@@ -127,10 +131,11 @@ class Draft {
   }
 
   /** Adds a graph's nodes but its output; gives their numbers by name. */
-  add(graph: GraphView, stage: Stage, sideOf: (node: NodeView) => number, marks: Marks): Map<string, number> {
+  *add(graph: GraphView, stage: Stage, sideOf: (node: NodeView) => number, marks: Marks): Generator<void, Map<string, number>> {
     const numbers: number[] = [];
     const byName = new Map<string, number>();
     for (const node of graph.nodes) {
+      if (node.id % STRIDE === 0) yield;
       if (node.op === "output") continue;
       const side = sideOf(node);
       const isInput = node.op === "placeholder" || node.op === "get_attr";
@@ -156,6 +161,7 @@ class Draft {
     }
     const chips = new Map<number, number>();
     for (const node of graph.nodes) {
+      if (node.id % STRIDE === 0) yield;
       const to = numbers[node.id];
       if (to === undefined || node.op === "output") continue;
       for (const input of node.inputs) {
@@ -176,14 +182,15 @@ class Draft {
         }
       }
     }
-    this.settleInputs(graph, numbers);
+    yield* this.settleInputs(graph, numbers);
     return byName;
   }
 
   /** An input goes where its readers are: into the innermost module that holds them all. */
-  private settleInputs(graph: GraphView, numbers: readonly number[]): void {
+  private *settleInputs(graph: GraphView, numbers: readonly number[]): Generator<void> {
     const common = new Map<number, { path: string[]; order: number }>();
     for (const node of graph.nodes) {
+      if (node.id % STRIDE === 0) yield;
       const to = numbers[node.id];
       if (to === undefined || this.nodes[to]!.shape !== "call") continue;
       for (const input of node.inputs) {
@@ -202,25 +209,26 @@ class Draft {
   }
 
   /** Adds a small node per value returned; `what` says on which side and under what name, or that it is not shown. */
-  outputs(graph: GraphView, stage: Stage, byName: ReadonlyMap<string, number>, what: (index: number, count: number) => { side: number; label: string } | undefined): void {
+  *outputs(graph: GraphView, stage: Stage, byName: ReadonlyMap<string, number>, what: (index: number, count: number) => { side: number; label: string } | undefined): Generator<void> {
     const output = graph.nodes.findLast(({ op }) => op === "output");
     if (!output) return;
     const names = outputNames(graph);
     const many = names.filter((name, index) => name !== "None" && what(index, names.length)?.label === "output").length > 1;
-    names.forEach((name, index) => {
+    for (const [index, name] of names.entries()) {
+      if (index % STRIDE === 0) yield;
       const from = byName.get(name);
       const shown = what(index, names.length);
-      if (from === undefined || !shown) return;
+      if (from === undefined || !shown) continue;
       const label = shown.label === "output" && many ? `output ${index}` : shown.label;
       const look = { shape: "output" as const, backward: shown.side === BACKWARD, saved: false, recomputed: false, mutates: false };
       // A gradient of what the forward has already computed stays on the side of what it is computed from.
       const side = this.side[from] === BRIDGE ? BACKWARD : this.side[from]!;
       const at = this.push({ ...look, node: output, stage, label, detail: "" }, side, this.order[from]! + 0.5 + index / (4 * names.length), this.path[from]!);
       this.edge(from, at);
-    });
+    }
   }
 
-  finish(): Picture {
+  *finish(): Generator<void, Picture> {
     const count = this.nodes.length;
     const paths = new Map<string, number>();
     const path = Int32Array.from(this.path, (text) => {
@@ -231,16 +239,17 @@ class Draft {
     const width = new Float32Array(count);
     const height = new Float32Array(count);
     const byName = new Map<string, number[]>();
-    this.nodes.forEach((node, at) => {
+    for (const [at, node] of this.nodes.entries()) {
+      if (at % STRIDE === 0) yield;
       const letters = Math.max(node.label.length, node.detail.length);
       const badges = Number(node.saved && node.shape !== "chip") + Number(node.recomputed) + Number(node.mutates);
       width[at] = Math.max(node.shape === "call" ? 72 : 56, textWidth(letters) + 24 + 17 * badges);
       height[at] = node.detail ? 38 : 26;
-      if (node.shape === "output") return;
+      if (node.shape === "output") continue;
       const list = byName.get(node.node.name);
       if (list) list.push(at);
       else byName.set(node.node.name, [at]);
-    });
+    }
     const input = {
       width, height, path,
       paths: [...paths.keys()],

@@ -12,8 +12,9 @@ import { describe, type Description, nameOf, spoken } from "./describe";
 import type { Grid } from "./grid";
 import { BACKWARD, FORWARD } from "./groups";
 import type { Layout } from "./layout";
-import { buildPicture, type Picture } from "./model";
+import { drawPicture, type Picture } from "./model";
 import { type Direction, firstItem, neighbour, Neighbours } from "./navigate";
+import { inSteps } from "./steps";
 import { WireIndex } from "./wires";
 
 export interface Shown {
@@ -25,6 +26,15 @@ export interface Shown {
   milliseconds: number;
   /** Items that can be seen. */
   items: number;
+}
+
+type Closed = Readonly<Record<string, boolean>>;
+
+interface Drawing {
+  unit: Unit;
+  stage: Stage;
+  closed: Closed;
+  end(): void;
 }
 
 /** Names that a chosen group puts into the choice at most. */
@@ -49,15 +59,19 @@ export class PictureModel {
     return shown && focus !== undefined ? nameOf(shown.picture, shown.layout, focus) : undefined;
   });
   canvas: PictureCanvas | undefined;
+  private host: HTMLElement | undefined;
   searchField: HTMLInputElement | null = null;
   private readonly arranger = new Arranger((message) => (this.failure.value = message));
   private readonly stops: (() => void)[] = [];
   /** What is looked for again in the next layout. */
   private anchor: { node?: number; group?: string } | undefined;
   private built: { unit: Unit; stage: Stage; picture: Picture } | undefined;
+  /** The picture that is being drawn, where that takes a while. */
+  private drawing: Drawing | undefined;
   private side = FORWARD;
 
   attach(host: HTMLElement): void {
+    this.host = host;
     this.canvas = new PictureCanvas(host, { onPress: (item) => this.press(item), onToggle: (item) => this.toggle(item) });
     this.stops.push(
       effect(() => this.arrange()),
@@ -67,6 +81,7 @@ export class PictureModel {
   }
 
   close(): void {
+    this.drawing?.end();
     for (const stop of this.stops) stop();
     this.arranger.close();
     this.canvas?.close();
@@ -76,21 +91,50 @@ export class PictureModel {
   private arrange(): void {
     const [unit, stage, closed] = [selectedUnit.value, selectedStage.value, collapsed.value];
     if (!unit || !stage) return;
-    const side = stage === "backward" ? BACKWARD : FORWARD;
     const { built } = this;
     // Forward and backward are two ends of one picture.
     const sameGraphs = built !== undefined && equal(built.unit, unit) && (built.stage === stage || (isHalf(built.stage) && isHalf(stage)));
-    const picture = sameGraphs ? built.picture : buildPicture(unit, stage);
-    if (!picture) return;
-    const before = untracked(() => this.shown.value);
-    if (sameGraphs && before?.picture === picture && side !== this.side) {
+    const { drawing } = this;
+    if (drawing && drawing.stage === stage && equal(drawing.unit, unit)) {
+      Object.assign(drawing, { unit, closed });
+      return;
+    }
+    drawing?.end();
+    this.drawing = undefined;
+    if (sameGraphs) {
+      this.layOut(unit, stage, built.picture, closed);
+      return;
+    }
+    this.setBusy(true);
+    const next: Drawing = { unit, stage, closed, end: () => {} };
+    this.drawing = next;
+    next.end = inSteps(drawPicture(unit, stage), (picture) => {
+      this.drawing = undefined;
+      if (picture) this.layOut(next.unit, stage, picture, next.closed);
+      else this.setBusy(false);
+    });
+  }
+
+  private setBusy(busy: boolean): void {
+    this.host?.setAttribute("aria-busy", String(busy));
+  }
+
+  /** Lays a picture out, unless it is as it was. */
+  private layOut(unit: Unit, stage: Stage, picture: Picture, closed: Closed): void {
+    const side = stage === "backward" ? BACKWARD : FORWARD;
+    const isShown = untracked(() => this.shown.value)?.picture === picture;
+    if (isShown && side !== this.side) {
       this.side = side;
       untracked(() => this.turnTo(side));
     }
     this.side = side;
     this.built = { unit, stage, picture };
-    if (sameGraphs && before?.picture === picture && this.lastClosed === closed) return;
+    if (isShown && this.lastClosed === closed) {
+      this.setBusy(false);
+      return;
+    }
     this.lastClosed = closed;
+    this.setBusy(true);
     this.arranger.arrange({ ...picture.input, closed }, ({ layout, milliseconds }) => this.take(picture, layout, milliseconds));
   }
   private lastClosed: unknown;
@@ -98,6 +142,7 @@ export class PictureModel {
   private take(picture: Picture, layout: Layout, milliseconds: number): void {
     const { canvas } = this;
     if (!canvas) return;
+    if (!this.drawing) this.setBusy(false);
     const before = this.shown.value;
     const old = this.focus.value;
     const place = before && old !== undefined && canvas.sees(old) ? canvas.topOf(old) : undefined;

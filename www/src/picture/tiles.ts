@@ -20,6 +20,8 @@ export class Tiles {
   private current: Sheet = { scale: 0, tiles: new Map() };
   private before: Sheet | undefined;
   private scene: Scene | undefined;
+  /** Tiles drawn so far. */
+  drawn = 0;
 
   /** Shows another scene, or the same in other colours. */
   reset(scene: Scene): void {
@@ -81,6 +83,7 @@ export class Tiles {
     ctx.setTransform(scale, 0, 0, scale, -column * TILE, -row * TILE);
     paint(ctx, scene, { left: column * unit - 8, top: row * unit - 8, right: (column + 1) * unit + 8, bottom: (row + 1) * unit + 8 }, scale);
     tiles.set(keyOf(column, row), canvas);
+    this.drawn += 1;
   }
 
   private copy(ctx: CanvasRenderingContext2D, sheet: Sheet, camera: Camera, size: Size, ratio: number): void {
