@@ -149,5 +149,5 @@ fn log_compilation(out: &mut String, compilation: &Compilation) {
 }
 
 fn log(out: &mut String, title: &str, graph: &GraphView) {
-    let _ = write!(out, "TRACED GRAPH\n ===== {title} =====\n {}\n\n", graph.readable.trim_end_matches('\n'));
+    let _ = write!(out, "TRACED GRAPH\n ===== {title} =====\n {}\n\n\n", graph.readable.trim_end_matches('\n'));
 }

@@ -142,6 +142,13 @@ pub mod gpu {
         answer(cpu::bundle::run_bundle_cpu(&serde_wasm_bindgen::from_value(bundle)?))
     }
 
+    /// A tensor as PyTorch prints it.
+    #[wasm_bindgen]
+    pub fn print_tensor(#[wasm_bindgen(unchecked_param_type = "any")] tensor: JsValue) -> Result<String, JsValue> {
+        let tensor = serde_wasm_bindgen::from_value(tensor)?;
+        cpu::bundle::printed(&tensor).map_err(|error| JsValue::from_str(&error.message))
+    }
+
     /// A training in progress, on whichever device it was started on.
     enum Trainer {
         Gpu(gpu::GpuTrainer),

@@ -7,6 +7,7 @@ use crate::dispatch::{Tags, Value, lookup};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Opcode, parse};
 use crate::shape::ints;
+use crate::tensor::print::{Suffixes, repr};
 use crate::tensor::random::default_generator;
 use crate::tensor::{Dtype, Geometry, Storage, Tensor};
 use serde_bytes::ByteBuf;
@@ -130,18 +131,29 @@ pub fn to_value(plain: &Plain) -> Result<Value> {
         Plain::Int { value } => Value::from(*value),
         Plain::Float { value } => Value::Float(*value),
         Plain::Bool { value } => Value::Bool(*value),
-        Plain::Tensor { tensor } => {
-            let dtype = Dtype::parse(&tensor.dtype).ok_or_else(|| Error::type_error(format!("unknown dtype {}", tensor.dtype)))?;
-            if tensor.bytes.len() != extent(tensor) * dtype.itemsize() {
-                return Err(Error::value("a tensor's bytes do not fit its sizes and strides"));
-            }
-            let list = |v: &[u64]| ints(&v.iter().map(|s| *s as i64).collect::<Vec<_>>());
-            let storage = Storage::zeroed(tensor.bytes.len())?;
-            storage.bytes_mut()?.copy_from_slice(&tensor.bytes);
-            let geometry = Geometry { sizes: list(&tensor.shape), strides: list(&tensor.stride), offset: 0.into() };
-            Value::Tensor(Tensor::from_storage(storage, geometry, dtype))
-        }
+        Plain::Tensor { tensor } => Value::Tensor(to_tensor(tensor)?),
     })
+}
+
+/// A tensor of plain data.
+fn to_tensor(tensor: &TensorData) -> Result<Tensor> {
+    let dtype = Dtype::parse(&tensor.dtype).ok_or_else(|| Error::type_error(format!("unknown dtype {}", tensor.dtype)))?;
+    if tensor.bytes.len() != extent(tensor) * dtype.itemsize() {
+        return Err(Error::value("a tensor's bytes do not fit its sizes and strides"));
+    }
+    let list = |v: &[u64]| ints(&v.iter().map(|s| *s as i64).collect::<Vec<_>>());
+    let storage = Storage::zeroed(tensor.bytes.len())?;
+    storage.bytes_mut()?.copy_from_slice(&tensor.bytes);
+    let geometry = Geometry { sizes: list(&tensor.shape), strides: list(&tensor.stride), offset: 0.into() };
+    Ok(Tensor::from_storage(storage, geometry, dtype))
+}
+
+/// A tensor as PyTorch prints it.
+///
+/// # Errors
+/// Where its bytes do not fit.
+pub fn printed(tensor: &TensorData) -> Result<String> {
+    repr(&to_tensor(tensor)?, &Suffixes::default())
 }
 
 /// Elements from a tensor's first to its last.

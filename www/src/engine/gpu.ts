@@ -1,5 +1,5 @@
 // The page's side of the GPU: its module is fetched and its worker started when something is first run.
-import type { Bundle, Named, Recipe, RunResult, Training } from "../generated/report";
+import type { Bundle, Named, Recipe, RunResult, TensorData, Training } from "../generated/report";
 import type { ModuleSource, Progress } from "./module";
 import type { Device, FromGpu, ToGpu } from "./protocol";
 
@@ -21,6 +21,7 @@ export class Gpu {
   #worker: Promise<Worker> | undefined;
   #waiting: Waiting | undefined;
   #run = 0;
+  readonly #printing = new Map<number, (text: string) => void>();
 
   constructor(
     private readonly source: ModuleSource,
@@ -62,6 +63,16 @@ export class Gpu {
     void this.#worker?.then((worker) => worker.postMessage({ type: "pause" } satisfies ToGpu));
   }
 
+  /** A tensor as PyTorch prints it; for values of a run, so that the module is there. */
+  print(tensor: TensorData): Promise<string> {
+    this.#run += 1;
+    const ask = this.#run;
+    return new Promise((resolve) => {
+      this.#printing.set(ask, resolve);
+      void this.#worker?.then((worker) => worker.postMessage({ type: "print", ask, tensor } satisfies ToGpu));
+    });
+  }
+
   /** One request at a time: a page has one device. */
   async #ask<T>(
     ask: Ask,
@@ -97,6 +108,11 @@ export class Gpu {
 
   #receive(message: FromGpu): void {
     if (message.type === "failed") return this.#fail(message.message);
+    if (message.type === "printed") {
+      this.#printing.get(message.ask)?.(message.text);
+      this.#printing.delete(message.ask);
+      return;
+    }
     if (message.type === "ready" || message.run !== this.#waiting?.run) return;
     if (message.type !== "refused") return this.#waiting.receive(message);
     const { reject } = this.#waiting;

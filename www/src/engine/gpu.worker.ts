@@ -1,6 +1,6 @@
 // Runs bundles on the GPU, and trains them. It lives apart from the interpreter, so that stopping a script costs neither
 // device nor pipelines.
-import init, { run_bundle, run_bundle_cpu, start_training, trained_parameters, training_steps } from "../../pkg/gpu/gpu.js";
+import init, { print_tensor, run_bundle, run_bundle_cpu, start_training, trained_parameters, training_steps } from "../../pkg/gpu/gpu.js";
 import type { Device, Named, RunError, RunResult, Training } from "../generated/report";
 import type { FromGpu, ToGpu } from "./protocol";
 
@@ -19,6 +19,7 @@ self.onmessage = ({ data }: MessageEvent<ToGpu>): void => {
   // These are heard while steps are taken; everything else waits its turn.
   if (data.type === "adjust") lr = data.lr;
   else if (data.type === "pause") paused = true;
+  else if (data.type === "print") post({ type: "printed", ask: data.ask, text: print_tensor(data.tensor) });
   else ready = ready.then(() => handle(data)).catch((error: unknown) => post({ type: "failed", message: String(error) }));
 };
 
@@ -28,7 +29,7 @@ async function handle(message: ToGpu): Promise<void> {
     post({ type: "ready" });
     return;
   }
-  if (message.type === "adjust" || message.type === "pause") return;
+  if (message.type === "adjust" || message.type === "pause" || message.type === "print") return;
   try {
     switch (message.type) {
       case "run": {

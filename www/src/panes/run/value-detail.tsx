@@ -1,12 +1,13 @@
-// One value in full: a large heat map that tells the element under the pointer, a histogram, and the numbers themselves;
+// One value in full: a large heat map that tells the element under the pointer, a histogram, what PyTorch prints, and the numbers themselves;
 // of what the device computed, of what the CPU computed, or of the difference.
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Computed, TensorData, Value } from "../../generated/report";
 import { formatDifference, plural } from "../../report/format";
 import { cells, grid, histogram, indexOf, statistics, type Statistics } from "../../report/statistics";
 import { elements, formatElement, formatNumber } from "../../report/tensor";
+import { gpu } from "../../state/gpu";
 import { lazy } from "../../ui/lazy";
 import { drawBars, drawCells, useCanvas } from "./paint";
 
@@ -14,7 +15,8 @@ const SIDES = { device: "Computed", cpu: "CPU", difference: "Difference" } as co
 type Side = keyof typeof SIDES;
 
 const side = signal<Side>("device");
-const asNumbers = signal(false);
+const FORMS = ["Picture", "Printed", "Numbers"] as const;
+const form = signal<(typeof FORMS)[number]>("Picture");
 const BINS = 40;
 /** Cells of the large heat map, each way. */
 const MOST = 256;
@@ -38,6 +40,10 @@ export function ValueDetail({ computed, tensor, numbers, facts, expected }: Prop
     return wanted === "cpu" ? reference : numbers.map((value, i) => value - (reference[i] ?? NaN));
   }, [wanted, numbers, reference]);
   const what = useMemo(() => (shown === numbers ? facts : statistics(shown)), [shown]);
+  const printed = useMemo(() => {
+    if (wanted === "device") return tensor;
+    return wanted === "cpu" && expected?.kind === "tensor" ? expected.tensor : doubles(shown, tensor.shape);
+  }, [wanted, tensor, shown]);
   return (
     <div class="detail">
       <div class="detail-bar">
@@ -51,20 +57,16 @@ export function ValueDetail({ computed, tensor, numbers, facts, expected }: Prop
           </span>
         )}
         <span class="segmented" role="group" aria-label="How they are shown">
-          {(["Picture", "Numbers"] as const).map((title) => (
-            <button
-              key={title}
-              type="button"
-              class="tab"
-              aria-pressed={asNumbers.value === (title === "Numbers")}
-              onClick={() => (asNumbers.value = title === "Numbers")}
-            >
+          {FORMS.map((title) => (
+            <button key={title} type="button" class="tab" aria-pressed={form.value === title} onClick={() => (form.value = title)}>
               {title}
             </button>
           ))}
         </span>
       </div>
-      {asNumbers.value ? (
+      {form.value === "Printed" ? (
+        <Printed tensor={printed} />
+      ) : form.value === "Numbers" ? (
         <Numbers numbers={shown} shape={tensor.shape} dtype={wanted === "difference" ? "float64" : tensor.dtype} />
       ) : (
         <div class="detail-pictures">
@@ -74,6 +76,28 @@ export function ValueDetail({ computed, tensor, numbers, facts, expected }: Prop
       )}
       {computed && <Distance computed={computed} reference={reference} numbers={numbers} shape={tensor.shape} />}
     </div>
+  );
+}
+
+/** Numbers as a tensor of float64. */
+function doubles(numbers: Float64Array, shape: number[]): TensorData {
+  const stride = shape.map((_, dim) => shape.slice(dim + 1).reduce((product, size) => product * size, 1));
+  return { dtype: "float64", shape, stride, bytes: new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength) };
+}
+
+/** What `print` would print. */
+function Printed({ tensor }: { tensor: TensorData }): JSX.Element {
+  const [text, setText] = useState<string>();
+  useEffect(() => {
+    let current = true;
+    setText(undefined);
+    void gpu?.print(tensor).then((made) => current && setText(made));
+    return () => (current = false);
+  }, [tensor]);
+  return (
+    <pre class="printed code" tabIndex={0} aria-label="As PyTorch prints it">
+      {text}
+    </pre>
   );
 }
 
