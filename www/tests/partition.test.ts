@@ -61,6 +61,29 @@ describe("two partitions", () => {
   });
 });
 
+describe("partitions of a script and of the same script, edited", () => {
+  const before = "import torch\ny = x.sin()\nz = y.sin() * 2";
+  const after = "import torch\nw = x.sin()\ny = x.sin()\nz = y.sin() * 2";
+  const at = (line: number): Partial<Decision> => ({ line });
+
+  it("are compared by what lines say, since values are numbered anew", () => {
+    const first = partition([decision("sin", "saved", at(2)), decision("sin_1", "recomputed", at(3))]);
+    const second = partition([decision("sin", "not needed", at(2)), decision("sin_1", "saved", at(3)), decision("sin_2", "saved", at(4))]);
+    const found = compare(first, second, [before, after]);
+    expect(found.recomputedInFirst.map(({ name }) => name)).toEqual(["sin_1"]);
+    expect(found.savedInSecond.map(({ name }) => name)).toEqual(["sin_2"]);
+    expect(found.onlyFirst).toEqual([]);
+    expect(found.onlySecond.map(({ line }) => line)).toEqual([2]);
+    expect(compare(first, second).savedInFirst.map(({ name }) => name)).toEqual(["sin"]);
+  });
+
+  it("are compared by name where a line was rewritten", () => {
+    const first = partition([decision("sin", "saved", at(2))]);
+    const second = partition([decision("sin", "recomputed", at(2))]);
+    expect(compare(first, second, ["\nx.sin()", "\nx.sin() + 1"]).savedInFirst.map(({ name }) => name)).toEqual(["sin"]);
+  });
+});
+
 describe("a capacity", () => {
   const parts = { value: 2252, bytes: 1024, distance: 1, factor: 1.1, doubled: true, note: null };
   it("says how it came about", () => {

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { findSeries, type Series } from "../report/series";
 import { shown } from "../state/session";
 import { Chart } from "../ui/chart";
+import { Columns, number } from "../ui/columns";
 
 /** The series in what was printed. */
 export const printedSeries = computed(() => {
@@ -70,15 +71,7 @@ function Numbers({ series: { x, columns } }: { series: Series }): JSX.Element {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Printed numbers">
       <table class="table">
-        <thead>
-          <tr>
-            {[x, ...columns].map(({ label }) => (
-              <th key={label} scope="col" class="number">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Columns titles={[x, ...columns].map(({ label }) => number(label))} />
         <tbody>
           {x.values.map((at, row) => (
             <tr key={row}>

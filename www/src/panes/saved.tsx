@@ -5,6 +5,7 @@ import { formatBytes, formatShape, plural } from "../report/format";
 import { select, selection } from "../state/selection";
 import { graphsAreOld } from "../state/session";
 import { selectedUnit } from "../state/unit";
+import { Columns, number } from "../ui/columns";
 
 export function SavedPane(): JSX.Element {
   const compilation = selectedUnit.value?.compilation;
@@ -18,20 +19,7 @@ export function SavedPane(): JSX.Element {
     <div class="scroll" tabIndex={0} role="region" aria-label="Saved values">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
       <table class="table">
-        <thead>
-          <tr>
-            <th scope="col">Value</th>
-            <th scope="col">Type</th>
-            <th scope="col">Shape</th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <th scope="col" class="number">
-              Line
-            </th>
-            {why.size > 0 && <th scope="col">Why</th>}
-          </tr>
-        </thead>
+        <Columns titles={["Value", "Type", "Shape", number("Bytes"), number("Line"), why.size > 0 && "Why"]} />
         <tbody>
           {saved.map((value) => (
             <Row key={value.name} value={value} why={why} />

@@ -44,21 +44,63 @@ export interface Comparison {
   onlySecond: Decision[];
 }
 
-/** What is saved or recomputed in one partition and not in the other, by name. */
-export function compare(first: Partition, second: Partition): Comparison {
-  const fates = ({ decisions }: Partition): Map<string, Decision> => new Map(decisions.map((decision) => [decision.name, decision]));
-  const [a, b] = [fates(first), fates(second)];
-  const differing = (one: Map<string, Decision>, other: Map<string, Decision>, fate: string): Decision[] =>
-    [...one.values()].filter((decision) => decision.fate === fate && other.has(decision.name) && other.get(decision.name)?.fate !== fate);
-  const only = (one: Map<string, Decision>, other: Map<string, Decision>): Decision[] => [...one.values()].filter(({ name }) => !other.has(name));
+/** What is saved or recomputed in one partition and not in the other; `scripts` are the two scripts' texts, where they differ. */
+export function compare(first: Partition, second: Partition, scripts?: readonly [string, string]): Comparison {
+  const found = pairs(first.decisions, second.decisions, scripts);
+  const both = found.flatMap(({ a, b }) => (a && b && a.fate !== b.fate ? [{ a, b }] : []));
+  const inFirst = (fate: string): Decision[] => both.filter(({ a }) => a.fate === fate).map(({ a }) => a);
+  const inSecond = (fate: string): Decision[] => both.filter(({ b }) => b.fate === fate).map(({ b }) => b);
   return {
-    savedInFirst: differing(a, b, "saved"),
-    savedInSecond: differing(b, a, "saved"),
-    recomputedInFirst: differing(a, b, "recomputed"),
-    recomputedInSecond: differing(b, a, "recomputed"),
-    onlyFirst: only(a, b),
-    onlySecond: only(b, a),
+    savedInFirst: inFirst("saved"),
+    savedInSecond: inSecond("saved"),
+    recomputedInFirst: inFirst("recomputed"),
+    recomputedInSecond: inSecond("recomputed"),
+    onlyFirst: found.flatMap(({ a, b }) => (a && !b ? [a] : [])),
+    onlySecond: found.flatMap(({ a, b }) => (b && !a ? [b] : [])),
   };
+}
+
+interface Pair {
+  a?: Decision;
+  b?: Decision;
+}
+
+/**
+ * Decisions about the same value. An edit of a script numbers values anew: they are told by what their line says and what it
+ * calls, the first with the first; what is left over, by name.
+ */
+function pairs(first: readonly Decision[], second: readonly Decision[], scripts?: readonly [string, string]): Pair[] {
+  const placesOf = (decisions: readonly Decision[], script: string | undefined): Map<string, Decision> => {
+    const lines = script?.split("\n");
+    const counts = new Map<string, number>();
+    return new Map(
+      decisions.map((decision) => {
+        const { name, line } = decision;
+        const text = line ? lines?.[line - 1]?.trim() : undefined;
+        if (text === undefined) return [name, decision];
+        const place = `${name.replace(/_\d+$/, "")} of ${text}`;
+        const nth = (counts.get(place) ?? 0) + 1;
+        counts.set(place, nth);
+        return [`${nth} ${place}`, decision];
+      }),
+    );
+  };
+  const places = placesOf(second, scripts?.[1]);
+  const found: Pair[] = [];
+  const alone: Decision[] = [];
+  for (const [place, a] of placesOf(first, scripts?.[0])) {
+    const b = places.get(place);
+    if (b) found.push({ a, b });
+    else alone.push(a);
+    places.delete(place);
+  }
+  const byName = new Map([...places.values()].map((b) => [b.name, b]));
+  for (const a of alone) {
+    const b = byName.get(a.name);
+    byName.delete(a.name);
+    found.push(b ? { a, b } : { a });
+  }
+  return [...found, ...[...byName.values()].map((b) => ({ b }))];
 }
 
 /** How a capacity came about: `1024 B × 1.1^3, doubled: it would be fused away = 2725`. */

@@ -7,8 +7,14 @@ import { selectedUnit } from "./unit";
 
 /** Whose decisions are shown: nothing is changed where it is empty. */
 export const variant = signal<Partial<PartitionQuery>>({});
-/** A partition put aside, to compare others with: of this run or of an earlier one. */
-export const kept = signal<{ label: string; partition: Partition } | undefined>(undefined);
+/** A partition put aside, to compare others with: of this run or of an earlier one, of the script as it was then. */
+export const kept = signal<{ label: string; partition: Partition; program: string } | undefined>(undefined);
+
+/** Puts a partition of the run that is shown aside. */
+export function keepToCompare(partition: Partition): void {
+  const label = `${nameOf(variant.value)}, kept at ${new Date().toLocaleTimeString()}`;
+  kept.value = { label, partition, program: graphsRun.value?.program ?? "" };
+}
 
 const answers = new WeakMap<Run, Map<string, Signal<Answer | undefined>>>();
 

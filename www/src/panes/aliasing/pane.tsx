@@ -9,6 +9,7 @@ import { select, selection } from "../../state/selection";
 import { graphsAreOld } from "../../state/session";
 import { selectedUnit } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
+import { Columns, number } from "../../ui/columns";
 import "./aliasing.css";
 
 const PYTHON = python();
@@ -74,14 +75,7 @@ function Inputs({ unit, inputs }: { unit: Unit; inputs: Metadata["input_info"] }
       <table class="table">
         <caption>Inputs that change</caption>
         {changed.length > 0 && (
-          <thead>
-            <tr>
-              <th scope="col">Input</th>
-              <th scope="col">Lines</th>
-              <th scope="col">PyTorch's class</th>
-              <th scope="col">What happens</th>
-            </tr>
-          </thead>
+          <Columns titles={["Input", "Lines", "PyTorch's class", "What happens"]} />
         )}
         <tbody>
           {changed.map(({ name, words, written_at, mutation_type, requires_grad }) => (
@@ -118,17 +112,7 @@ function Outputs({ outputs }: { outputs: Metadata["output_info"] }): JSX.Element
   return (
     <table class="table">
       <caption>Outputs</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            #
-          </th>
-          <th scope="col">Output</th>
-          <th scope="col">Line</th>
-          <th scope="col">PyTorch's class</th>
-          <th scope="col">What it is</th>
-        </tr>
-      </thead>
+      <Columns titles={[number("#"), "Output", "Line", "PyTorch's class", "What it is"]} />
       <tbody>
         {outputs.map(({ name, output_type, words, span }, index) => (
           <tr key={index}>
@@ -162,19 +146,7 @@ function SequenceNumbers({ compilation: { seq_nr, joint, inference } }: { compil
       <caption>
         Sequence numbers <span class="muted">count up through the forward; a backward node has its forward node's</span>
       </caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            SeqNr
-          </th>
-          <th scope="col">OrigAten</th>
-          <th scope="col">Node</th>
-          <th scope="col" class="number">
-            Line
-          </th>
-          <th scope="col">Direction</th>
-        </tr>
-      </thead>
+      <Columns titles={[number("SeqNr"), "OrigAten", "Node", number("Line"), "Direction"]} />
       <tbody>
         {seq_nr.map(([number, target, name], index) => {
           const node = nodes.get(name);

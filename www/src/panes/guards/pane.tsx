@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { GraphBreak, Guard, Region, Report } from "../../generated/report";
 import { plural } from "../../report/format";
 import { graphsAreOld, graphsRun } from "../../state/session";
+import { Columns, number } from "../../ui/columns";
 import { Line } from "./line";
 import { TryAnotherSize } from "./another-size";
 import "./guards.css";
@@ -30,14 +31,7 @@ function Recompiles({ report: { recompiles } }: { report: Report }): JSX.Element
   return (
     <table class="table">
       <caption>{plural(recompiles.length, "recompile")}</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            #
-          </th>
-          <th scope="col">Per cache entry, newest first, the guard that failed</th>
-        </tr>
-      </thead>
+      <Columns titles={[number("#"), "Per cache entry, newest first, the guard that failed"]} />
       <tbody>
         {recompiles.map((reasons, index) => (
           <tr key={index}>
@@ -61,14 +55,7 @@ function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | nu
   return (
     <table class="table">
       <caption>{plural(breaks.length, "graph break")}</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            Line
-          </th>
-          <th scope="col">Why capture stopped there</th>
-        </tr>
-      </thead>
+      <Columns titles={[number("Line"), "Why capture stopped there"]} />
       <tbody>
         {breaks.map(({ reason, span }, index) => (
           <tr key={index}>
@@ -97,14 +84,7 @@ function RegionGuards({ region: { id, function: name, guards, span } }: { region
           )}
         </span>
       </caption>
-      <thead>
-        <tr>
-          <th scope="col">{plural(guards.length, "guard")}</th>
-          <th scope="col" class="number">
-            Line
-          </th>
-        </tr>
-      </thead>
+      <Columns titles={[plural(guards.length, "guard"), number("Line")]} />
       <tbody>
         {guards.map((guard, index) => (
           <GuardRow key={index} guard={guard} />

@@ -7,6 +7,7 @@ import { formatBytes, plural } from "../../report/format";
 import { aliveAt, byLine } from "../../report/partition";
 import { answerTo, compilation, query } from "../../state/partition";
 import { select } from "../../state/selection";
+import { Columns, number } from "../../ui/columns";
 import { Chart, type Series } from "./chart";
 import { Curve } from "./curve";
 import "../partition/partition.css";
@@ -78,24 +79,7 @@ export function MemoryView(): JSX.Element {
 function Totals({ found, onChoose }: { found: readonly Shown[]; onChoose(key: string): void }): JSX.Element {
   return (
     <table class="table">
-      <thead>
-        <tr>
-          <th scope="col">Mode</th>
-          <th scope="col" class="number">
-            Saved
-          </th>
-          <th scope="col" class="number">
-            Between
-          </th>
-          <th scope="col" class="number">
-            Peak
-          </th>
-          <th scope="col">at</th>
-          <th scope="col" class="number">
-            Calls again
-          </th>
-        </tr>
-      </thead>
+      <Columns titles={["Mode", number("Saved"), number("Between"), number("Peak"), "at", number("Calls again")]} />
       <tbody>
         {found.map(({ key, label, memory, savedBytes, calls }) => (
           <tr key={key} class={key === chosen.value ? "chosen" : ""}>
@@ -140,17 +124,7 @@ function Alive({ label, memory, at }: { label: string; memory: MemoryProfile; at
         <caption>
           {plural(alive.length, "storage")} alive {at === memory.peak_step ? "at the peak" : "there"}, {label}: {formatBytes(current?.bytes ?? 0)}
         </caption>
-        <thead>
-          <tr>
-            <th scope="col" class="number">
-              Line
-            </th>
-            <th scope="col" class="number">
-              Bytes
-            </th>
-            <th scope="col">Values</th>
-          </tr>
-        </thead>
+        <Columns titles={[number("Line"), number("Bytes"), "Values"]} />
         <tbody>
           {byLine(alive).map(({ line, bytes, values }) => (
             <tr key={line ?? 0}>

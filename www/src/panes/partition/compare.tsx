@@ -5,6 +5,8 @@ import type { Decision, Partition, PartitionQuery } from "../../generated/report
 import { formatBytes } from "../../report/format";
 import { compare } from "../../report/partition";
 import { kept, nameOf, partitionOf, variant } from "../../state/partition";
+import { graphsRun } from "../../state/session";
+import { Columns } from "../../ui/columns";
 import { Names } from "./decisions";
 import { Variants } from "./variants";
 
@@ -27,7 +29,7 @@ export function CompareView(): JSX.Element {
       {!aside && <Variants label="Compare with" value={other.value} onChange={(next) => (other.value = next)} />}
       {message && <p class="note error">{message}</p>}
       {first.partition && second.partition ? (
-        <Differences first={first.partition} second={second.partition} names={[nameOf(variant.value), aside?.label ?? nameOf(other.value)]} />
+        <Differences first={first.partition} second={second.partition} names={[nameOf(variant.value), aside?.label ?? nameOf(other.value)]} then={aside?.program} />
       ) : (
         !message && <p class="empty">Partitioning…</p>
       )}
@@ -35,8 +37,17 @@ export function CompareView(): JSX.Element {
   );
 }
 
-function Differences({ first, second, names }: { first: Partition; second: Partition; names: [string, string] }): JSX.Element {
-  const found = compare(first, second);
+interface Props {
+  first: Partition;
+  second: Partition;
+  names: [string, string];
+  /** The script of the second one, where that was put aside. */
+  then: string | undefined;
+}
+
+function Differences({ first, second, names, then }: Props): JSX.Element {
+  const now = graphsRun.value?.program;
+  const found = compare(first, second, now !== undefined && then !== undefined && now !== then ? [now, then] : undefined);
   const rows: [string, Decision[], Decision[]][] = [
     ["Saved here alone", found.savedInFirst, found.savedInSecond],
     ["Recomputed here alone", found.recomputedInFirst, found.recomputedInSecond],
@@ -45,16 +56,7 @@ function Differences({ first, second, names }: { first: Partition; second: Parti
   const same = rows.every(([, a, b]) => a.length + b.length === 0);
   return (
     <table class="table compare">
-      <thead>
-        <tr>
-          <td />
-          {names.map((name, i) => (
-            <th key={i} scope="col">
-              {name}
-            </th>
-          ))}
-        </tr>
-      </thead>
+      <Columns titles={["", ...names]} />
       <tbody>
         <tr>
           <th scope="row">Bytes saved</th>

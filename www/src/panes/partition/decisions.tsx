@@ -6,6 +6,7 @@ import { formatBytes, plural } from "../../report/format";
 import { capacityText } from "../../report/partition";
 import { answerTo, compilation, query, variant } from "../../state/partition";
 import { select, selection } from "../../state/selection";
+import { Columns, number } from "../../ui/columns";
 
 /** Rows drawn before the visitor asks for all of them. */
 const MOST_ROWS = 300;
@@ -34,16 +35,7 @@ export function DecisionsView({ partition }: { partition: Partition }): JSX.Elem
         ))}
       </p>
       <table class="table decisions">
-        <thead>
-          <tr>
-            <th scope="col">Value</th>
-            <th scope="col">Fate</th>
-            <th scope="col">Why</th>
-            <th scope="col" class="number">
-              Line
-            </th>
-          </tr>
-        </thead>
+        <Columns titles={["Value", "Fate", "Why", number("Line")]} />
         <tbody>
           {drawn.map((decision) => (
             <Row key={decision.name} decision={decision} />

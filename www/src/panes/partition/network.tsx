@@ -86,21 +86,22 @@ function Box({ node, x, y }: { node: CutNode; x: number; y: number }): JSX.Eleme
   const look = ["box", cut ? "cut" : side, selection.value?.names.includes(name) ? "chosen" : ""].join(" ");
   const said = `${name}, ${cut ? "on the cut" : side}, ${capacity === undefined || capacity === null ? "no capacity" : `capacity ${capacity}`}`;
   return (
-    <g
-      class={look}
-      transform={`translate(${x},${y})`}
-      role="button"
-      // In SVG the attribute is written in small letters alone.
-      tabindex={0}
-      aria-label={said}
-      onClick={choose}
-      onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose())}
-    >
-      <rect width={WIDTH} height={HEIGHT} rx={5} />
-      <text x={8} y={14} class="code">
+    <g class={look} transform={`translate(${x},${y})`}>
+      <rect
+        width={WIDTH}
+        height={HEIGHT}
+        rx={5}
+        role="button"
+        // In SVG the attribute is written in small letters alone.
+        tabindex={0}
+        aria-label={said}
+        onClick={choose}
+        onKeyDown={(event) => (event.key === "Enter" || event.key === " ") && (event.preventDefault(), choose())}
+      />
+      <text x={8} y={14} class="code" aria-hidden="true">
         {name.length > 18 ? `${name.slice(0, 17)}…` : name}
       </text>
-      <text x={8} y={28} class="small">
+      <text x={8} y={28} class="small" aria-hidden="true">
         {source ? "∞→ " : ""}
         {capacity === undefined || capacity === null ? "–" : capacity === "inf" ? "∞" : capacity}
         {sink ? " →∞" : ""}

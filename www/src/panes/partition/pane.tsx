@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import type { Partition } from "../../generated/report";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, plural } from "../../report/format";
-import { compilation, kept, nameOf, partitionOf, variant } from "../../state/partition";
+import { compilation, keepToCompare, partitionOf, variant } from "../../state/partition";
 import { graphsAreOld } from "../../state/session";
 import { CompareView } from "./compare";
 import { DecisionsView } from "./decisions";
@@ -64,11 +64,7 @@ function Summary({ partition }: { partition: Partition }): JSX.Element {
           {plural(calls, "call")} again{flops > 0 && `, ${flops.toExponential(1)} flops`}
         </span>
         {cut && <span class="chip">cut of {cut.value}</span>}
-        <button
-          type="button"
-          class="link"
-          onClick={() => (kept.value = { label: `${nameOf(variant.value)}, kept at ${new Date().toLocaleTimeString()}`, partition })}
-        >
+        <button type="button" class="link" onClick={() => keepToCompare(partition)}>
           Keep to compare
         </button>
       </p>

@@ -5,6 +5,7 @@ import type { Dispatch, Kernel, PartResult, RunResult } from "../../generated/re
 import { formatBytes, formatSeconds } from "../../report/format";
 import type { Unit } from "../../report/stages";
 import { select, selection } from "../../state/selection";
+import { Columns, number } from "../../ui/columns";
 import { lazy } from "../../ui/lazy";
 import { linesOf, namesOn, spanOf } from "./places";
 
@@ -35,24 +36,16 @@ function Dispatches({ title, part, unit, longest }: Props): JSX.Element | null {
   return (
     <table class="table dispatches">
       <caption>{title}, dispatch by dispatch</caption>
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            #
-          </th>
-          <th scope="col">Nodes</th>
-          <th scope="col">Lines</th>
-          <th scope="col" class="number" title="Workgroups along x, y and z">
-            Workgroups
-          </th>
-          <th scope="col" class="number" title="Bytes of the buffers that it reads and of those that it writes">
-            Read, written
-          </th>
-          <th scope="col" class="number">
-            Time
-          </th>
-        </tr>
-      </thead>
+      <Columns
+        titles={[
+          number("#"),
+          "Nodes",
+          "Lines",
+          number("Workgroups", "Workgroups along x, y and z"),
+          number("Read, written", "Bytes of the buffers that it reads and of those that it writes"),
+          number("Time"),
+        ]}
+      />
       <tbody>
         {part.dispatches.map((dispatch, index) => {
           const kernel = part.kernels[dispatch.kernel];

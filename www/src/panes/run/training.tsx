@@ -25,6 +25,7 @@ import {
 } from "../../state/training";
 import { selectedUnit } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
+import { Columns, number } from "../../ui/columns";
 import { Losses } from "./losses";
 import { Adapter } from "./pane";
 
@@ -233,24 +234,7 @@ function Parameters({ values, now }: { values: readonly Named[]; now: Descent })
   return (
     <table class="table">
       <caption>Parameters now</caption>
-      <thead>
-        <tr>
-          <th scope="col">Parameter</th>
-          <th scope="col">Shape</th>
-          <th scope="col" class="number">
-            min
-          </th>
-          <th scope="col" class="number">
-            mean
-          </th>
-          <th scope="col" class="number">
-            max
-          </th>
-          <th scope="col" class="number" title="Distance from where it began, as a vector's length">
-            moved
-          </th>
-        </tr>
-      </thead>
+      <Columns titles={["Parameter", "Shape", number("min"), number("mean"), number("max"), number("moved", "Distance from where it began, as a vector's length")]} />
       <tbody>
         {rows.map(({ name, shape, facts, moved }) => (
           <tr key={name}>

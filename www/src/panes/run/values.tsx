@@ -9,6 +9,7 @@ import type { Unit } from "../../report/stages";
 import { cells, statistics, type Statistics } from "../../report/statistics";
 import { describe, elements, formatElement, formatNumber, preview } from "../../report/tensor";
 import { select, selection } from "../../state/selection";
+import { Columns, number } from "../../ui/columns";
 import { drawCells, useCanvas } from "./paint";
 import { spanOf } from "./places";
 import { ValueDetail } from "./value-detail";
@@ -46,30 +47,18 @@ function Values({ title, values, expected, unit, known, gradients = false }: Pro
   return (
     <table class="table values">
       <caption>{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Value</th>
-          <th scope="col">
-            <span class="visually-hidden">Heat map</span>
-          </th>
-          <th scope="col">Shape</th>
-          <th scope="col" class="number">
-            min
-          </th>
-          <th scope="col" class="number">
-            mean
-          </th>
-          <th scope="col" class="number">
-            max
-          </th>
-          <th scope="col" class="number" title="Largest absolute difference from what the CPU computed">
-            Δ CPU
-          </th>
-          <th scope="col" class="number" title="Largest difference relative to the element">
-            Δ rel
-          </th>
-        </tr>
-      </thead>
+      <Columns
+        titles={[
+          "Value",
+          { title: "Heat map", hidden: true },
+          "Shape",
+          number("min"),
+          number("mean"),
+          number("max"),
+          number("Δ CPU", "Largest absolute difference from what the CPU computed"),
+          number("Δ rel", "Largest difference relative to the element"),
+        ]}
+      />
       <tbody>
         {shown.map(({ value, index }) => {
           const key = `${title} ${index}`;
