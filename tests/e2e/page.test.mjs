@@ -101,9 +101,8 @@ describe("the page", () => {
   it("ends a running script when it is changed", async () => {
     const page = await playgroundPage.open();
     await settled(page);
-    await write(page, "while True:\n    pass\n");
-    await page.getByRole("button", { name: "Stop" }).waitFor();
-    await page.waitForTimeout(700);
+    await write(page, 'print("goes on")\nwhile True:\n    pass\n');
+    await shows(output(page), "goes on");
     await write(page, 'print("changed")');
     await shows(output(page), "changed");
     await settled(page);
@@ -154,18 +153,5 @@ describe("the page", () => {
     await page.reload();
     await shows(output(page), "mine");
     assert.equal(await text(page), 'print("mine")');
-  });
-
-  it("recompiles its example quickly once warm", async (t) => {
-    const page = await playgroundPage.open();
-    await settled(page);
-    const times = [];
-    for (let round = 0; round < 15; round += 1) {
-      await page.getByRole("button", { name: "Run", exact: true }).click();
-      await settled(page);
-      times.push(Number(await page.locator(".status").getAttribute("data-elapsed")));
-    }
-    times.sort((a, b) => a - b);
-    t.diagnostic(`warm, from run to report: median ${times[7].toFixed(1)} ms, least ${times[0].toFixed(1)} ms`);
   });
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { output, playground, settled, shows, stage, write } from "./lib/page.mjs";
-import { eventsOf } from "./lib/transformer.mjs";
+import { answers, atRest, openAll, pan } from "./lib/picture.mjs";
 
 const NET = `import torch
 from torch import nn
@@ -50,22 +50,13 @@ async function find(page, name) {
   await focused(page, name);
 }
 
-/** Where the focus is in the picture, once it has come to rest. */
-async function placeOf(page) {
-  let before;
-  for (;;) {
-    const now = await picture(page).getAttribute("data-focus-at");
-    if (now !== null && now === before) return now.split(" ").map(Number);
-    before = now;
-    await page.waitForTimeout(250);
-  }
-}
+/** Where the focus is in the picture. */
+const placeOf = async (page) => (await atRest(page)).focus;
 
 /** The same, on the page: stages have captions of different heights. */
 async function placeOnPage(page) {
-  const [x, y] = await placeOf(page);
-  const box = await picture(page).boundingBox();
-  return [box.x + x, box.y + y];
+  const { focus, corner } = await atRest(page);
+  return [corner[0] + focus[0], corner[1] + focus[1]];
 }
 
 /** Clicks where the focus was. */
@@ -135,8 +126,7 @@ describe("the picture of a graph", () => {
     for (const [key, name] of [["[", "Functionalized"], ["[", "Captured"], ["]", "Functionalized"], ["]", "Joint"], ["]", "Forward"], ["]", "Backward"]]) {
       await page.keyboard.press(key);
       await page.locator(`#stage-tab-${name.toLowerCase()}[aria-selected=true]`).waitFor();
-      await page.waitForTimeout(300);
-      assert.equal(await picture(page).getAttribute("data-focus"), "tanh", name);
+      await focused(page, "tanh");
       const now = await placeOnPage(page);
       assert.ok(Math.hypot(now[0] - place[0], now[1] - place[1]) < 3, `${name}: ${place} became ${now}`);
     }
@@ -145,7 +135,7 @@ describe("the picture of a graph", () => {
   it("closes and opens modules, zooms and fits, by button and by key", async () => {
     const page = await open(playgroundPage, "Forward");
     const items = async () => Number(await picture(page).getAttribute("data-items"));
-    const scale = async () => Number(await picture(page).getAttribute("data-scale"));
+    const scale = async () => (await atRest(page)).scale;
     const all = await items();
     await page.getByRole("button", { name: "Close all modules" }).click();
     await page.waitForFunction((most) => Number(document.querySelector(".picture-host").dataset.items) < most, all);
@@ -153,11 +143,9 @@ describe("the picture of a graph", () => {
     await page.keyboard.press("e");
     await page.waitForFunction((most) => Number(document.querySelector(".picture-host").dataset.items) === most, all);
     await page.keyboard.press("f");
-    await page.waitForTimeout(100);
     const whole = await scale();
     await page.keyboard.press("+");
     await page.getByRole("button", { name: "Zoom in" }).click();
-    await page.waitForTimeout(100);
     assert.ok((await scale()) > 1.4 * whole);
     await page.keyboard.press("-");
     await picture(page).hover();
@@ -165,7 +153,6 @@ describe("the picture of a graph", () => {
     await page.mouse.wheel(0, 120);
     await page.keyboard.up("Control");
     await page.getByRole("button", { name: "Show all" }).click();
-    await page.waitForTimeout(100);
     assert.ok(Math.abs((await scale()) - whole) < 0.01);
   });
 
@@ -254,79 +241,40 @@ describe("the text of a graph", () => {
   });
 });
 
-/** A worker that answers every run with a report of so many blocks. */
-function answers(blocks) {
-  const events = JSON.stringify(eventsOf(blocks));
-  const body = `const events = ${events};
-    self.onmessage = ({ data }) => {
-      if (data.type === "init") return postMessage({ type: "ready" });
-      for (const event of events) postMessage({ type: "event", run: data.run, event });
-      postMessage({ type: "done", run: data.run });
-    };`;
-  return (page) => page.context().route(/interpreter\.worker/, (route) => route.fulfill({ contentType: "text/javascript", body }));
-}
-
-/** Pans by wheel in every frame; gives frames a second and the longest frame. */
-const pan = (page, frames) =>
-  page.evaluate(
-    (count) =>
-      new Promise((done) => {
-        const canvas = document.querySelector(".picture-host canvas");
-        const times = [];
-        const step = (now) => {
-          times.push(now);
-          if (times.length > count) {
-            const spans = times.slice(1).map((time, index) => time - times[index]);
-            spans.sort((a, b) => a - b);
-            done({ rate: (1000 * count) / (times.at(-1) - times[0]), median: spans[count >> 1], slow: spans[Math.floor(0.95 * count)], worst: spans.at(-1) });
-            return;
-          }
-          const turn = Math.sin(times.length / 40);
-          canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: 6 * turn, deltaY: 18, bubbles: true, cancelable: true }));
-          requestAnimationFrame(step);
-        };
-        requestAnimationFrame(step);
-      }),
-    frames,
-  );
-
 describe("a large graph", () => {
   const playgroundPage = playground();
 
   for (const [blocks, open] of [[70, true], [700, false]]) {
-    it(`of ${blocks} transformer blocks is laid out quickly and pans smoothly`, async (t) => {
+    it(`of ${blocks} transformer blocks is laid out and panned, and nodes in it are found`, async (t) => {
       const page = await playgroundPage.open("", { prepare: answers(blocks), viewport: { width: 1400, height: 900 } });
       await settled(page);
       await view(page, "Picture");
       const host = page.locator(".picture-host[data-layout]");
       await host.waitFor();
-      const about = async (what) => {
+      const tell = async (what) => {
         const { nodes, items, layout } = await host.evaluate(({ dataset }) => ({ ...dataset }));
         t.diagnostic(`${nodes} nodes, ${what}: ${items} items laid out in ${layout} ms`);
-        return Number(layout);
       };
-      await about("as they come");
       const panned = async (what) => {
-        await page.waitForTimeout(600);
-        const { rate, median, slow, worst } = await pan(page, 180);
-        t.diagnostic(`pan ${what}: ${rate.toFixed(1)} frames/s, median ${median.toFixed(1)} ms, 95th percentile ${slow.toFixed(1)} ms, worst ${worst.toFixed(1)} ms`);
-        return rate;
+        const before = await atRest(page);
+        const { rate, tiles } = await pan(page, 180);
+        t.diagnostic(`pan ${what}: ${rate.toFixed(1)} frames/s, ${tiles} tiles`);
+        assert.notDeepEqual((await atRest(page)).at, before.at);
+        // Panning copies what was drawn: a picture drawn anew would need several tiles in every frame.
+        assert.ok(tiles < 180, `${tiles} tiles in 180 frames`);
       };
-      const rates = [await panned("as it opens")];
+      await tell("as they come");
+      await panned("as it opens");
       if (open) {
-        const before = await host.getAttribute("data-items");
-        await page.getByRole("button", { name: "Open all modules" }).click();
-        await page.waitForFunction((old) => document.querySelector(".picture-host").dataset.items !== old, before);
-        assert.ok((await about("all open")) < 4000);
-        rates.push(await panned("all open, near"));
+        await openAll(page);
+        await tell("all open");
+        await panned("all open, near");
         await page.getByRole("button", { name: "Show all" }).click();
-        rates.push(await panned("all of it in the window"));
+        await panned("all of it in the window");
         await picture(page).focus();
         for (let i = 0; i < 8; i += 1) await page.keyboard.press("+");
-        rates.push(await panned("in between"));
+        await panned("in between");
       }
-      // A busy machine draws fewer; one that draws anew in every frame, far fewer than this.
-      for (const rate of rates) assert.ok(rate > 20, `${rate} frames a second`);
       // It stays usable: a node deep inside is found, and its module opened.
       const target = `gelu_b${blocks - 1}`;
       await search(page).fill(target);

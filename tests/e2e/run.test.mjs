@@ -33,6 +33,19 @@ async function train(page, pane) {
   return Number(await pane.locator("[data-loss]").getAttribute("data-loss"));
 }
 
+/** Destroys the device in the middle of what it is asked to do next. */
+async function loseDevice(page) {
+  const worker = page.workers().find((one) => one.url().includes("gpu.worker"));
+  await worker.evaluate(() => {
+    const { createCommandEncoder } = GPUDevice.prototype;
+    GPUDevice.prototype.createCommandEncoder = function (...args) {
+      this.destroy();
+      GPUDevice.prototype.createCommandEncoder = createCommandEncoder;
+      return createCommandEncoder.apply(this, args);
+    };
+  });
+}
+
 describe("a run on the GPU", () => {
   const pages = playground();
 
@@ -55,7 +68,10 @@ describe("a run on the GPU", () => {
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await shows(pane.locator("figcaption").first(), /\[0, 1\]: -?\d/);
+    await pane.getByRole("button", { name: "Printed" }).press("Enter");
+    await shows(pane.locator(".printed"), /^tensor\(\[\[ ?-?\d\.\d{4}, /);
     await pane.getByRole("button", { name: "Difference" }).press("Enter");
+    await shows(pane.locator(".printed"), /dtype=torch\.float64\)$/);
     await shows(pane.locator(".detail"), /Farthest from the CPU at|to the last bit/);
     await pane.getByRole("button", { name: "Numbers" }).press("Enter");
     await shows(pane.locator(".numbers .cm-line").first(), /\[0, {2}0\]/);
@@ -120,6 +136,34 @@ describe("a run on the GPU", () => {
     const pane = await runExample(page);
     await page.getByRole("button", { name: "Run forward and backward" }).click();
     await shows(pane.locator(".summary"), /Backward/);
+  });
+});
+
+describe("a device that is lost", () => {
+  const pages = playground();
+
+  it("in a run is said so; the script stays, and the next run starts afresh", async () => {
+    const page = await pages.open();
+    const pane = await runExample(page);
+    await loseDevice(page);
+    const run = page.getByRole("button", { name: "Run forward and backward" });
+    await run.click();
+    await shows(pane.locator(".note.error"), /lost.*Nothing is lost: the script and its graphs/s);
+    await shows(page.locator("[data-pane=graphs]"), "tanh");
+    await run.click();
+    await shows(pane.locator(".summary"), /Backward/);
+    assert.ok((await distance(pane)) < 1e-5);
+  });
+
+  it("in a training is said so, and the next training trains", async () => {
+    const page = await pages.open();
+    const pane = await openPane(page);
+    await train(page, pane);
+    await loseDevice(page);
+    await pane.getByRole("button", { name: "100 steps more" }).click();
+    await shows(pane.locator(".note.error"), /lost/);
+    await pane.getByRole("button", { name: "Train", exact: true }).or(pane.getByRole("button", { name: "Start again" })).first().click();
+    await shows(pane.locator("caption"), "Parameters now");
   });
 });
 

@@ -1,8 +1,32 @@
 // Timeline, plot, help and exports.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { COMPILED, example, output, playground, settled, shows, stage, write } from "./lib/page.mjs";
+
+const sharp = createRequire(new URL("../../www/package.json", import.meta.url))("sharp");
+
+/** Opens the dialog of exports on a stage of the compiled function. */
+async function openExports(page, of) {
+  await write(page, COMPILED);
+  await shows(page.locator(".graph-text"), "x.sin()");
+  await settled(page);
+  await stage(page, of);
+  await page.getByRole("button", { name: "Share" }).click();
+  await page.getByRole("button", { name: "Export" }).click();
+  return page.getByRole("dialog", { name: "Export" });
+}
+
+/** The file that a format is downloaded as. */
+async function downloaded(page, dialog, format, file) {
+  await dialog.getByRole("radio", { name: format }).check();
+  const button = dialog.getByRole("button", { name: `Download ${file}`, disabled: false });
+  await button.waitFor();
+  const arrives = page.waitForEvent("download");
+  await button.click();
+  return readFile(await (await arrives).path());
+}
 
 describe("the views", () => {
   const pages = playground();
@@ -50,12 +74,7 @@ describe("the views", () => {
 
   it("are exported as files", async () => {
     const page = await pages.open();
-    await write(page, COMPILED);
-    await settled(page);
-    await stage(page, "Backward");
-    await page.getByRole("button", { name: "Share" }).click();
-    await page.getByRole("button", { name: "Export" }).click();
-    const dialog = page.getByRole("dialog", { name: "Export" });
+    const dialog = await openExports(page, "Backward");
     for (const [format, file, expected] of [
       ["Python", "f_backward.py", /^"""The backward graph of f.*class GraphModule\(torch\.nn\.Module\):.*aten\.cos\.default/s],
       ["PyTorch’s log", "graphs.log", /===== Joint graph 0 =====.*===== Backward graph 0 =====/s],
@@ -63,14 +82,45 @@ describe("the views", () => {
       ["Table", "f_backward.txt", /^opcode +name/],
       ["Report", "report.json", /^\{"version":1,"pytorch":"2\.15/],
     ]) {
-      await dialog.getByRole("radio", { name: format }).check();
-      const button = dialog.getByRole("button", { name: `Download ${file}` });
+      assert.match((await downloaded(page, dialog, format, file)).toString("utf8"), expected, format);
       await dialog.locator("pre").filter({ hasText: expected }).waitFor();
-      const arrives = page.waitForEvent("download");
-      await button.click();
-      const content = await readFile(await (await arrives).path(), "utf8");
-      assert.match(content, expected, format);
     }
+  });
+
+  it("are exported as PyTorch logs them", async () => {
+    const page = await pages.open();
+    const ours = (await downloaded(page, await openExports(page, "Joint"), "PyTorch’s log", "graphs.log")).toString("utf8");
+    // Recorded with TORCH_LOGS=aot_joint_graph,aot_graphs; the names of PyTorch's own files and its metadata are left out.
+    const theirs = await readFile(new URL("recorded/aot_graphs.log", import.meta.url), "utf8");
+    assert.equal(ours.slice(ours.indexOf("TRACED GRAPH\n ===== Joint")).trimEnd(), theirs.trimEnd());
+  });
+
+  it("are exported as pictures, with every node, line for line the same", async () => {
+    const page = await pages.open();
+    const dialog = await openExports(page, "Backward");
+    const svg = await downloaded(page, dialog, "SVG", "f_backward.svg");
+    const png = await downloaded(page, dialog, "PNG", "f_backward.png");
+    // Read where no policy forbids it.
+    const blank = await page.context().newPage();
+    const drawing = await blank.evaluate((text) => {
+      const { documentElement: root } = new DOMParser().parseFromString(text, "image/svg+xml");
+      const texts = [...root.querySelectorAll("text")].map(({ textContent }) => textContent);
+      return { name: root.localName, size: [root.getAttribute("width"), root.getAttribute("height")].map(Number), texts, title: root.querySelector("title")?.textContent };
+    }, svg.toString("utf8"));
+    assert.equal(drawing.name, "svg");
+    assert.equal(drawing.title, "Backward graph of f");
+    for (const node of ["primals_1", "sin", "mul", "sum_1", "tangents_1", "expand", "mul_1", "cos", "mul_2", "grad of primals_1"]) {
+      assert.ok(drawing.texts.includes(node), `${node} in ${drawing.texts}`);
+    }
+    const { width, height, format } = await sharp(png).metadata();
+    assert.equal(format, "png");
+    assert.deepEqual([width, height], drawing.size.map((length) => 2 * Math.round(length)));
+    // The one is the other in pixels, whatever fonts who draws it has.
+    const grey = (image) => image.resize(300, 300, { fit: "fill" }).flatten({ background: "#fff" }).blur(3).greyscale().raw().toBuffer();
+    const [drawn, decoded] = await Promise.all([grey(sharp(svg)), grey(sharp(png))]);
+    const apart = drawn.reduce((sum, value, at) => sum + Math.abs(value - decoded[at]), 0) / drawn.length;
+    assert.ok(apart < 4, `${apart} of 255 apart`);
+    assert.ok(new Set(decoded).size > 20, "a picture of something");
   });
 
   it("are exported while a script goes on", async () => {

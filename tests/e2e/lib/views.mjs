@@ -39,6 +39,38 @@ export const VIEWS = [
   },
   { name: "output", go: (page) => pane(page, "Output") },
   { name: "saved", go: (page) => pane(page, "Saved") },
+  {
+    name: "partition",
+    async go(page) {
+      await pane(page, "Partition");
+      await page.getByRole("tablist", { name: "Of the partition" }).getByRole("tab").first().click();
+      await page.locator("[data-pane=partition]").getByRole("button", { name: "tanh", exact: true }).first().click();
+    },
+  },
+  {
+    name: "cut",
+    async go(page) {
+      await pane(page, "Partition");
+      await page.getByRole("tablist", { name: "Of the partition" }).getByRole("tab", { name: "Cut" }).click();
+      await page.locator(".network-picture .box").first().waitFor();
+    },
+  },
+  {
+    name: "compare",
+    async go(page) {
+      await pane(page, "Partition");
+      await page.getByRole("tablist", { name: "Of the partition" }).getByRole("tab", { name: "Compare" }).click();
+      await page.locator("table.compare").waitFor();
+    },
+  },
+  {
+    name: "memory",
+    async go(page) {
+      await pane(page, "Memory");
+      await page.locator("[data-pane=memory] summary").click();
+      await page.locator("[data-pane=memory] .curve .point").first().waitFor();
+    },
+  },
   { name: "aliasing", go: (page) => pane(page, "Aliasing") },
   {
     name: "run",
