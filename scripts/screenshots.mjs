@@ -31,8 +31,8 @@ for (const [size, options] of SIZES) {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       await page.waitForTimeout(400);
-      // Few colours: a palette serves, and a picture is a third of its size.
-      const picture = sharp(await page.screenshot()).png({ palette: true, quality: 90, effort: 10, colours: 192 });
+      // Few colours: a palette serves, and a picture is a third of its size. Without dithering, what is white stays white.
+      const picture = sharp(await page.screenshot()).png({ palette: true, quality: 100, effort: 10, colours: 256, dither: 0 });
       await picture.toFile(`${out}${name}-${size}-${colorScheme}.png`);
     }
   };

@@ -69,6 +69,7 @@ export const VIEWS = [
       await pane(page, "Memory");
       await page.locator("[data-pane=memory] summary").click();
       await page.locator("[data-pane=memory] .curve .point").first().waitFor();
+      await page.locator(".memory").evaluate((region) => region.scrollTo(0, 0));
     },
   },
   { name: "aliasing", go: (page) => pane(page, "Aliasing") },

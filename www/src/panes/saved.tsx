@@ -18,7 +18,7 @@ export function SavedPane(): JSX.Element {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Saved values">
       {graphsAreOld.value && <p class="stale">From the run before: the script failed before it compiled anything.</p>}
-      <table class="table">
+      <table class="table sentences">
         <Columns titles={["Value", "Type", "Shape", number("Bytes"), number("Line"), why.size > 0 && "Why"]} />
         <tbody>
           {saved.map((value) => (

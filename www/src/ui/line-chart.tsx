@@ -46,6 +46,10 @@ function size(element: HTMLElement): { width: number; height: number } {
   return { width: Math.max(120, element.clientWidth), height: Math.max(80, element.clientHeight - 32) };
 }
 
+function latestInLegend(chart: uPlot): void {
+  if (chart.cursor.idx == null && chart.data[0].length > 0) chart.setLegend({ idx: chart.data[0].length - 1 });
+}
+
 function options(element: HTMLElement, xLabel: string, names: readonly string[], logarithmic: boolean): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
@@ -68,5 +72,10 @@ function options(element: HTMLElement, xLabel: string, names: readonly string[],
       ...names.map((name, index) => ({ label: name, width: 1.5, stroke: colour(COLOURS[index % COLOURS.length] ?? "--accent"), spanGaps: false, points: { size: 4 } })),
     ],
     cursor: { points: { size: 7 } },
+    hooks: {
+      // Away from the pointer, the legend tells the latest.
+      setData: [latestInLegend],
+      setCursor: [latestInLegend],
+    },
   };
 }

@@ -33,7 +33,7 @@ export function PartitionView(): JSX.Element {
       <SharedVariant />
       {message && <p class="note error">{message}</p>}
       {partition && <Summary partition={partition} />}
-      <Tabs id="partition-view" label="Of the partition" tabs={VIEWS} open={open.value} onOpen={(view) => (open.value = view)} />
+      <Tabs id="partition-view" label="Of the partition" tabs={VIEWS} open={open.value} onOpen={(view) => (open.value = view)} class="segmented" />
       <div class="partition-body" id="partition-view-panel" role="tabpanel" aria-labelledby={`partition-view-tab-${open.value}`}>
         {open.value === "network" ? (
           <NetworkView />

@@ -17,7 +17,7 @@ export function Variants({ value, onChange, label }: { value: Partial<PartitionQ
     <div class="run-controls variants" role="group" aria-label={label}>
       <label class="field">
         {label}
-        <select value={kind} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+        <select class="select" value={kind} onChange={({ currentTarget }) => choose(currentTarget.value)}>
           <option value="own">as in the run</option>
           <option value="default">default partitioner</option>
           <option value="budget">min-cut with a budget</option>
@@ -39,7 +39,7 @@ export function Variants({ value, onChange, label }: { value: Partial<PartitionQ
           </label>
           <label class="field">
             Solver
-            <select value={value.solver ?? ""} onChange={({ currentTarget }) => onChange(withSolver(value, currentTarget.value))}>
+            <select class="select" value={value.solver ?? ""} onChange={({ currentTarget }) => onChange(withSolver(value, currentTarget.value))}>
               <option value="">as in the run</option>
               {SOLVERS.map((solver) => (
                 <option key={solver} value={solver}>
