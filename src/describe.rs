@@ -6,6 +6,17 @@ use crate::graph::{Arg, FakeValue, Graph, Node, Opcode, Target};
 use crate::graph_view::{functionalized, view};
 use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo, Saved};
 
+/// A target with the module it is in.
+fn qualified(target: &Target) -> String {
+    match target {
+        Target::Getitem => "_operator.getitem".to_owned(),
+        Target::Operator(name) if name.starts_with("sym_") => format!("torch.{name}"),
+        Target::Operator(name) => format!("_operator.{name}"),
+        Target::HigherOrder(name) => format!("torch.ops.higher_order.{name}"),
+        other => other.text(),
+    }
+}
+
 /// One AOTAutograd compilation.
 pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compilation {
     let traced = view(&artifacts.traced);
@@ -20,10 +31,7 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
             .traced
             .nodes()
             .filter(|n| n.opcode == Opcode::Call)
-            .map(|n| {
-                let target = if n.target == Target::Getitem { "_operator.getitem".to_owned() } else { n.target.text() };
-                (n.meta.seq_nr, target, n.name.to_string())
-            })
+            .map(|n| (n.meta.seq_nr, qualified(&n.target), n.name.to_string()))
             .collect(),
         ..Compilation::default()
     };

@@ -26,6 +26,11 @@ pub(super) fn cond(branches: [&Graph; 2], args: &[Value], tell: bool) -> Result<
     let tensors = operands.iter().map(|v| v.tensor().cloned()).collect::<Result<Vec<_>>>()?;
     let edges = tensors.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
     let differentiable = modes().grad && tensors.iter().any(meta::requires_grad);
+    if differentiable {
+        for branch in branches {
+            count_calls(branch, &tensors)?;
+        }
+    }
     let node = differentiable.then(|| {
         let branches = [branches[0].clone(), branches[1].clone()];
         let body = Backward { branches, predicate: predicate.clone(), operands: tensors.clone() };
@@ -61,6 +66,19 @@ fn forward_of(branch: &Graph, operands: &[Tensor]) -> Result<Graph> {
         outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
     };
     tracer.finish(&outputs)
+}
+
+/// Runs a branch as its backward will be traced, for the sequence numbers that its calls take: PyTorch traces the backward's
+/// graph before the call gets its own number.
+fn count_calls(branch: &Graph, operands: &[Tensor]) -> Result<()> {
+    let tracer = Tracer::new("<lambda>");
+    let inputs = inputs_like(&tracer, operands)?;
+    for (t, like) in inputs.iter().zip(operands) {
+        meta::set_requires_grad(t, meta::requires_grad(like))?;
+    }
+    let _tracing = Tracing::start(&tracer);
+    set_modes(Modes { grad: true, ..modes() });
+    run(branch, &mut inputs.iter().map(Value::from).collect(), false).map(|_| ())
 }
 
 /// A branch's backward: gradients of the operands that want one, from the operands and the gradients of its results.
@@ -144,6 +162,10 @@ impl Body for Backward {
             backward_of(&self.branches[1], &self.operands, &wanted, &given)?,
         ];
         let all: Vec<Tensor> = self.operands.iter().chain(&given).cloned().collect();
+        let traced = match current_tracer() {
+            Some(tracer) => traced.map(|graph| tracer.as_backward_of_call(graph)),
+            None => traced,
+        };
         let mut found = record(traced, &self.predicate, &all)?.into_iter();
         Ok(wanted.into_iter().map(|w| if w { found.next() } else { None }).collect())
     }

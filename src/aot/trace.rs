@@ -419,6 +419,17 @@ impl Tracer {
         Ok(())
     }
 
+    /// A backward's subgraph: all its calls belong to the call whose backward is being traced.
+    pub fn as_backward_of_call(&self, mut graph: Graph) -> Graph {
+        let here = self.meta();
+        let calls: Vec<NodeId> = graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).map(|n| n.id).collect();
+        for id in calls {
+            let meta = &mut graph.node_mut(id).meta;
+            (meta.source, meta.is_backward, meta.own_source) = (here.source.clone(), true, false);
+        }
+        graph
+    }
+
     /// Positional arguments without trailing defaults, keyword-only ones that differ from theirs.
     #[allow(clippy::type_complexity)]
     fn arguments(&self, entry: &'static OpEntry, args: &[Value]) -> Result<(Vec<Arg>, Vec<(Rc<str>, Arg)>)> {
