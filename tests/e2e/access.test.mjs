@@ -57,9 +57,10 @@ describe("motion", () => {
   it("is none where the visitor wants none", async () => {
     const page = await pages.open("", { reducedMotion: "reduce" });
     await settled(page);
-    const moving = await page.evaluate(async () => {
-      document.querySelector(".cm-content").focus();
-      await new Promise((frame) => requestAnimationFrame(frame));
+    await page.locator("[data-pane=script] .cm-content").focus();
+    // The caret begins to blink once the editor has noticed.
+    await page.locator("[data-pane=script] .cm-focused .cm-cursorLayer").waitFor({ state: "attached" });
+    const moving = await page.evaluate(() => {
       const animations = document.getAnimations().map((animation) => animation.animationName ?? animation.transitionProperty ?? animation.id);
       const transitions = [...document.querySelectorAll("*")]
         .filter((element) => getComputedStyle(element).transitionDuration.split(", ").some((duration) => duration !== "0s"))
