@@ -4,10 +4,11 @@ use super::trace::{Origin, set_origin};
 use crate::autograd::anomaly;
 use crate::dispatch::{Modes, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Shown, Target};
-use crate::shape::SymInt;
+use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target};
+use crate::shape::{FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
 use std::cell::Cell;
+use std::rc::Rc;
 
 /// Runs a graph on its inputs, in order; gives its outputs. Values are dropped after their last use, inputs too (boxed call:
 /// `inputs` is emptied).
@@ -123,6 +124,14 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             if let Some(special) = special(name, &args) {
                 return special;
             }
+            if let (Some(FakeValue::SymFloat(float)), Some(Value::Tensor(t))) = (&node.meta.value, args.first())
+                && super::functionalize::unwrap(t)?.is_fake()
+            {
+                if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
+                    tracer.item(&super::functionalize::unwrap(t)?, float)?;
+                }
+                return Ok(Value::SymFloat(float.clone()));
+            }
             let (entry, mut args) = operator(name, args, node, values)?;
             if let Target::Torch { shown, .. } = &node.target
                 && !matches!(shown, Shown::Function(name) if name.starts_with("torch.ops."))
@@ -211,7 +220,46 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
     }
 }
 
+/// A number as an operand of arithmetic on floats.
+fn operand(value: &Value) -> Result<(FloatExpr, Option<ShapeEnv>)> {
+    Ok(match value {
+        Value::SymFloat(f) => ((*f.expr).clone(), Some(f.env.clone())),
+        Value::Int(SymInt::Sym(e, env)) => (FloatExpr::ToFloat(e.clone()), Some(env.clone())),
+        other => (FloatExpr::Number(other.float()?), None),
+    })
+}
+
+/// Arithmetic that has to do with floats; `None` where it has not.
+fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
+    let is_float = |v: &Value| matches!(v, Value::Float(_) | Value::SymFloat(_));
+    if !args.iter().any(is_float) && !["truediv", "sym_float", "_sym_sqrt"].contains(&name) {
+        return Ok(None);
+    }
+    let (a, env) = operand(&args[0])?;
+    let made = |expr: FloatExpr, env: Option<ShapeEnv>| match (expr.evaluate(&|_| None, &|_| None), env) {
+        (Some(f), _) => Ok(Some(Value::Float(f))),
+        (None, Some(env)) => Ok(Some(Value::SymFloat(SymFloat { expr: Rc::new(expr), env }))),
+        (None, None) => Err(Error::runtime("a float without symbols has no value")),
+    };
+    let names = ["add", "sub", "mul", "truediv", "pow"];
+    let name = match name {
+        "sym_float" => return made(a, env),
+        "_sym_sqrt" => return made(FloatExpr::Sqrt(Rc::new(a)), env),
+        name => names.into_iter().find(|n| *n == name).ok_or_else(|| Error::not_implemented(format!("arithmetic on floats: operator.{name}")))?,
+    };
+    if let ("truediv", Value::Int(a), Value::Int(b)) = (name, &args[0], &args[1])
+        && let Some(quotient) = SymFloat::quotient(a, b)
+    {
+        return Ok(Some(Value::SymFloat(quotient)));
+    }
+    let (b, other) = operand(&args[1])?;
+    made(FloatExpr::Binary(name, Rc::new(a), Rc::new(b)), env.or(other))
+}
+
 fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
+    if let Some(float) = float_arithmetic(name, args)? {
+        return Ok(float);
+    }
     let (a, b) = (args[0].sym_int()?, args.get(1).map_or(Ok(SymInt::Int(0)), Value::sym_int)?);
     Ok(Value::Int(match name {
         "add" => &a + &b,

@@ -3,9 +3,9 @@
 use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Value, run_backend};
-use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_size};
-use crate::shape::{Expr, ShapeEnv, SymInt};
+use crate::error::{Error, Result};
+use crate::graph::{Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
@@ -130,6 +130,8 @@ pub struct Tracer {
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
     sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
+    /// Symbolic floats that a node computes.
+    floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Inputs whose sizes count where the backward begins, or where nothing else has them: what the forward needs must not come
     /// from a tangent.
     tangents: RefCell<Vec<(Tensor, NodeId)>>,
@@ -154,6 +156,7 @@ impl Tracer {
             nodes: RefCell::default(),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            floats: RefCell::default(),
             tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
@@ -265,8 +268,25 @@ impl Tracer {
         }
     }
 
+    /// A tensor's number was asked for, which is a float of the call.
+    pub fn item(&self, t: &Tensor, float: &SymFloat) -> Result<()> {
+        let tensor = self.argument(&Value::from(t))?;
+        self.float_call("_local_scalar_dense", Target::Op("aten._local_scalar_dense.default".into()), vec![tensor], float);
+        Ok(())
+    }
+
+    fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
+        let meta = Meta { value: Some(FakeValue::SymFloat(float.clone())), ..self.meta() };
+        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.floats.borrow_mut().push((float.expr.clone(), id));
+        Arg::Node(id)
+    }
+
     /// A size was computed from others: the call stands here, where something reads it.
     pub fn computed(&self, name: &str, operands: &[Value], result: &Value) -> Result<()> {
+        if let Value::SymFloat(float) = result {
+            return compute_float(self, float).map(drop);
+        }
         let Value::Int(size @ SymInt::Sym(_, env)) = result else { return Ok(()) };
         let expr = size.expr();
         if expr.as_int().is_none() && !self.symbols.borrow().contains_key(&expr) {
@@ -283,6 +303,7 @@ impl Tracer {
             Value::Bool(b) => Arg::Bool(*b),
             Value::Int(i) => self.size(i)?,
             Value::Float(f) => Arg::Float(*f),
+            Value::SymFloat(f) => compute_float(self, f)?,
             Value::Complex(re, im) => Arg::Complex(*re, *im),
             Value::Str(s) => Arg::Str(s.clone()),
             Value::Tensor(t) => Arg::Node(self.known(t).unwrap_or_else(|| self.constant(t))),
@@ -478,6 +499,27 @@ impl SizeNodes for Sizes<'_> {
     }
 }
 
+impl FloatNodes for Tracer {
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        Tracer::size(self, size)
+    }
+
+    fn known(&self, float: &SymFloat) -> Option<Arg> {
+        // What is a number by now is written as one.
+        if float.is_number() {
+            return float.hint().map(Arg::Float);
+        }
+        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
+        if name.is_empty() {
+            return Err(Error::runtime(format!("the float {float} is no input of this graph")));
+        }
+        Ok(self.float_call(name, Target::operator(name), args, float))
+    }
+}
+
 /// A trailing write of an input has the line of the value written; in a joint graph it has none.
 fn give_writes_their_lines(graph: &mut Graph) {
     let written: Vec<(NodeId, NodeId)> = graph
@@ -505,6 +547,7 @@ pub fn fake_value(value: &Value) -> FakeValue {
         Value::Tensor(t) => FakeValue::Tensor(t.spec()),
         Value::Int(i) => FakeValue::Int(i.clone()),
         Value::Float(f) => FakeValue::Float(Some(*f)),
+        Value::SymFloat(f) => FakeValue::SymFloat(f.clone()),
         Value::Bool(b) => FakeValue::Bool(Some(*b)),
         Value::List(items) => FakeValue::List(items.iter().map(fake_value).collect()),
         _ => FakeValue::None,

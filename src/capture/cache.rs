@@ -6,7 +6,7 @@ use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
-use crate::shape::{Expr, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, FloatGuard, SymInt, Symbol};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -140,7 +140,7 @@ impl Entry {
         let (want, have) = (&self.region.touched, &region.touched);
         want.len() == have.len()
             && want.iter().zip(have).all(|(w, h)| failed_check(w, h).is_none())
-            && self.failed_condition(&self.values(region)).is_none()
+            && self.failed_condition(&self.values(region), region).is_none()
     }
 
     /// Whether it was recorded as the region is.
@@ -149,7 +149,7 @@ impl Entry {
     }
 
     /// The condition on symbolic sizes that these values do not meet.
-    fn failed_condition(&self, values: &HashMap<Symbol, i64>) -> Option<String> {
+    fn failed_condition(&self, values: &HashMap<Symbol, i64>, region: &Region) -> Option<String> {
         let env = &self.region.env;
         for (symbol, info) in env.symbols() {
             let Some(value) = values.get(&symbol) else { continue };
@@ -167,7 +167,24 @@ impl Entry {
                 return Some(format!("{} {} {}", self.in_source(&guard.left), guard.relation.text(), self.in_source(&guard.right)));
             }
         }
+        let ints = |s: &Symbol| values.get(s).copied();
+        let floats = |s: &Symbol| region.env.float_from(&env.float_origin(s)?);
+        for guard in env.float_guards() {
+            let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
+            if !guard.relation.holds_for(left, right) {
+                return Some(self.float_guard(&guard));
+            }
+        }
         None
+    }
+
+    /// A condition on floats, with those written as the script finds them.
+    fn float_guard(&self, guard: &FloatGuard) -> String {
+        let side = |expr: &FloatExpr| match expr {
+            FloatExpr::Symbol(s) => strip_locals(&self.region.env.float_origin(s).unwrap_or_default()),
+            other => other.to_string(),
+        };
+        format!("{} {} {}", side(&guard.left), guard.relation.text(), side(&guard.right))
     }
 
     /// An expression with sizes written as the script finds them.
@@ -187,7 +204,7 @@ impl Entry {
             format!("[{}]", items.join(", "))
         };
         let mut guards = Vec::new();
-        for input in &self.region.touched {
+        for input in self.region.touched.iter().filter(|i| !i.source.is_number) {
             let (g, spec) = (&input.spec.spec.geometry, &input.spec);
             guards.push(plain(format!(
                 "check_tensor({}, Tensor, {}, device=None, requires_grad={}, size={}, stride={})",
@@ -269,7 +286,7 @@ impl Entry {
         if let Some(reason) = self.region.duplicates(region) {
             return reason;
         }
-        self.failed_condition(&self.values(region)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        self.failed_condition(&self.values(region), region).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
 }
 
@@ -296,6 +313,9 @@ pub fn strip_locals(text: &str) -> String {
 
 /// How an input differs from what an entry wants of it.
 fn failed_check(want: &RegionInput, have: &RegionInput) -> Option<String> {
+    if want.source.is_number && have.source.is_number {
+        return None;
+    }
     let name = strip_locals(&want.source.source);
     let of_parameter = if want.source.is_parameter {
         ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters."

@@ -8,8 +8,8 @@ use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Call, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_size};
-use crate::shape::{Expr, ShapeEnv, SymInt, Symbol};
+use crate::graph::{Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
 use std::cell::{Cell, RefCell};
@@ -60,6 +60,36 @@ impl Region {
         self
     }
 
+    /// The region with floats as the numbers that they are: those are no inputs any more.
+    pub fn with_numbers(mut self, floats: &[(Symbol, String, f64)]) -> Self {
+        let is_needed = |input: &RegionInput| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
+        let calls: Vec<(NodeId, FloatExpr)> = self
+            .graph
+            .nodes()
+            .filter_map(|n| match &n.meta.value {
+                Some(FakeValue::SymFloat(float)) => Some((n.id, (*float.expr).clone())),
+                _ => None,
+            })
+            .collect();
+        let value = |s: &Symbol| floats.iter().find(|(known, ..)| known == s).map(|(.., value)| *value);
+        for (id, expr) in calls {
+            if let Some(number) = expr.evaluate(&|_| None, &value) {
+                self.graph.replace_uses(id, &Arg::Float(number));
+                self.graph.erase(id);
+            }
+        }
+        let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
+        let kept: Vec<bool> = self.inputs.iter().map(|i| !is_needed(i)).collect();
+        let mut keeps = kept.iter();
+        self.storages.retain(|_| keeps.next().copied().unwrap_or(true));
+        self.inputs.retain(|i| !is_needed(i));
+        for id in gone {
+            self.graph.erase(id);
+        }
+        self.env.forget_floats(floats.iter().map(|(s, ..)| s));
+        self
+    }
+
     /// What the region computes for its inputs, sizes as numbers: equal texts, equal regions. `values` are those of its symbols;
     /// `None` where one is missing.
     pub fn fingerprint(&self, values: &HashMap<Symbol, i64>) -> Option<String> {
@@ -102,7 +132,7 @@ impl Region {
 fn describe(graph: &Graph, number: &dyn Fn(&SymInt) -> Option<i64>, text: &mut String) -> Option<()> {
     let mut order = HashMap::new();
     for node in graph.nodes() {
-        if matches!(node.meta.value, Some(FakeValue::Int(_))) {
+        if matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::SymFloat(_))) {
             continue;
         }
         order.insert(node.id, order.len());
@@ -133,6 +163,7 @@ fn describe_arg(
     match arg {
         Arg::Node(id) => match &graph.node(*id).meta.value {
             Some(FakeValue::Int(size)) => text.push_str(&format!(" Int({})", number(size)?)),
+            Some(FakeValue::SymFloat(float)) => text.push_str(&format!(" Float({float})")),
             _ => text.push_str(&format!(" %{}", order.get(id)?)),
         },
         Arg::List(items) | Arg::Tuple(items) => {
@@ -207,6 +238,8 @@ pub struct Recorder {
     pub(super) failure: RefCell<Option<Failure>>,
     /// Nodes that compute symbolic sizes.
     pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
+    /// Nodes that compute symbolic floats.
+    floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
     numbers: RefCell<HashMap<Expr, String>>,
 }
@@ -222,7 +255,7 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
         let node = graph.node(id);
         let is_item = match &node.target {
             crate::graph::Target::Getitem | crate::graph::Target::Operator(_) => true,
-            _ => items.contains(&id),
+            _ => items.contains(&id) || matches!(node.meta.value, Some(FakeValue::SymFloat(_))),
         };
         if is_item && readers[id.0 as usize] == 0 {
             node.inputs().iter().for_each(|i| readers[i.0 as usize] -= 1);
@@ -259,6 +292,7 @@ impl Recorder {
             epoch: Cell::new(0),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            floats: RefCell::default(),
             numbers: RefCell::default(),
         })
     }
@@ -291,10 +325,52 @@ impl Recorder {
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
     pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
         let size = self.symbols.borrow_mut().number(source, number, value);
-        let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
-        let name = name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" };
-        self.numbers.borrow_mut().insert(size.expr(), name);
+        self.numbers.borrow_mut().insert(size.expr(), number_name(source));
         size
+    }
+
+    /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
+    pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
+        self.symbols.borrow_mut().float(source, number, value)
+    }
+
+    /// A float was computed from others: the call stands here, where something reads it.
+    pub fn computed_float(&self, float: &SymFloat) {
+        if self.has_float(float) {
+            // What cannot be part of the graph is asked for its number where it is used.
+            let _ = compute_float(self, float);
+        }
+    }
+
+    /// Whether a symbolic float belongs to the region being recorded.
+    pub fn has_float(&self, float: &SymFloat) -> bool {
+        float.env.same(&self.symbols.borrow().env)
+    }
+
+    /// The input that a float of the call becomes, and the call that reads its number.
+    fn float_input(&self, float: &SymFloat, symbol: &Symbol) -> Result<Arg> {
+        let origin = float.env.float_origin(symbol).unwrap_or_default();
+        let real = {
+            let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+            crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
+        };
+        let spec = InputSpec::of(&real)?;
+        let twin = Tensor::fake(&spec.spec)?;
+        let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
+        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.input_places.borrow_mut().push(self.place());
+        self.inputs.borrow_mut().push(RegionInput { real, twin, node, spec, source });
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
+    }
+
+    fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
+        let meta = self.meta(FakeValue::SymFloat(float.clone()));
+        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.floats.borrow_mut().push((float.expr.clone(), id));
+        Arg::Node(id)
     }
 
     /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
@@ -330,6 +406,7 @@ impl Recorder {
         let symbols = self.symbols.take();
         self.sizes.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
+        self.floats.borrow_mut().clear();
         specialize_sizes(&mut graph);
         unify_sizes(&mut graph);
         drop_unread_items(&mut graph, &self.items.take());
@@ -338,14 +415,14 @@ impl Recorder {
         let unused = |id: NodeId| users[id.0 as usize].is_empty();
         let touched = self.inputs.take();
         let mut inputs = touched.clone();
-        inputs.retain(|i| !unused(i.node));
+        inputs.retain(|i| !unused(i.node) || i.source.is_number);
         let in_shapes: std::collections::BTreeSet<Symbol> =
             inputs.iter().flat_map(|i| i.spec.spec.geometry.sizes.iter().flat_map(|s| s.expr().symbols())).collect();
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
                 !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.contains(s))
             }
-            (_, crate::graph::Opcode::Placeholder) => !unused(n.id),
+            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
             _ => true,
         });
         // A block that turns gradients on or off is left where a graph ends, and entered again by the next one.
@@ -548,6 +625,8 @@ impl Recorder {
             Value::Bool(b) => Arg::Bool(*b),
             Value::Int(i) => self.size(i)?,
             Value::Float(f) => Arg::Float(*f),
+            Value::SymFloat(f) if self.has_float(f) => compute_float(self, f)?,
+            Value::SymFloat(f) => Arg::Float(f.guard_float()?),
             Value::Complex(re, im) => Arg::Complex(*re, *im),
             Value::Str(s) => Arg::Str(s.clone()),
             Value::Tensor(t) => {
@@ -655,6 +734,29 @@ impl Recorder {
         }
         Ok(())
     }
+}
+
+impl FloatNodes for Recorder {
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        Recorder::size(self, size)
+    }
+
+    fn known(&self, float: &SymFloat) -> Option<Arg> {
+        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
+        match &*float.expr {
+            FloatExpr::Symbol(symbol) => self.float_input(float, symbol),
+            _ => Ok(self.float_call(name, Target::operator(name), args, float)),
+        }
+    }
+}
+
+/// The placeholder of a Python number that is found there.
+fn number_name(source: &str) -> String {
+    let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
+    name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
 }
 
 /// Sizes of the graph being recorded, and their symbols.

@@ -3,7 +3,7 @@
 //! The rules are PyTorch's: sizes zero and one are numbers, equal sizes share a symbol unless the script marked the dimension,
 //! a symbol is named after where its size is found. Without a mark a dimension is static until it has been seen to vary.
 
-use crate::shape::{Expr, ShapeEnv, SymInt, Symbol, SymbolInfo};
+use crate::shape::{Expr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::Geometry;
 use std::collections::HashMap;
 
@@ -29,6 +29,8 @@ pub struct InputSource {
     pub is_static: bool,
     /// Whether it is a parameter.
     pub is_parameter: bool,
+    /// Whether it is a Python float, handed over as a tensor.
+    pub is_number: bool,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
     /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension.
@@ -158,6 +160,14 @@ impl Symbols {
         let size = self.env.symbol(&name, info);
         self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Size(index, dim) });
         size
+    }
+
+    /// A symbol for a Python float; `number` is that of its source.
+    pub fn float(&mut self, source: &str, mut number: u32, value: f64) -> SymFloat {
+        while self.env.has_symbol(&format!("zf{number}")) {
+            number += 1;
+        }
+        self.env.float_symbol(&format!("zf{number}"), source.to_owned(), value)
     }
 
     /// A symbol for a Python number; `number` is that of its source.

@@ -1,7 +1,7 @@
 //! `Value`: an operator's argument or result.
 
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{SymFloat, SymInt};
 use crate::tensor::{Device, Dtype, Layout, MemoryFormat, Tensor};
 use std::any::Any;
 use std::rc::Rc;
@@ -18,6 +18,8 @@ pub enum Value {
     Int(SymInt),
     /// A float.
     Float(f64),
+    /// A symbolic float: whoever needs the number gets it with a guard.
+    SymFloat(SymFloat),
     /// A complex number.
     Complex(f64, f64),
     /// A string.
@@ -45,7 +47,7 @@ impl Value {
             Value::None => "None",
             Value::Bool(_) => "bool",
             Value::Int(_) => "int",
-            Value::Float(_) => "float",
+            Value::Float(_) | Value::SymFloat(_) => "float",
             Value::Complex(..) => "complex",
             Value::Str(_) => "str",
             Value::Tensor(_) => "Tensor",
@@ -69,7 +71,7 @@ impl Value {
 
     /// Whether it is a Python number.
     pub fn is_scalar(&self) -> bool {
-        matches!(self, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Complex(..))
+        matches!(self, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::SymFloat(_) | Value::Complex(..))
     }
 
     /// The tensor.
@@ -140,6 +142,7 @@ impl Value {
     pub fn float(&self) -> Result<f64> {
         match self {
             Value::Float(f) => Ok(*f),
+            Value::SymFloat(f) => f.guard_float(),
             Value::Int(i) => Ok(i.guard_int()? as f64),
             Value::Bool(b) => Ok(f64::from(u8::from(*b))),
             other => Err(other.wrong("float")),
@@ -242,6 +245,7 @@ impl std::fmt::Debug for Value {
             Value::Bool(v) => v.fmt(f),
             Value::Int(v) => v.fmt(f),
             Value::Float(v) => v.fmt(f),
+            Value::SymFloat(v) => v.fmt(f),
             Value::Complex(re, im) => write!(f, "({re}+{im}j)"),
             Value::Str(v) => v.fmt(f),
             Value::Tensor(v) => v.fmt(f),

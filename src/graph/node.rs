@@ -1,6 +1,6 @@
 //! A node: what is called, on what, and everything known about the value.
 
-use crate::shape::SymInt;
+use crate::shape::{SymFloat, SymInt};
 use crate::span::Source;
 use crate::tensor::{Device, Dtype, Layout, MemoryFormat, TensorSpec};
 use std::rc::Rc;
@@ -146,6 +146,8 @@ pub enum FakeValue {
     Int(SymInt),
     /// A symbolic or plain float.
     Float(Option<f64>),
+    /// A symbolic float.
+    SymFloat(SymFloat),
     /// A boolean.
     Bool(Option<bool>),
     /// Several results.

@@ -241,6 +241,7 @@ fn annotation(node: &Node, style: Style) -> Option<String> {
             Some(format!("{}{}{strides}{device}", spec.dtype.short(), list(&spec.geometry.sizes)))
         }
         FakeValue::Int(size @ SymInt::Sym(..)) => Some(format!("Sym({size})")),
+        FakeValue::SymFloat(float) => Some(format!("Sym({float})")),
         _ => None,
     }
 }
@@ -291,7 +292,7 @@ fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
             ("invert", _) => with_symbol("~"),
             ("setitem", _) => with_symbol("[]="),
             (_, Some(symbol)) => with_symbol(symbol),
-            (other, None) if other.starts_with("sym_") => assign(format!("torch.{other}({})", arguments(0))),
+            (other, None) if other.starts_with("sym_") || other.starts_with("_sym_") => assign(format!("torch.{other}({})", arguments(0))),
             (other, None) => assign(format!("_operator_{other}({})", arguments(0))),
         },
         Target::Torch { shown: Shown::Method(method), .. } => assign(format!("{}({})", attribute(&arg(0), method), arguments(1))),

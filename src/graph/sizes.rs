@@ -2,7 +2,8 @@
 
 use super::{Arg, Target};
 use crate::error::{Error, Result};
-use crate::shape::{Atom, Expr};
+use crate::shape::{Atom, Expr, FloatExpr, SymFloat, SymInt};
+use std::rc::Rc;
 
 /// A graph being made, as far as sizes go.
 pub trait SizeNodes {
@@ -80,4 +81,34 @@ fn factor(nodes: &dyn SizeNodes, atom: &Atom) -> Result<Arg> {
         Atom::Min(a, b) => ("sym_min", a, b),
     };
     Ok(nodes.emit(name, vec![compute(nodes, a)?, compute(nodes, b)?], &expr))
+}
+
+/// A graph being made, as far as symbolic floats go.
+pub trait FloatNodes {
+    /// The argument that stands for a size.
+    fn size(&self, size: &SymInt) -> Result<Arg>;
+    /// What is the float already.
+    fn known(&self, float: &SymFloat) -> Option<Arg>;
+    /// Adds a call that computes the float; with the name of nothing, the float is one of the call.
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg>;
+}
+
+/// The argument that stands for a float.
+pub fn compute_float(nodes: &dyn FloatNodes, float: &SymFloat) -> Result<Arg> {
+    if let Some(arg) = nodes.known(float) {
+        return Ok(arg);
+    }
+    let part = |expr: &Rc<FloatExpr>| compute_float(nodes, &SymFloat { expr: expr.clone(), env: float.env.clone() });
+    let size = |expr: &Expr| match expr.as_int() {
+        Some(i) => Ok(Arg::Int(i)),
+        None => nodes.size(&SymInt::Sym(expr.clone(), float.env.clone())),
+    };
+    match &*float.expr {
+        FloatExpr::Number(f) => Ok(Arg::Float(*f)),
+        FloatExpr::Symbol(_) => nodes.emit("", Vec::new(), float),
+        FloatExpr::ToFloat(e) => nodes.emit("sym_float", vec![size(e)?], float),
+        FloatExpr::IntTrueDiv(a, b) => nodes.emit("truediv", vec![size(a)?, size(b)?], float),
+        FloatExpr::Sqrt(a) => nodes.emit("_sym_sqrt", vec![part(a)?], float),
+        FloatExpr::Binary(name, a, b) => nodes.emit(name, vec![part(a)?, part(b)?], float),
+    }
 }

@@ -94,7 +94,7 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
             Value::Tensor(t) => join(&mut dim, t.dtype()),
             Value::Bool(_) => join(&mut number, Dtype::Bool),
             Value::Int(_) => join(&mut number, Dtype::Int64),
-            Value::Float(_) => join(&mut number, default_dtype()),
+            Value::Float(_) | Value::SymFloat(_) => join(&mut number, default_dtype()),
             Value::Complex(..) => join(&mut number, default_dtype().to_complex()),
             _ => {}
         }

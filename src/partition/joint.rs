@@ -120,7 +120,7 @@ pub(super) fn is_copy_(node: &Node) -> bool {
 
 /// A symbolic number.
 pub(super) fn is_sym_node(node: &Node) -> bool {
-    matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::Bool(_)))
+    matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_)))
 }
 
 /// Whether checkpointing asks to recompute a node.
@@ -169,7 +169,7 @@ pub(super) fn size_of(node: &Node) -> Result<u64> {
         }
     }
     match &node.meta.value {
-        Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::Bool(_)) => Ok(1),
+        Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_)) => Ok(1),
         Some(FakeValue::List(items)) => Ok(items.iter().map(bytes).sum()),
         Some(value) => Ok(bytes(value)),
         None if node.opcode == Opcode::GetAttr || is_mutable(node) => Ok(0),

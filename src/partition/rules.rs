@@ -180,7 +180,7 @@ impl Rules<'_> {
 
     /// Forbids to recompute a node, unless it is a view, exempt, or marked to be recomputed.
     fn ban(&mut self, node: &Node, reason: &str) {
-        let symbolic_float = matches!(node.meta.value, Some(FakeValue::Float(_)));
+        let symbolic_float = matches!(node.meta.value, Some(FakeValue::Float(_) | FakeValue::SymFloat(_)));
         if is_view(node) || self.dont_ban.contains(&node.id) || must_recompute(node) || symbolic_float {
             return;
         }
@@ -260,7 +260,7 @@ impl Rules<'_> {
     fn weight(&self, node: &Node) -> Result<Weight> {
         let never = |note| Ok(Weight { value: f64::INFINITY, note: Some(note), ..Weight::default() });
         if is_sym_node(node) {
-            let value = if matches!(node.meta.value, Some(FakeValue::Float(_))) { 4.0 } else { 1.0 };
+            let value = if matches!(node.meta.value, Some(FakeValue::Float(_) | FakeValue::SymFloat(_))) { 4.0 } else { 1.0 };
             return Ok(Weight { value, note: Some(SYMBOLIC), ..Weight::default() });
         }
         if node.tensor().is_none() {

@@ -1,6 +1,6 @@
 //! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
 
-use super::{Atom, Expr, SymInt, Symbol};
+use super::{Atom, Expr, FloatExpr, SymFloat, SymInt, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use std::cell::RefCell;
@@ -27,6 +27,18 @@ pub enum Relation {
 impl Relation {
     /// Whether it holds between two numbers.
     pub fn holds(self, a: i64, b: i64) -> bool {
+        match self {
+            Relation::Eq => a == b,
+            Relation::Ne => a != b,
+            Relation::Lt => a < b,
+            Relation::Le => a <= b,
+            Relation::Gt => a > b,
+            Relation::Ge => a >= b,
+        }
+    }
+
+    /// Whether it holds between two floats.
+    pub fn holds_for(self, a: f64, b: f64) -> bool {
         match self {
             Relation::Eq => a == b,
             Relation::Ne => a != b,
@@ -75,6 +87,27 @@ pub struct ShapeGuard {
     pub source: Option<Source>,
 }
 
+/// A condition on floats that the compiled code relies on.
+#[derive(Clone, Debug)]
+pub struct FloatGuard {
+    /// Left side.
+    pub left: Rc<FloatExpr>,
+    /// How the sides relate.
+    pub relation: Relation,
+    /// Right side.
+    pub right: Rc<FloatExpr>,
+    /// The script's line that asked.
+    pub source: Option<Source>,
+}
+
+/// A float of the call.
+struct Float {
+    origin: String,
+    hint: f64,
+    /// Whether something needed the number.
+    is_number: bool,
+}
+
 /// What is known of a symbol. `upper` of `i64::MAX` stands for no bound.
 #[derive(Clone, Debug)]
 pub struct SymbolInfo {
@@ -93,6 +126,8 @@ struct Inner {
     symbols: BTreeMap<Symbol, SymbolInfo>,
     replacements: BTreeMap<Symbol, Expr>,
     guards: Vec<ShapeGuard>,
+    floats: BTreeMap<Symbol, Float>,
+    float_guards: Vec<FloatGuard>,
     /// Numbers that are known to divide symbols.
     divisors: BTreeMap<Symbol, i64>,
     source: Option<Source>,
@@ -130,9 +165,70 @@ impl ShapeEnv {
         self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower: 0, upper: i64::MAX })
     }
 
+    /// A symbol for a float of the call.
+    pub fn float_symbol(&self, name: &str, origin: String, hint: f64) -> SymFloat {
+        let symbol = Symbol(name.into());
+        self.0.borrow_mut().floats.insert(symbol.clone(), Float { origin, hint, is_number: false });
+        SymFloat { expr: Rc::new(FloatExpr::Symbol(symbol)), env: self.clone() }
+    }
+
+    /// The value of a float in the call being compiled.
+    pub fn float(&self, symbol: &Symbol) -> Option<f64> {
+        self.0.borrow().floats.get(symbol).map(|f| f.hint)
+    }
+
+    /// Something needs the number that a float is.
+    pub fn specialize_float(&self, symbol: &Symbol) {
+        if let Some(float) = self.0.borrow_mut().floats.get_mut(symbol) {
+            float.is_number = true;
+        }
+    }
+
+    /// Floats whose numbers were needed, with where they come from.
+    pub fn needed_floats(&self) -> Vec<(Symbol, String, f64)> {
+        let inner = self.0.borrow();
+        inner.floats.iter().filter(|(_, f)| f.is_number).map(|(s, f)| (s.clone(), f.origin.clone(), f.hint)).collect()
+    }
+
+    /// Whether something needed the number that a float is.
+    pub fn is_needed(&self, symbol: &Symbol) -> bool {
+        self.0.borrow().floats.get(symbol).is_some_and(|f| f.is_number)
+    }
+
+    /// Floats that are numbers by now are no symbols any more.
+    pub fn forget_floats<'a>(&self, symbols: impl Iterator<Item = &'a Symbol>) {
+        let mut inner = self.0.borrow_mut();
+        for symbol in symbols {
+            inner.floats.remove(symbol);
+        }
+    }
+
+    /// Where a float comes from.
+    pub fn float_origin(&self, symbol: &Symbol) -> Option<String> {
+        self.0.borrow().floats.get(symbol).map(|f| f.origin.clone())
+    }
+
+    /// The value of the float that comes from there.
+    pub fn float_from(&self, origin: &str) -> Option<f64> {
+        self.0.borrow().floats.values().find(|f| f.origin == origin).map(|f| f.hint)
+    }
+
+    /// Installs a condition on floats.
+    pub fn guard_floats(&self, left: Rc<FloatExpr>, relation: Relation, right: Rc<FloatExpr>) {
+        let mut inner = self.0.borrow_mut();
+        let source = inner.source.clone();
+        inner.float_guards.push(FloatGuard { left, relation, right, source });
+    }
+
+    /// Conditions on floats, in order.
+    pub fn float_guards(&self) -> Vec<FloatGuard> {
+        self.0.borrow().float_guards.clone()
+    }
+
     /// Whether a symbol of this name exists.
     pub fn has_symbol(&self, name: &str) -> bool {
-        self.0.borrow().symbols.contains_key(&Symbol(name.into()))
+        let (inner, symbol) = (self.0.borrow(), Symbol(name.into()));
+        inner.symbols.contains_key(&symbol) || inner.floats.contains_key(&symbol)
     }
 
     /// What is known of a symbol.

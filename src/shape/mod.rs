@@ -6,8 +6,10 @@
 
 mod env;
 mod expr;
+mod symfloat;
 mod symint;
 
-pub use env::{Relation, ShapeEnv, ShapeGuard, SymbolInfo};
+pub use env::{FloatGuard, Relation, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
+pub use symfloat::{FloatExpr, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};

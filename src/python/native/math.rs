@@ -23,12 +23,34 @@ mod module {
     use malachite_bigint::BigInt;
     use pymath::math as m;
     use rustpython_vm::{
-        AsObject, FromArgs, PyObjectRef, PyResult, VirtualMachine,
+        AsObject, FromArgs, PyObjectRef, PyResult, TryFromObject, VirtualMachine,
         builtins::{PyInt, PyIntRef, try_f64_to_bigint},
-        function::{ArgIndex, ArgIntoFloat, ArgIterable, OptionalArg, PosArgs},
+        function::{ArgIndex, ArgIterable, OptionalArg, PosArgs},
     };
 
     use super::check;
+
+    /// A number as a float; a symbolic one is that number from now on.
+    struct ArgIntoFloat(f64);
+
+    impl ArgIntoFloat {
+        fn into_float(self) -> f64 {
+            self.0
+        }
+    }
+
+    fn floats(numbers: Vec<ArgIntoFloat>) -> Vec<f64> {
+        numbers.into_iter().map(ArgIntoFloat::into_float).collect()
+    }
+
+    impl TryFromObject for ArgIntoFloat {
+        fn try_from_object(vm: &VirtualMachine, object: PyObjectRef) -> PyResult<Self> {
+            if let Some(number) = crate::python::native::tensor::guarded_number(&object, vm)? {
+                return Ok(ArgIntoFloat(number));
+            }
+            rustpython_vm::function::ArgIntoFloat::try_from_object(vm, object).map(|x| ArgIntoFloat(x.into_float()))
+        }
+    }
 
     #[pyattr(name = "e")]
     const E: f64 = std::f64::consts::E;
@@ -67,8 +89,12 @@ mod module {
     }
 
     #[pyfunction]
-    fn sqrt(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::sqrt(x.into_float()), vm)
+    fn sqrt(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        if let Some(root) = crate::python::native::tensor::square_root(&x, vm)? {
+            return Ok(root);
+        }
+        let x: ArgIntoFloat = x.try_into_value(vm)?;
+        Ok(vm.ctx.new_float(check(m::sqrt(x.into_float()), vm)?).into())
     }
 
     #[pyfunction]
@@ -280,7 +306,7 @@ mod module {
 
     #[pyfunction]
     fn hypot(coordinates: PosArgs<ArgIntoFloat>) -> f64 {
-        m::hypot(&ArgIntoFloat::vec_into_f64(coordinates.into_vec()))
+        m::hypot(&floats(coordinates.into_vec()))
     }
 
     #[pyfunction]
@@ -288,7 +314,7 @@ mod module {
         if p.len() != q.len() {
             return Err(vm.new_value_error("both points must have the same number of dimensions"));
         }
-        Ok(m::dist(&ArgIntoFloat::vec_into_f64(p), &ArgIntoFloat::vec_into_f64(q)))
+        Ok(m::dist(&floats(p), &floats(q)))
     }
 
     #[pyfunction]

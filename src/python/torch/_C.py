@@ -87,7 +87,14 @@ class SymInt(int):
     __eq__, __ne__ = _binary("eq", _operator.eq), _binary("ne", _operator.ne)
     __lt__, __le__ = _binary("lt", _operator.lt), _binary("le", _operator.le)
     __gt__, __ge__ = _binary("gt", _operator.gt), _binary("ge", _operator.ge)
+
+    __truediv__, __rtruediv__ = _binary("truediv", _operator.truediv), _reflected("truediv", _operator.truediv)
+    __sym_max__, __sym_min__ = _binary("max", max), _binary("min", min)
     del _binary, _reflected
+
+    def __sym_float__(self):
+        result = _native._sym_op("float", self, 0)
+        return float(int(self)) if result is NotImplemented else result
 
     def __neg__(self):
         return 0 - self
@@ -123,8 +130,91 @@ class SymInt(int):
         return pow(int(self), other, modulus)
 
 
-class SymFloat:
-    """A symbolic float."""
+class SymFloat(float):
+    """A symbolic float: the number of the call being compiled, and the node that says where it comes from."""
+
+    def __new__(cls, number, node=None):
+        self = float.__new__(cls, number)
+        self.node = node
+        return self
+
+    def _binary(name, plain):
+        def forward(self, other):
+            result = _native._sym_op(name, self, other)
+            if result is not NotImplemented or not isinstance(other, (int, float)):
+                return result
+            return plain(float(self), other)
+
+        return forward
+
+    def _reflected(name, plain):
+        def reflected(self, other):
+            result = _native._sym_op(name, other, self)
+            if result is not NotImplemented or not isinstance(other, (int, float)):
+                return result
+            return plain(other, float(self))
+
+        return reflected
+
+    __add__, __radd__ = _binary("add", _operator.add), _reflected("add", _operator.add)
+    __sub__, __rsub__ = _binary("sub", _operator.sub), _reflected("sub", _operator.sub)
+    __mul__, __rmul__ = _binary("mul", _operator.mul), _reflected("mul", _operator.mul)
+    __truediv__, __rtruediv__ = _binary("truediv", _operator.truediv), _reflected("truediv", _operator.truediv)
+    __pow__, __rpow__ = _binary("pow", _operator.pow), _reflected("pow", _operator.pow)
+    __eq__, __ne__ = _binary("eq", _operator.eq), _binary("ne", _operator.ne)
+    __lt__, __le__ = _binary("lt", _operator.lt), _binary("le", _operator.le)
+    __gt__, __ge__ = _binary("gt", _operator.gt), _binary("ge", _operator.ge)
+    del _binary, _reflected
+
+    def __neg__(self):
+        return 0.0 - self
+
+    def __pos__(self):
+        return self
+
+    def __abs__(self):
+        return self if self >= 0 else -self
+
+    def __bool__(self):
+        return self != 0.0
+
+    def __hash__(self):
+        return float.__hash__(self)
+
+    def __float__(self):
+        return self.node.guard_float()
+
+    def __int__(self):
+        return int(self.node.guard_float())
+
+    __trunc__ = __int__
+
+    def __floor__(self):
+        import math
+
+        return math.floor(self.node.guard_float())
+
+    def __ceil__(self):
+        import math
+
+        return math.ceil(self.node.guard_float())
+
+    def __round__(self, digits=None):
+        return round(self.node.guard_float(), digits)
+
+    def __floordiv__(self, other):
+        return self.node.guard_float() // other
+
+    def __mod__(self, other):
+        return self.node.guard_float() % other
+
+    def __repr__(self):
+        return repr(self.node.guard_float())
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(self.node.guard_float(), spec)
 
 
 class SymBool:

@@ -21,7 +21,7 @@ use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsuppor
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, raise, raised, replace_payload, symbolic, symbolic_hint};
+use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint};
 use crate::python::span::{FrameMark, Standing, frame_mark, frames_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
@@ -312,6 +312,9 @@ fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &Virt
 fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyResult {
     if let Some(number) = symbolic_hint(&o, vm) {
         return Ok(vm.ctx.new_int(number).into());
+    }
+    if let Some(number) = float_hint(&o, vm) {
+        return Ok(vm.ctx.new_float(number).into());
     }
     if depth > 4 {
         return Ok(o);

@@ -215,6 +215,7 @@ impl Tell<'_> {
         Ok(match value {
             FakeValue::Tensor(spec) => from_value(Value::Tensor(Tensor::fake(spec).map_err(|e| raise(e, vm))?), vm)?,
             FakeValue::Int(i) => from_value(Value::Int(i.clone()), vm)?,
+            FakeValue::SymFloat(f) => from_value(Value::SymFloat(f.clone()), vm)?,
             FakeValue::Float(Some(f)) => vm.ctx.new_float(*f).into(),
             FakeValue::Bool(Some(b)) => vm.ctx.new_bool(*b).into(),
             FakeValue::List(items) => vm.ctx.new_tuple(items.iter().map(|v| self.value(v)).collect::<PyResult<Vec<_>>>()?).into(),

@@ -500,7 +500,7 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
     }
     let is_static = told.get(2).is_some_and(|o| o.is(&vm.ctx.true_value));
     let is_parameter = is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
-    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_parameter, marks, numbers: Vec::new() })
+    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_parameter, marks, ..InputSource::default() })
 }
 
 /// PyTorch numbers a symbol by the hash of where its size is found.
@@ -562,16 +562,34 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
         function.ended.borrow_mut().insert(place);
         return run_as_it_is(&region);
     }
-    for input in &region.touched {
+    for input in region.touched.iter().filter(|i| !i.source.is_number) {
         function.seen.borrow_mut().note(place, &input.source, &input.real.sizes());
     }
-    let number = NEXT_REGION.get();
-    NEXT_REGION.set(number + 1);
     count("frames", "total", 1);
     count("frames", "ok", 1);
     count("stats", "calls_captured", region.graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     count("stats", "unique_graphs", 1);
-    let mut captured = report::Region {
+    let inputs = region.inputs.clone();
+    let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
+    let needs = about.verdict.borrow().needs.clone();
+    let hints = region.hints();
+    let inputs: Vec<_> = inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
+    let facts = rustpython_vm::vm::thread::with_current_vm(|vm| needs.guards(vm));
+    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
+    // Guards made while the region was traced are known now.
+    captured.guards = entry.guards();
+    captured.entry = Some(what_if::view(&entry, frame, function.dynamic));
+    emit(Event::Captured { region: captured });
+    function.cache.borrow_mut().insert(place, entry.clone());
+    function.values.push(place, needs);
+    entry.run(&inputs, &hints)
+}
+
+/// Compiles a region; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers.
+fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &About) -> Result<(Region, Runner, report::Region)> {
+    let number = NEXT_REGION.get();
+    NEXT_REGION.set(number + 1);
+    let captured = report::Region {
         id: number,
         function: about.name.clone(),
         graph: crate::graph_view::view(&region.graph),
@@ -581,15 +599,12 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     };
     emit(Event::Captured { region: captured.clone() });
     let compiled = compile_region(function, &region, number).map_err(|e| backend_failed(&function.backend, e))?;
-    let inputs = region.inputs.clone();
-    let hints = region.hints();
-    let facts = rustpython_vm::vm::thread::with_current_vm(|vm| verdict.needs.guards(vm));
-    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
-    // Guards made while the region was traced are known now.
-    captured.guards = entry.guards();
-    captured.entry = Some(what_if::view(&entry, frame, function.dynamic));
-    emit(Event::Captured { region: captured });
-    function.cache.borrow_mut().insert(place, entry.clone());
-    function.values.push(place, verdict.needs);
-    entry.run(&inputs, &hints)
+    let needed = region.env.needed_floats();
+    if needed.is_empty() {
+        return Ok((region, compiled, captured));
+    }
+    let origins: Vec<String> = needed.iter().map(|(_, origin, _)| origin.clone()).collect();
+    let needs = about.verdict.borrow().needs.clone();
+    about.verdict.borrow_mut().needs = Rc::new(function.values.with_numbers(&needs, &origins));
+    compile_until_it_holds(function, region.with_numbers(&needed), about)
 }

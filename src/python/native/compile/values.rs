@@ -2,17 +2,17 @@
 //! symbols from then on, and the symbols' way into a call and out of it.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyInt, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyFloat, PyFunction, PyInt, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::facts::{Fact, Kind, Locals, Source, own_attribute, unmet};
 use super::reads::{self, Resumed};
 use crate::capture::{Recorder, Unmet};
-use crate::python::native::tensor::{TensorBase, size_object};
+use crate::python::native::tensor::{TensorBase, float_hint, float_object, size_object, symbolic_hint};
 use crate::report::Guard;
 
 /// What an entry depends on, and the numbers that are symbols in it.
@@ -22,6 +22,8 @@ pub struct Needs {
     pub facts: Vec<Fact>,
     /// Where the numbers are found.
     pub dynamic: Vec<Rc<Source>>,
+    /// What they were in the call that it was made for.
+    pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
 }
 
 impl Needs {
@@ -46,6 +48,8 @@ pub struct Values {
     entries: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
     seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
+    /// Floats whose numbers were needed: they are no symbols again.
+    numbers: RefCell<HashSet<String>>,
 }
 
 /// A call's function and the values it starts from.
@@ -128,13 +132,37 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
     Some(Bound { callee: callee.to_owned(), function: Some(function), locals, names, bound_self })
 }
 
+impl Bound {
+    /// The cell of a variable that the function closes over.
+    fn cell(&self, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        let function = self.function.as_ref()?;
+        let code = function.get_attr("__code__", vm).ok()?;
+        let index = code.downcast_ref::<PyCode>()?.freevars.iter().position(|n| n.as_str() == name)?;
+        let cells = function.get_attr("__closure__", vm).ok()?;
+        cells.downcast_ref::<PyTuple>()?.as_slice().get(index).cloned()
+    }
+}
+
+/// Whether a float that varies may become a symbol.
+fn is_dynamic_float(value: &PyObject, vm: &VirtualMachine) -> bool {
+    let plain = value.downcast_ref::<PyFloat>().filter(|_| value.class().is(vm.ctx.types.float_type));
+    plain.is_some_and(|f| f.to_f64().is_finite()) && !setting("specialize_float", vm)
+}
+
 /// Values that were replaced by symbols for a call.
 #[derive(Default)]
-pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>);
+pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<(PyObjectRef, PyObjectRef)>);
 
 impl Replaced {
     /// Puts the numbers back, where the script did not put something else.
     pub fn restore(self, locals: &mut Locals, vm: &VirtualMachine) {
+        for (cell, number) in self.1 {
+            let now = cell.get_attr("cell_contents", vm).ok();
+            if now.is_some_and(|now| symbolic_hint(&now, vm).is_some() || float_hint(&now, vm).is_some()) {
+                // A cell takes any value.
+                let _ = cell.set_attr("cell_contents", number, vm);
+            }
+        }
         for (source, number, symbol) in self.0 {
             if source.value(locals, vm).is_some_and(|now| now.is(&symbol)) {
                 source.set(locals, number, vm);
@@ -148,6 +176,7 @@ impl Values {
     pub fn clear(&self) {
         self.entries.borrow_mut().clear();
         self.seen.borrow_mut().clear();
+        self.numbers.borrow_mut().clear();
     }
 
     /// An entry was made.
@@ -203,6 +232,25 @@ impl Values {
         self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), Some(false), vm)
     }
 
+    /// What an entry depends on where the numbers of some floats were needed.
+    pub fn with_numbers(&self, needs: &Needs, origins: &[String]) -> Needs {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            self.numbers.borrow_mut().extend(origins.iter().cloned());
+            let is_needed = |source: &Source| origins.contains(&source.text(vm));
+            let number = |source: &Rc<Source>| needs.replaced.iter().find(|(s, _)| Rc::ptr_eq(s, source)).map(|(_, value)| value.clone());
+            let facts = needs.facts.iter().map(|fact| match number(&fact.source).filter(|_| is_needed(&fact.source)) {
+                Some(value) => Fact { kind: Kind::Equals(value), ..fact.clone() },
+                None => fact.clone(),
+            });
+            let keep = |(source, _): &&(Rc<Source>, PyObjectRef)| !is_needed(source);
+            Needs {
+                facts: facts.collect(),
+                dynamic: needs.dynamic.iter().filter(|s| !is_needed(s)).cloned().collect(),
+                replaced: needs.replaced.iter().filter(keep).cloned().collect(),
+            }
+        })
+    }
+
     /// Facts with those numbers as symbols that varied.
     fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
         let mut needs = Needs::default();
@@ -212,9 +260,10 @@ impl Values {
                 needs.facts.push(fact);
                 continue;
             };
+            let is_float = is_dynamic_float(value, vm) && place == 0 && !self.numbers.borrow().contains(&fact.source.text(vm));
             let is_int = value.class().is(vm.ctx.types.int_type);
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
-            if !is_int || !is_local {
+            if !is_float && (!is_int || !is_local) {
                 needs.facts.push(fact);
                 continue;
             }
@@ -224,9 +273,10 @@ impl Values {
             if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
                 *before = None;
             }
-            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {
+            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) && is_int {
                 let class = value.class().to_owned().into();
                 needs.dynamic.push(fact.source.clone());
+                needs.replaced.push((fact.source.clone(), value.clone()));
                 needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
             } else if place > 0 && before.is_none() {
                 needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
@@ -261,16 +311,24 @@ pub fn replace(
     let mut replaced = Replaced::default();
     for source in &needs.dynamic {
         let Some(value) = source.value(&bound.locals, vm) else { continue };
-        let Some(n) = value.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok()) else { continue };
         let text = source.text(vm);
-        let size = recorder.number(&text, number(&text), n);
-        let Ok(symbol) = size_object(&size, vm) else { continue };
+        let symbol = match (value.downcast_ref::<PyInt>(), value.downcast_ref::<PyFloat>()) {
+            (Some(i), _) => i.try_to_primitive::<i64>(vm).and_then(|n| size_object(&recorder.number(&text, number(&text), n), vm)),
+            (_, Some(f)) => float_object(&recorder.float_number(&text, number(&text), f.to_f64()), vm),
+            _ => continue,
+        };
+        let Ok(symbol) = symbol else { continue };
         if let Source::Local(name) = &**source {
             let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
             if let Some(slot) = args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == **name).map(|(_, v)| v) {
                 *slot = symbol;
             } else if let Some(slot) = at.and_then(|i| args.args.get_mut(i)) {
                 *slot = symbol;
+            } else if let Some(cell) = bound.cell(name, vm) {
+                // What the function closes over.
+                if cell.set_attr("cell_contents", symbol.clone(), vm).is_ok() {
+                    replaced.1.push((cell, value));
+                }
             }
         } else if source.set(&mut bound.locals, symbol.clone(), vm) {
             replaced.0.push((source.clone(), value, symbol));

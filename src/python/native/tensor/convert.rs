@@ -91,6 +91,9 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
                 .map_or_else(|| Value::Float(i.as_bigint().to_f64().unwrap_or(f64::INFINITY)), |v| Value::Int(SymInt::Int(v))),
         );
     }
+    if let Some(f) = super::symint::symbolic_float(object, vm) {
+        return Some(Value::SymFloat(f));
+    }
     if let Some(f) = object.downcast_ref::<PyFloat>() {
         return Some(Value::Float(f.to_f64()));
     }
@@ -139,6 +142,7 @@ pub fn from_value(value: Value, vm: &VirtualMachine) -> PyResult {
         Value::Bool(b) => vm.ctx.new_bool(b).into(),
         Value::Int(i) => from_size(&i, vm)?,
         Value::Float(f) => vm.ctx.new_float(f).into(),
+        Value::SymFloat(f) => super::symint::float_object(&f, vm)?,
         Value::Complex(re, im) => vm.ctx.new_complex(num_complex::Complex64::new(re, im)).into(),
         Value::Str(s) => vm.ctx.new_str(&*s).into(),
         Value::Tensor(t) => wrap(&t, vm)?,

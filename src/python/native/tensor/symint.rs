@@ -3,11 +3,14 @@
 //! The class is an `int` of the value in the call being compiled, so that whatever takes an integer takes it; arithmetic and
 //! comparison go to the node, where comparison guards.
 
+use rustpython_vm::builtins::PyFloat;
+use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::convert::{raise, to_int};
+use super::convert::{raise, to_int, to_value};
+use crate::dispatch::Value;
 use crate::error::Result;
-use crate::shape::{Relation, SymInt};
+use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -85,8 +88,144 @@ fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<(&'static str, SymIn
     })
 }
 
+/// An operand of arithmetic on floats, and where its symbols are known.
+fn float_operand(o: &PyObject, vm: &VirtualMachine) -> Option<(FloatExpr, Option<ShapeEnv>)> {
+    Some(match to_value(o, vm)? {
+        Value::SymFloat(f) => ((*f.expr).clone(), Some(f.env)),
+        Value::Int(SymInt::Sym(e, env)) => (FloatExpr::ToFloat(e), Some(env)),
+        Value::Int(SymInt::Int(i)) => (FloatExpr::Number(i as f64), None),
+        Value::Float(f) => (FloatExpr::Number(f), None),
+        _ => return None,
+    })
+}
+
+/// Arithmetic and comparison that have to do with floats; none where they have not.
+fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let is_float = |o: &PyObject| o.downcast_ref::<PyFloat>().is_some();
+    if !is_float(a) && !is_float(b) && name != "truediv" && name != "float" {
+        return Ok(None);
+    }
+    let (Some((x, env)), Some((y, other))) = (float_operand(a, vm), float_operand(b, vm)) else {
+        return Ok(Some(vm.ctx.not_implemented()));
+    };
+    let Some(env) = env.or(other) else { return Ok(Some(vm.ctx.not_implemented())) };
+    env.set_source(crate::span::current_source());
+    if let Some(relation) = relation(name) {
+        let left = SymFloat { expr: x.into(), env };
+        return Ok(Some(vm.ctx.new_bool(left.compare(relation, &y).map_err(|e| raise(e, vm))?).into()));
+    }
+    let quotient = match (operand(a, vm), operand(b, vm)) {
+        (Some(a), Some(b)) if name == "truediv" && !is_float_object(&a, &b) => SymFloat::quotient(&a, &b),
+        _ => None,
+    };
+    let names = ["add", "sub", "mul", "truediv", "pow"];
+    let made = match (quotient, names.into_iter().find(|n| *n == name)) {
+        (Some(quotient), _) => quotient,
+        (None, Some(name)) => SymFloat::binary(name, &x, &y, &env),
+        (None, None) if name == "float" => SymFloat { expr: x.into(), env },
+        (None, None) => return Ok(Some(vm.ctx.not_implemented())),
+    };
+    if let Some(recorder) = super::super::compile::recorder() {
+        recorder.computed_float(&made);
+    }
+    float_object(&made, vm).map(Some)
+}
+
+fn is_float_object(a: &SymInt, b: &SymInt) -> bool {
+    a.as_int().is_some() && b.as_int().is_some()
+}
+
+/// The Python object of a symbolic float.
+pub fn float_object(float: &SymFloat, vm: &VirtualMachine) -> PyResult {
+    let hint = float.hint().unwrap_or_default();
+    if float.env.is_settled() || matches!(*float.expr, FloatExpr::Number(_)) {
+        return Ok(vm.ctx.new_float(hint).into());
+    }
+    let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
+    drop(PySymFloatNode::make_static_type());
+    let node: PyObjectRef = PySymFloatNode(float.clone()).into_pyobject(vm);
+    module.get_attr("SymFloat", vm)?.call((vm.ctx.new_float(hint), node), vm)
+}
+
+fn float_node(o: &PyObject, vm: &VirtualMachine) -> Option<SymFloat> {
+    let types = &vm.ctx.types;
+    if o.class().is(types.float_type) || !o.class().fast_issubclass(types.float_type) {
+        return None;
+    }
+    let node = o.dict()?.get_item_opt("node", vm).ok()??;
+    node.downcast_ref::<PySymFloatNode>().map(|n| n.0.clone())
+}
+
+/// The symbolic float of a Python object, while the call that it belongs to is recorded.
+pub fn symbolic_float(o: &PyObject, vm: &VirtualMachine) -> Option<SymFloat> {
+    float_node(o, vm).filter(|f| !f.env.is_settled())
+}
+
+/// The number that a symbolic float stands for in its call.
+pub fn float_hint(o: &PyObject, vm: &VirtualMachine) -> Option<f64> {
+    float_node(o, vm)?.hint()
+}
+
+/// The square root of a symbolic number; none where it is a plain one.
+pub fn square_root(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let float = match symbolic(o, vm) {
+        Some(size) => SymFloat::of_size(&size),
+        None => symbolic_float(o, vm),
+    };
+    let Some(root) = float.map(|f| f.sqrt()) else { return Ok(None) };
+    if let Some(recorder) = super::super::compile::recorder() {
+        recorder.computed_float(&root);
+    }
+    float_object(&root, vm).map(Some)
+}
+
+/// A symbolic number as a float, which it is from now on; none where it is a plain one.
+pub fn guarded_number(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<f64>> {
+    let guarded = match (symbolic(o, vm), symbolic_float(o, vm)) {
+        (Some(size), _) => size.guard_int().map(|i| i as f64),
+        (_, Some(float)) => {
+            if let Some(recorder) = super::super::compile::recorder() {
+                recorder.computed_float(&float);
+            }
+            float.guard_float()
+        }
+        _ => return Ok(None),
+    };
+    guarded.map(Some).map_err(|e| raise(e, vm))
+}
+
+/// `torch.SymFloat.node`
+#[pyclass(module = "torch", name = "SymFloatNode")]
+#[derive(Debug, PyPayload)]
+pub struct PySymFloatNode(SymFloat);
+
+#[pyclass]
+impl PySymFloatNode {
+    /// The number in the call being compiled, with a guard.
+    #[pymethod]
+    fn guard_float(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<f64> {
+        if zelf.0.env.is_settled() {
+            return Ok(zelf.0.hint().unwrap_or_default());
+        }
+        if let Some(recorder) = super::super::compile::recorder() {
+            recorder.computed_float(&zelf.0);
+        }
+        zelf.0.env.set_source(crate::span::current_source());
+        zelf.0.guard_float().map_err(|e| raise(e, vm))
+    }
+
+    /// The expression.
+    #[pymethod]
+    fn expr(zelf: &Py<Self>) -> String {
+        zelf.0.to_string()
+    }
+}
+
 /// `op(name, a, b)`: arithmetic and comparison of sizes; `NotImplemented` where one of them is no integer.
 pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
+    if let Some(float) = operate_on_floats(name, a, b, vm)? {
+        return Ok(float);
+    }
     let (Some(a), Some(b)) = (operand(a, vm), operand(b, vm)) else {
         return Ok(vm.ctx.not_implemented());
     };
