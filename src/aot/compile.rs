@@ -7,11 +7,12 @@ use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, pr
 use super::passes::Passes;
 use super::runtime::Runtime;
 use super::synthetic_base::{self, Identity};
+use super::tensorify::tensorify;
 use super::trace::{Pushed, TraceLayer, Tracer};
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::decompositions::Table;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::partition::{PartitionConfig, Partitioned, Study, partition};
 use crate::shape::SymInt;
@@ -108,8 +109,25 @@ pub struct Config {
     pub bw_compiler: GraphCompiler,
     /// Compiles graphs without a backward.
     pub inference_compiler: GraphCompiler,
+    /// Asked when a graph is traced: whether it will be traced again, and is of no use.
+    pub is_outdated: Option<Rc<dyn Fn() -> bool>>,
     /// Sees what was made, as soon as it is.
     pub observer: Option<Rc<dyn Fn(&Artifacts)>>,
+}
+
+impl Config {
+    /// Where a graph will be traced again, it is seen, and that is all.
+    fn stop_if_outdated(&self, traced: &Graph, is_joint: bool, metadata: &ViewAndMutationMeta) -> Result<()> {
+        if !self.is_outdated.as_ref().is_some_and(|f| f()) {
+            return Ok(());
+        }
+        if let Some(observer) = &self.observer {
+            let (traced, metadata) = (traced.clone(), metadata.clone());
+            let (prologue, epilogue) = (String::new(), String::new());
+            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue });
+        }
+        Err(Error::runtime("the graph will be traced again"))
+    }
 }
 
 /// What one compilation made.
@@ -213,12 +231,14 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let (f, inputs) = (&f, &inputs[..]);
     if differentiates {
         let joint = trace_joint(f, inputs, &metadata, config)?;
+        let of_tensors = tensorify(&joint)?;
+        config.stop_if_outdated(&joint, true, &metadata)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let num_fwd = metadata.num_forward_returns();
         let mut options = config.partition.clone();
         options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
         options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
-        let whole = with_passes(&joint, config, &options.replayed_mutations)?;
+        let whole = with_passes(&of_tensors, config, &options.replayed_mutations)?;
         let partitioned = match &config.partition_fn {
             Some(split) => {
                 let (forward, backward, report) = split(&whole, num_fwd, &options.static_inputs)?;
@@ -242,13 +262,15 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         return Ok(Compiled { runtime, adapt });
     }
     let graph = trace_inference(f, inputs, &metadata, config)?;
+    let of_tensors = tensorify(&graph)?;
+    config.stop_if_outdated(&graph, false, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
         let traced = graph.clone();
         observer(&Artifacts { traced, is_joint: false, metadata: metadata.clone(), partitioned: None, study: None, prologue, epilogue });
     }
-    let callable = with_symbols((config.inference_compiler)(with_passes(&graph, config, &[])?, &examples)?, inputs);
+    let callable = with_symbols((config.inference_compiler)(with_passes(&of_tensors, config, &[])?, &examples)?, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 

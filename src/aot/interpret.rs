@@ -201,6 +201,7 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
             let t = args[0].tensor()?;
             Ok(Value::Int(t.size(crate::ops::shapes::wrap_dim(args[1].int()?, t.dim())?)))
         })()),
+        "prims.convert_element_type.default" => Some(super::tensorify::convert_element_type(args)),
         "_C._set_grad_enabled" => Some((|| {
             let grad = args[0].bool()?;
             set_modes(Modes { grad, ..modes() });
@@ -245,7 +246,10 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
     let name = match name {
         "sym_float" => return made(a, env),
         "_sym_sqrt" => return made(FloatExpr::Sqrt(Rc::new(a)), env),
-        name => names.into_iter().find(|n| *n == name).ok_or_else(|| Error::not_implemented(format!("arithmetic on floats: operator.{name}")))?,
+        name => names
+            .into_iter()
+            .find(|n| *n == name)
+            .ok_or_else(|| Error::not_implemented(format!("arithmetic on floats: operator.{name}")))?,
     };
     if let ("truediv", Value::Int(a), Value::Int(b)) = (name, &args[0], &args[1])
         && let Some(quotient) = SymFloat::quotient(a, b)

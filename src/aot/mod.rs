@@ -19,6 +19,7 @@ pub mod metadata;
 pub mod passes;
 pub mod runtime;
 pub mod synthetic_base;
+mod tensorify;
 pub mod trace;
 
 pub use compile::{Compiled, Config, Function, GraphCallable, GraphCompiler, compile};

@@ -536,7 +536,7 @@ fn give_writes_their_lines(graph: &mut Graph) {
     }
 }
 
-fn is_impure(op: &str) -> bool {
+pub(super) fn is_impure(op: &str) -> bool {
     // Writes, checks and what draws from a generator's state must stay.
     op.starts_with("aten._assert_async.") || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
 }

@@ -116,6 +116,11 @@ impl SymFloat {
         !sizes && floats && number
     }
 
+    /// Floats of the call in it are numbers from now on.
+    pub fn needs_numbers(&self) {
+        self.expr.each(&mut |_| {}, &mut |s| self.env.specialize_float(s));
+    }
+
     /// The number; its symbols are numbers from now on, with guards.
     pub fn guard_float(&self) -> Result<f64> {
         let mut failed = None;

@@ -261,6 +261,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32
         decompositions: backend.decomposes.then(crate::decompositions::inductor),
         passes: backend.passes.clone(),
         partition_fn: None,
+        is_outdated: None,
         replay_random: true,
         fw_compiler: interpreter(number.clone(), "forward"),
         bw_compiler: interpreter(number.clone(), "backward"),
@@ -346,7 +347,10 @@ fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> 
                 let given = specs.clone();
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
-                let compiled = aot::compile(&f, &specs, &config(&pipeline, true, Some(number)))?;
+                let env = region.env.clone();
+                let is_outdated: Option<Rc<dyn Fn() -> bool>> = Some(Rc::new(move || !env.needed_floats().is_empty()));
+                let config = Config { is_outdated, ..config(&pipeline, true, Some(number)) };
+                let compiled = aot::compile(&f, &specs, &config)?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))
             }
         },
@@ -573,7 +577,8 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
     let needs = about.verdict.borrow().needs.clone();
     let hints = region.hints();
-    let inputs: Vec<_> = inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
+    let inputs: Vec<_> =
+        inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
     let facts = rustpython_vm::vm::thread::with_current_vm(|vm| needs.guards(vm));
     let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
     // Guards made while the region was traced are known now.
@@ -598,9 +603,10 @@ fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &A
         span: None,
     };
     emit(Event::Captured { region: captured.clone() });
-    let compiled = compile_region(function, &region, number).map_err(|e| backend_failed(&function.backend, e))?;
+    let compiled = compile_region(function, &region, number);
     let needed = region.env.needed_floats();
     if needed.is_empty() {
+        let compiled = compiled.map_err(|e| backend_failed(&function.backend, e))?;
         return Ok((region, compiled, captured));
     }
     let origins: Vec<String> = needed.iter().map(|(_, origin, _)| origin.clone()).collect();

@@ -112,6 +112,9 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
     env.set_source(crate::span::current_source());
     if let Some(relation) = relation(name) {
         let left = SymFloat { expr: x.into(), env };
+        if let Some(recorder) = super::super::compile::recorder() {
+            recorder.computed_float(&left);
+        }
         return Ok(Some(vm.ctx.new_bool(left.compare(relation, &y).map_err(|e| raise(e, vm))?).into()));
     }
     let quotient = match (operand(a, vm), operand(b, vm)) {

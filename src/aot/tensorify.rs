@@ -1,0 +1,181 @@
+//! Symbolic floats of a traced graph as tensors: what computes with a float computes with a tensor that holds it, so that no
+//! float is saved for the backward.
+//!
+//! A float that something else needs, as a number, stays; then it is a number, and the function is compiled again.
+
+use crate::dispatch::Value;
+use crate::error::Result;
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Target};
+use crate::shape::{FloatExpr, SymInt};
+use crate::tensor::{Device, Dtype, TensorSpec};
+use std::rc::Rc;
+
+/// The overload of an operator that takes a tensor where it had a float.
+fn of_tensors(op: &str) -> Option<&'static str> {
+    Some(match op {
+        "aten.mul.Tensor" => "aten.mul.Tensor",
+        "aten.add.Tensor" => "aten.add.Tensor",
+        "aten.sub.Tensor" => "aten.sub.Tensor",
+        "aten.div.Tensor" => "aten.div.Tensor",
+        "aten.gt.Scalar" => "aten.gt.Tensor",
+        "aten.lt.Scalar" => "aten.lt.Tensor",
+        "aten.ge.Scalar" => "aten.ge.Tensor",
+        "aten.le.Scalar" => "aten.le.Tensor",
+        "aten.eq.Scalar" => "aten.eq.Tensor",
+        "aten.ne.Scalar" => "aten.ne.Tensor",
+        "aten.clamp_min.default" => "aten.clamp_min.Tensor",
+        "aten.clamp_max.default" => "aten.clamp_max.Tensor",
+        _ => return None,
+    })
+}
+
+struct Tensors<'a> {
+    graph: &'a mut Graph,
+    /// The nodes in their new order.
+    order: Vec<NodeId>,
+    /// Floats that are tensors.
+    known: Vec<(Rc<FloatExpr>, NodeId)>,
+    meta: Meta,
+}
+
+impl Tensors<'_> {
+    fn call(&mut self, op: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, spec: TensorSpec) -> NodeId {
+        let name = op.split_once('.').map_or(op, |(_, name)| name).replace('.', "_").to_lowercase();
+        let meta = Meta { value: Some(FakeValue::Tensor(spec)), ..self.meta.clone() };
+        let id = self.graph.call(&name, Target::Op(op.into()), args, kwargs, meta);
+        self.order.push(id);
+        id
+    }
+
+    fn scalar(dtype: Dtype) -> TensorSpec {
+        TensorSpec::contiguous(Vec::new(), dtype, Device::CPU)
+    }
+
+    fn dtype(&self, id: NodeId) -> Option<Dtype> {
+        self.graph.node(id).tensor().map(|t| t.dtype)
+    }
+
+    fn convert(&mut self, id: NodeId, dtype: Dtype) -> NodeId {
+        if self.dtype(id) == Some(dtype) {
+            return id;
+        }
+        self.call("prims.convert_element_type.default", vec![Arg::Node(id), Arg::Dtype(dtype)], Vec::new(), Self::scalar(dtype))
+    }
+
+    /// The tensor that holds a float; `None` where tensors cannot compute it.
+    fn tensor(&mut self, expr: &Rc<FloatExpr>, size: &dyn Fn(&Graph, &crate::shape::Expr) -> Option<NodeId>) -> Option<NodeId> {
+        if let Some((_, id)) = self.known.iter().find(|(e, _)| e == expr) {
+            return Some(*id);
+        }
+        let double = Self::scalar(Dtype::Float64);
+        let id = match &**expr {
+            FloatExpr::Number(f) => {
+                let dtype = vec![("dtype".into(), Arg::Dtype(Dtype::Float64))];
+                self.call("aten.scalar_tensor.default", vec![Arg::Float(*f)], dtype, double)
+            }
+            FloatExpr::Symbol(_) | FloatExpr::IntTrueDiv(..) => return None,
+            FloatExpr::ToFloat(e) => {
+                let node = size(self.graph, e)?;
+                let made = self.call("aten.scalar_tensor.default", vec![Arg::Node(node)], Vec::new(), Self::scalar(Dtype::Float32));
+                self.convert(made, Dtype::Float64)
+            }
+            FloatExpr::Sqrt(a) => {
+                let a = self.tensor(a, size)?;
+                self.call("aten.sqrt.default", vec![Arg::Node(a)], Vec::new(), double)
+            }
+            FloatExpr::Binary(name, a, b) => {
+                let op = match *name {
+                    "sub" => "aten.sub.Tensor",
+                    "mul" => "aten.mul.Tensor",
+                    "truediv" => "aten.true_divide.Tensor",
+                    "pow" => "aten.pow.Tensor_Tensor",
+                    _ => "aten.add.Tensor",
+                };
+                let (a, b) = (self.tensor(a, size)?, self.tensor(b, size)?);
+                self.call(op, vec![Arg::Node(a), Arg::Node(b)], Vec::new(), double)
+            }
+        };
+        self.known.push((expr.clone(), id));
+        Some(id)
+    }
+}
+
+fn float_of(node: &Node) -> Option<Rc<FloatExpr>> {
+    match &node.meta.value {
+        Some(FakeValue::SymFloat(f)) => Some(f.expr.clone()),
+        _ => None,
+    }
+}
+
+/// The graph with tensors for its symbolic floats. Floats that stay are said to be needed as numbers.
+pub fn tensorify(traced: &Graph) -> Result<Graph> {
+    let mut graph = traced.clone();
+    if !traced.nodes().any(|n| float_of(n).is_some()) {
+        return Ok(graph);
+    }
+    let nodes: Vec<NodeId> = traced.nodes().map(|n| n.id).collect();
+    let mut tensors = Tensors { graph: &mut graph, order: Vec::new(), known: Vec::new(), meta: Meta::default() };
+    let size = |graph: &Graph, expr: &crate::shape::Expr| {
+        let is_it = |n: &&Node| matches!(&n.meta.value, Some(FakeValue::Int(size @ SymInt::Sym(..))) if size.expr() == *expr);
+        graph.nodes().find(is_it).map(|n| n.id)
+    };
+    for id in nodes {
+        let node = tensors.graph.node(id).clone();
+        tensors.meta = Meta { value: None, ..node.meta.clone() };
+        if node.op() == Some("aten._local_scalar_dense.default")
+            && let (Some(expr), Some(Arg::Node(t))) = (float_of(&node), node.args.first())
+        {
+            tensors.order.push(id);
+            let double = Tensors::scalar(Dtype::Float64);
+            let args = vec![Arg::Node(*t), Arg::Dtype(Dtype::Float64)];
+            let held = tensors.call("prims.convert_element_type.default", args, Vec::new(), double);
+            tensors.known.push((expr, held));
+            continue;
+        }
+        let replacement = node.op().and_then(of_tensors).zip(node.tensor().cloned());
+        let has_float = node.args.iter().any(|a| matches!(a, Arg::Node(n) if float_of(tensors.graph.node(*n)).is_some()));
+        let Some((op, spec)) = replacement.filter(|_| has_float) else {
+            tensors.order.push(id);
+            continue;
+        };
+        let compute = if matches!(spec.dtype, Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { spec.dtype };
+        let args: Option<Vec<Arg>> = node
+            .args
+            .iter()
+            .map(|arg| {
+                let Arg::Node(n) = arg else { return Some(arg.clone()) };
+                let Some(expr) = float_of(tensors.graph.node(*n)) else { return Some(arg.clone()) };
+                let held = tensors.tensor(&expr, &size)?;
+                Some(Arg::Node(if compute == Dtype::Bool { held } else { tensors.convert(held, compute) }))
+            })
+            .collect();
+        let Some(args) = args else {
+            tensors.order.push(id);
+            continue;
+        };
+        let computed = TensorSpec { dtype: compute, ..spec.clone() };
+        let mut made = tensors.call(op, args, node.kwargs.clone(), computed);
+        if compute != spec.dtype {
+            made = tensors.call("prims.convert_element_type.default", vec![Arg::Node(made), Arg::Dtype(spec.dtype)], Vec::new(), spec);
+        }
+        // Readers come later: those that were moved already read nothing of it.
+        tensors.graph.replace_uses(id, &Arg::Node(made));
+    }
+    let order = std::mem::take(&mut tensors.order);
+    graph.reorder(order);
+    let is_impure = |node: &Node| node.op().is_some_and(|op| op != "aten._local_scalar_dense.default" && super::trace::is_impure(op));
+    graph.eliminate_dead_code(&is_impure);
+    for node in graph.nodes() {
+        if let Some(FakeValue::SymFloat(float)) = &node.meta.value {
+            float.needs_numbers();
+        }
+    }
+    graph.validate()?;
+    Ok(graph)
+}
+
+/// `prims.convert_element_type`
+pub(super) fn convert_element_type(args: &[Value]) -> Result<Value> {
+    let dtype = args[1].dtype()?.unwrap_or(Dtype::Float32);
+    Ok(Value::Tensor(crate::t!("_to_copy", args[0].tensor()?; dtype = dtype)?))
+}
