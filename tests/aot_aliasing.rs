@@ -163,8 +163,17 @@ else:
             assert isinstance(e.inner_exception, AssertionError), e
             print("PyTorch refuses")
             continue
-        except RuntimeError as e:
-            assert "modified by an inplace operation" in str(e), e
+        except (AssertionError, IndexError, RuntimeError) as e:
+            # Besides what the version of a saved value says: views that the function made of an input that was merged with another are
+            # made again of the common base, where they may not fit.
+            refused = [
+                "modified by an inplace operation",
+                "application of ViewMeta sequence",
+                "Dimension out of range",
+                "number of dimensions in the tensor input",
+                "is invalid for input of size",
+            ]
+            assert any(words in str(e) for words in refused), e
             print("PyTorch refuses")
             continue
         if not close(eager, compiled):

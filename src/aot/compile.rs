@@ -218,13 +218,13 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         prologue.push(adapted.code);
         metadata = collect(&*f, &inputs, config.keep_input_mutations)?;
     }
-    if let Some(adapted) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
+    super::dedupe::leave_unwritten(&mut inputs);
+    if let Some((adapted, merged)) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
         (f, inputs) = (adapted.function, adapted.inputs);
         adapt.push(adapted.adapt);
         prologue.push(adapted.code);
-        let merged = collect(&*f, &inputs, config.keep_input_mutations)?;
         if differentiates {
-            synthetic_base::check_tangents(&metadata, &merged)?;
+            synthetic_base::check_tangents(&metadata, &merged, &inputs)?;
         }
         metadata = merged;
     }
@@ -555,7 +555,10 @@ fn tangent_specs(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMe
             .iter()
             .map(|s| {
                 let t = super::metadata::functional_input(s)?;
-                if s.requires_grad { super::metadata::as_non_leaf(&t) } else { Ok(t) }
+                if s.requires_grad && s.is_leaf {
+                    super::metadata::give_history(&t)?;
+                }
+                Ok(t)
             })
             .collect::<Result<_>>()?;
         let outputs = f(&outer)?;

@@ -39,3 +39,15 @@ pub fn dedupe(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta
     let adapt: Adapt = Rc::new(move |given| Ok(kept.iter().map(|i| given[*i].clone()).collect()));
     Some(Adapted { function, inputs: specs, adapt, code })
 }
+
+/// Duplicates that are left, because nobody writes to them, are leaves that share storage with the first: they get gradients of their own.
+pub fn leave_unwritten(inputs: &mut [InputSpec]) {
+    for i in 0..inputs.len() {
+        let id = inputs[i].identity.tensor;
+        if id != 0 && (0..i).any(|j| inputs[j].identity.tensor == id) {
+            inputs[i].is_leaf = true;
+            inputs[i].identity.base = None;
+            inputs[i].identity.tensor = 0;
+        }
+    }
+}

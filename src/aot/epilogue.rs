@@ -6,8 +6,9 @@
 
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta};
 use crate::autograd::{ViewStep, meta, replay};
-use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::error::Result;
+use crate::dispatch::{Modes, OpRef, Value, modes, set_modes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::Tensor;
 
@@ -72,7 +73,7 @@ impl Epilogue {
             let known = !info.steps.is_empty() && !info.steps.iter().any(is_symbolic);
             let view = |base| {
                 let restrided = matches!(base, Base::Input(i) if metadata.input_info[i].mutates_metadata);
-                let steps = (known && !restrided).then(|| info.steps.clone());
+                let steps = (known && !restrided).then(|| info.steps.iter().map(as_view).collect());
                 Made::View { base, steps, requires_grad: info.requires_grad }
             };
             match (info.output_type, info.base_idx) {
@@ -227,7 +228,20 @@ impl Made {
 /// A view of `base` made again: by its view operators, or with the geometry that the graph returned.
 fn alias(base: &Tensor, steps: Option<&[ViewStep]>, requires_grad: bool, raw: &Value) -> Result<Tensor> {
     let made = match steps {
-        Some(steps) => replay(steps, base)?,
+        Some(steps) => {
+            let (made, wanted) = (replay(steps, base)?, raw.tensor()?.sizes());
+            if made.sizes().iter().map(SymInt::hint).ne(wanted.iter().map(SymInt::hint)) {
+                return Err(Error::new(
+                    ErrorKind::Assertion,
+                    format!(
+                        "incorrect out shape after application of ViewMeta sequence: {} (actual) vs {} (expected)",
+                        tuple(&made.sizes()),
+                        tuple(&wanted)
+                    ),
+                ));
+            }
+            made
+        }
         None => {
             let g = raw.tensor()?.geometry();
             t!("as_strided", base, &g.sizes, &g.strides, &g.offset)?
@@ -238,6 +252,12 @@ fn alias(base: &Tensor, steps: Option<&[ViewStep]>, requires_grad: bool, raw: &V
         (false, true) => meta::set_requires_grad(&made, true).map(|()| made),
         _ => Ok(made),
     }
+}
+
+/// Sizes as Python writes a tuple.
+fn tuple(sizes: &[SymInt]) -> String {
+    let items: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    if let [one] = items.as_slice() { format!("({one},)") } else { format!("({})", items.join(", ")) }
 }
 
 /// A view operator as a method call on `of`; arguments at the end that have their default are left out.
@@ -270,6 +290,13 @@ fn python(value: &Value) -> String {
         Value::List(items) => format!("[{}]", items.iter().map(python).collect::<Vec<_>>().join(", ")),
         _ => "None".to_owned(),
     }
+}
+
+/// An operator whose result autograd takes for a new tensor is an ordinary view where the result is made again.
+fn as_view(step: &ViewStep) -> ViewStep {
+    static VIEW: OpRef = OpRef::new("view");
+    let entry = if step.entry.base_name() == "_unsafe_view" { VIEW.get() } else { step.entry };
+    ViewStep { entry, ..step.clone() }
 }
 
 fn is_symbolic(step: &ViewStep) -> bool {

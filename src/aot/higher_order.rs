@@ -8,7 +8,7 @@ use crate::autograd::{Body, InputMeta, Node, gradient_edge, keep_view, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, Recompute};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Layout, Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -130,7 +130,9 @@ impl Body for Replay {
             match (grad, spec) {
                 (Some(g), Some(_)) => inputs.push(Value::Tensor(g)),
                 (None, Some(spec)) => {
-                    inputs.push(Value::Tensor(crate::t!("zeros", &spec.geometry.sizes; dtype = spec.dtype, device = spec.device)?));
+                    inputs.push(Value::Tensor(
+                        crate::t!("zeros", &spec.geometry.sizes; dtype = spec.dtype, layout = Layout::Strided, device = spec.device)?,
+                    ));
                 }
                 (_, None) => {}
             }

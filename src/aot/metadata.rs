@@ -5,7 +5,7 @@
 
 use super::functionalize::{self, FunctionalizeLayer};
 use super::trace::Pushed;
-use crate::autograd::meta;
+use crate::autograd::{Body, Node, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::span::Source;
@@ -54,6 +54,19 @@ pub struct InputInfo {
     pub mutation_type: MutationType,
     /// Lines that write to it.
     pub written_at: Vec<Source>,
+}
+
+impl InputInfo {
+    /// Who applies its mutation.
+    pub fn applied_by(&self, keep_input_mutations: bool) -> MutationType {
+        let unseen = self.mutations_hidden_from_autograd || self.mutations_under_no_grad_or_inference_mode;
+        let in_graph = keep_input_mutations && self.mutates_data && ((!self.mutates_metadata && !self.requires_grad) || unseen);
+        match (self.mutates_data || self.mutates_metadata, in_graph) {
+            (false, _) => MutationType::NotMutated,
+            (true, true) => MutationType::MutatedInGraph,
+            (true, false) => MutationType::MutatedOutGraph,
+        }
+    }
 }
 
 /// What an output aliases.
@@ -144,12 +157,29 @@ impl ViewAndMutationMeta {
     }
 }
 
-/// A fake copy of an input with its autograd state: a leaf that requires grad, or a non-leaf.
+/// A fake stand-in for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
 pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
-    let inner = Tensor::fake(&spec.spec)?;
-    let outer = functionalize::wrap(&inner)?;
+    let outer = functionalize::wrap(&Tensor::fake(&spec.spec)?)?;
     prepare_leaf(&outer, spec)?;
+    if spec.requires_grad && !spec.is_leaf {
+        give_history(&outer)?;
+    }
     Ok(outer)
+}
+
+/// Makes a leaf that requires grad the result of a node that nobody runs.
+pub fn give_history(t: &Tensor) -> Result<()> {
+    struct Unknown;
+    impl Body for Unknown {
+        fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+            Err(Error::runtime("the history of an input is not known while its function is compiled"))
+        }
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+    }
+    meta::set_history(t, &Node::new("NotImplemented", Vec::new(), Box::new(Unknown)));
+    Ok(())
 }
 
 /// Gives a stand-in the requires_grad (and non-leafness) of the input.
@@ -190,11 +220,7 @@ fn analyse(
         let twin = (0..i).find(|j| spec.identity.tensor != 0 && inputs[*j].identity.tensor == spec.identity.tensor);
         let t = match twin {
             Some(j) => wrapped[j].clone(),
-            None => {
-                let t = functional_input(spec)?;
-                // A non-leaf stands in for itself by a clone, so that the function may write to it.
-                if spec.requires_grad && !spec.is_leaf { as_non_leaf(&t)? } else { t }
-            }
+            None => functional_input(spec)?,
         };
         wrapped.push(t);
     }
@@ -213,31 +239,21 @@ fn analyse(
         let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
-        let in_graph = keep_input_mutations && mutates_data && ((!mutates_metadata && !requires_grad) || all_hidden || all_no_grad);
-        let mutation_type = match (mutates_data || mutates_metadata, in_graph) {
-            (false, _) => MutationType::NotMutated,
-            (true, true) => MutationType::MutatedInGraph,
-            (true, false) => MutationType::MutatedOutGraph,
-        };
-        input_info.push(InputInfo {
+        let info = InputInfo {
             is_leaf: spec.is_leaf,
             mutates_data,
             mutates_metadata,
             mutations_hidden_from_autograd: all_hidden,
             mutations_under_no_grad_or_inference_mode: all_no_grad,
             requires_grad,
-            mutation_type,
+            mutation_type: MutationType::NotMutated,
             written_at: s.storage.written_at.borrow().clone(),
-        });
+        };
+        input_info.push(InputInfo { mutation_type: info.applied_by(keep_input_mutations), ..info });
     }
     let output_info = classify(&wrapped, &outputs, grad)?;
     let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
     Ok(ViewAndMutationMeta { input_info, output_info, num_intermediate_bases, keep_input_mutations, grad_enabled_mutation: None })
-}
-
-/// A differentiable copy: what a non-leaf input is to the traced function.
-pub fn as_non_leaf(t: &Tensor) -> Result<Tensor> {
-    crate::t!("clone", t)
 }
 
 fn storage_key(t: &Tensor) -> u64 {
@@ -267,7 +283,7 @@ fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<Outp
             *multi.entry(storage_key(t)).or_insert(0) += 1;
         }
     }
-    let position = |t: &Tensor| outputs.iter().position(|o| o.as_tensor().is_some_and(|x| x.is(t)));
+    let position = |t: &Tensor| outputs.iter().rposition(|o| o.as_tensor().is_some_and(|x| x.is(t)));
     let mut bases: Vec<Tensor> = Vec::new();
     let mut found = Vec::new();
     for output in outputs {

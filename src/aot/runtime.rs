@@ -7,9 +7,10 @@
 use super::compile::{GraphCallable, GraphCompiler, tangent_positions};
 use super::epilogue::Epilogue;
 use super::metadata::ViewAndMutationMeta;
-use crate::autograd::{Body, Node, SavedVariable, gradient_edge, keeps_graph, meta};
-use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation};
+use crate::dispatch::{Modes, Value, lookup, modes, set_modes};
 use crate::error::{Error, Result};
+use crate::graph::{Arg, Graph, Target};
 use crate::partition::Partitioned;
 use crate::shape::SymInt;
 use crate::t;
@@ -73,13 +74,25 @@ pub struct Runtime {
     metadata: ViewAndMutationMeta,
     kind: Kind,
     epilogue: Epilogue,
+    /// Per value that a joint graph's forward returns, whether a view operator made it.
+    views: Vec<bool>,
+}
+
+/// Whether a view operator makes a value of a graph; `detach` makes no view for autograd.
+fn is_view(graph: &Graph, value: &Arg) -> bool {
+    let Arg::Node(id) = value else { return false };
+    let node = graph.node(*id);
+    match (&node.target, node.args.first()) {
+        (Target::Getitem, Some(of)) => is_view(graph, of),
+        _ => node.op().and_then(lookup).is_some_and(|entry| entry.is_view() && entry.base_name() != "detach"),
+    }
 }
 
 impl Runtime {
     /// Without a backward.
     pub fn inference(metadata: ViewAndMutationMeta, graph: Rc<dyn GraphCallable>) -> Self {
         let epilogue = Epilogue::new(&metadata, false);
-        Runtime { metadata, kind: Kind::Inference(graph), epilogue }
+        Runtime { metadata, kind: Kind::Inference(graph), epilogue, views: Vec::new() }
     }
 
     /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late.
@@ -89,13 +102,14 @@ impl Runtime {
         partitioned: Partitioned,
         compiler: GraphCompiler,
     ) -> Result<Self> {
+        let views = partitioned.forward.outputs().iter().map(|value| is_view(&partitioned.forward, value)).collect();
         let at_once = partitioned.num_saved_symints > 0;
         let backward = Rc::new(Backward { partitioned, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             backward.get(false)?;
         }
         let epilogue = Epilogue::new(&metadata, true);
-        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue })
+        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue, views })
     }
 
     /// Calls the function.
@@ -120,7 +134,10 @@ impl Runtime {
             forward.call(&mut given)?
         };
         let saved = all.split_off(num_returns.min(all.len()));
-        let edges = inputs.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
+        let edges = self.edges(&backward.partitioned.backward, inputs)?;
+        if edges.iter().all(Option::is_none) {
+            return Ok(all);
+        }
         let shared = |t: &Tensor, v: &Value| v.as_tensor().is_some_and(|o| o.storage().same(&t.storage()));
         let donated = saved
             .iter()
@@ -138,27 +155,61 @@ impl Runtime {
             })
             .collect::<Result<Vec<_>>>()?;
         let positions = tangent_positions(&self.metadata);
-        let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), specs: RefCell::default(), donated };
+        let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), tangents: RefCell::default(), donated };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
-        let mut specs = Vec::new();
+        let (mut tangents, mut views) = (Vec::new(), Vec::<(u64, Tensor)>::new());
         let first_output = self.metadata.runtime_mutated().len();
         for (p, value) in all.iter_mut().enumerate() {
             let Value::Tensor(t) = value else { continue };
-            if !positions.contains(&p) {
+            if !self.has_history(p) {
                 continue;
             }
-            // An output that the graph returned twice, that is an input or that hides what it views gets a handle of its own.
+            // An output that is an input or that hides what it views gets a handle of its own; one that the graph returned twice is
+            // one tensor, whose history is that of its last place.
             let hides = p.checked_sub(first_output).is_some_and(|o| self.epilogue.is_unsafe_view(o));
-            if hides || meta::peek(t, |m| m.grad_fn.is_some()) || inputs.iter().any(|i| i.is(t)) {
+            let is_known = meta::peek(t, |m| m.grad_fn.as_ref().is_some_and(|(known, _)| !Rc::ptr_eq(known, &node)));
+            if hides || is_known || inputs.iter().any(|i| i.is(t)) {
                 *t = t.view_as((*t.geometry()).clone());
+            } else if self.views.get(p).copied().unwrap_or_default() {
+                // It goes on being a view, and writes to it are refused.
+                let made = views.iter().find(|(of, _)| *of == t.id()).map(|(_, made)| made.clone());
+                *t = made.unwrap_or_else(|| {
+                    let view = t.view_as((*t.geometry()).clone());
+                    keep_view(&view, None, Some(t));
+                    views.push((t.id(), view.clone()));
+                    view
+                });
             }
-            specs.push(t.spec());
+            if positions.contains(&p) {
+                tangents.push((node.inputs.borrow().len(), t.spec()));
+            }
             meta::set_history(t, &node);
         }
+        if node.inputs.borrow().len() > 1 {
+            views.iter().for_each(|(_, view)| set_creation(view, CreationMeta::MultiOutputNode));
+        }
         if let Some(body) = node.body.as_any().downcast_ref::<CompiledBackward>() {
-            *body.specs.borrow_mut() = specs;
+            *body.tangents.borrow_mut() = tangents;
         }
         Ok(all)
+    }
+
+    /// Where gradients of inputs go. An input with a history is cut off from it where the backward has no gradient for it.
+    fn edges(&self, backward: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Edge>>> {
+        let gradients = backward.outputs();
+        let is_cut = |i: usize| !self.metadata.input_info[i].is_leaf && matches!(gradients.get(i), Some(Arg::None));
+        inputs.iter().enumerate().map(|(i, t)| if is_cut(i) { Ok(None) } else { gradient_edge(t) }).collect()
+    }
+
+    /// Whether autograd takes what the forward returns at a position for its result. A view that the function made under no_grad says
+    /// that it requires grad, and so has a history here, but no tangent.
+    fn has_history(&self, position: usize) -> bool {
+        let mutated = self.metadata.runtime_mutated();
+        let info = match position.checked_sub(mutated.len()) {
+            None => return self.metadata.input_info[mutated[position]].requires_grad,
+            Some(output) => self.metadata.output_info.get(output),
+        };
+        info.is_none_or(|o| o.is_tensor && o.requires_grad && !o.output_type.is_regenerated())
     }
 }
 
@@ -189,14 +240,14 @@ enum Kept {
 struct CompiledBackward {
     backward: Rc<Backward>,
     saved: RefCell<Option<Vec<Kept>>>,
-    /// Per differentiable output, what its gradient looks like.
-    specs: RefCell<Vec<TensorSpec>>,
+    /// Per tangent, which of the node's gradients it is and what it looks like.
+    tangents: RefCell<Vec<(usize, TensorSpec)>>,
     /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
     donated: bool,
 }
 
 impl Body for CompiledBackward {
-    fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+    fn apply(&self, node: &Rc<Node>, mut grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
         let compiled = self.backward.get(keeps_graph())?;
         if self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
@@ -226,14 +277,10 @@ impl Body for CompiledBackward {
         inputs.append(&mut tensors);
         let num_tangents = graph.placeholders().count().saturating_sub(inputs.len());
         let traced: Vec<_> = graph.placeholders().skip(inputs.len()).map(|n| n.tensor().cloned()).collect();
-        let specs = self.specs.borrow();
-        for (i, grad) in grads.into_iter().take(num_tangents).enumerate() {
-            let grad = match grad {
+        for (i, (slot, spec)) in self.tangents.borrow().iter().take(num_tangents).enumerate() {
+            let grad = match grads.get_mut(*slot).and_then(Option::take) {
                 Some(g) => g,
-                None => {
-                    let spec = specs.get(i).ok_or_else(|| Error::runtime("a gradient without a shape"))?;
-                    t!("zeros", &spec.geometry.sizes; dtype = spec.dtype)?
-                }
+                None => t!("zeros", &spec.geometry.sizes; dtype = spec.dtype)?,
             };
             inputs.push(Value::Tensor(coerce(grad, traced.get(i).and_then(Option::as_ref))?));
         }

@@ -3,7 +3,7 @@
 
 use super::compile::{Function, InputSpec, tangent_positions};
 use super::dedupe::{Adapt, Adapted};
-use super::metadata::ViewAndMutationMeta;
+use super::metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
 use crate::autograd::meta;
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
@@ -111,7 +111,7 @@ fn check(inputs: &[InputSpec], group: &[usize], is_inference: bool) -> Result<()
     for pair in group.windows(2) {
         let (a, b) = (pair[0], pair[1]);
         let (own_a, own_b) = (inputs[a].identity.tensor, inputs[b].identity.tensor);
-        let related = own_a == own_b
+        let related = (own_a != 0 && own_a == own_b)
             || ((base(a).is_some() || base(b).is_some()) && (base(a) == base(b) || base(a) == Some(own_b) || base(b) == Some(own_a)));
         if !is_inference && !related {
             return Err(assertion(format!(
@@ -169,21 +169,73 @@ fn view_of(base: &Tensor, spec: &TensorSpec, requires_grad: bool) -> Result<Tens
     }
 }
 
-/// PyTorch counts the tangents of merged inputs by replacing those of the first inputs written to; where several were written to
-/// that count is wrong, and it refuses.
-pub fn check_tangents(before: &ViewAndMutationMeta, merged: &ViewAndMutationMeta) -> Result<()> {
-    let differentiable = |m: &ViewAndMutationMeta| m.input_info.iter().filter(|i| i.mutates_data && i.requires_grad).count();
-    let own = differentiable(merged);
-    let tangents = own + tangent_positions(before).len().saturating_sub(own);
-    let wanted = tangent_positions(merged).len();
-    if wanted != tangents {
-        return Err(assertion(format!("outs_to_grad length ({wanted}) != tangents length ({tangents})")));
+/// PyTorch takes the tangents of merged inputs for the first ones, in place of those of the first inputs written to. Where several were
+/// written to that count is wrong, and where the write stays in the graph they meet other outputs: it refuses both.
+pub fn check_tangents(before: &ViewAndMutationMeta, merged: &ViewAndMutationMeta, inputs: &[InputSpec]) -> Result<()> {
+    let differentiable = |i: &usize| merged.input_info[*i].mutates_data && merged.input_info[*i].requires_grad;
+    let counted: Vec<usize> = (0..inputs.len()).filter(differentiable).collect();
+    let tangents = counted.len() + tangent_positions(before).len().saturating_sub(counted.len());
+    let wanted = tangent_positions(merged);
+    if wanted.len() != tangents {
+        return Err(assertion(format!("outs_to_grad length ({}) != tangents length ({tangents})", wanted.len())));
+    }
+    let returned = merged.runtime_mutated();
+    for (input, position) in counted.iter().zip(&wanted) {
+        let output = position.checked_sub(returned.len()).and_then(|o| merged.output_info.get(o));
+        let sizes = hints(&inputs[*input].spec.geometry.sizes).unwrap_or_default();
+        if let Some(numel) = output.and_then(|o| o.geometry.numel().hint()).filter(|n| *n != sizes.iter().product::<i64>()) {
+            let sizes = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            return Err(Error::runtime(format!("shape '[{sizes}]' is invalid for input of size {numel}")));
+        }
     }
     Ok(())
 }
 
+/// What is known of the merged inputs, derived from what was known of each, as in PyTorch: a base counts as written to, and outputs
+/// keep the view operators that were seen before the merge, also where these do not fit the base.
+fn merged_metadata(before: &ViewAndMutationMeta, groups: &[Vec<usize>], others: &[usize]) -> Result<ViewAndMutationMeta> {
+    let old = &before.input_info;
+    let mut input_info = Vec::new();
+    for group in groups.iter().cloned().chain(others.iter().map(|i| vec![*i])) {
+        let (any_leaf, all_leaf) = (group.iter().any(|i| old[*i].is_leaf), group.iter().all(|i| old[*i].is_leaf));
+        if any_leaf != all_leaf {
+            return Err(assertion(format!("any_leaf=True != all_leaf=False for outer_indices={group:?}")));
+        }
+        let merged = group.len() > 1;
+        let info = InputInfo {
+            is_leaf: any_leaf,
+            mutates_data: merged || old[group[0]].mutates_data,
+            mutates_metadata: !merged && old[group[0]].mutates_metadata,
+            mutations_hidden_from_autograd: group.iter().all(|i| old[*i].mutations_hidden_from_autograd),
+            mutations_under_no_grad_or_inference_mode: group.iter().all(|i| old[*i].mutations_under_no_grad_or_inference_mode),
+            requires_grad: group.iter().any(|i| old[*i].requires_grad),
+            mutation_type: MutationType::NotMutated,
+            written_at: group.iter().flat_map(|i| old[*i].written_at.clone()).collect(),
+        };
+        input_info.push(InputInfo { mutation_type: info.applied_by(before.keep_input_mutations), ..info });
+    }
+    let of_input = |o: &OutputInfo| matches!(o.output_type, OutputType::AliasOfInput | OutputType::IsInput);
+    let output_info = before.output_info.iter().map(|o| {
+        let Some(i) = o.base_idx.filter(|_| of_input(o)) else { return o.clone() };
+        match groups.iter().position(|g| g.contains(&i)) {
+            // An output that was an input is a view of the base.
+            Some(base) if o.output_type == OutputType::IsInput => {
+                OutputInfo { output_type: OutputType::AliasOfInput, base_idx: Some(base), steps: Vec::new(), ..o.clone() }
+            }
+            Some(base) => OutputInfo { base_idx: Some(base), ..o.clone() },
+            None => OutputInfo { base_idx: others.iter().position(|other| *other == i).map(|p| groups.len() + p), ..o.clone() },
+        }
+    });
+    Ok(ViewAndMutationMeta { input_info, output_info: output_info.collect(), ..before.clone() })
+}
+
 /// Merges inputs that share storage where one of them is written to; `None` where there is nothing to do.
-pub fn merge(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta, is_inference: bool) -> Result<Option<Adapted>> {
+pub fn merge(
+    f: &Function,
+    inputs: &[InputSpec],
+    metadata: &ViewAndMutationMeta,
+    is_inference: bool,
+) -> Result<Option<(Adapted, ViewAndMutationMeta)>> {
     let groups = groups(inputs, metadata);
     if groups.is_empty() {
         return Ok(None);
@@ -195,6 +247,7 @@ pub fn merge(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta,
         }
     }
     let others: Vec<usize> = (0..inputs.len()).filter(|i| !groups.iter().any(|g| g.contains(i))).collect();
+    let merged = merged_metadata(metadata, &groups, &others)?;
     let origins: Vec<Origin> = (0..inputs.len())
         .map(|i| match groups.iter().position(|g| g.contains(&i)) {
             Some(base) => Origin::ViewOf(base, inputs[i].spec.clone(), inputs[i].requires_grad),
@@ -228,5 +281,5 @@ pub fn merge(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta,
         made.extend(others.iter().map(|i| given[*i].clone()));
         Ok(made)
     });
-    Ok(Some(Adapted { function, inputs: specs, adapt, code }))
+    Ok(Some((Adapted { function, inputs: specs, adapt, code }, merged)))
 }

@@ -3,7 +3,7 @@
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
-use super::views::{ViewStep, edges_of, make_view, rebase_history};
+use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
 use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Tags, Value, call_below, modes, push_layer};
 use crate::error::{Error, Result};
 use crate::t;
@@ -75,13 +75,13 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
     for name in derivative.saves {
         let Some(i) = entry.schema.position(name) else { continue };
         let served = derivative.serves.iter().find(|(saved, _)| saved == name).and_then(|(_, other)| entry.schema.position(other));
-        if served.is_some_and(|other| !args[other].as_tensor().is_some_and(meta::requires_grad)) {
+        if served.is_some_and(|other| !args[other].as_tensor().is_some_and(meta::has_edge)) {
             continue;
         }
         match &args[i] {
             Value::Tensor(t) => {
-                // What is about to be overwritten is kept as it was.
-                let kept = if written.is_some_and(|w| w.is(t)) { crate::t!("clone", t)? } else { t.clone() };
+                // What is about to be overwritten is kept as it was; a second argument that is the same tensor is not, as in PyTorch.
+                let kept = if i == 0 && written.is_some_and(|w| w.is(t)) { crate::t!("clone", t)? } else { t.clone() };
                 saved.push((i, Saved::One(SavedVariable::input(&kept)?)));
             }
             Value::List(items) => {
@@ -222,10 +222,9 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<V
     let several = matches!(out, Value::List(_));
     let creation = match (modes(), several) {
         (m, _) if m.inference => CreationMeta::Inference,
-        (m, true) if m.grad => CreationMeta::MultiOutputNode,
-        (_, true) => CreationMeta::MultiOutputSafe,
-        (m, false) if m.grad => CreationMeta::Default,
-        _ => CreationMeta::NoGrad,
+        (m, _) if !m.grad => CreationMeta::NoGrad,
+        (_, true) => CreationMeta::MultiOutputNode,
+        (_, false) => CreationMeta::Default,
     };
     for (i, t) in results_of(&out).into_iter().enumerate() {
         let Some(t) = t else { continue };
@@ -250,30 +249,12 @@ pub(super) fn check_inplace(t: &Tensor, wants_grad: bool) -> Result<()> {
     }
     let view = meta::peek(t, |m| m.view.clone()).filter(|v| v.differentiable);
     if let Some(view) = view {
+        allow_write(t, view.creation, "is being")?;
         if meta::is_leaf(&view.base) && meta::requires_grad(&view.base) {
             return Err(Error::runtime("a view of a leaf Variable that requires grad is being used in an in-place operation."));
         }
-        let what = match view.creation {
-            CreationMeta::Default => return Ok(()),
-            CreationMeta::MultiOutputNode => {
-                "is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-            }
-            CreationMeta::NoGrad | CreationMeta::MultiOutputSafe => {
-                "is a view and its base or another view of its base has been modified inplace. This view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-            }
-            CreationMeta::Inference => {
-                return Err(Error::runtime(
-                    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
-                ));
-            }
-            CreationMeta::CustomFunction => {
-                "is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
-            }
-        };
-        let name =
-            meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!("Output {i} of {}", n.name))).unwrap_or_else(|| "A view".to_owned());
-        return Err(Error::runtime(format!("{name} {what}")));
     }
+    // A view whose history was not made anew since its base got one counts as a leaf here, as in PyTorch.
     if meta::is_leaf(t) && meta::requires_grad(t) {
         return Err(Error::runtime("a leaf Variable that requires grad is being used in an in-place operation."));
     }

@@ -17,8 +17,6 @@ pub enum CreationMeta {
     CustomFunction,
     /// By an operator with several views as results.
     MultiOutputNode,
-    /// By an operator with several results, under no_grad.
-    MultiOutputSafe,
     /// Under no_grad.
     NoGrad,
     /// Under inference mode.
@@ -64,11 +62,17 @@ pub fn peek<R: Default>(t: &Tensor, f: impl FnOnce(&AutogradMeta) -> R) -> R {
 
 /// `t.requires_grad`
 pub fn requires_grad(t: &Tensor) -> bool {
-    peek(t, |m| m.requires_grad || m.grad_fn.is_some() || m.view.as_ref().is_some_and(|v| v.differentiable && base_requires_grad(&v.base)))
+    peek(t, |m| m.requires_grad || m.grad_fn.is_some() || m.view.as_ref().is_some_and(|v| v.differentiable && has_edge(&v.base)))
 }
 
-fn base_requires_grad(base: &Tensor) -> bool {
-    peek(base, |m| m.requires_grad || m.grad_fn.is_some())
+/// Whether `requires_grad` was set on this very tensor.
+pub fn is_marked(t: &Tensor) -> bool {
+    peek(t, |m| m.requires_grad)
+}
+
+/// Whether a gradient can flow to it, as far as its history was made: not to a view made under no_grad.
+pub fn has_edge(t: &Tensor) -> bool {
+    peek(t, |m| m.requires_grad || m.grad_fn.is_some())
 }
 
 /// `t.is_leaf`

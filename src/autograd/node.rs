@@ -156,10 +156,11 @@ impl Drop for Node {
     }
 }
 
-/// Where the gradient of a tensor goes: its grad_fn, or the accumulator of a leaf that requires grad.
+/// Where the gradient of a tensor goes: its grad_fn, or the accumulator of a leaf that requires grad. A view made under no_grad
+/// says that it requires grad because its base does, and has neither.
 pub fn gradient_edge(t: &Tensor) -> Result<Option<Edge>> {
     if let Some((node, index)) = meta::grad_fn(t)? {
         return Ok(Some(Edge { node, index }));
     }
-    Ok(if meta::requires_grad(t) { Some(Edge { node: meta::accumulator(t), index: 0 }) } else { None })
+    Ok(if meta::is_marked(t) { Some(Edge { node: meta::accumulator(t), index: 0 }) } else { None })
 }

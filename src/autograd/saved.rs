@@ -115,7 +115,7 @@ impl SavedVariable {
 }
 
 /// What a node is the backward of: `Exp` for `ExpBackward0`.
-fn operation(node: &str) -> &str {
+pub(super) fn operation(node: &str) -> &str {
     node.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("Backward")
 }
 

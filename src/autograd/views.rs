@@ -7,7 +7,7 @@
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Edge, Node, gradient_edge};
 use crate::dispatch::{Call, Exclude, OpEntry, Value, call};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{Geometry, Tensor};
@@ -118,6 +118,15 @@ pub fn keep_view(output: &Tensor, info: Option<ViewInfo>, input: Option<&Tensor>
     }
 }
 
+/// Says how a view came about.
+pub fn set_creation(view: &Tensor, creation: CreationMeta) {
+    meta::with(view, |m| {
+        if let Some(info) = &mut m.view {
+            info.creation = creation;
+        }
+    });
+}
+
 fn is_functional(t: &Tensor) -> bool {
     t.imp().functional.borrow().is_some()
 }
@@ -125,9 +134,11 @@ fn is_functional(t: &Tensor) -> bool {
 /// Regenerates the grad_fn of a view whose base has been written to since.
 pub fn refresh(view: &Tensor) -> Result<()> {
     let Some(info) = meta::peek(view, |m| m.view.clone()) else { return Ok(()) };
-    if !info.differentiable || info.version == view.version() || !meta::requires_grad(&info.base) {
+    let has_history = meta::peek(view, |m| m.grad_fn.is_some());
+    if !info.differentiable || info.version == view.version() || !(has_history || meta::requires_grad(&info.base)) {
         return Ok(());
     }
+    allow_write(view, info.creation, "its base or another view of its base has been")?;
     let fresh = {
         let _grad = GradMode::set(true);
         let _all = Exclude::capture_alone();
@@ -148,6 +159,36 @@ pub fn refresh(view: &Tensor) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Refuses a write to a view (`what`: to it, or to what it shares memory with) where the way in which it was made leaves its history
+/// in doubt.
+pub(super) fn allow_write(view: &Tensor, creation: CreationMeta, what: &str) -> Result<()> {
+    if creation == CreationMeta::Default {
+        return Ok(());
+    }
+    let history = meta::peek(view, |m| m.grad_fn.as_ref().map(|(n, i)| format!("Output {i} of {}", super::saved::operation(&n.name))));
+    let (mode, now) = match creation {
+        CreationMeta::Inference => ("inference", "in normal mode"),
+        _ => ("no_grad", "with grad mode enabled"),
+    };
+    let in_mode = matches!(creation, CreationMeta::Inference | CreationMeta::NoGrad);
+    let said = match &history {
+        Some(output) if in_mode => {
+            format!("{output} is a view of a view which was created in {mode} mode and {what} modified inplace {now}.")
+        }
+        Some(output) => format!("{output} is a view and {what} modified inplace."),
+        None => format!("A view was created in {mode} mode and {what} modified inplace {now}."),
+    };
+    let why = match creation {
+        CreationMeta::MultiOutputNode => "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.".to_owned(),
+        CreationMeta::CustomFunction => "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.".to_owned(),
+        _ => {
+            let block = if creation == CreationMeta::Inference { "inference_mode" } else { "no_grad" };
+            format!("Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).")
+        }
+    };
+    Err(Error::runtime(format!("{said} {why}")))
 }
 
 /// Sets `torch.set_grad_enabled` until dropped.

@@ -114,6 +114,10 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
         }
         Rule::Fresh(rule) => {
             let specs = rule(&call)?;
+            // The one kind of result that is neither filled nor a view: it shares memory, and autograd takes it for a new tensor.
+            if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
+                return made(&call);
+            }
             let make = |spec: &TensorSpec| if fake { Tensor::fake(spec) } else { Tensor::zeros(spec) };
             let made: Vec<Option<Tensor>> = specs.iter().map(|s| s.as_ref().map(make).transpose()).collect::<Result<_>>()?;
             if !fake {
@@ -125,14 +129,15 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
         }
         Rule::Inplace(functional) => {
             let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
+            let functional = super::op(functional).ok_or_else(|| missing(entry))?;
             if !fake {
+                super::overlap::check(functional, &target, args)?;
                 let own = if any_complex(args) { table().complex.get(entry.name).copied() } else { real_kernel(entry) };
                 if let Some(Kernel::Mutate(mutate)) = own {
                     mutate(&call)?;
                     return Ok(Value::Tensor(target));
                 }
             }
-            let functional = super::op(functional).ok_or_else(|| missing(entry))?;
             let result = run_backend(functional, args, fake)?.into_tensor()?;
             check_inplace(&target, &result)?;
             if !fake {

@@ -7,6 +7,7 @@
 
 mod entry;
 mod kernel;
+mod overlap;
 mod registry;
 mod schema;
 mod stack;

@@ -220,6 +220,7 @@ from! {
     Dtype => |v| Value::Dtype(v);
     Device => |v| Value::Device(v);
     MemoryFormat => |v| Value::MemoryFormat(v);
+    Layout => |v| Value::Layout(v);
     &Value => |v| v.clone();
     Vec<Value> => |v| Value::List(v);
     Vec<SymInt> => |v| Value::List(v.into_iter().map(Value::Int).collect());

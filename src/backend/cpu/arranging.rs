@@ -68,10 +68,6 @@ pub fn scalar_bytes(value: &Value, dtype: Dtype) -> Result<Vec<u8>> {
     Ok(number.to_bytes(dtype))
 }
 
-fn copy(call: &Call, outs: &[Tensor]) -> Result<()> {
-    write_dense(&outs[0], &dense_bytes(call.tensor("self")?)?)
-}
-
 fn cat(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (out, tensors) = (&outs[0], call.tensors("tensors")?);
     let whole = Geometry::contiguous(out.sizes());
@@ -315,9 +311,16 @@ fn unsafe_split(call: &Call, outs: &[Tensor]) -> Result<()> {
     Ok(())
 }
 
+/// Other sizes on the same memory. Versions are counted apart: for autograd the result is a new tensor.
+fn unsafe_view(call: &Call) -> Result<Value> {
+    let tensor = call.tensor("self")?;
+    let geometry = geo::view(&tensor.geometry(), &call.sym_ints("size")?)?;
+    Ok(Tensor::from_storage(tensor.storage().clone(), geometry, tensor.dtype()).into())
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
-    t.fill("aten._unsafe_view.default", copy);
+    t.make("aten._unsafe_view.default", unsafe_view);
     t.fill("aten.unsafe_split.Tensor", unsafe_split);
     t.fill("aten.unsafe_split_with_sizes.default", unsafe_split);
     t.fill("aten.diagonal_copy.default", diagonal_copy);

@@ -187,7 +187,6 @@ const BY_PARTS: &[&str] = &[
     "aten.full_like.default",
     "aten.new_full.default",
     "aten.scalar_tensor.default",
-    "aten._unsafe_view.default",
     "aten.cat.default",
     "aten.stack.default",
     "aten.repeat.default",

@@ -1,0 +1,57 @@
+//! What a pointwise operator that writes refuses: a target whose elements share memory, and an argument that shares some of its
+//! memory with the target, which would be read after it was written.
+
+use super::{OpEntry, Tags, Value};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// Numbers of a tensor in memory: where it starts and ends, in bytes, if its elements fill a stretch without gaps or overlaps.
+fn stretch(t: &Tensor) -> Result<Option<(usize, usize)>> {
+    let c = t.concrete()?;
+    let mut dims: Vec<(isize, usize)> = c.strides.iter().copied().zip(c.sizes.iter().copied()).filter(|(_, size)| *size != 1).collect();
+    dims.sort_unstable();
+    let mut expected = 1;
+    for (stride, size) in dims {
+        if stride != expected {
+            return Ok(None);
+        }
+        expected *= size as isize;
+    }
+    let bytes = t.dtype().itemsize();
+    Ok(Some((c.offset * bytes, (c.offset + c.numel()) * bytes)))
+}
+
+fn refuse(what: &str) -> Result<()> {
+    Err(Error::runtime(format!(
+        "unsupported operation: {what} a single memory location. Please clone() the tensor before performing the operation."
+    )))
+}
+
+/// Checks a call of an in-place operator whose functional form is `functional`; `target` is its first argument.
+pub(super) fn check(functional: &OpEntry, target: &Tensor, args: &[Value]) -> Result<()> {
+    // Filling reads nothing, and every element gets the same value.
+    let fills = matches!(functional.base_name(), "fill" | "zero" | "masked_fill");
+    if fills || !(functional.tags.has(Tags::POINTWISE) || functional.base_name() == "copy") {
+        return Ok(());
+    }
+    let c = target.concrete()?;
+    if c.numel() == 0 {
+        return Ok(());
+    }
+    if c.sizes.iter().zip(&c.strides).any(|(size, stride)| *size > 1 && *stride == 0) {
+        return refuse("more than one element of the written-to tensor refers to");
+    }
+    let Some((start, end)) = stretch(target)? else { return Ok(()) };
+    for other in args[1..].iter().filter_map(Value::as_tensor) {
+        if other.is(target) || !other.storage().same(&target.storage()) {
+            continue;
+        }
+        let Some((from, to)) = stretch(other)? else { continue };
+        let is_whole = (from, to) == (start, end);
+        if from == to || to <= start || end <= from || (is_whole && other.concrete()?.strides == c.strides) {
+            continue;
+        }
+        return refuse("some elements of the input tensor and the written-to tensor refer to");
+    }
+    Ok(())
+}
