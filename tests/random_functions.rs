@@ -254,6 +254,8 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         bw_compiler: compiler.clone(),
         inference_compiler: compiler,
         observer: None,
+        decompositions: None,
+        passes: None,
     };
     let specs = inputs.iter().map(InputSpec::of).collect::<Result<Vec<_>>>()?;
     let traced = program.clone();

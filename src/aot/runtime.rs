@@ -287,7 +287,8 @@ impl Body for CompiledBackward {
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
         let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
-        if sources.iter().any(meta::requires_grad) {
+        // Whatever they come from, so that the mistake shows where they are differentiated.
+        if create_graph {
             let edges = sources.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;
             let twice = Node::new("CompiledFunctionBackwardBackward", edges, Box::new(DoubleBackward));
             grads.iter().flatten().for_each(|g| meta::set_history(g, &twice));
