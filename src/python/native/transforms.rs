@@ -48,6 +48,36 @@ mod module {
         levels::pop();
     }
 
+    /// The innermost level that calls see: its number, and for `vmap` its size and randomness; None outside of transforms.
+    #[pyfunction]
+    fn _current_level(vm: &VirtualMachine) -> PyObjectRef {
+        let Some(level) = levels::current() else { return vm.ctx.none() };
+        let (size, randomness) = match level.kind {
+            Kind::Grad => (vm.ctx.none(), vm.ctx.none()),
+            Kind::Vmap(size, randomness) => {
+                let name = match randomness {
+                    Randomness::Error => "error",
+                    Randomness::Different => "different",
+                    Randomness::Same => "same",
+                };
+                (vm.ctx.new_int(size).into(), vm.ctx.new_str(name).into())
+            }
+        };
+        vm.ctx.new_tuple(vec![vm.ctx.new_int(level.number).into(), size, randomness]).into()
+    }
+
+    /// Lets calls see the levels below one; gives how many they saw before.
+    #[pyfunction]
+    fn _enter_below(number: usize) -> usize {
+        levels::set_depth(number.saturating_sub(1))
+    }
+
+    /// Lets calls see so many levels again.
+    #[pyfunction]
+    fn _set_depth(depth: usize) {
+        levels::set_depth(depth);
+    }
+
     /// A tensor of a `grad` level.
     #[pyfunction]
     fn _wrap_for_grad(t: PyObjectRef, number: usize, vm: &VirtualMachine) -> PyResult {

@@ -100,7 +100,7 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
         early = Some(forward.result);
     }
     let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
-    let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+    let _eager = crate::dispatch::Exclude::capture_too();
     let before = modes();
     let differentiable = before.grad && inputs.iter().flatten().any(meta::requires_grad);
     let edges = inputs.iter().flatten().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;

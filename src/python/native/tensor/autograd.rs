@@ -515,7 +515,7 @@ pub mod functions {
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
-        let _eager = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+        let _eager = crate::dispatch::Exclude::capture_too();
         let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
         let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
         let error = |e: Error| raise(e, vm);

@@ -25,6 +25,10 @@ pub(super) fn forget_classes() {
 
 /// An overload as a Python object.
 pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
-    use rustpython_vm::PyPayload;
-    packet::PyOverload(entry).into_pyobject(vm)
+    use rustpython_vm::{PyObjectRef, PyPayload};
+    thread_local! {
+        static KNOWN: std::cell::RefCell<std::collections::HashMap<usize, PyObjectRef>> = std::cell::RefCell::default();
+    }
+    // One object each: scripts compare targets by identity.
+    KNOWN.with_borrow_mut(|known| known.entry(entry.id).or_insert_with(|| packet::PyOverload(entry).into_pyobject(vm)).clone())
 }

@@ -21,11 +21,16 @@ def allow_in_graph(fn):
     return fn
 
 
-def list_backends():
-    return ["cudagraphs", "inductor", "openxla", "tvm"]
+def list_backends(exclude_tags=("debug", "experimental")):
+    """The names that `torch.compile(backend=...)` takes."""
+    from torch._dynamo.backends.registry import list_backends
+
+    return list_backends(exclude_tags)
 
 
 def __getattr__(name):
     if name in ("config", "utils", "backends", "exc", "decorators", "compiled_autograd"):
         return __import__(f"torch._dynamo.{name}", fromlist=["_"])
+    if name in ("register_backend", "lookup_backend"):
+        return getattr(__import__("torch._dynamo.backends.registry", fromlist=[name]), name)
     raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

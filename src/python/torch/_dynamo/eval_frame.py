@@ -27,6 +27,13 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
     if backend is None or backend == "inductor":
         backend = _native._default_backend() or "aot_eager"
+    elif isinstance(backend, str):
+        from torch._dynamo.backends.registry import lookup_backend
+
+        backend = lookup_backend(backend)
+    given = {name: value for name, value in (("mode", mode), ("options", options)) if value and value != "default"}
+    if given and callable(backend):
+        backend = functools.partial(_with_settings, backend, given)
     if isinstance(model, type):
         raise RuntimeError("torch.compile does not support compiling classes directly")
     from torch.nn import Module
@@ -34,6 +41,10 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     if isinstance(model, Module):
         return OptimizedModule(model, backend, fullgraph, dynamic)
     return _optimize_function(model, backend, fullgraph, dynamic)
+
+
+def _with_settings(backend, given, gm, example_inputs):
+    return backend(gm, example_inputs, **given)
 
 
 def optimize(backend="inductor", *, nopython=False, dynamic=None, **_):

@@ -41,3 +41,10 @@ class BackendCompilerFailed(ShortenTraceback):
         )
         raised = f"{type(inner_exception).__name__}: {inner_exception}"
         super().__init__(f"backend={self.backend_name!r} raised:\n{raised}\n\n{hint}")
+
+
+class InvalidBackend(TorchDynamoException):
+    """A name that is no backend's."""
+
+    def __init__(self, name):
+        super().__init__(f"Invalid backend: {name!r}. See `torch._dynamo.list_backends()` for available backends.")

@@ -7,7 +7,7 @@ callable that gives the saved tensors back into `ctx._unpack_saved`, and has the
 """
 
 import torch
-from torch import _C
+from torch import _C, _native_transforms
 
 __all__ = ["FunctionCtx", "BackwardCFunction", "FunctionMeta", "Function", "once_differentiable", "InplaceFunction"]
 
@@ -193,6 +193,11 @@ class Function(metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*((None, *args) if has_context else args), **kwargs)
             bound.apply_defaults()
             args = bound.args[1:] if has_context else bound.args
+        level = _native_transforms._current_level()
+        if level is not None:
+            from torch.autograd._function_transforms import apply
+
+            return apply(cls, args, level)
         return _C._function_apply(cls, args)
 
 
