@@ -43,7 +43,7 @@ def forward_compiler(gm, example_inputs):
     for n in gm.graph.nodes:
         value, known = n.meta.get("val"), n.meta.get("tensor_meta")
         if value is not None:
-            print(n.name, tuple(value.shape), value.dtype, value.stride(), value.device, type(value).__name__, value)
+            print(n.name, tuple(value.shape), value.dtype, value.stride(), value.device, value)
             print("   ", known.shape, known.dtype, known.stride, known.memory_format)
     return make_boxed_func(gm.forward)
 

@@ -6,7 +6,7 @@ use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashabl
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
 
 use super::bind::{Bound, bind};
-use super::convert::{from_value, items, raise, to_tensor, to_value};
+use super::convert::{from_value, raise, to_tensor, to_value};
 use crate::dispatch::{Key, OpEntry, Tags, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
 use crate::span::Written;
@@ -59,41 +59,12 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         return call_packet(packet, written, &args, vm);
     }
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
-    let mut bound = match bind(base_name(packet), overloads(packet), args, method, vm) {
-        Ok(bound) => bound,
-        Err(error) => {
-            let style = match written {
-                Written::Function("torch.ops.", _) => Style::Ops,
-                Written::Function(prefix, _) => Style::Function(prefix),
-                _ => Style::Method,
-            };
-            return overridden(|| PyPacket { packet, style }.into_pyobject(vm), args, vm).unwrap_or_else(|| Err(raise(error, vm)));
-        }
-    };
+    let mut bound = bind(base_name(packet), overloads(packet), args, method, vm).map_err(|e| raise(e, vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);
     }
     let _written = written.enter();
     run(bound, vm)
-}
-
-/// What an argument's `__torch_function__` makes of a call; `None` where no argument has one.
-fn overridden(called: impl FnOnce() -> PyObjectRef, args: &FuncArgs, vm: &VirtualMachine) -> Option<PyResult> {
-    let own = |o: &PyObject| to_tensor(o).is_none() && o.class().as_object().get_attr("__torch_function__", vm).is_ok();
-    let find = |o: &PyObjectRef| match items(o) {
-        Some(inner) => inner.into_iter().find(|o| own(o)),
-        None => Some(o.clone()).filter(|o| own(o)),
-    };
-    let found = args.args.iter().chain(args.kwargs.values()).find_map(find)?;
-    let keywords = vm.ctx.new_dict();
-    for (name, value) in &args.kwargs {
-        if let Err(e) = keywords.set_item(&*name.to_string_lossy(), value.clone(), vm) {
-            return Some(Err(e));
-        }
-    }
-    let types = vm.ctx.new_tuple(vec![found.class().to_owned().into()]);
-    let call: Vec<PyObjectRef> = vec![called(), types.into(), vm.ctx.new_tuple(args.args.clone()).into(), keywords.into()];
-    Some(found.class().as_object().get_attr("__torch_function__", vm).and_then(|f| f.call(call, vm)))
 }
 
 fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
@@ -245,16 +216,6 @@ impl PyPacket {
         overloads(zelf.packet).iter().map(|e| e.name).collect::<Vec<_>>().join("\n")
     }
 
-    /// How code names it: `torch.relu`; None for a method.
-    #[pygetset]
-    fn _path(zelf: &Py<Self>) -> Option<String> {
-        match zelf.style {
-            Style::Function(prefix) => Some(format!("{prefix}{}", base_name(zelf.packet))),
-            Style::Method => None,
-            Style::Ops => Some(format!("torch.ops.{}", zelf.packet)),
-        }
-    }
-
     #[pymethod]
     fn __str__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
         if zelf.style == Style::Ops { Ok(zelf.packet.to_owned()) } else { Self::repr_str(zelf, vm) }
@@ -337,18 +298,6 @@ impl PyOverload {
     #[pygetset]
     fn _opname(zelf: &Py<Self>) -> &'static str {
         zelf.0.base_name()
-    }
-
-    /// Whether it writes to an argument.
-    #[pygetset]
-    fn _mutates(zelf: &Py<Self>) -> bool {
-        zelf.0.is_mutable()
-    }
-
-    /// Whether it draws random numbers.
-    #[pygetset]
-    fn _draws(zelf: &Py<Self>) -> bool {
-        zelf.0.tags.has(crate::dispatch::Tags::RANDOM)
     }
 
     #[pymethod]
