@@ -23,6 +23,15 @@ pub fn register(table: &mut Table) {
     for name in ["aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"] {
         table.compute(name, |c| pad(c, |places, last| t!("clamp", places, 0, last)));
     }
+    for n in 1..=3 {
+        let names: [&'static str; 2] = match n {
+            1 => ["aten.upsample_nearest1d.default", "aten._upsample_nearest_exact1d.default"],
+            2 => ["aten.upsample_nearest2d.default", "aten._upsample_nearest_exact2d.default"],
+            _ => ["aten.upsample_nearest3d.default", "aten._upsample_nearest_exact3d.default"],
+        };
+        table.compute(names[0], |c| upsample_nearest(c, 0.0));
+        table.compute(names[1], |c| upsample_nearest(c, 0.5));
+    }
     table.add("aten.im2col.default", im2col);
     table.compute("aten.col2im.default", col2im);
 }
@@ -88,6 +97,29 @@ fn pad(c: &Call, rule: fn(Tensor, i64) -> Result<Tensor>) -> Decomposed {
         made = t!("_unsafe_index.Tensor", made, Value::List(indices))?;
     }
     done(contiguous(&made, suggested_format(x)?)?)
+}
+
+/// Every place reads the one below it, counted from an offset.
+fn upsample_nearest(c: &Call, offset: f64) -> Decomposed {
+    let (x, sizes) = (c.tensor("self")?, c.ints("output_size")?);
+    let n = sizes.len();
+    let names: &[&str] = match n {
+        1 => &["scales"],
+        2 => &["scales_h", "scales_w"],
+        _ => &["scales_d", "scales_h", "scales_w"],
+    };
+    let mut indices = vec![Value::None; 2];
+    for (d, size) in sizes.iter().enumerate() {
+        let scale = match c.get(names[d]) {
+            Value::Float(given) => 1.0 / given,
+            _ => count(&x.size(2 + d))? / *size as f64,
+        };
+        let places = t!("arange", *size; dtype = Dtype::Float32, device = x.device(), pin_memory = false)?;
+        let places = convert(&mul(add(places, offset)?, scale)?, Dtype::Int64)?;
+        indices.push(unsqueeze_to(&places, n - d)?.into());
+    }
+    let picked = t!("_unsafe_index.Tensor", x, Value::List(indices))?;
+    done(contiguous(&picked, suggested_format(x)?)?)
 }
 
 /// The places that windows read along one dimension: a row per place in the window.

@@ -31,6 +31,15 @@ pub fn register(table: &mut Table) {
         sizes[wrap_dim(c.int("dim")?, x.dim())?] = c.tensor("index")?.numel();
         put(c, &t!("expand", number, sizes)?, false)
     });
+    table.add("aten.index_fill.int_Tensor", |c| {
+        let x = c.tensor("self")?;
+        if x.dim() == 0 {
+            return Ok(None);
+        }
+        let mut sizes = x.sizes();
+        sizes[wrap_dim(c.int("dim")?, x.dim())?] = c.tensor("index")?.numel();
+        put(c, &t!("expand", c.tensor("value")?, sizes)?, false)
+    });
     table.add("aten.select_backward.default", |c| {
         let grad = c.tensor("grad_output")?;
         let zeros = new_full(grad, c.get("input_sizes"), 0)?;

@@ -32,6 +32,7 @@ pub fn register(table: &mut Table) {
         let made = mul(scaled, sub(sigmoid(&mul(y, x)?)?, 1)?)?;
         if reduction(c)? == 1 { done(div(made, x.numel())?) } else { done(made) }
     });
+    table.add("aten.multi_margin_loss.default", multi_margin);
     table.add("aten.nll_loss_forward.default", nll);
     table.add("aten.nll_loss2d_forward.default", nll);
     table.add("aten.nll_loss_backward.default", nll_backward);
@@ -144,6 +145,28 @@ fn cross_entropy_with_logits(c: &Call) -> Decomposed {
         loss = mul(loss, weight)?;
     }
     reduced(c, loss)
+}
+
+fn multi_margin(c: &Call) -> Decomposed {
+    let (x, target, p) = (c.tensor("self")?, c.tensor("target")?, c.get("p"));
+    if x.dim() != 2 || c.opt_tensor("weight").is_some() || !matches!(p.float()?, 1.0 | 2.0) {
+        return Ok(None);
+    }
+    let target = t!("unsqueeze", target, 1)?;
+    let own = t!("gather", x, 1, &target)?;
+    let margin = if matches!(c.get("margin"), Value::Float(m) if *m == 1.0) { &Value::Int(1.into()) } else { c.get("margin") };
+    let mut z = t!("clamp_min", add(sub(margin, own)?, x)?, 0)?;
+    if p.float()? == 2.0 {
+        z = mul(&z, &z)?;
+    }
+    let places = iota(x.size(1), 0, 1, crate::tensor::Dtype::Int64, x.device())?;
+    let others = t!("ne.Tensor", places, target)?;
+    let z = choose(&others, z, 0)?;
+    match reduction(c)? {
+        1 => done(mean(&z)?),
+        2 => done(sum_all(&z)?),
+        _ => done(div(sum(&z, vec![1i64], false)?, z.size(1))?),
+    }
 }
 
 /// A weight per class, as a row among the dimensions of scores.

@@ -121,20 +121,35 @@ fn promoted(call: &Call, cast: Cast, rule: Rule) -> Decomposed {
 pub fn inductor() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut table = Table { rules: HashMap::new() };
-        views::register(&mut table);
-        factories::register(&mut table);
-        products::register(&mut table);
-        pointwise::register(&mut table);
-        gradients::register(&mut table);
-        reductions::register(&mut table);
-        softmax::register(&mut table);
-        normalization::register(&mut table);
-        losses::register(&mut table);
-        indexing::register(&mut table);
-        moving::register(&mut table);
-        images::register(&mut table);
-        random::register(&mut table);
+        let mut table = families();
+        random::register_drawn(&mut table);
         table
     })
+}
+
+/// The same where random numbers are drawn as in eager mode (`fallback_random`).
+pub fn inductor_with_eager_random() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(families)
+}
+
+fn families() -> Table {
+    let mut table = Table { rules: HashMap::new() };
+    let registers: [fn(&mut Table); 13] = [
+        views::register,
+        factories::register,
+        products::register,
+        pointwise::register,
+        gradients::register,
+        reductions::register,
+        softmax::register,
+        normalization::register,
+        losses::register,
+        indexing::register,
+        moving::register,
+        images::register,
+        random::register,
+    ];
+    registers.iter().for_each(|register| register(&mut table));
+    table
 }

@@ -21,6 +21,7 @@ pub fn register(table: &mut Table) {
         let along = if along.is_empty() { Vec::new() } else { wrap_dims(&along, x.dim())? };
         done(t!("prims.rev", x, dims(&along))?)
     });
+    table.add("aten.linalg_cross.default", cross);
     table.add("aten.roll.default", roll);
     table.add("aten.rot90.default", rot90);
     table.add("aten.tril.default", |c| triangle(c, |d, k| le(d, k)));
@@ -103,6 +104,18 @@ fn roll(c: &Call) -> Decomposed {
     let places = iota(size, 0, 1, Dtype::Int64, x.device())?;
     let places = t!("fmod.Scalar", add(places, (size - shifts[0]).rem_euclid(size))?, size)?;
     done(t!("index_select", x, dim, places)?)
+}
+
+fn cross(c: &Call) -> Decomposed {
+    let (a, b, dim) = (c.tensor("self")?, c.tensor("other")?, c.get("dim"));
+    if a.dim() != b.dim() || format!("{:?}", a.sizes()) != format!("{:?}", b.sizes()) {
+        return Ok(None);
+    }
+    let places = iota(3, 0, 1, Dtype::Int64, a.device())?;
+    let turned = |x: &Tensor, by: i64| t!("index_select", x, dim, t!("remainder.Scalar", add(&places, by)?, 3)?);
+    let forth = mul(turned(a, 1)?, turned(b, 2)?)?;
+    let back = mul(turned(a, 2)?, turned(b, 1)?)?;
+    done(sub(forth, back)?)
 }
 
 fn rot90(c: &Call) -> Decomposed {

@@ -7,45 +7,60 @@ use crate::error::Result;
 use crate::t;
 use crate::tensor::{Device, Dtype, MemoryFormat, Tensor};
 
-/// Registers the rules.
+/// Registers the rules that hold also where numbers are drawn as in eager mode.
 pub fn register(table: &mut Table) {
-    table.add("aten.native_dropout.default", dropout);
     table.add("aten.native_dropout_backward.default", |c| {
         let grad = c.tensor("grad_output")?;
         let mask = mul(cast(c.tensor("mask")?, grad.dtype())?, c.get("scale"))?;
         done(t!("clone", mul(grad, mask)?; memory_format = suggested_format(grad)?)?)
     });
-    table.add("aten.rand_like.default", |c| drawn_like(c, true));
-    table.add("aten.randn_like.default", |c| drawn_like(c, false));
     table.add("aten.randint.default", |c| {
         let (high, size, dtype) = (c.get("high"), c.get("size"), c.get("dtype"));
         let (layout, device, pin) = (c.get("layout"), c.get("device"), c.get("pin_memory"));
         done(t!("randint.low", 0, high, size; dtype = dtype, layout = layout, device = device, pin_memory = pin)?)
     });
-    table.add("aten.randint_like.default", |c| {
-        let x = c.tensor("self")?;
-        let dtype = c.dtype("dtype")?.unwrap_or(x.dtype());
-        like(c, |sizes| t!("randint.low", 0, c.get("high"), sizes; dtype = dtype, device = x.device()))
-    });
-    table.add("aten.uniform.default", uniform);
-    table.add("aten.normal_functional.default", |c| {
-        let x = c.tensor("self")?;
-        if c.get("generator").is_none() { normal(c, x.sizes().into(), x.dtype(), x.device()) } else { Ok(None) }
-    });
-    table.add("aten.normal.float_float", |c| {
-        let dtype = c.dtype("dtype")?.unwrap_or(crate::ops::shapes::default_dtype());
-        let device = c.get("device").device()?.unwrap_or(Device::CPU);
-        if c.get("generator").is_none() { normal(c, c.get("size").clone(), dtype, device) } else { Ok(None) }
-    });
-    table.add("aten.exponential.default", exponential);
     table.add("aten.bernoulli.default", |c| {
         let x = c.tensor("self")?;
-        if !c.get("generator").is_none() {
+        if has_generator(c) {
             return Ok(None);
         }
         let drawn = t!("rand_like", x; dtype = Dtype::Float32)?;
         done(cast(&t!("lt.Tensor", drawn, x)?, x.dtype())?)
     });
+}
+
+/// Registers the rules that draw other numbers than eager mode.
+pub fn register_drawn(table: &mut Table) {
+    table.add("aten.native_dropout.default", dropout);
+    table.add("aten.rand_like.default", |c| drawn_like(c, true));
+    table.add("aten.randn_like.default", |c| drawn_like(c, false));
+    table.add("aten.randint_like.default", |c| integers_like(c, &Value::from(0)));
+    table.add("aten.randint_like.low_dtype", |c| integers_like(c, c.get("low")));
+    for (name, rule) in [
+        ("aten.uniform.default", uniform as super::Rule),
+        ("aten.exponential.default", exponential),
+        ("aten.geometric.default", geometric),
+        ("aten.cauchy.default", cauchy),
+        ("aten.log_normal.default", log_normal),
+        ("aten.normal_functional.default", normal),
+        ("aten.normal.float_float", normal),
+        ("aten.normal.Tensor_float", normal),
+        ("aten.normal.float_Tensor", normal),
+        ("aten.normal.Tensor_Tensor", normal),
+    ] {
+        table.add(name, rule);
+    }
+}
+
+/// Whether the call draws from a generator of the script's own, which stays as it is.
+fn has_generator(c: &Call) -> bool {
+    !c.get("generator").is_none()
+}
+
+fn integers_like(c: &Call, low: &Value) -> Decomposed {
+    let x = c.tensor("self")?;
+    let dtype = c.dtype("dtype")?.unwrap_or(x.dtype());
+    like(c, |sizes| t!("randint.low", low, c.get("high"), sizes; dtype = dtype, device = x.device()))
 }
 
 fn draw(sizes: Value, dtype: Dtype, device: Device, is_uniform: bool) -> Result<Tensor> {
@@ -79,7 +94,7 @@ fn like(c: &Call, draw: impl FnOnce(Value) -> Result<Tensor>) -> Decomposed {
 /// Drawn for every element in memory, and viewed as `self` lies there.
 fn uniform(c: &Call) -> Decomposed {
     let (x, low, high) = (c.tensor("self")?, c.float("from")?, c.float("to")?);
-    if !c.get("generator").is_none() || !crate::ops::factory::is_dense(&x.geometry())? {
+    if has_generator(c) || !crate::ops::factory::is_dense(&x.geometry())? {
         return Ok(None);
     }
     let drawn = draw(vec![x.numel()].into(), x.dtype(), x.device(), true)?;
@@ -87,10 +102,62 @@ fn uniform(c: &Call) -> Decomposed {
     done(t!("as_strided", moved, x.sizes(), x.geometry().strides.clone())?)
 }
 
-/// Standard normal numbers, moved twice: the functional form is written in terms of the general one.
-fn normal(c: &Call, sizes: Value, dtype: Dtype, device: Device) -> Decomposed {
+/// Standard normal numbers, scaled and moved; first by one and zero, since they are drawn by the general form.
+fn normal(c: &Call) -> Decomposed {
+    if has_generator(c) {
+        return Ok(None);
+    }
+    let (mean, std) = (c.get("mean"), c.get("std"));
+    let like = c.opt_tensor("self").or(mean.as_tensor()).or(std.as_tensor());
+    let (sizes, dtype, device) = match like {
+        Some(x) => {
+            let shapes: Vec<_> = [mean, std].iter().filter_map(|v| v.as_tensor()).map(Tensor::sizes).collect();
+            let sizes = if shapes.is_empty() { x.sizes() } else { crate::ops::shapes::broadcast(&shapes)? };
+            (Value::from(sizes), x.dtype(), x.device())
+        }
+        None => {
+            let dtype = c.dtype("dtype")?.unwrap_or(crate::ops::shapes::default_dtype());
+            (c.get("size").clone(), dtype, c.get("device").device()?.unwrap_or(Device::CPU))
+        }
+    };
     let standard = add(mul(draw(sizes, dtype, device, false)?, 1.0)?, 0.0)?;
-    done(add(mul(standard, c.float("std")?)?, c.float("mean")?)?)
+    let scaled = if std.as_tensor().is_some() { mul(std, standard)? } else { mul(standard, std)? };
+    done(add(scaled, mean)?)
+}
+
+/// A number, as the whole number that a default is.
+fn or_default(c: &Call, name: &str, default: i64) -> Value {
+    match c.float(name) {
+        Ok(v) if v == default as f64 => Value::from(default),
+        _ => c.get(name).clone(),
+    }
+}
+
+fn log_normal(c: &Call) -> Decomposed {
+    let x = c.tensor("self")?;
+    if has_generator(c) || !x.dtype().is_floating() {
+        return Ok(None);
+    }
+    let drawn = mul(t!("randn_like", x)?, or_default(c, "std", 2))?;
+    done(exp(&add(drawn, or_default(c, "mean", 1))?)?)
+}
+
+fn cauchy(c: &Call) -> Decomposed {
+    let x = c.tensor("self")?;
+    if has_generator(c) || !x.dtype().is_floating() {
+        return Ok(None);
+    }
+    let angle = mul(sub(t!("rand_like", x)?, 0.5)?, std::f64::consts::PI)?;
+    done(add(mul(t!("tan", angle)?, or_default(c, "sigma", 1))?, or_default(c, "median", 0))?)
+}
+
+fn geometric(c: &Call) -> Decomposed {
+    let (x, p) = (c.tensor("self")?, c.float("p")?);
+    if has_generator(c) {
+        return Ok(None);
+    }
+    let drawn = div(log1p(&neg(&t!("rand_like", x)?)?)?, (-p).ln_1p())?;
+    done(add(t!("floor", drawn)?, 1)?)
 }
 
 /// The logarithm of uniform numbers, kept from zero.
@@ -101,7 +168,7 @@ fn exponential(c: &Call) -> Decomposed {
         Dtype::Float64 => f64::EPSILON,
         _ => return Ok(None),
     };
-    if !c.get("generator").is_none() {
+    if has_generator(c) {
         return Ok(None);
     }
     let drawn = t!("rand_like", x)?;

@@ -20,6 +20,10 @@ pub fn register(table: &mut Table) {
         all(vec![t!("amin", x, &dims, keep)?.into(), t!("amax", x, &dims, keep)?.into()])
     });
     table.add("aten.all.default", |c| done(t!("logical_not", t!("any.dims", t!("logical_not", c.tensor("self")?)?)?)?));
+    table.add("aten.all.dims", |c| {
+        let inverse = t!("logical_not", c.tensor("self")?)?;
+        done(t!("logical_not", t!("any.dims", inverse, c.get("dim"), c.get("keepdim"))?)?)
+    });
     table.add("aten.all.dim", |c| {
         let inverse = t!("logical_not", c.tensor("self")?)?;
         done(t!("logical_not", t!("any.dim", inverse, c.get("dim"), c.get("keepdim"))?)?)

@@ -36,6 +36,10 @@ pub fn register(table: &mut Table) {
     table.add("aten.alias_copy.default", |c| copied(t!("alias", c.tensor("self")?)?));
     table.add("aten.expand_copy.default", |c| copied(t!("expand", c.tensor("self")?, c.get("size"))?));
     table.add("aten.permute_copy.default", |c| copied(t!("permute", c.tensor("self")?, c.get("dims"))?));
+    table.add("aten.narrow_copy.default", |c| {
+        let (start, length) = (c.sym_int("start")?, c.sym_int("length")?);
+        copied(t!("slice.Tensor", c.tensor("self")?, c.get("dim"), &start, &start + &length)?)
+    });
     table.add("aten.t_copy.default", |c| copied(t!("t", c.tensor("self")?)?));
     table.add("aten.unsqueeze_copy.default", |c| copied(t!("unsqueeze", c.tensor("self")?, c.get("dim"))?));
 }

@@ -19,6 +19,8 @@ use crate::graph::Graph;
 /// Which passes run, by PyTorch's names in `torch._inductor.config`.
 #[derive(Clone, Debug)]
 pub struct Passes {
+    /// `use_joint_graph_passes`
+    pub use_joint_graph_passes: bool,
     /// `joint_graph_constant_folding`
     pub joint_graph_constant_folding: bool,
     /// `pattern_matcher`
@@ -29,7 +31,7 @@ pub struct Passes {
 
 impl Default for Passes {
     fn default() -> Self {
-        Passes { joint_graph_constant_folding: true, pattern_matcher: true, fallback_random: false }
+        Passes { use_joint_graph_passes: true, joint_graph_constant_folding: true, pattern_matcher: true, fallback_random: false }
     }
 }
 
@@ -39,6 +41,9 @@ impl Passes {
     /// # Errors
     /// Those of the operators that constants are folded by.
     pub fn apply(&self, graph: &mut Graph, replayed: &[usize]) -> Result<()> {
+        if !self.use_joint_graph_passes {
+            return Ok(());
+        }
         noop::remove(graph, replayed)?;
         if self.joint_graph_constant_folding {
             uniform::fold(graph)?;

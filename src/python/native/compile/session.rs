@@ -16,6 +16,7 @@ use crate::aot::interpret::replay_graph;
 use crate::aot::passes::Passes;
 use crate::aot::{self, run_graph};
 use crate::capture::{Cache, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, what_if};
+use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::error::{Error, Result};
 use crate::graph::{FakeValue, Graph};
@@ -258,7 +259,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32
     Config {
         keep_input_mutations,
         partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(backend.partitioner) },
-        decompositions: backend.decomposes.then(crate::decompositions::inductor),
+        decompositions: backend.decompositions,
         passes: backend.passes.clone(),
         partition_fn: None,
         is_outdated: None,
@@ -285,8 +286,8 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32
 pub struct Pipeline {
     /// How joint graphs are split.
     pub partitioner: Partitioner,
-    /// Whether operators are traced decomposed.
-    pub decomposes: bool,
+    /// What operators are taken apart by.
+    pub decompositions: Option<&'static Table>,
     /// Passes on what was traced.
     pub passes: Option<Passes>,
 }
@@ -294,18 +295,22 @@ pub struct Pipeline {
 impl Pipeline {
     /// A partitioner on the operators as the script calls them.
     pub fn plain(partitioner: Partitioner) -> Self {
-        Pipeline { partitioner, decomposes: false, passes: None }
+        Pipeline { partitioner, decompositions: None, passes: None }
     }
 }
 
 /// The pipeline of a named backend; `None` for `eager`.
 fn pipeline(name: &str) -> Result<Option<Pipeline>> {
-    let decomposed = |passes| Pipeline { partitioner: Partitioner::MinCut, decomposes: true, passes };
+    let decomposed = |with_passes: bool| {
+        let passes = super::settings::passes();
+        let table = if passes.fallback_random { inductor_with_eager_random() } else { inductor() };
+        Pipeline { partitioner: Partitioner::MinCut, decompositions: Some(table), passes: with_passes.then_some(passes) }
+    };
     match name {
         "eager" => Ok(None),
         "aot_eager" => Ok(Some(Pipeline::plain(Partitioner::MinCut))),
-        "aot_eager_decomp_partition" => Ok(Some(decomposed(None))),
-        "inductor" => Ok(Some(decomposed(Some(Passes::default())))),
+        "aot_eager_decomp_partition" => Ok(Some(decomposed(false))),
+        "inductor" => Ok(Some(decomposed(true))),
         "aot_eager_default_partitioner" => Ok(Some(Pipeline::plain(Partitioner::Default))),
         other => Err(Error::runtime(format!(
             "Invalid backend: '{other}'. In this playground the backends are eager, aot_eager, aot_eager_default_partitioner and inductor, or a function."

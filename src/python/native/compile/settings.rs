@@ -1,4 +1,4 @@
-//! What `torch._functorch.config` says, as the partitioners take it.
+//! What `torch._functorch.config` says, as the partitioners take it, and `torch._inductor.config`, as the passes do.
 
 use std::rc::Rc;
 
@@ -7,22 +7,41 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::graph_module::{PyGraphModule, script_module};
 use crate::aot::compile::example;
+use crate::aot::passes::Passes;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use crate::partition::{Candidates, MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, Scripted, is_tangent};
 use crate::python::native::tensor::{from_value, raised};
 
 /// The module of switches, where a script has imported it; otherwise every switch has its default.
-fn module(vm: &VirtualMachine) -> Option<PyObjectRef> {
+fn module(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
     let modules = vm.sys_module.get_attr("modules", vm).ok()?;
-    modules.get_item("torch._functorch.config", vm).ok()
+    modules.get_item(name, vm).ok()
+}
+
+/// Which of Inductor's passes run.
+pub fn passes() -> Passes {
+    let mut passes = Passes::default();
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let Some(module) = module("torch._inductor.config", vm) else { return };
+        let flag = |name: &'static str, target: &mut bool| {
+            if let Some(value) = module.get_attr(name, vm).ok().and_then(|o| o.try_to_bool(vm).ok()) {
+                *target = value;
+            }
+        };
+        flag("use_joint_graph_passes", &mut passes.use_joint_graph_passes);
+        flag("joint_graph_constant_folding", &mut passes.joint_graph_constant_folding);
+        flag("pattern_matcher", &mut passes.pattern_matcher);
+        flag("fallback_random", &mut passes.fallback_random);
+    });
+    passes
 }
 
 /// The settings of a partitioner.
 pub fn partition(partitioner: Partitioner) -> PartitionConfig {
     let mut config = PartitionConfig { partitioner, ..PartitionConfig::default() };
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let Some(module) = module(vm) else { return };
+        let Some(module) = module("torch._functorch.config", vm) else { return };
         let get = |name: &'static str| module.get_attr(name, vm).ok();
         let flag = |name: &'static str, target: &mut bool| {
             if let Some(value) = get(name).and_then(|o| o.try_to_bool(vm).ok()) {
@@ -111,7 +130,9 @@ fn estimate_runtimes(estimator: &PyObjectRef, graph: &Graph, nodes: &[NodeId]) -
 /// Logs what a partitioner decided, where `debug_partitioner` asks for it, as PyTorch does.
 pub fn log_decision(report: &[String]) {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let wanted = module(vm).and_then(|m| m.get_attr("debug_partitioner", vm).ok()).and_then(|o| o.try_to_bool(vm).ok());
+        let wanted = module("torch._functorch.config", vm)
+            .and_then(|m| m.get_attr("debug_partitioner", vm).ok())
+            .and_then(|o| o.try_to_bool(vm).ok());
         if wanted != Some(true) {
             return;
         }

@@ -25,7 +25,12 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     _without_checks_of_distributions()
     if not callable(model):
         raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
+    settings = None
     if backend is None or backend == "inductor":
+        if mode is not None or options:
+            from torch._inductor import _settings
+
+            settings = _settings(mode, options)
         backend = _native._default_backend() or "aot_eager"
     elif isinstance(backend, str):
         from torch._dynamo.backends.registry import lookup_backend
@@ -39,8 +44,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     from torch.nn import Module
 
     if isinstance(model, Module):
-        return OptimizedModule(model, backend, fullgraph, dynamic)
-    return _optimize_function(model, backend, fullgraph, dynamic)
+        return OptimizedModule(model, backend, fullgraph, dynamic, settings)
+    return _optimize_function(model, backend, fullgraph, dynamic, settings)
 
 
 def _with_settings(backend, given, gm, example_inputs):
@@ -52,9 +57,9 @@ def optimize(backend="inductor", *, nopython=False, dynamic=None, **_):
     return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
 
 
-def _optimize_function(fn, backend, fullgraph, dynamic):
+def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
     fn = getattr(fn, "_torchdynamo_orig_callable", fn)
-    call = _Call(fn, backend, fullgraph, dynamic)
+    call = _Call(fn, backend, fullgraph, dynamic, settings=settings)
 
     @functools.wraps(fn)
     def compiled(*args, **kwargs):
@@ -79,27 +84,37 @@ def _is_builtin(fn):
     return hasattr(fn, "named_parameters") and type(fn).__module__.startswith("torch.nn.modules")
 
 
-def _state(fn, backend, fullgraph, dynamic):
+def _state(fn, backend, fullgraph, dynamic, settings=None):
     """The cache of a callable's code: callables with the same code share it."""
     inner = getattr(type(fn), "forward", None) if hasattr(fn, "named_parameters") else fn
     code = "inner" if _is_builtin(fn) else getattr(inner, "__code__", None) or id(fn)
     for known, state in _states:
-        if known == (code, backend, fullgraph, dynamic):
+        if known == (code, backend, fullgraph, dynamic, settings):
             return state
     state = _native_compile._compiled_state(backend, fullgraph, dynamic)
-    _states.append(((code, backend, fullgraph, dynamic), state))
+    _states.append(((code, backend, fullgraph, dynamic, settings), state))
     return state
 
 
 class _Call:
     """A compiled callable: its cache, and names for what it finds its tensors under."""
 
-    def __init__(self, fn, backend, fullgraph, dynamic, self_name=None):
+    def __init__(self, fn, backend, fullgraph, dynamic, self_name=None, settings=None):
         self.fn = fn
         self.self_name = self_name
-        self.state = _state(fn, backend, fullgraph, dynamic)
+        self.settings = settings
+        self.state = _state(fn, backend, fullgraph, dynamic, settings)
 
     def __call__(self, args, kwargs):
+        if not self.settings:
+            return self._call(args, kwargs)
+        # Compilation happens inside a call; what the compiled function itself asks sees them too.
+        from torch._inductor import config
+
+        with config.patch(self.settings):
+            return self._call(args, kwargs)
+
+    def _call(self, args, kwargs):
         names = _Names(self.fn, self.self_name, args, kwargs)
         name = getattr(self.fn, "__name__", None) or type(self.fn).__name__
         return _native_compile._call_compiled(self.state, self.fn, name, names, args, kwargs)
@@ -215,10 +230,10 @@ def _optimized_module_class():
     class OptimizedModule(Module):
         """A module whose calls are compiled; everything else is the module's own."""
 
-        def __init__(self, module, backend, fullgraph, dynamic):
+        def __init__(self, module, backend, fullgraph, dynamic, settings=None):
             super().__init__()
             self._orig_mod = module
-            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic)
+            self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings)
 
         def __call__(self, *args, **kwargs):
             return self._torchdynamo_call(args, kwargs)
