@@ -1,7 +1,7 @@
 // The page as a visitor meets it: load, edit, errors, stop, share.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { COMPILED, output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
+import { choose, COMPILED, output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
 
 /** The most a first visit may transfer, in bytes, as served. */
 const BUDGET = 6e6;
@@ -63,6 +63,17 @@ describe("the page", () => {
     }
     await page.getByRole("tab", { name: "Saved values" }).click();
     await shows(page.locator("[data-pane=saved] tbody"), "float32");
+  });
+
+  it("lets a plain torch.compile stand for another backend", async () => {
+    const page = await playgroundPage.open();
+    await write(page, "import torch\nf = torch.compile(torch.nn.functional.gelu)\nf(torch.ones(3, requires_grad=True)).sum().backward()\n");
+    await stage(page, "Forward");
+    await shows(page.locator(".graph-text"), "aten.gelu.default");
+    await choose(page, "Backend", "inductor");
+    await shows(page.locator(".graph-text"), "aten.erf.default");
+    await choose(page, "Backend", "eager");
+    await page.getByRole("tab", { name: "Forward" }).waitFor({ state: "detached" });
   });
 
   it("links lines of the script and of the graphs", async () => {

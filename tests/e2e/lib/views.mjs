@@ -38,7 +38,13 @@ export const VIEWS = [
     },
   },
   { name: "output", go: (page) => pane(page, "Output") },
-  { name: "saved", go: (page) => pane(page, "Saved") },
+  {
+    name: "saved",
+    async go(page) {
+      await graphs(page, "Text", "Backward");
+      await pane(page, "Saved");
+    },
+  },
   {
     name: "partition",
     async go(page) {

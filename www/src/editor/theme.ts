@@ -34,6 +34,9 @@ const look = EditorView.theme({
   ".cm-saved": { color: "var(--saved)", fontWeight: "600", borderBottom: "1.5px solid var(--saved)" },
   ".cm-recomputed": { color: "var(--recomputed)", borderBottom: "1.5px dotted var(--recomputed)" },
   ".cm-chosen": { backgroundColor: "var(--linked-strong)", borderRadius: "2px" },
+  // On that ground colours would be hard to read; the line below a name still says what becomes of it.
+  ".cm-chosen.cm-saved, .cm-chosen.cm-recomputed": { color: "var(--text)" },
+  ".cm-chosen.cm-saved *, .cm-chosen.cm-recomputed *": { color: "inherit" },
   ".cm-namespace, .cm-namespace *": { color: "var(--faint)" },
   ".cm-operator, .cm-operator *": { color: "var(--code-call)" },
   ".cm-forward": { boxShadow: "inset 3px 0 0 var(--forward)" },

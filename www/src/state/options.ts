@@ -1,7 +1,7 @@
 // What a visitor may choose besides the script. Every option has a default, that links leave out.
 
 /** What a plain `torch.compile` stands for, by PyTorch's names. */
-export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner", "eager"] as const;
+export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner", "inductor", "eager"] as const;
 /** What chooses the values that a forward saves. */
 export const PARTITIONERS = ["min-cut", "default"] as const;
 /** Seconds after which a script is stopped. */
@@ -19,7 +19,7 @@ const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { back
 /** The partitioner of a backend; `undefined` where nothing is partitioned. */
 export function partitionerOf(backend: Options["backend"]): (typeof PARTITIONERS)[number] | undefined {
   if (backend === "eager") return undefined;
-  return backend === "aot_eager" ? "min-cut" : "default";
+  return backend === "aot_eager_default_partitioner" ? "default" : "min-cut";
 }
 
 /** The backend that partitions so. */

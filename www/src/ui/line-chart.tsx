@@ -41,9 +41,10 @@ export function LineChart({ label, x, columns, logarithmic = false }: ChartProps
   return <div ref={host} class="chart" role="img" aria-label={label} />;
 }
 
-/** Room for the plot itself: the legend stands below it. */
+/** Room for the plot itself: the legend stands below it, in two lines where the page is narrow. */
 function size(element: HTMLElement): { width: number; height: number } {
-  return { width: Math.max(120, element.clientWidth), height: Math.max(80, element.clientHeight - 32) };
+  const { clientWidth: width, clientHeight: height } = element;
+  return { width: Math.max(120, width), height: Math.max(80, height - (width < 480 ? 56 : 32)) };
 }
 
 function latestInLegend(chart: uPlot): void {

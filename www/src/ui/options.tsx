@@ -14,20 +14,22 @@ export function OptionsMenu(): JSX.Element {
       <Choice
         label="Backend"
         help="What a plain torch.compile stands for."
-        value={partitioner ? "aot_eager" : backend}
-        choices={BACKENDS.filter((name) => name !== "aot_eager_default_partitioner").map((name) => [name, name])}
+        value={backend === "aot_eager_default_partitioner" ? "aot_eager" : backend}
+        choices={BACKENDS.filter((name) => name !== "aot_eager_default_partitioner").map((name) => [name, name === "inductor" ? "inductor (torch.compile's)" : name])}
         onChoose={(value) => setOption("backend", value)}
       />
       <Choice
         label="Partitioner"
         help={
-          partitioner
-            ? "Decides which values the forward saves, and which the backward computes again."
-            : "This backend traces no backward, so that there is nothing to partition."
+          backend === "inductor"
+            ? "Inductor always takes min-cut."
+            : partitioner
+              ? "Decides which values the forward saves, and which the backward computes again."
+              : "This backend traces no backward, so that there is nothing to partition."
         }
         value={partitioner ?? "min-cut"}
-        disabled={!partitioner}
-        choices={PARTITIONERS.map((name) => [name, name === "min-cut" ? "min-cut (torch.compile's)" : "default (saves what is there)"])}
+        disabled={!partitioner || backend === "inductor"}
+        choices={PARTITIONERS.map((name) => [name, name === "min-cut" ? "min-cut (the usual one)" : "default (saves what is there)"])}
         onChoose={(value) => setOption("backend", withPartitioner(value))}
       />
       <Choice

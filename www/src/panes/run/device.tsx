@@ -23,7 +23,7 @@ export function DeviceView({ device }: { device: Device }): JSX.Element {
   if (device.backend === "cpu") return <p class="empty">The reference: one kernel per operator, node by node, in WebAssembly.</p>;
   return (
     <>
-      <table class="table">
+      <table class="table sentences pairs">
         <caption>Features</caption>
         <tbody>
           {Object.entries(FEATURES).map(([name, what]) => {
@@ -34,13 +34,13 @@ export function DeviceView({ device }: { device: Device }): JSX.Element {
                   {name}
                 </th>
                 <td>{has ? "yes" : <span class="muted">no</span>}</td>
-                <td class="muted">{what}</td>
+                <td class="muted why">{what}</td>
               </tr>
             );
           })}
         </tbody>
       </table>
-      <table class="table">
+      <table class="table sentences pairs">
         <caption>Limits</caption>
         <tbody>
           {Object.entries(LIMITS).map(([name, what]) => {
@@ -52,7 +52,7 @@ export function DeviceView({ device }: { device: Device }): JSX.Element {
                   {name}
                 </th>
                 <td class="number">{name.endsWith("Size") ? formatBytes(value) : value.toLocaleString("en")}</td>
-                <td class="muted">{what}</td>
+                <td class="muted why">{what}</td>
               </tr>
             );
           })}
