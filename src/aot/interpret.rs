@@ -58,6 +58,7 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
                         recompute: node.meta.recompute.or(before.recompute),
                         checkpoint_region: node.meta.checkpoint_region.or(before.checkpoint_region),
                         annotation: node.meta.annotation.clone().or_else(|| before.annotation.clone()),
+                        numbers: node.inputs().iter().filter_map(|id| symbolic(&values[id.0 as usize])).collect(),
                         policy: before.policy,
                         checkpoint_depth: before.checkpoint_depth,
                     })
@@ -84,6 +85,13 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
         }
     }
     Err(Error::runtime("graph: the last node is not the output"))
+}
+
+fn symbolic(value: &Value) -> Option<crate::shape::Expr> {
+    match value {
+        Value::Int(size) if size.as_int().is_none() => Some(size.expr()),
+        _ => None,
+    }
 }
 
 thread_local! {

@@ -2,9 +2,11 @@
 
 use crate::autograd;
 use crate::decompositions::Table;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Value, run_backend};
+use crate::dispatch::{Call, Key, Layer, OpEntry, Type, Value, run_backend};
 use crate::error::{Error, Result};
-use crate::graph::{Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size};
+use crate::graph::{
+    Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size,
+};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -36,6 +38,8 @@ pub struct Origin {
     pub checkpoint_region: Option<u32>,
     /// What the script annotated it with.
     pub annotation: Option<Rc<Annotation>>,
+    /// Symbolic numbers that the script hands to it.
+    pub numbers: Vec<Expr>,
     /// The number of the script's policy that decides on each call.
     pub policy: Option<u32>,
     /// How many checkpointed regions it is in.
@@ -122,10 +126,24 @@ pub fn reset_checkpoint_regions() {
     POLICIES.take();
 }
 
+/// A symbol that is an input of its own. PyTorch reads it off the first tensor that has that size when a tensor's size is asked
+/// for, and puts the input in its place later: the node is gone, its name is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InputSize {
+    /// No tensor has that size.
+    Number,
+    /// A tensor has it; nobody has asked.
+    OfTensor,
+    /// The name is taken.
+    Asked,
+}
+
 /// A graph being recorded.
 pub struct Tracer {
     graph: RefCell<Graph>,
     nodes: RefCell<HashMap<u64, NodeId>>,
+    /// Symbols that are inputs, and whether a tensor's size was asked for one of them.
+    input_sizes: RefCell<HashMap<Expr, InputSize>>,
     /// Symbolic sizes that a node computes.
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
@@ -138,6 +156,8 @@ pub struct Tracer {
     forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
     in_backward: Cell<bool>,
+    /// Whether the argument being recorded is a number to calculate with, not a size.
+    wants_number: Cell<bool>,
     /// Whether forward and backward are done.
     is_trailing: Cell<bool>,
     /// Whether it holds a backward.
@@ -154,6 +174,7 @@ impl Tracer {
         Rc::new(Tracer {
             graph: RefCell::new(Graph::new(class_name)),
             nodes: RefCell::default(),
+            input_sizes: RefCell::default(),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
             floats: RefCell::default(),
@@ -161,6 +182,7 @@ impl Tracer {
             forward: RefCell::default(),
             constants: Cell::new(0),
             in_backward: Cell::new(false),
+            wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             last_node: Cell::new(None),
@@ -191,6 +213,7 @@ impl Tracer {
         let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
         self.symbols.borrow_mut().insert(size.expr(), id);
+        self.input_sizes.borrow_mut().insert(size.expr(), InputSize::Number);
         id
     }
 
@@ -256,6 +279,9 @@ impl Tracer {
         for (dim, size) in t.sizes().iter().enumerate() {
             if size.as_int().is_none() {
                 self.sizes.borrow_mut().entry(size.expr()).or_insert((id, dim));
+                if let Some(known) = self.input_sizes.borrow_mut().get_mut(&size.expr()).filter(|s| **s == InputSize::Number) {
+                    *known = InputSize::OfTensor;
+                }
             }
         }
     }
@@ -451,12 +477,27 @@ impl Tracer {
         graph
     }
 
+    /// A size is wanted: unless the script handed the number on itself, it is read off a tensor.
+    fn ask_for_size(&self, expr: &Expr) {
+        let mut sizes = self.input_sizes.borrow_mut();
+        let Some(size) = sizes.get_mut(expr).filter(|s| **s == InputSize::OfTensor) else { return };
+        if self.wants_number.get() {
+            return;
+        }
+        if self.in_backward.get() || !ORIGIN.with_borrow(|o| o.numbers.contains(expr)) {
+            *size = InputSize::Asked;
+            self.graph.borrow_mut().reserve_name("sym_size_int");
+        }
+    }
+
     /// Positional arguments without trailing defaults, keyword-only ones that differ from theirs.
     #[allow(clippy::type_complexity)]
     fn arguments(&self, entry: &'static OpEntry, args: &[Value]) -> Result<(Vec<Arg>, Vec<(Rc<str>, Arg)>)> {
         let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
         for (argument, value) in entry.schema.arguments.iter().zip(args) {
             let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
+            // A number to calculate with is the script's own, also where a derivative calculates with it again.
+            self.wants_number.set(matches!(argument.ty, Type::Scalar | Type::Tensor));
             if argument.kwarg_only {
                 if !is_default {
                     keywords.push((argument.name.as_str().into(), self.argument(value)?));
@@ -468,6 +509,7 @@ impl Tracer {
                 }
             }
         }
+        self.wants_number.set(false);
         Ok((positional, keywords))
     }
 }
@@ -487,8 +529,9 @@ impl Sizes<'_> {
 
 impl SizeNodes for Sizes<'_> {
     fn known(&self, expr: &Expr) -> Option<Arg> {
-        if let Some(id) = self.0.symbols.borrow().get(expr) {
-            return Some(Arg::Node(*id));
+        if let Some(id) = self.0.symbols.borrow().get(expr).copied() {
+            self.0.ask_for_size(expr);
+            return Some(Arg::Node(id));
         }
         let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
         Some(self.call("sym_size_int", Target::Op("aten.sym_size.int".into()), vec![Arg::Node(id), Arg::Int(dim as i64)], expr))
