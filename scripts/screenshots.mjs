@@ -2,7 +2,7 @@
 // those named) in both themes, wide and on a phone, to docs/screenshots/.
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { settled } from "../tests/e2e/lib/page.mjs";
+import { example, settled } from "../tests/e2e/lib/page.mjs";
 import { leave, openFrame, VIEWS } from "../tests/e2e/lib/views.mjs";
 import { launch } from "./lib/browser.mjs";
 import { ROOT } from "./lib/config.mjs";
@@ -43,6 +43,9 @@ for (const [size, options] of SIZES) {
     await shoot(name);
     await leave(page);
   }
+  await example(page, "What an MLP saves");
+  await settled(page);
+  await leave(page);
   await openFrame(page, address);
   await shoot("frame");
   await context.close();

@@ -90,6 +90,11 @@ describe("a link", () => {
     const way = frame.getByRole("link", { name: "Open in the playground" });
     assert.equal(await way.getAttribute("href"), `/${link}`);
     assert.deepEqual(await frame.evaluate(() => Object.keys(localStorage)), []);
+    // A visitor who has a script of their own sees the frame's all the same, and is offered nothing.
+    await first.goto("about:blank");
+    await first.goto(`${pages.base()}?embed${link}`);
+    await shows(first.locator(".graph-text"), "aten.sin");
+    assert.equal(await first.locator(".notice").count(), 0);
   });
 
   it("does not cost visitors their own script", async () => {

@@ -50,7 +50,8 @@ function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, o
   if (own && !embedded) addDraft(own);
   const more = [...notes, ...goTo(place)];
   open(shared);
-  const restore = own && own.program !== shared.program ? own : undefined;
+  // A frame shows what it was made of, whatever else the visitor has.
+  const restore = own && !embedded && own.program !== shared.program ? own : undefined;
   notice.value =
     more.length > 0 || restore
       ? { tone: "info", lines: ["This script came with the link.", ...more], ...(restore ? { restore } : {}) }
