@@ -51,17 +51,18 @@ fn moments(x: &Tensor, along: &[usize], eps: &Value) -> Result<Moments> {
 }
 
 fn layer_norm(c: &Call) -> Decomposed {
-    let x = c.tensor("input")?;
+    let rows = |t: &Tensor| contiguous(t, MemoryFormat::Contiguous);
+    let x = &rows(c.tensor("input")?)?;
     let inner = c.get("normalized_shape").list()?.len();
     let along: Vec<usize> = (x.dim() - inner..x.dim()).collect();
     let wide = cast(x, computation_dtype(x.dtype()))?;
     let m = moments(&wide, &along, c.get("eps"))?;
     let mut out = mul(sub(&wide, &m.mean)?, &m.rstd)?;
     if let Some(weight) = c.opt_tensor("weight") {
-        out = mul(out, weight)?;
+        out = mul(out, rows(weight)?)?;
     }
     if let Some(bias) = c.opt_tensor("bias") {
-        out = add(out, bias)?;
+        out = add(out, rows(bias)?)?;
     }
     all(vec![cast(&out, x.dtype())?.into(), cast(&m.mean, x.dtype())?.into(), cast(&m.rstd, x.dtype())?.into()])
 }
@@ -70,10 +71,10 @@ fn mask(c: &Call) -> Result<Vec<bool>> {
     c.get("output_mask").list()?.iter().map(Value::bool).collect()
 }
 
-/// The tensor in a dtype and row-major order.
+/// The tensor in a dtype; in row-major order where that is another one.
 fn wide_rows(x: &Tensor, dtype: Dtype) -> Result<Tensor> {
     if x.dtype() == dtype {
-        return contiguous(x, MemoryFormat::Contiguous);
+        return Ok(x.clone());
     }
     t!("_to_copy", x; dtype = dtype, memory_format = MemoryFormat::Contiguous)
 }
@@ -101,20 +102,20 @@ fn layer_norm_backward(c: &Call) -> Decomposed {
     let along = sum(&mul(&scaled, &normal)?, dims(&inner), true)?;
     let c3 = mul(&normal, along)?;
     let inner_part = sub(sub(a, b)?, c3)?;
-    let mut results = vec![Value::None; 3];
+    let mut made: [Option<Tensor>; 3] = [None, None, None];
     if mask[0] {
-        results[0] = cast(&mul(div(&rstd, &columns)?, inner_part)?, x.dtype())?.into();
+        made[0] = Some(mul(div(&rstd, &columns)?, inner_part)?);
     }
-    if let (true, Some(weight)) = (mask[1], c.opt_tensor("weight")) {
+    if mask[1] && weight.is_some() {
         let product = mul(&grad, &normal)?;
-        let made = if outer.is_empty() { product } else { sum(&product, dims(&outer), false)? };
-        results[1] = cast(&made, weight.dtype())?.into();
+        made[1] = Some(if outer.is_empty() { product } else { sum(&product, dims(&outer), false)? });
     }
-    if let (true, Some(_), Some(bias)) = (mask[2], bias, c.opt_tensor("bias")) {
-        let made = if outer.is_empty() { t!("clone", &grad)? } else { sum(&grad, dims(&outer), false)? };
-        results[2] = cast(&made, bias.dtype())?.into();
+    if mask[2] && bias.is_some() {
+        made[2] = Some(if outer.is_empty() { t!("clone", &grad)? } else { sum(&grad, dims(&outer), false)? });
     }
-    all(results)
+    let dtypes = [Some(x), c.opt_tensor("weight"), c.opt_tensor("bias")].map(|t| t.map_or(x.dtype(), Tensor::dtype));
+    let results = made.iter().zip(dtypes).map(|(t, dtype)| t.as_ref().map(|t| cast(t, dtype)).transpose().map(Value::from));
+    all(results.collect::<Result<_>>()?)
 }
 
 fn group_norm(c: &Call) -> Decomposed {

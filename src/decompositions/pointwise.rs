@@ -1,9 +1,10 @@
 //! Pointwise functions.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::{Decomposed, Table, computation_dtype};
 use crate::dispatch::{Call, Value};
 use crate::error::Result;
+use crate::ops::shapes::result_type;
 use crate::t;
 use crate::tensor::{Dtype, MemoryFormat, Tensor};
 use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
@@ -38,7 +39,13 @@ pub fn register(table: &mut Table) {
         let scale = 10f64.powi(c.int("decimals")? as i32);
         done(mul(t!("round", mul(c.tensor("self")?, scale)?)?, 1.0 / scale)?)
     });
-    table.compute("aten.clamp.default", |c| done(clamp(c.tensor("self")?, c.get("min"), c.get("max"))?));
+    table.add("aten.clamp.default", |c| {
+        let (x, min, max) = (c.tensor("self")?, c.get("min"), c.get("max"));
+        // Bounds count among what is promoted.
+        let values: Vec<&Value> = [c.get("self"), min, max].into_iter().filter(|v| !v.is_none()).collect();
+        let result = result_type(&values)?;
+        done(cast(&clamp(&cast(x, computation_dtype(result))?, min, max)?, result)?)
+    });
     table.compute("aten.clamp.Tensor", clamp_tensors);
     table.add("aten.rsub.Scalar", reversed);
     table.add("aten.rsub.Tensor", reversed);

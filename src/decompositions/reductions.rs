@@ -99,27 +99,23 @@ fn logsumexp(c: &Call) -> Decomposed {
 pub fn vector_norm(x: &Tensor, order: &Value, dims: &Value, keepdim: bool, dtype: Option<Dtype>) -> Result<Tensor> {
     let p = order.float()?;
     let result = dtype.unwrap_or(x.dtype());
+    let dims = if matches!(dims, Value::List(items) if items.is_empty()) { &Value::None } else { dims };
+    if p == 0.0 {
+        return t!("sum.dim_IntList", ne(x, 0.0)?, dims, keepdim; dtype = result);
+    }
+    if p.is_infinite() {
+        let (x, dims) = (abs(x)?, if dims.is_none() { Value::List(Vec::new()) } else { dims.clone() });
+        return if p > 0.0 { t!("amax", x, dims, keepdim) } else { t!("amin", x, dims, keepdim) };
+    }
     let x = cast(x, computation_dtype(result))?;
-    let total = |x: &Tensor| {
-        let dims = if matches!(dims, Value::List(items) if items.is_empty()) { &Value::None } else { dims };
-        sum(x, dims, keepdim)
+    let along = match dims {
+        Value::None => Value::None,
+        dims => super::expr::dims(&crate::ops::shapes::wrap_dims(&dims.ints()?, x.dim())?),
     };
-    let of_extreme = |of: fn(&Tensor, &Value, bool) -> Result<Tensor>| {
-        let dims = if dims.is_none() { Value::List(Vec::new()) } else { dims.clone() };
-        of(&abs(&x)?, &dims, keepdim)
-    };
-    let made = if p == f64::INFINITY {
-        of_extreme(|x, dims, keep| t!("amax", x, dims, keep))?
-    } else if p == f64::NEG_INFINITY {
-        of_extreme(|x, dims, keep| t!("amin", x, dims, keep))?
-    } else if p == 0.0 {
-        total(&cast(&ne(&x, 0)?, x.dtype())?)?
-    } else {
-        // Even powers need no absolute value.
-        let base = if p % 2.0 == 0.0 { x.clone() } else { abs(&x)? };
-        power(total(&power(base, order)?)?, 1.0 / p)?
-    };
-    cast(&made, result)
+    // Even powers need no absolute value.
+    let base = if p % 2.0 == 0.0 { x } else { abs(&x)? };
+    let total = sum(&power(base, order)?, along, keepdim)?;
+    cast(&power(total, 1.0 / p)?, result)
 }
 
 fn renorm(c: &Call) -> Decomposed {

@@ -42,10 +42,18 @@ fn finish(c: &Call, grad: &Tensor, made: Tensor) -> Decomposed {
     done(contiguous(&cast(&made, dtype)?, MemoryFormat::Contiguous)?)
 }
 
-/// The largest along a dimension, whose size is asked for.
+/// The largest along a dimension, whose size is asked for: of nothing, it is minus infinity.
 fn largest(x: &Tensor, dim: &Value) -> Result<Tensor> {
     if x.dim() > 0 {
-        crate::dispatch::measure(&x.size(crate::ops::shapes::wrap_dim(dim.int()?, x.dim())?))?;
+        let at = crate::ops::shapes::wrap_dim(dim.int()?, x.dim())?;
+        crate::dispatch::measure(&x.size(at))?;
+        if x.size(at).as_int() == Some(0) {
+            let mut sizes = x.sizes();
+            sizes[at] = 1.into();
+            let least = new_full(x, sizes, f64::NEG_INFINITY)?;
+            let padded = t!("cat", vec![x.clone(), least], dim)?;
+            return t!("amax", padded, Value::List(vec![dim.clone()]), true);
+        }
     }
     t!("amax", x, Value::List(vec![dim.clone()]), true)
 }
@@ -54,8 +62,7 @@ fn softmax(c: &Call, is_log: bool) -> Decomposed {
     let x = contiguous(c.tensor("self")?, MemoryFormat::Contiguous)?;
     let result = x.dtype();
     let x = cast(&x, computation_dtype(result))?;
-    // Of no elements there is no largest.
-    let shifted = if x.numel().as_int() == Some(0) { x.clone() } else { sub(&x, largest(&x, c.get("dim"))?)? };
+    let shifted = sub(&x, largest(&x, c.get("dim"))?)?;
     let weights = exp(&shifted)?;
     let total = sum(&weights, along(c), true)?;
     let made = if is_log { sub(shifted, log(&total)?)? } else { div(weights, total)? };

@@ -37,7 +37,8 @@ pub fn register(b: &mut OpBuilder) {
         "_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor",
         Rule::Fresh(|c| {
             let offsets = c.tensor("self")?;
-            Ok(vec![Some(TensorSpec::contiguous(offsets.sizes(), Dtype::Int64, offsets.device()))])
+            let strides = copy_strides(offsets, MemoryFormat::Preserve)?;
+            Ok(vec![Some(TensorSpec::strided(offsets.sizes(), strides, Dtype::Int64, offsets.device()))])
         }),
     );
     b.namespaced(
