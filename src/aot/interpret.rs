@@ -10,6 +10,51 @@ use crate::tensor::random::default_generator;
 use std::cell::Cell;
 use std::rc::Rc;
 
+/// A graph to be run often, with what can be known of it beforehand.
+pub struct Program {
+    graph: Graph,
+    drops: Drops,
+}
+
+/// Per node, in order, the values that it is the last to use.
+struct Drops(Vec<Vec<NodeId>>);
+
+impl Drops {
+    fn of(graph: &Graph) -> Self {
+        let mut last_use = vec![None; graph.arena_len()];
+        let mut count = 0;
+        for (at, node) in graph.nodes().enumerate() {
+            count = at + 1;
+            node.inputs().into_iter().for_each(|input| last_use[input.0 as usize] = Some(at));
+        }
+        let mut drops = vec![Vec::new(); count];
+        for (id, at) in last_use.into_iter().enumerate() {
+            if let Some(at) = at {
+                drops[at].push(NodeId(id as u32));
+            }
+        }
+        Drops(drops)
+    }
+}
+
+impl Program {
+    /// Prepares a graph.
+    pub fn new(graph: Graph) -> Self {
+        let drops = Drops::of(&graph);
+        Program { graph, drops }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Runs it, as [`run_graph`] does.
+    pub fn run(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        run_with(&self.graph, &self.drops, inputs, false)
+    }
+}
+
 /// Runs a graph on its inputs, in order; gives its outputs. Values are dropped after their last use, inputs too (boxed call:
 /// `inputs` is emptied).
 pub fn run_graph(graph: &Graph, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
@@ -22,12 +67,10 @@ pub fn replay_graph(graph: &Graph, inputs: &mut Vec<Value>) -> Result<Vec<Value>
 }
 
 pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
-    let mut last_use = vec![0u32; graph.arena_len()];
-    for (at, node) in graph.nodes().enumerate() {
-        for input in node.inputs() {
-            last_use[input.0 as usize] = at as u32;
-        }
-    }
+    run_with(graph, &Drops::of(graph), inputs, tell)
+}
+
+fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
     let mut values: Vec<Value> = vec![Value::None; graph.arena_len()];
     let mut given = std::mem::take(inputs).into_iter();
     for (at, node) in graph.nodes().enumerate() {
@@ -78,10 +121,8 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
                 values[node.id.0 as usize] = result;
             }
         }
-        for input in node.inputs() {
-            if last_use[input.0 as usize] == at as u32 {
-                values[input.0 as usize] = Value::None;
-            }
+        for input in &drops.0[at] {
+            values[input.0 as usize] = Value::None;
         }
     }
     Err(Error::runtime("graph: the last node is not the output"))

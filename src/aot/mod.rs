@@ -23,5 +23,5 @@ mod tensorify;
 pub mod trace;
 
 pub use compile::{Compiled, Config, Function, GraphCallable, GraphCompiler, compile};
-pub use interpret::run_graph;
+pub use interpret::{Program, run_graph};
 pub use metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

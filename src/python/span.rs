@@ -105,6 +105,14 @@ pub struct Standing {
     pub is_own: bool,
 }
 
+/// The instructions that the frames above a marked one are at, outermost first.
+pub fn instructions_above(mark: FrameMark) -> Rc<[u32]> {
+    let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0);
+    let mut found: Vec<u32> = above.map(|frame| frame.lasti.load(Ordering::Relaxed).saturating_sub(1)).collect();
+    found.reverse();
+    found.into()
+}
+
 /// The frames above a marked one, outermost first; none where it does not run any more.
 pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
     let run = current()?;

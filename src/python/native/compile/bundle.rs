@@ -70,9 +70,12 @@ pub fn run(
             },
         )
     });
+    if !wanted {
+        return go(inputs);
+    }
     let size: usize =
         inputs.iter().filter_map(Value::as_tensor).filter_map(|t| Some(t.numel().hint()? as usize * t.dtype().itemsize())).sum();
-    if !wanted || size > LIMIT {
+    if size > LIMIT {
         return go(inputs);
     }
     let names: Vec<String> = graph.placeholders().map(|n| n.name.to_string()).collect();

@@ -22,7 +22,7 @@ use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
 use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint};
-use crate::python::span::{FrameMark, Standing, frame_mark, frames_above};
+use crate::python::span::{FrameMark, Standing, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
 use crate::span::Source;
@@ -383,7 +383,7 @@ pub fn call(
     let surroundings = {
         let (looks, breaks) = (call.clone(), call.clone());
         Surroundings {
-            places: Rc::new(move || frames_above(base).unwrap_or_default().iter().map(|f| f.at).collect()),
+            places: Rc::new(move || instructions_above(base)),
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
         }

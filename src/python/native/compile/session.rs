@@ -14,12 +14,12 @@ use super::values::{self, Values, Verdict};
 use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::interpret::replay_graph;
 use crate::aot::passes::Passes;
-use crate::aot::{self, run_graph};
+use crate::aot::{self, Program};
 use crate::capture::{Cache, DimMark, Entry, InputSource, Lookup, Recorder, Region, Runner, SeenSizes, Unsupported, what_if};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::error::{Error, Result};
-use crate::graph::{FakeValue, Graph};
+use crate::graph::FakeValue;
 use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
 use crate::python::native::tensor::{raise, raised, replace_payload, to_value, wrap};
@@ -234,7 +234,7 @@ fn warn_of_limit(name: &str, file: &str, line: u32, frame: &u32, reasons: &[Stri
 
 /// Runs a compiled graph below autograd.
 struct Interpreted {
-    graph: Graph,
+    program: Program,
     compilation: u32,
     part: &'static str,
 }
@@ -243,13 +243,13 @@ impl GraphCallable for Interpreted {
     fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
         let _below = Exclude::down_to(Key::Autograd);
         emit(Event::Ran { run: GraphRun { compilation: self.compilation, part: self.part.to_owned() } });
-        super::bundle::run(self.compilation, self.part, &self.graph, inputs, |inputs| run_graph(&self.graph, inputs))
+        super::bundle::run(self.compilation, self.part, self.program.graph(), inputs, |inputs| self.program.run(inputs))
     }
 }
 
 /// A compiler that runs graphs as they are.
 pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompiler {
-    Rc::new(move |graph, _| Ok(Rc::new(Interpreted { graph, compilation: compilation.get(), part }) as Rc<dyn GraphCallable>))
+    Rc::new(move |graph, _| Ok(Rc::new(Interpreted { program: Program::new(graph), compilation: compilation.get(), part }) as Rc<dyn GraphCallable>))
 }
 
 /// A configuration that reports what it makes; the number of the compilation is known once it is made.
