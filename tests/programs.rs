@@ -119,7 +119,17 @@ fn fnv(text: &str) -> String {
 /// compiles (`record.py` writes it); `tests/programs/status.txt` says for which these agree, and must go on agreeing.
 #[test]
 fn programs_that_people_paste() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    agree("tests/programs");
+}
+
+/// Programs about what surrounds a graph: breaks, values that vary, sizes (`record.py --folder tests/capture`).
+#[test]
+fn programs_about_capture() {
+    agree("tests/capture");
+}
+
+fn agree(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
     let mut now = String::new();
     for (name, backends) in expected.as_object().unwrap() {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What PyTorch prints and compiles for the programs of this folder: writes `expected.json`.
+"""What PyTorch prints and compiles for the programs of this folder, or of another: writes `expected.json`.
 
-    python tests/programs/record.py [NAME ...]      (with PyTorch 2.15; all programs where none is named)
+    python tests/programs/record.py [--folder tests/capture] [NAME ...]      (with PyTorch 2.15; all programs where none is named)
 
 For each program and backend: standard output, the exception that ended it, and per compilation a hash of every graph's text
 without comments, blanks and class lines, in the order joint or inference, forward, backward. Packages that a program imports
@@ -101,12 +101,16 @@ def main():
     if sys.argv[1:2] == ["--one"]:
         print(json.dumps(record(sys.argv[2], sys.argv[3])))
         return
-    file = os.path.join(HERE, "expected.json")
+    folder = HERE
+    if sys.argv[1:2] == ["--folder"]:
+        folder = sys.argv[2]
+        del sys.argv[1:3]
+    file = os.path.join(folder, "expected.json")
     expected = json.load(open(file)) if os.path.exists(file) else {}
-    names = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(HERE) if f.endswith(".py") and f != "record.py")
+    names = sys.argv[1:] or sorted(f[:-3] for f in os.listdir(folder) if f.endswith(".py") and f != "record.py")
 
     def one(name, backend):
-        command = [sys.executable, __file__, "--one", os.path.join(HERE, name + ".py"), backend]
+        command = [sys.executable, __file__, "--one", os.path.join(folder, name + ".py"), backend]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return json.loads(done.stdout.splitlines()[-1])
 

@@ -31,7 +31,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
-/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, ends graphs where something is printed, and makes `open` what it is here: the file system
+/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
@@ -43,6 +43,13 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let print =
         vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::print(&print, args, vm));
     vm.builtins.set_attr("print", print, vm)?;
+    for name in ["min", "max"] {
+        let plain = vm.builtins.get_attr(name, vm)?;
+        let extremum = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
+            tensor::extremum(name, &plain, args, vm)
+        });
+        vm.builtins.set_attr(name, extremum, vm)?;
+    }
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }

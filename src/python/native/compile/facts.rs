@@ -238,7 +238,12 @@ impl Fact {
     }
 
     /// In the words of `TORCH_LOGS=recompiles`, where it does not hold.
-    pub fn failure(&self, vm: &VirtualMachine) -> String {
+    pub fn failure(&self, locals: &Locals, vm: &VirtualMachine) -> String {
+        if let (Source::Key(base, key), None) = (&*self.source, self.source.value(locals, vm))
+            && base.value(locals, vm).is_some()
+        {
+            return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
+        }
         let text = strip_locals(&self.text(vm));
         match (&self.kind, &self.place) {
             (Kind::Entries(_), _) | (_, None) => text,
@@ -250,5 +255,5 @@ impl Fact {
 /// The facts of a list that do not hold.
 pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
     let failed = facts.iter().filter(|f| !f.holds(locals, vm));
-    failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(vm) }).collect()
+    failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(locals, vm) }).collect()
 }

@@ -249,7 +249,9 @@ impl GraphCallable for Interpreted {
 
 /// A compiler that runs graphs as they are.
 pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompiler {
-    Rc::new(move |graph, _| Ok(Rc::new(Interpreted { program: Program::new(graph), compilation: compilation.get(), part }) as Rc<dyn GraphCallable>))
+    Rc::new(move |graph, _| {
+        Ok(Rc::new(Interpreted { program: Program::new(graph), compilation: compilation.get(), part }) as Rc<dyn GraphCallable>)
+    })
 }
 
 /// A configuration that reports what it makes; the number of the compilation is known once it is made.

@@ -509,7 +509,15 @@ impl TensorBase {
     #[pymethod]
     fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        from_size(&sized(zelf).numel(), vm)
+        let sizes = sized(zelf).sizes();
+        let product = sizes.iter().fold(SymInt::Int(1), |product, size| {
+            let next = &product * size;
+            if let (Some(recorder), false) = (super::super::compile::recorder(), product.as_int() == Some(1)) {
+                recorder.computed("mul", [&product, size], &next);
+            }
+            next
+        });
+        from_size(&product, vm)
     }
     #[pymethod]
     fn nelement(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {

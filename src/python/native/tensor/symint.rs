@@ -5,6 +5,7 @@
 
 use rustpython_vm::builtins::PyFloat;
 use rustpython_vm::class::PyClassImpl;
+use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::{raise, to_int, to_value};
@@ -136,6 +137,17 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
 
 fn is_float_object(a: &SymInt, b: &SymInt) -> bool {
     a.as_int().is_some() && b.as_int().is_some()
+}
+
+/// `min` and `max`: of two sizes, without a guard.
+pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if let ([a, b], true) = (args.args.as_slice(), args.kwargs.is_empty())
+        && (symbolic(a, vm).is_some() || symbolic(b, vm).is_some())
+        && let (Some(_), Some(_)) = (operand(a, vm), operand(b, vm))
+    {
+        return operate(name, a, b, vm);
+    }
+    plain.call(args, vm)
 }
 
 /// The Python object of a symbolic float.
