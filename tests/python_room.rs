@@ -1,5 +1,5 @@
 //! The interpreter against CPython: the scripts of `tests/python` beside what CPython 3.11 printed for them
-//! (`python -X no_debug_ranges SCRIPT.py`; `.stdout`, `.stderr` and `.status` where they are not empty or 0), and what has
+//! (`tests/python/record.sh` records it: `.stdout`, `.stderr` and `.status` where they are not empty or 0), and what has
 //! no counterpart there: the time limit, absent packages, several runs of one interpreter, source spans.
 
 #![cfg(feature = "python")]
@@ -90,6 +90,49 @@ fn a_traceback_of_the_time_limit_names_each_frame_once() {
     let traceback = report.exception.unwrap().traceback;
     assert_eq!(traceback.matches("in <module>").count(), 1, "{traceback}");
     assert_eq!(traceback.matches("in f").count(), 1, "{traceback}");
+}
+
+#[test]
+fn absent_packages_that_are_not_used() {
+    let program = "
+import numpy as np
+import matplotlib.pyplot as plt
+from torchvision import datasets, transforms
+from tqdm.auto import tqdm
+
+def load(path: str, scale: np.ndarray | None = None) -> np.ndarray:
+    return np.load(path)
+
+try:
+    import wandb
+except ImportError:
+    wandb = None
+print([i for i in tqdm(range(3), desc='steps')], wandb)
+for use in (lambda: load('x'), lambda: plt.plot([1]), lambda: datasets.MNIST('.'), lambda: np.pi * 2, lambda: isinstance(1, np.ndarray)):
+    try:
+        use()
+    except ImportError as e:
+        print(type(e).__name__, e, e.name)
+class Set(datasets.VisionDataset): pass
+";
+    let (report, status) = run(&Interpreter::new(), program);
+    let absent = |package: &str, what: &str| {
+        let top = package.split('.').next().unwrap_or_default();
+        format!(
+            "ModuleNotFoundError No module named '{package}' (the package '{top}' is not available in the playground): '{what}' is used {package}\n"
+        )
+    };
+    let expected = [
+        "[0, 1, 2] None\n".to_owned(),
+        absent("numpy", "numpy.load"),
+        absent("matplotlib.pyplot", "matplotlib.pyplot.plot"),
+        absent("torchvision", "torchvision.datasets.MNIST"),
+        absent("numpy", "numpy.pi"),
+        absent("numpy", "numpy.ndarray"),
+    ];
+    assert_eq!(report.stdout, expected.concat());
+    assert_eq!(status, 1);
+    assert!(report.exception.is_some_and(|e| e.message.contains("'torchvision.datasets.VisionDataset' is used")));
 }
 
 #[test]

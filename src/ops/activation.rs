@@ -101,9 +101,24 @@ fn glu_spec(c: &Call) -> Specs {
     one(&[&x.view_as(spec.geometry).into()], spec.dtype)
 }
 
+/// Gradients that choose by the saved operand: its memory layout comes first.
+const CHOOSING: &[&str] = &[
+    "elu_backward",
+    "hardshrink_backward",
+    "hardsigmoid_backward",
+    "hardswish_backward",
+    "hardtanh_backward",
+    "leaky_relu_backward",
+    "softplus_backward",
+    "softshrink_backward",
+];
+
 /// A pointwise result over a gradient and what was saved.
 fn over_grad(c: &Call) -> Specs {
-    let tensors: Vec<&Value> = c.args.iter().filter(|v| v.as_tensor().is_some()).collect();
+    let mut tensors: Vec<&Value> = c.args.iter().filter(|v| v.as_tensor().is_some()).collect();
+    if CHOOSING.contains(&c.entry.base_name()) {
+        tensors.reverse();
+    }
     one(&tensors, result_type(&tensors)?)
 }
 

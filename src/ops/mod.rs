@@ -4,6 +4,7 @@
 
 pub mod activation;
 pub mod advanced;
+pub mod affine;
 pub mod attention;
 pub mod binary;
 mod clamp_tensor;
@@ -94,6 +95,7 @@ pub fn register(builder: &mut OpBuilder) {
     normalization::register(builder);
     margin::register(builder);
     sampling::register(builder);
+    affine::register(builder);
     sampled::register(builder);
     padding::register(builder);
     linalg::register(builder);

@@ -4,7 +4,7 @@ use super::common::*;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Dtype, Tensor, TensorSpec};
+use crate::tensor::{Dtype, TensorSpec};
 use crate::{aten, t};
 
 /// Registers the family.
@@ -122,11 +122,15 @@ fn unpooled(c: &Call) -> Specs {
     Ok(vec![Some(TensorSpec::contiguous(sizes, x.dtype(), x.device()))])
 }
 
-fn unpool_grad(b: &Backward, dims: i64) -> Result<Grads> {
+fn unpool_grad(b: &Backward, dims: usize) -> Result<Grads> {
     let indices = b.saved("indices")?;
     unary_grad(b, |g| {
-        let flat = |x: &Tensor| t!("flatten.using_ints", x, -dims, -1);
-        t!("view_as", t!("gather", flat(&t!("contiguous", g)?)?, -1, flat(indices)?)?, indices)
+        let sizes = indices.sizes();
+        let mut flat = sizes[..sizes.len() - dims].to_vec();
+        flat.push(SymInt::Int(-1));
+        let places = t!("view", indices, &flat)?;
+        let g = t!("contiguous", g; memory_format = crate::ops::layout::suggested(indices))?;
+        t!("view", t!("gather", t!("view", g, &flat)?, -1, places)?, sizes)
     })
 }
 

@@ -71,11 +71,12 @@ fn pad_circular(call: &Call) -> Result<Value> {
             return Err(Error::runtime("Negative padding value is resulting in an empty dimension"));
         }
     }
-    let out = t!("new_empty", tensor, &sizes)?;
+    let layout = Value::Layout(crate::tensor::Layout::Strided);
+    let out = t!("new_empty", tensor, &sizes; dtype = tensor.dtype(), layout = layout, device = tensor.device())?;
     // The middle first, then the edges from what is there.
     let (mut target, mut source) = (out.clone(), tensor.clone());
     let zero = SymInt::Int(0);
-    for d in first..n {
+    for d in (first..n).rev() {
         let (before, after) = around(d);
         let (inner_start, inner_end) = (before.max(&zero), &sizes[d] - &after.max(&zero));
         target = t!("slice.Tensor", target, d as i64, inner_start, inner_end)?;

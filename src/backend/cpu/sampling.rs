@@ -4,12 +4,15 @@ use super::dense::{Lane, Real};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, Result};
 use crate::for_floats;
-use crate::tensor::Tensor;
+use crate::ops::affine::mapped;
+use crate::tensor::strided::{dense_bytes, write_dense};
+use crate::tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.grid_sampler_2d.default", grid_sampler);
     t.fill("aten.grid_sampler_2d_backward.default", grid_sampler_backward);
+    t.fill("aten.affine_grid_generator.default", |c, outs| write_dense(&outs[0], &dense_bytes(&mapped(c)?)?));
     t.fill("aten._embedding_bag.default", embedding_bag);
     t.fill("aten._embedding_bag_backward.default", embedding_bag_backward);
 }
@@ -19,6 +22,8 @@ struct Sampler {
     mode: i64,
     padding: i64,
     corners: bool,
+    /// Places are computed in single precision: at a pixel's very middle its last bit decides which neighbours are read.
+    single: bool,
 }
 
 /// One place read: its row and column, its weight, and the slopes of the weight by the source's x and y.
@@ -31,13 +36,16 @@ struct Tap {
 
 impl Sampler {
     fn of(c: &Call) -> Result<Sampler> {
-        Ok(Sampler { mode: c.int("interpolation_mode")?, padding: c.int("padding_mode")?, corners: c.bool("align_corners")? })
+        let single = c.tensor("grid")?.dtype() != Dtype::Float64;
+        Ok(Sampler { mode: c.int("interpolation_mode")?, padding: c.int("padding_mode")?, corners: c.bool("align_corners")?, single })
     }
 
     /// The source coordinate of a grid value, and its slope, padding not yet applied.
     fn unnormalize(&self, v: f64, size: usize) -> (f64, f64) {
-        let n = size as f64;
-        if self.corners { ((v + 1.0) / 2.0 * (n - 1.0), (n - 1.0) / 2.0) } else { (((v + 1.0) * n - 1.0) / 2.0, n / 2.0) }
+        let scale = if self.corners { (size as f64 - 1.0) / 2.0 } else { size as f64 / 2.0 };
+        let round = |v: f64| if self.single { f64::from(v as f32) } else { v };
+        let place = round(round(v + 1.0) * scale);
+        (if self.corners { place } else { round(place - 0.5) }, scale)
     }
 
     /// A coordinate moved inside, and the factor on its slope.

@@ -9,6 +9,11 @@ _PARTS = {
     "discrete": "Bernoulli Binomial Geometric Poisson Categorical OneHotCategorical Multinomial",
     "independent": "Independent",
     "kl": "kl_divergence register_kl",
+    "transforms": (
+        "AbsTransform AffineTransform ComposeTransform ExpTransform IndependentTransform PowerTransform ReshapeTransform "
+        "SigmoidTransform SoftmaxTransform SoftplusTransform TanhTransform Transform identity_transform"
+    ),
+    "transformed_distribution": "TransformedDistribution MixtureSameFamily",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 
