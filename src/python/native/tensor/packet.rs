@@ -201,6 +201,17 @@ impl Representable for PyPacket {
 
 #[pyclass(with(Callable, GetDescriptor, GetAttr, Representable))]
 impl PyPacket {
+    /// A function is its own copy: modules that keep one are copied.
+    #[pymethod]
+    fn __copy__(zelf: PyRef<Self>) -> PyRef<Self> {
+        zelf
+    }
+
+    #[pymethod]
+    fn __deepcopy__(zelf: PyRef<Self>, _memo: PyObjectRef) -> PyRef<Self> {
+        zelf
+    }
+
     #[pygetset]
     fn __name__(zelf: &Py<Self>) -> &'static str {
         base_name(zelf.packet)
