@@ -57,11 +57,22 @@ impl Layer for AutogradLayer {
             }
         }
         match entry.rule {
-            Rule::View(_) => view(entry, args, wants_grad),
+            Rule::View(_) => {
+                let inference = args.iter().find_map(Value::as_tensor).is_some_and(meta::is_inference);
+                let out = view(entry, args, wants_grad)?;
+                Ok(if inference { mark_inference(out) } else { out })
+            }
             Rule::Inplace(_) | Rule::InplaceView(_) => inplace(entry, args, wants_grad),
+            _ if modes().inference => fresh(entry, args, wants_grad).map(mark_inference),
             _ => fresh(entry, args, wants_grad),
         }
     }
+}
+
+/// Says of results that they were made in inference mode.
+fn mark_inference(out: Value) -> Value {
+    out.for_each_tensor(&mut |t| meta::with(t, |m| m.inference = true));
+    out
 }
 
 /// A conversion to a dtype without derivatives makes no node: the one operator whose arguments decide on that.
@@ -264,6 +275,11 @@ pub(super) fn check_inplace(t: &Tensor, wants_grad: bool) -> Result<()> {
 fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
     let target = args.first().ok_or_else(|| Error::runtime(format!("{}: nothing to write to", entry.name)))?.tensor()?.clone();
     let wants_grad = wants_grad && differentiable(&target);
+    if meta::is_inference(&target) && !modes().inference {
+        return Err(Error::runtime(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+        ));
+    }
     check_inplace(&target, wants_grad)?;
     if entry.name == "aten.detach_.default" {
         meta::clear(&target);

@@ -42,6 +42,8 @@ pub struct AutogradMeta {
     pub retains_grad: bool,
     /// The tensor it views.
     pub view: Option<ViewInfo>,
+    /// Made in inference mode: autograd must not meet it.
+    pub inference: bool,
 }
 
 /// Reads or changes the state, made on first use.
@@ -75,6 +77,11 @@ pub fn has_edge(t: &Tensor) -> bool {
     peek(t, |m| m.requires_grad || m.grad_fn.is_some())
 }
 
+/// `t.is_inference()`
+pub fn is_inference(t: &Tensor) -> bool {
+    peek(t, |m| m.inference)
+}
+
 /// `t.is_leaf`
 pub fn is_leaf(t: &Tensor) -> bool {
     !peek(t, |m| m.grad_fn.is_some())
@@ -89,6 +96,9 @@ pub fn set_requires_grad(t: &Tensor, value: bool) -> Result<()> {
     }
     if value && t.dtype().is_integral() {
         return Err(Error::runtime("only Tensors of floating point dtype can require gradients"));
+    }
+    if value && is_inference(t) && !crate::dispatch::modes().inference {
+        return Err(Error::runtime("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."));
     }
     if is_leaf(t) {
         with(t, |m| m.requires_grad = value);

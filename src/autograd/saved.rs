@@ -78,6 +78,11 @@ fn detach(t: &Tensor) -> Result<Tensor> {
 impl SavedVariable {
     /// Keeps an input of the forward.
     pub fn input(t: &Tensor) -> Result<Self> {
+        if meta::is_inference(t) {
+            return Err(Error::runtime(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.",
+            ));
+        }
         if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
             let packed = hooks.pack(t)?;
             return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });

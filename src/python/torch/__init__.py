@@ -26,7 +26,7 @@ _PARTS = {
     "_tensor_str": "set_printoptions",
     "_utils": (
         "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray "
-        "get_num_threads set_num_threads _has_compatible_shallow_copy_type "
+        "get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads _has_compatible_shallow_copy_type "
         "is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
         "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
@@ -37,6 +37,8 @@ _PARTS = {
         "align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
         "chain_matmul einsum lu meshgrid norm split stft istft tensordot unique unique_consecutive unravel_index"
     ),
+    "_numeric": "gradient histogram histogramdd range _assert",
+    "_lowrank": "svd_lowrank pca_lowrank",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
     "serialization": "save load",
     "_ops": "ops",

@@ -255,9 +255,38 @@ class Tensor(TensorBase):
     def imag(self):
         return _native._function("imag", "torch.")(self)
 
-    @property
-    def names(self):
-        return (None,) * self.dim()
+    # Elements through a Python function, and another memory
+
+    def apply_(self, callable):
+        """Replaces every element by what a function makes of it."""
+        import torch
+
+        values = [callable(value) for value in self.reshape(-1).tolist()]
+        return self.copy_(torch.tensor(values, dtype=self.dtype).view(self.shape))
+
+    def map_(self, tensor, callable):
+        """Replaces every element by what a function makes of it and another tensor's."""
+        import torch
+
+        others = tensor.expand(self.shape).reshape(-1).tolist()
+        values = [callable(value, other) for value, other in zip(self.reshape(-1).tolist(), others)]
+        return self.copy_(torch.tensor(values, dtype=self.dtype).view(self.shape))
+
+    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+        """Becomes a view of another tensor's memory."""
+        import torch
+
+        if self.requires_grad and not self.is_leaf:
+            raise RuntimeError("set_() of a tensor with history is not available in the playground")
+        if source is None:
+            source = torch.empty(0, dtype=self.dtype)
+        source = getattr(source, "_tensor", source).detach()
+        if size is not None:
+            source = source.as_strided(size, torch.empty(size).stride() if stride is None else stride, storage_offset)
+        if source.dtype != self.dtype:
+            raise RuntimeError("Could not set tensor of type " + str(source.dtype) + " to a tensor of type " + str(self.dtype))
+        self.data = source
+        return self
 
     # What PyTorch writes in Python
 

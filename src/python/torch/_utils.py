@@ -77,6 +77,9 @@ def set_num_threads(threads):
     """There is one thread."""
 
 
+get_num_interop_threads, set_num_interop_threads = get_num_threads, set_num_threads
+
+
 def is_same_size(input, other):
     """Whether two tensors have one shape."""
     return input.shape == other.shape

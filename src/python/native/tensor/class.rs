@@ -738,9 +738,17 @@ impl TensorBase {
     fn _is_view(zelf: &Py<Self>) -> bool {
         meta::is_differentiable_view(&zelf.tensor())
     }
+    #[pymethod]
+    fn is_inference(zelf: &Py<Self>) -> bool {
+        meta::is_inference(&zelf.tensor())
+    }
     #[pygetset]
-    fn _version(zelf: &Py<Self>) -> u64 {
-        zelf.tensor().version()
+    fn _version(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<u64> {
+        let t = zelf.tensor();
+        if meta::is_inference(&t) {
+            return Err(raise(Error::runtime("Inference tensors do not track version counter."), vm));
+        }
+        Ok(t.version())
     }
     #[pygetset]
     fn retains_grad(zelf: &Py<Self>) -> bool {

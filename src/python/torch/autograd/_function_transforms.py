@@ -3,6 +3,8 @@
 In a level of `grad` the call is a node of that level's tape, whose forward is the call one level down. In a level of `vmap` it is
 the function's own rule for batches, or one made of its forward and backward, called one level down."""
 
+import sys
+
 import torch
 from torch import _C
 from torch import _native_transforms as _native
@@ -27,6 +29,9 @@ class _Below:
 
 def apply(cls, args, level):
     """Calls a custom function in the innermost level."""
+    forward_ad = sys.modules.get("torch.autograd.forward_ad")
+    if forward_ad is not None and forward_ad.is_dual_level(level[0]):
+        return _in_dual(cls, args, level[0], forward_ad)
     if cls.setup_context is Function.setup_context:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
@@ -35,6 +40,31 @@ def apply(cls, args, level):
         )
     number, size, randomness = level
     return _in_grad(cls, args, number) if size is None else _in_vmap(cls, args, number, size, randomness)
+
+
+def _in_dual(cls, args, number, forward_ad):
+    """In a level of forward mode its own rule gives the tangents; its `forward` runs once for the primals and once for that rule."""
+    pairs = [forward_ad.unpack_dual(a) if isinstance(a, torch.Tensor) else (a, None) for a in args]
+    primals, tangents = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    with _Below(number):
+        result = cls.apply(*primals)
+        if all(tangent is None for tangent in tangents):
+            return result
+        if cls.jvp is Function.jvp:
+            Function.jvp(None)
+        context = cls._backward_cls()
+        context.needs_input_grad = tuple(tangent is not None for tangent in tangents)
+        context._run_forward(tuple(primals))
+        context.to_save = context.saved_for_forward
+        if context.materialize_grads:
+            tangents = [
+                torch.zeros_like(primal) if tangent is None and isinstance(primal, torch.Tensor) else tangent
+                for primal, tangent in zip(primals, tangents)
+            ]
+        found = cls.jvp(context, *tangents)
+    if not isinstance(result, tuple):
+        return result if found is None else forward_ad.make_dual(result, found)
+    return tuple(one if tangent is None else forward_ad.make_dual(one, tangent) for one, tangent in zip(result, found))
 
 
 def _each(values, fn):
