@@ -172,6 +172,7 @@ mod native {
             "requested" => Unsupported::requested(arg(0)),
             "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
             "grad" => Unsupported::grad(),
+            "backward" => Unsupported::backward(),
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),

@@ -514,7 +514,10 @@ pub mod functions {
     /// `_run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)`
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
+        // The graph ended before this was called; what was recorded since belongs to no graph of its own.
+        if crate::python::native::compile::recorder().is_some_and(|r| !r.is_empty()) {
+            crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
+        }
         let _eager = crate::dispatch::Exclude::capture_too();
         let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
         let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));

@@ -1,7 +1,7 @@
 """`torch.autograd`: `backward` and `grad`; the other parts are read when first used."""
 
 import torch
-from torch import _C
+from torch import _C, _native_compile
 from torch.overrides import is_tensor_like
 
 __all__ = ["Variable", "Function", "backward", "grad_mode", "grad", "gradcheck", "gradgradcheck", "enable_grad", "no_grad"]
@@ -66,7 +66,9 @@ def _ones(out):
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
     if not out.dtype.is_floating_point:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {out.dtype}")
-    return torch.ones_like(out, memory_format=torch.preserve_format)
+    # What the engine starts from is no part of a graph that was captured.
+    with _native_compile._suspended():
+        return torch.ones_like(out, memory_format=torch.preserve_format)
 
 
 def _check_grad(out, grad, outputs, grads, is_grads_batched):
@@ -120,6 +122,7 @@ def backward(
     tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
 ):
     """Adds to the leaves' `.grad` the gradients of the sum of `tensors`, weighted by `grad_tensors`."""
+    _native_compile._graph_break("backward")
     if grad_variables is not None:
         import warnings
 
