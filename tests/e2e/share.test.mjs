@@ -91,6 +91,8 @@ describe("a link", () => {
     assert.equal(await way.getAttribute("href"), `/${link}`);
     assert.deepEqual(await frame.evaluate(() => Object.keys(localStorage)), []);
     // A visitor who has a script of their own sees the frame's all the same, and is offered nothing.
+    await write(first, 'print("own")');
+    await shows(output(first), "own");
     await first.goto("about:blank");
     await first.goto(`${pages.base()}?embed${link}`);
     await shows(first.locator(".graph-text"), "aten.sin");
