@@ -57,6 +57,12 @@ pub fn stack() -> Vec<Place> {
     places
 }
 
+/// Whether the code that runs is the script's own.
+pub fn in_script() -> bool {
+    let innermost = || Frames(current_thread_iframe()).next();
+    current().is_some_and(|run| innermost().is_some_and(|frame| std::ptr::eq(frame.code().source_path(), run.filename)))
+}
+
 /// The script's frames, innermost first.
 fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
     Frames(current_thread_iframe()).filter_map(|frame| {

@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PySlice, PyType, PyTypeRef};
+use rustpython_vm::builtins::{PySlice, PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::{Either, FuncArgs, OptionalArg, PyComparisonValue};
 use rustpython_vm::protocol::{PyMappingMethods, PyNumberMethods};
-use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, Hashable, PyComparisonOp};
+use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable, PyComparisonOp};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::convert::{from_size, from_value, items, raise, to_int, to_tensor, to_value};
@@ -105,6 +105,17 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
     let _ = super::super::compile::touch(&zelf.tensor(), false);
+}
+
+impl GetAttr for TensorBase {
+    /// A tensor whose method or attribute the script looks up becomes an input there, before the arguments of the method's call
+    /// (`h.add_(w.sum())`: first `h`), as in PyTorch's front end.
+    fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
+        if super::super::compile::capturing() && crate::python::span::in_script() {
+            touched(zelf);
+        }
+        zelf.as_object().generic_getattr(name, vm)
+    }
 }
 
 /// The tensor whose sizes a script sees: while it is recorded, an input's may be symbolic.
@@ -452,7 +463,7 @@ pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
     }
 }
 
-#[pyclass(flags(BASETYPE, HAS_DICT, HAS_WEAKREF), with(AsNumber, AsMapping, Comparable, Hashable, Constructor))]
+#[pyclass(flags(BASETYPE, HAS_DICT, HAS_WEAKREF), with(AsNumber, AsMapping, Comparable, GetAttr, Hashable, Constructor))]
 impl TensorBase {
     #[pygetset]
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
@@ -654,7 +665,13 @@ impl TensorBase {
     }
     #[pymethod]
     fn requires_grad_(zelf: PyRef<Self>, value: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
-        meta::set_requires_grad(&zelf.tensor(), value.unwrap_or(true)).map_err(|e| raise(e, vm))?;
+        let value = value.unwrap_or(true);
+        // PyTorch's front end leaves a change to a value of the region to Python.
+        if meta::requires_grad(&zelf.tensor()) != value {
+            let reason = Unsupported::other("Unsupported Tensor.requires_grad_() call");
+            super::super::compile::end_region_of(&zelf.tensor(), &reason).map_err(|e| raise(e, vm))?;
+        }
+        meta::set_requires_grad(&zelf.tensor(), value).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
     }
     #[pygetset]
