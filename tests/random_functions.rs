@@ -253,6 +253,7 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         fw_compiler: compiler.clone(),
         bw_compiler: compiler.clone(),
         inference_compiler: compiler,
+        is_outdated: None,
         observer: None,
         decompositions: None,
         passes: None,
