@@ -216,7 +216,10 @@ impl Layer for FunctionalizeLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        static LIFTED: crate::dispatch::OpRef = crate::dispatch::OpRef::new("lift_fresh_copy");
         let result = match entry.rule {
+            // A constant of the script's becomes a value of the graph as a copy.
+            Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
             Rule::View(_) => view(entry, args),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
             _ if entry.base_name() == "_unsafe_view" => view(entry, args),

@@ -3,7 +3,7 @@
 use crate::aten;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
-use crate::ops::layout::{is_dense, spec, suggested};
+use crate::ops::layout::{spec, suggested};
 use crate::ops::nll::first;
 use crate::ops::shapes::pointwise_strides;
 use crate::shape::{SymInt, numel};
@@ -351,11 +351,7 @@ fn group_norm(c: &Call) -> Result<Value> {
             )));
         }
     }
-    let format = suggested(input);
-    let input = if is_dense(input, format)? { input.clone() } else { t!("contiguous", input; memory_format = format)? };
     let places = numel(&input.sizes()[2..]);
-    let parameter = |t: Option<&Tensor>| t.map(|t| t!("contiguous", t)).transpose();
-    let (weight, bias) = (parameter(weight)?, parameter(bias)?);
     first(aten!("native_group_norm", input, weight, bias, n, channels, places, groups, c.get("eps"))?)
 }
 
@@ -371,8 +367,7 @@ fn group_norm_grad(b: &Backward) -> Result<Grads> {
     if b.grads.iter().skip(1).any(Option::is_some) {
         return Err(Error::not_implemented("native_group_norm: gradients of its statistics are not implemented in this playground"));
     }
-    let format = suggested(input);
-    let grad = if is_dense(b.grad()?, format)? { b.grad()?.clone() } else { t!("contiguous", b.grad()?; memory_format = format)? };
+    let grad = b.grad()?;
     let [n, channels, places, group] = ["N", "C", "HxW", "group"].map(|name| b.arg(name).clone());
     let (mean, rstd, weight) = (b.result(1)?, b.result(2)?, b.opt_saved("weight")?);
     together(b, aten!("native_group_norm_backward", grad, input, mean, rstd, weight, n, channels, places, group, mask(b))?)

@@ -130,9 +130,6 @@ fn stable(x: &Tensor, s: &Value, found: &Found) -> Result<Tensor> {
     let stable = scale(&difference, &factor)?;
     // Where something is infinite or no number, it comes out as it did.
     let original = t!("sub.Tensor", &scaled, largest(&scaled)?)?;
-    let mut finite = t!("isfinite", &scaled)?;
-    for dim in &found.dims {
-        finite = t!("all.dim", finite, *dim, true)?;
-    }
+    let finite = t!("all.dims", t!("isfinite", &scaled)?, &found.dims[..], true)?;
     t!("where.self", finite, stable, original)
 }
