@@ -9,6 +9,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
     dims = tuple(_counting(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient expected edge_order to be 1 or 2, but got {edge_order}")
+    spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, (list, tuple))
     if several and len(spacing) != len(dims):
         raise RuntimeError(
@@ -86,7 +87,7 @@ def _limits(column, given):
     if given is not None:
         return tuple(float(v) for v in given)
     if column.numel() == 0:
-        return 0.0, 0.0
+        return 0.0, 1.0
     return float(column.min()), float(column.max())
 
 
