@@ -257,7 +257,6 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         observer: None,
         decompositions: None,
         passes: None,
-        is_outdated: None,
     };
     let specs = inputs.iter().map(InputSpec::of).collect::<Result<Vec<_>>>()?;
     let traced = program.clone();
