@@ -50,7 +50,7 @@ struct Shown {
 
 /// Whether gradients are handed to the outputs of a seed's function as expanded numbers.
 fn is_strided(seed: u64) -> bool {
-    seed % 4 == 0
+    seed.is_multiple_of(4)
 }
 
 fn numbers(t: &Tensor) -> Result<Vec<f32>> {
