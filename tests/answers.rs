@@ -20,12 +20,24 @@ fn tensor(v: &Json) -> Tensor {
     let n = sizes.iter().zip(&strides).map(|(n, s)| (n - 1) * s).sum::<i64>() + 1;
     let n = if sizes.contains(&0) { 0 } else { n };
     let storage = Storage::zeroed(n as usize * dtype.itemsize()).unwrap();
-    let ints = |v: &[i64]| v.iter().map(|n| (*n).into()).collect::<Vec<_>>();
-    let t = Tensor::from_storage(storage, Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() }, dtype);
-    let values = floats(v[3].as_array().unwrap());
-    let source = Tensor::from_slice(&values, &sizes).unwrap();
-    aot_playground::t!("copy_", &t, source).unwrap();
-    t
+    // Values go to the memory itself: elements may share a place, which is refused to a write.
+    let mut places = vec![0.0; n as usize];
+    for (i, value) in floats(v[3].as_array().unwrap()).into_iter().enumerate() {
+        let (mut rest, mut place) = (i as i64, 0);
+        for (size, stride) in sizes.iter().zip(&strides).rev() {
+            place += rest % size * stride;
+            rest /= size;
+        }
+        places[place as usize] = value;
+    }
+    let over = |sizes: &[i64], strides: &[i64]| {
+        let ints = |v: &[i64]| v.iter().map(|n| (*n).into()).collect::<Vec<_>>();
+        let geometry = Geometry { sizes: ints(sizes), strides: ints(strides), offset: 0.into() };
+        Tensor::from_storage(storage.clone(), geometry, dtype)
+    };
+    let memory = over(&[n], &[1]);
+    aot_playground::t!("copy_", &memory, Tensor::from_slice(&places, &[n]).unwrap()).unwrap();
+    over(&sizes, &strides)
 }
 
 fn value(v: &Json) -> Value {
