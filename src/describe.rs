@@ -1,5 +1,7 @@
 //! From the compiler's own types to what a report shows of a compilation.
 
+use std::collections::HashMap;
+
 use crate::aot::compile::Artifacts;
 use crate::aot::metadata::{self, MutationType, OutputType, ViewAndMutationMeta};
 use crate::graph::{Arg, FakeValue, Graph, Node, Opcode, Target};
@@ -45,7 +47,8 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         out.functionalized = Some(view(&functionalized(&artifacts.traced, num_fwd_outputs)));
         out.forward = Some(view(&split.forward));
         out.backward = Some(view(&split.backward));
-        out.saved = Some(split.saved.iter().map(|name| saved(name, split.forward.find(name))).collect());
+        let by_name: HashMap<&str, &Node> = split.forward.nodes().map(|n| (&*n.name, n)).collect();
+        out.saved = Some(split.saved.iter().map(|name| saved(name, by_name.get(name.as_str()).copied())).collect());
         out.partition = Some(split.report.clone());
     }
     out
