@@ -3,6 +3,7 @@
 use crate::shape::{SymFloat, SymInt};
 use crate::span::Source;
 use crate::tensor::{Device, Dtype, Layout, MemoryFormat, TensorSpec};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A node's position in its graph's arena; stable while the graph is edited.
@@ -239,9 +240,16 @@ pub struct Node {
 impl Node {
     /// Nodes it reads, each once, in order of first use.
     pub fn inputs(&self) -> Vec<NodeId> {
+        // A call reads few; an output may read thousands.
+        const FEW: usize = 16;
         let mut found = Vec::new();
+        let mut many = HashSet::new();
         let mut add = |n| {
-            if !found.contains(&n) {
+            if found.len() == FEW && many.is_empty() {
+                many.extend(found.iter().copied());
+            }
+            let is_new = if found.len() < FEW { !found.contains(&n) } else { many.insert(n) };
+            if is_new {
                 found.push(n);
             }
         };
