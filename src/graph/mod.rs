@@ -21,6 +21,6 @@ pub use listing::{dot, listing, listing_row, opcode, tabular};
 pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target};
 pub use parse::{Parsed, parse, parse_size};
-pub use print::{Printed, Style, code, print_readable, readable};
+pub use print::{Printed, Style, code, print_readable, readable, recompute_name};
 pub use runnable::{Known, runnable};
 pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float};

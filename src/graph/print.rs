@@ -222,7 +222,7 @@ fn comment(node: &Node) -> String {
 }
 
 /// `MUST_SAVE`, ...
-pub(super) fn recompute_name(tag: Recompute) -> &'static str {
+pub fn recompute_name(tag: Recompute) -> &'static str {
     match tag {
         Recompute::MustSave => "MUST_SAVE",
         Recompute::PreferSave => "PREFER_SAVE",

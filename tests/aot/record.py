@@ -5,55 +5,19 @@
 with a Python that has PyTorch 2.15.
 """
 
-import contextlib
-import io
 import json
 import pathlib
 import sys
 
-import torch
-from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.partitioners import default_partition
-
-
-def bare(module):
-    """A printed graph without comments, blank lines and the line of its class."""
-    readable = module.print_readable(print_output=False, include_stride=True, include_device=True)
-    lines = [line.strip() for line in readable.splitlines()]
-    return [line for line in lines if line and not line.startswith(("#", "class "))]
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from pytorch_graphs import run
 
 
 def record(path):
-    traced, parts = [], []
-
-    def partition(joint, inputs, **options):
-        traced.append(bare(joint))
-        forward, backward = default_partition(joint, inputs, **options)
-        parts.append([bare(forward), bare(backward)])
-        return forward, backward
-
-    def inference(module, inputs):
-        traced.append(bare(module))
-        return module
-
-    backend = aot_autograd(
-        fw_compiler=lambda module, inputs: module,
-        bw_compiler=lambda module, inputs: module,
-        inference_compiler=inference,
-        partition_fn=partition,
-        keep_inference_input_mutations=True,
-    )
-    torch._dynamo.reset()
-    out = io.StringIO()
-    compile = torch.compile
-    torch.compile = lambda f: compile(f, backend=backend)
-    try:
-        with contextlib.redirect_stdout(out):
-            exec(path.read_text(), {"__name__": "__main__"})
-    finally:
-        torch.compile = compile
-    return {"name": path.stem, "stdout": out.getvalue(), "graphs": traced, "parts": parts}
+    stdout, traced, parts = run(path.read_text())
+    return {"name": path.stem, "stdout": stdout, "graphs": traced, "parts": parts}
 
 
-scripts = sorted(path for path in pathlib.Path(__file__).parent.glob("*.py") if path.name != "record.py")
+scripts = sorted(path for path in HERE.glob("*.py") if path.name != "record.py")
 sys.stdout.write("[\n" + ",\n".join(json.dumps(record(path)) for path in scripts) + "\n]\n")

@@ -6,15 +6,13 @@ with a Python that has PyTorch 2.15. Each entry has the script of a seed, what i
 inference graphs that AOTAutograd traces, without comments.
 """
 
-import contextlib
-import io
 import json
+import pathlib
 import random
 import sys
 
-import torch
-from torch._dynamo.backends.common import aot_autograd
-from torch._functorch.partitioners import default_partition
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+from pytorch_graphs import run
 
 COUNT = 360
 
@@ -149,46 +147,13 @@ def program(seed):
     return "\n".join(lines) + "\n"
 
 
-def bare(readable):
-    """A printed graph without comments, blank lines and the line of its class."""
-    lines = [line.strip() for line in readable.splitlines()]
-    return [line for line in lines if line and not line.startswith(("#", "class "))]
-
-
 def record(script):
-    graphs = []
-
-    def show(module):
-        graphs.append(bare(module.print_readable(print_output=False, include_stride=True, include_device=True)))
-
-    def partition(joint, inputs, **options):
-        show(joint)
-        return default_partition(joint, inputs, **options)
-
-    def inference(module, inputs):
-        show(module)
-        return module
-
-    backend = aot_autograd(
-        fw_compiler=lambda module, inputs: module,
-        bw_compiler=lambda module, inputs: module,
-        inference_compiler=inference,
-        partition_fn=partition,
-        keep_inference_input_mutations=True,
-    )
-    torch._dynamo.reset()
-    out = io.StringIO()
-    compile = torch.compile
-    torch.compile = lambda f: compile(f, backend=backend)
     try:
-        with contextlib.redirect_stdout(out):
-            exec(script, {"__name__": "__main__"})
+        stdout, graphs, _ = run(script)
     except Exception:
         # What PyTorch refuses, or fails on, is nothing to compare with.
         return None
-    finally:
-        torch.compile = compile
-    return {"stdout": out.getvalue(), "graphs": graphs}
+    return {"stdout": stdout, "graphs": graphs}
 
 
 def main():

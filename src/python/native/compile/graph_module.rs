@@ -14,7 +14,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 
 use crate::aot::interpret::replay_graph;
 use crate::dispatch::{Value, lookup};
-use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Recompute, Shown, Style, Target};
+use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Shown, Style, Target};
 use crate::python::native::tensor::{from_value, overload, raise, to_value};
 use crate::tensor::Tensor;
 
@@ -246,13 +246,7 @@ impl Tell<'_> {
             dict.set_item("autograd_backward", vm.ctx.true_value.clone().into(), vm)?;
         }
         if let Some(tag) = meta.recompute {
-            let name = match tag {
-                Recompute::MustSave => "MUST_SAVE",
-                Recompute::PreferSave => "PREFER_SAVE",
-                Recompute::MustRecompute => "MUST_RECOMPUTE",
-                Recompute::PreferRecompute => "PREFER_RECOMPUTE",
-            };
-            dict.set_item("recompute", vm.ctx.new_str(name).into(), vm)?;
+            dict.set_item("recompute", vm.ctx.new_str(graph::recompute_name(tag)).into(), vm)?;
         }
         if let Some(region) = meta.checkpoint_region {
             dict.set_item("ac_graph_id", vm.ctx.new_int(region).into(), vm)?;

@@ -11,6 +11,13 @@ from torch.fx.node import Node
 from torch.nn import Module
 
 
+def _put(target, name, value):
+    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+        target.register_buffer(name, value)
+    else:
+        setattr(target, name, value)
+
+
 def _copy_attribute(source, target, path):
     """Lets `target` hold what `source` holds at a path, with the modules on the way."""
     *prefix, name = path.split(".")
@@ -21,11 +28,7 @@ def _copy_attribute(source, target, path):
         if not hasattr(target, atom):
             setattr(target, atom, Module())
         source, target = below, getattr(target, atom)
-    value = getattr(source, name)
-    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-        target.register_buffer(name, value)
-    else:
-        setattr(target, name, value)
+    _put(target, name, getattr(source, name))
 
 
 def _assign(value, target, path):
@@ -34,10 +37,7 @@ def _assign(value, target, path):
         if not hasattr(target, atom):
             setattr(target, atom, Module())
         target = getattr(target, atom)
-    if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-        target.register_buffer(name, value)
-    else:
-        setattr(target, name, value)
+    _put(target, name, value)
 
 
 def _indented(text, spaces):
