@@ -1,6 +1,7 @@
 // Opens the built page in Debian's Chromium, as wasm-pack.toml says to start it, and watches it: a test that leaves an
 // error in the console has failed. `PAGE` names the folder of another build than www/dist.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, afterEach, before } from "node:test";
 import { launch } from "../../../scripts/lib/browser.mjs";
 import { ROOT } from "../../../scripts/lib/config.mjs";
@@ -10,12 +11,7 @@ import { serve } from "../../../scripts/serve.mjs";
 export const PATIENCE_MS = 60_000;
 
 /** A script that compiles one function, with a forward and a backward. */
-export const COMPILED = `import torch
-@torch.compile
-def f(x):
-    return (x.sin() * 2).sum()
-f(torch.ones(3, requires_grad=True)).backward()
-`;
+export const COMPILED = readFileSync(new URL("../recorded/compiled.py", import.meta.url), "utf8");
 
 /**
  * Starts server and browser before a file's tests. `open` gives a page in a fresh profile; `path` begins after the slash.
