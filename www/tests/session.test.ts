@@ -25,7 +25,7 @@ function lastRun(worker: FakeWorker): number {
 
 function finish(...events: Event[]): void {
   tell(...events);
-  FakeWorker.last.say({ type: "done", run: lastRun(FakeWorker.last) });
+  FakeWorker.last.say({ type: "done", run: lastRun(FakeWorker.last), took: 1 });
 }
 
 beforeEach(async () => {

@@ -4,8 +4,10 @@ import type { FromInterpreter, ToInterpreter } from "./protocol";
 
 export interface Handlers {
   onEvent(event: Event): void;
-  /** The run is over: by itself, or because the module failed, with what it said. */
-  onEnd(failure: string | undefined): void;
+  /** The run is over by itself, after so many milliseconds of the interpreter's. */
+  onEnd(took: number): void;
+  /** The run is over because the module failed, with what it said. */
+  onFailure(message: string): void;
 }
 
 /** A worker as this needs it; tests bring their own. */
@@ -113,7 +115,7 @@ export class Interpreter {
         if (message.run === this.#run) this.#handlers?.onEvent(message.event);
         break;
       case "done":
-        if (message.run === this.#run) this.#end(undefined);
+        if (message.run === this.#run) this.#release()?.onEnd(message.took);
         break;
       case "answer":
       case "unanswered":
@@ -136,13 +138,14 @@ export class Interpreter {
   #fail(message: string): void {
     if (!this.#ready) return this.onFatal(message);
     this.#start();
-    this.#end(message);
+    this.#release()?.onFailure(message);
   }
 
-  #end(failure: string | undefined): void {
+  /** Whoever waited for the run that is over. */
+  #release(): Handlers | undefined {
     const handlers = this.#handlers;
     this.#handlers = undefined;
-    handlers?.onEnd(failure);
+    return handlers;
   }
 
   #setReady(ready: boolean): void {

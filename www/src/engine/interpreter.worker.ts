@@ -30,8 +30,9 @@ async function handle(message: ToInterpreter): Promise<void> {
   } else if (message.type === "study") {
     post({ type: "answer", ask: message.ask, answer: ask(message.compilation, message.question) as Answer });
   } else {
+    const started = performance.now();
     run(message.program, message.options, (event: Event) => post({ type: "event", run: message.run, event }));
-    post({ type: "done", run: message.run });
+    post({ type: "done", run: message.run, took: performance.now() - started });
     // What this script imported, the next one will: imported now, it costs nobody time.
     setTimeout(warm_up, 0);
   }

@@ -13,7 +13,7 @@ export type ToInterpreter =
 export type FromInterpreter =
   | { type: "ready" }
   | { type: "event"; run: number; event: Event }
-  | { type: "done"; run: number }
+  | { type: "done"; run: number; /** Milliseconds that the interpreter took. */ took: number }
   | { type: "answer"; ask: number; answer: WhatIf | Answer }
   | { type: "unanswered"; ask: number; message: string }
   /** The module itself failed: its instance is of no more use. */

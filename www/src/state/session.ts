@@ -34,6 +34,8 @@ export interface Run {
   outcome: Outcome;
   /** Milliseconds from the request to the end, as the page saw them. */
   elapsed: number;
+  /** Milliseconds of them that the interpreter took; 0 where it did not come to an end. */
+  took: number;
 }
 
 export type Engine =
@@ -136,7 +138,7 @@ function beginQueued(): void {
   if (!queued || !interpreter) return;
   const { program, options } = queued;
   queued = undefined;
-  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0 };
+  const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0, took: 0 };
   const limit = setTimeout(() => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`), options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
   scheduleFrame();
@@ -145,9 +147,13 @@ function beginQueued(): void {
       active?.events.push({ event, at: performance.now() - active.started });
       scheduleFrame();
     },
-    onEnd: (failure) => {
+    onEnd: (took) => {
       running.value = queued !== undefined;
-      end(failure === undefined ? { kind: "finished" } : { kind: "stopped", why: `The interpreter failed: ${failure}` });
+      end({ kind: "finished" }, took);
+    },
+    onFailure: (message) => {
+      running.value = queued !== undefined;
+      end({ kind: "stopped", why: `The interpreter failed: ${message}` });
     },
   });
 }
@@ -165,12 +171,12 @@ function scheduleFrame(): void {
 }
 
 /** Ends the active run: what has arrived is taken in and shown. */
-function end(outcome: Outcome): void {
+function end(outcome: Outcome, took = 0): void {
   if (!active) return;
   clearTimeout(active.limit);
   if (active.frame !== undefined) cancelAnimationFrame(active.frame);
   absorb(active);
-  publish({ ...active.run, outcome, elapsed: performance.now() - active.started });
+  publish({ ...active.run, outcome, elapsed: performance.now() - active.started, took });
   ended.value += 1;
   active = undefined;
 }

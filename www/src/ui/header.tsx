@@ -57,7 +57,14 @@ export function Status(): JSX.Element {
     );
   }
   return (
-    <div class="status" role="status" data-state={running.value ? "running" : now.state} data-elapsed={shown.value?.elapsed} data-ended={ended.value}>
+    <div
+      class="status"
+      role="status"
+      data-state={running.value ? "running" : now.state}
+      data-elapsed={shown.value?.elapsed}
+      data-took={shown.value?.took}
+      data-ended={ended.value}
+    >
       {statusText()}
     </div>
   );
