@@ -17,7 +17,8 @@ fn main() {
                 sink.borrow_mut().fold(event);
             }
         };
-        Interpreter::new().run(include_str!("compile.py"), "compile.py", &RunOptions::default(), Rc::new(fold));
+        let program = include_str!("compile.py").replace("from block import Block\n", include_str!("block.py"));
+        Interpreter::new().run(&program, "compile.py", &RunOptions::default(), Rc::new(fold));
         report.take()
     });
     match outcome {

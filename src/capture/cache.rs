@@ -1,12 +1,13 @@
 //! The cache of a compiled function: entries by region, each with the guards it depends on.
 
 use super::recorder::{Region, RegionInput};
-use super::symbols::{Place, evaluate, value_of};
+use super::symbols::{Place, Witness, evaluate, value_of};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
 use crate::shape::{Expr, FloatExpr, FloatGuard, SymInt, Symbol};
+use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,6 +44,15 @@ pub struct Unmet {
     pub text: String,
 }
 
+/// A number that a script passes.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+}
+
 /// What a look-up found.
 pub enum Lookup {
     /// An entry serves.
@@ -63,11 +73,11 @@ impl Cache {
     /// Looks for an entry that serves a region. `unmet` says per entry which facts about Python values the call does not meet.
     pub fn find(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Lookup {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
-        let wanted = region.fingerprint(&region.hints());
+        let hints = region.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
         let guarded = entries.iter().enumerate().filter(|(i, e)| meets(*i) && e.is_guarded_for(region));
         let mut guarded = guarded;
-        let found = guarded.find(|(_, e)| e.repeats(region, wanted.as_deref()));
+        let found = guarded.find(|(_, e)| e.region.repeats(&e.values(region), region, &hints));
         let Some((index, _)) = found else {
             if entries.is_empty() {
                 return Lookup::Miss(Vec::new());
@@ -100,6 +110,17 @@ impl Cache {
             self.entries.resize_with(place + 1, Vec::new);
         }
         self.entries[place].push(entry);
+    }
+
+    /// An entry of a place, by the order in which they were made.
+    pub fn entry(&self, place: usize, index: usize) -> Option<Rc<Entry>> {
+        self.entries.get(place)?.get(index).cloned()
+    }
+
+    /// The entry of a place that served last; the newest, where none has.
+    pub fn latest(&self, place: usize) -> Option<usize> {
+        let listed = self.order.borrow().get(&place).and_then(|o| o.first().copied());
+        listed.or_else(|| self.len(place).checked_sub(1))
     }
 
     /// How many entries a place has.
@@ -139,17 +160,53 @@ impl Entry {
     fn is_guarded_for(&self, region: &Region) -> bool {
         let (want, have) = (&self.region.touched, &region.touched);
         want.len() == have.len()
-            && want.iter().zip(have).all(|(w, h)| failed_check(w, h).is_none())
-            && self.failed_condition(&self.values(region), region).is_none()
+            && want.iter().zip(have).all(|(w, h)| w.source.is_number && h.source.is_number || meets(w, &h.real, h.spec.requires_grad))
+            && self.failed_condition(&self.values(region), &|origin| region.env.float_from(origin)).is_none()
     }
 
-    /// Whether it was recorded as the region is.
-    fn repeats(&self, region: &Region, wanted: Option<&str>) -> bool {
-        wanted.is_some() && self.region.fingerprint(&self.values(region)).as_deref() == wanted
+    /// Whether its guards hold for tensors found where its inputs were (`tensor`, by position), and for numbers found where its
+    /// symbols were: nothing is recorded.
+    pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
+        let modes = crate::dispatch::modes();
+        if self.region.grad != modes.grad || self.region.autocast != modes.autocast {
+            return false;
+        }
+        let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.region.touched.len());
+        for (i, want) in self.region.touched.iter().enumerate() {
+            let have = if want.source.is_number { None } else { tensor(i) };
+            let fits = match &have {
+                Some(have) => {
+                    let distinct = !found.iter().flatten().any(|known| known.is(have));
+                    distinct && meets(want, have, crate::autograd::meta::requires_grad(have))
+                }
+                None => want.source.is_number,
+            };
+            if !fits {
+                return false;
+            }
+            found.push(have);
+        }
+        if self.region.witnesses.is_empty() && self.region.env.guards().is_empty() && self.region.env.float_guards().is_empty() {
+            return true;
+        }
+        let read = |w: &Witness| match w.at {
+            Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
+            Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
+            Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
+                Number::Int(i) => Some(i),
+                Number::Float(_) => None,
+            },
+        };
+        let values = self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w)?))).collect();
+        let float = |origin: &str| match number(origin)? {
+            Number::Float(f) => Some(f),
+            Number::Int(_) => None,
+        };
+        self.failed_condition(&values, &float).is_none()
     }
 
     /// The condition on symbolic sizes that these values do not meet.
-    fn failed_condition(&self, values: &HashMap<Symbol, i64>, region: &Region) -> Option<String> {
+    fn failed_condition(&self, values: &HashMap<Symbol, i64>, float: &dyn Fn(&str) -> Option<f64>) -> Option<String> {
         let env = &self.region.env;
         for (symbol, info) in env.symbols() {
             let Some(value) = values.get(&symbol) else { continue };
@@ -168,7 +225,7 @@ impl Entry {
             }
         }
         let ints = |s: &Symbol| values.get(s).copied();
-        let floats = |s: &Symbol| region.env.float_from(&env.float_origin(s)?);
+        let floats = |s: &Symbol| float(&env.float_origin(s)?);
         for guard in env.float_guards() {
             let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
             if !guard.relation.holds_for(left, right) {
@@ -286,7 +343,7 @@ impl Entry {
         if let Some(reason) = self.region.duplicates(region) {
             return reason;
         }
-        self.failed_condition(&self.values(region), region).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        self.failed_condition(&self.values(region), &|origin| region.env.float_from(origin)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
 }
 
@@ -309,6 +366,17 @@ pub fn strip_locals(text: &str) -> String {
     }
     out.push_str(rest);
     out
+}
+
+/// Whether a tensor is what an entry wants of an input.
+fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
+    let (w, h) = (&want.spec.spec, have.geometry());
+    let fits = |(a, b): (&SymInt, &SymInt)| a.as_int().is_none_or(|a| Some(a) == b.as_int());
+    w.dtype == have.dtype()
+        && want.spec.requires_grad == requires_grad
+        && w.geometry.sizes.len() == h.sizes.len()
+        && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
+        && w.geometry.strides.iter().zip(&h.strides).all(fits)
 }
 
 /// How an input differs from what an entry wants of it.

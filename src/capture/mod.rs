@@ -8,6 +8,7 @@
 mod annotation;
 mod body;
 mod cache;
+mod compare;
 mod failure;
 mod recorder;
 mod split;
@@ -18,7 +19,7 @@ pub mod what_if;
 use annotation::annotation;
 pub use annotation::set_annotation;
 pub use body::{Body, Cut, Mark, Part};
-pub use cache::{Cache, Entry, Lookup, Root, Runner, Unmet, strip_locals};
+pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet, strip_locals};
 pub use failure::from_user_code;
 pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, Surroundings, computes};
 pub use split::Rest;

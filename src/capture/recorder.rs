@@ -1,7 +1,7 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
 use super::failure::Failure;
-use super::symbols::{Dim, InputSource, Symbols, Witness, value_of};
+use super::symbols::{Dim, InputSource, Symbols, Witness};
 use super::unsupported::Unsupported;
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
@@ -48,7 +48,7 @@ pub struct Region {
     /// Where its symbols are read among `touched`.
     pub witnesses: Vec<Witness>,
     /// Per input, the first that has its storage, and whether it is shared at all.
-    storages: Vec<(usize, bool)>,
+    pub(super) storages: Vec<(usize, bool)>,
 }
 
 impl Region {
@@ -90,28 +90,6 @@ impl Region {
         self
     }
 
-    /// What the region computes for its inputs, sizes as numbers: equal texts, equal regions. `values` are those of its symbols;
-    /// `None` where one is missing.
-    pub fn fingerprint(&self, values: &HashMap<Symbol, i64>) -> Option<String> {
-        let number = |size: &SymInt| value_of(size, values);
-        let mut text = format!("grad={} autocast={:?}\n", self.grad, self.autocast);
-        for (input, (storage, shared)) in self.inputs.iter().zip(&self.storages) {
-            let g = &input.spec.spec.geometry;
-            text.push_str(&format!("{} {}", input.spec.spec.dtype.short(), input.spec.spec.device));
-            for size in g.sizes.iter().chain(&g.strides) {
-                text.push_str(&format!(",{}", number(size)?));
-            }
-            text.push_str(&format!(" {} {storage}", input.spec.requires_grad));
-            if *shared {
-                let base = input.spec.identity.base.as_ref().map(|b| format!("{} {}", b.spec.annotation(), b.requires_grad));
-                text.push_str(&format!("@{} of {base:?}", g.offset));
-            }
-            text.push('\n');
-        }
-        describe(&self.graph, &number, &mut text)?;
-        Some(text)
-    }
-
     /// Inputs that are one tensor in another region, and are not here.
     pub(super) fn duplicates(&self, other: &Region) -> Option<String> {
         if other.touched.len() >= self.touched.len() {
@@ -126,56 +104,6 @@ impl Region {
     pub fn hints(&self) -> HashMap<Symbol, i64> {
         self.env.symbols().into_iter().filter_map(|(s, info)| Some((s, info.hint?))).collect()
     }
-}
-
-/// The calls of a graph and its subgraphs as text, sizes as numbers.
-fn describe(graph: &Graph, number: &dyn Fn(&SymInt) -> Option<i64>, text: &mut String) -> Option<()> {
-    let mut order = HashMap::new();
-    for node in graph.nodes() {
-        if matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::SymFloat(_))) {
-            continue;
-        }
-        order.insert(node.id, order.len());
-        if node.opcode == crate::graph::Opcode::Placeholder {
-            continue;
-        }
-        text.push_str(&format!("{:?}", node.target));
-        for (key, arg) in node.args.iter().map(|a| ("", a)).chain(node.kwargs.iter().map(|(k, a)| (&**k, a))) {
-            text.push_str(&format!(" {key}"));
-            describe_arg(graph, arg, &order, number, text)?;
-        }
-        text.push('\n');
-    }
-    for (name, subgraph) in &graph.subgraphs {
-        text.push_str(&format!("{name} {:?}:\n", subgraph.checkpoint_policy));
-        describe(subgraph, number, text)?;
-    }
-    Some(())
-}
-
-fn describe_arg(
-    graph: &Graph,
-    arg: &Arg,
-    order: &HashMap<NodeId, usize>,
-    number: &dyn Fn(&SymInt) -> Option<i64>,
-    text: &mut String,
-) -> Option<()> {
-    match arg {
-        Arg::Node(id) => match &graph.node(*id).meta.value {
-            Some(FakeValue::Int(size)) => text.push_str(&format!(" Int({})", number(size)?)),
-            Some(FakeValue::SymFloat(float)) => text.push_str(&format!(" Float({float})")),
-            _ => text.push_str(&format!(" %{}", order.get(id)?)),
-        },
-        Arg::List(items) | Arg::Tuple(items) => {
-            text.push_str(" [");
-            for item in items {
-                describe_arg(graph, item, order, number, text)?;
-            }
-            text.push(']');
-        }
-        other => text.push_str(&format!(" {other:?}")),
-    }
-    Some(())
 }
 
 /// Whether a captured graph computes anything.

@@ -1,8 +1,10 @@
 //! What a run shares with everything it calls: where its events go, its options, the script's name and text.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
+use ruff_source_file::SourceLocation;
 use rustpython_vm::builtins::PyStrInterned;
 
 use super::{RunOptions, Sink};
@@ -22,6 +24,8 @@ pub struct Run {
     pub filename: &'static PyStrInterned,
     /// The script's lines, without their ends.
     pub(super) lines: Vec<String>,
+    /// Places of the script that the compiler asked for, by their range and where their function's name lies.
+    pub(super) sources: RefCell<HashMap<((SourceLocation, SourceLocation), usize), crate::span::Source>>,
 }
 
 impl Run {

@@ -107,6 +107,7 @@ impl Interpreter {
                 options: options.clone(),
                 filename: vm.ctx.intern_str(filename),
                 lines: program.lines().map(str::to_owned).collect(),
+                sources: Default::default(),
             };
             let Some(running) = current::enter(run) else {
                 let message = "another script is running";

@@ -65,15 +65,18 @@ pub fn in_script() -> bool {
 
 /// The script's frames, innermost first.
 fn script_frames(run: &Run) -> impl Iterator<Item = (Span, &'static str)> {
+    script_places(run).map(|((start, end), function)| (span_of(run, &start, &end), function))
+}
+
+/// Where the script's frames stand, innermost first.
+fn script_places(run: &Run) -> impl Iterator<Item = ((SourceLocation, SourceLocation), &'static str)> {
     Frames(current_thread_iframe()).filter_map(|frame| {
         let code = frame.code();
         if !std::ptr::eq(code.source_path(), run.filename) {
             return None;
         }
         let last = frame.lasti.load(Ordering::Relaxed) as usize;
-        let (start, end) = code.locations.get(last.saturating_sub(1))?;
-        let span = span_of(run, start, end);
-        Some((span, code.obj_name.as_str()))
+        Some((*code.locations.get(last.saturating_sub(1))?, code.obj_name.as_str()))
     })
 }
 
@@ -147,10 +150,17 @@ pub fn caller(depth: usize) -> Option<(PyRef<PyCode>, u32)> {
     Some((frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1)))
 }
 
-/// [`here`] as the compiler keeps it.
+/// [`here`] as the compiler keeps it: every recorded call asks, so that a place is made out once.
 pub fn source() -> Option<crate::span::Source> {
-    let place = here()?;
-    Some(kept(&place.run, place.span, place.function))
+    let run = current()?;
+    let (place, function) = script_places(&run).next()?;
+    let key = (place, function.as_ptr() as usize);
+    if let Some(known) = run.sources.borrow().get(&key) {
+        return Some(known.clone());
+    }
+    let made = kept(&run, span_of(&run, &place.0, &place.1), function);
+    run.sources.borrow_mut().insert(key, made.clone());
+    Some(made)
 }
 
 /// A place of the script's code that does not run; `None` for another file's.

@@ -12,6 +12,7 @@ use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::entries::Remembered;
 use super::frames::{self, Chain, Frame};
 use super::reads::Resumed;
 use super::session::{About, CompiledFunction, count, flush, note_break, stance, symbol_number};
@@ -192,7 +193,13 @@ impl Call {
         let given_up = function.given_up.borrow().contains(&0);
         self.sessions.borrow_mut().push(Rc::new(Session {
             function,
-            about: About { name, namer: RefCell::new(namer), verdict: RefCell::new(verdict) },
+            about: About {
+                name,
+                namer: RefCell::new(namer),
+                verdict: RefCell::new(verdict),
+                globals: Some(frame.globals.clone()),
+                remembered: RefCell::default(),
+            },
             frame: Some(Activation::of(depth, &standing)),
             at: Cell::new(0),
             pending: RefCell::default(),
@@ -273,6 +280,7 @@ impl Call {
             if let Some(frame) = frames.get(own) {
                 let (names, resumed) = rustpython_vm::vm::thread::with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
                 top.about.namer.replace(names.map_err(raised)?.1);
+                top.about.remembered.take();
                 top.pending.replace(Some((frame.place(), Some(resumed))));
             }
             let (Some(inner), Some(rest)) = (inner, rest) else {
@@ -370,9 +378,16 @@ pub fn call(
         return callee.call(args, vm);
     }
     let base = frame_mark();
+    let mut bound = values::bind(callee, &args, vm);
     let first = Rc::new(Session {
         function: function.clone(),
-        about: About { name, namer: RefCell::new(namer), verdict: RefCell::default() },
+        about: About {
+            name,
+            namer: RefCell::new(namer),
+            verdict: RefCell::default(),
+            globals: bound.as_ref().and_then(|b| b.globals(vm)),
+            remembered: RefCell::default(),
+        },
         frame: None,
         at: Cell::new(0),
         pending: RefCell::default(),
@@ -402,7 +417,6 @@ pub fn call(
     };
     let recorder = Recorder::new(input_name, plan, surroundings);
     call.go_on(&recorder);
-    let mut bound = values::bind(callee, &args, vm);
     if let Some(bound) = &bound {
         *first.about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic, vm);
     }
@@ -412,6 +426,10 @@ pub fn call(
         Some(bound) => values::replace(bound, &needs, &recorder, symbol_number, &mut args, vm),
         None => values::Replaced::default(),
     };
+    let latest = function.cache.borrow().latest(0).and_then(|i| function.values.entry(0, i));
+    if let (Some(bound), Some((_, inputs))) = (&bound, latest) {
+        first.about.remembered.replace(Some(Remembered { locals: bound.locals.clone(), inputs }));
+    }
     // A function that was given up may call a compiled one, which has a cache of its own.
     let around = (RECORDER.replace(Some(recorder.clone())), CALL.replace(Some(call.clone())));
     if let Some(outer) = &around.1 {

@@ -3,126 +3,12 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::sources::{Locals, Source};
 use crate::capture::{Unmet, strip_locals};
 use crate::span;
-
-/// The Python values that a call starts from: arguments by name, and what the function closes over.
-pub type Locals = Vec<(Rc<str>, PyObjectRef)>;
-
-/// Where a Python value is found.
-#[derive(Clone, Debug)]
-pub enum Source {
-    /// An argument, or a variable of an enclosing function: `L['n']`.
-    Local(Rc<str>),
-    /// A global of the function's: `G['scale']`.
-    Global(PyDictRef, Rc<str>),
-    /// An attribute: `L['self'].gain`.
-    Attr(Rc<Source>, Rc<str>),
-    /// A submodule: `L['self']._modules['drop']`.
-    Module(Rc<Source>, Rc<str>),
-    /// An element of a list or tuple.
-    Index(Rc<Source>, usize),
-    /// A value of a dictionary.
-    Key(Rc<Source>, PyObjectRef),
-    /// What a function closes over, by position.
-    Cell(Rc<Source>, usize),
-}
-
-/// An attribute that an object has itself.
-pub fn own_attribute(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    o.dict()?.get_item_opt(name, vm).ok().flatten()
-}
-
-/// A module's own submodule.
-pub fn submodule(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let modules = own_attribute(o, "_modules", vm)?;
-    modules.downcast_ref::<PyDict>()?.get_item_opt(name, vm).ok().flatten()
-}
-
-/// The value of a function's cell.
-pub fn cell(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let cells = o.downcast_ref::<PyFunction>()?.as_object().get_attr("__closure__", vm).ok()?;
-    cells.downcast_ref::<PyTuple>()?.as_slice().get(index)?.get_attr("cell_contents", vm).ok()
-}
-
-fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {
-    match o.downcast_ref::<PyTuple>() {
-        Some(items) => items.as_slice().get(index).cloned(),
-        None => o.downcast_ref::<PyList>()?.borrow_vec().get(index).cloned(),
-    }
-}
-
-impl Source {
-    /// The value that is there now.
-    pub fn value(&self, locals: &Locals, vm: &VirtualMachine) -> Option<PyObjectRef> {
-        match self {
-            Source::Local(name) => locals.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()),
-            Source::Global(globals, name) => globals.get_item_opt(&**name, vm).ok().flatten(),
-            Source::Attr(base, name) => {
-                let base = base.value(locals, vm)?;
-                own_attribute(&base, name, vm).or_else(|| base.class().get_attr(vm.ctx.intern_str(&**name)))
-            }
-            Source::Module(base, name) => submodule(&*base.value(locals, vm)?, name, vm),
-            Source::Index(base, index) => element(&*base.value(locals, vm)?, *index),
-            Source::Key(base, key) => base.value(locals, vm)?.downcast_ref::<PyDict>()?.get_item_opt(&**key, vm).ok().flatten(),
-            Source::Cell(base, index) => cell(&*base.value(locals, vm)?, *index, vm),
-        }
-    }
-
-    /// As a guard writes it: `L['self']._modules['drop'].training`.
-    pub fn text(&self, vm: &VirtualMachine) -> String {
-        match self {
-            Source::Local(name) => format!("L['{name}']"),
-            Source::Global(_, name) => format!("G['{name}']"),
-            Source::Attr(base, name) => format!("{}.{name}", base.text(vm)),
-            Source::Module(base, name) => format!("{}._modules['{name}']", base.text(vm)),
-            Source::Index(base, index) => format!("{}[{index}]", base.text(vm)),
-            Source::Key(base, key) => format!("{}[{}]", base.text(vm), repr(key, vm)),
-            Source::Cell(base, index) => format!("{}.__closure__[{index}].cell_contents", base.text(vm)),
-        }
-    }
-
-    /// What it starts from, by the name that orders guards.
-    pub fn root(&self) -> (bool, Rc<str>) {
-        match self {
-            Source::Local(name) => (false, name.clone()),
-            Source::Global(_, name) => (true, name.clone()),
-            Source::Attr(base, _) | Source::Module(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Cell(base, _) => {
-                base.root()
-            }
-        }
-    }
-
-    /// Whether it is an attribute of a module.
-    pub fn is_in_module(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
-        let Source::Attr(base, _) = self else { return false };
-        base.value(locals, vm).is_some_and(|o| own_attribute(&o, "_modules", vm).is_some())
-    }
-
-    /// Puts a value there. False where that cannot be done.
-    pub fn set(&self, locals: &mut Locals, value: PyObjectRef, vm: &VirtualMachine) -> bool {
-        match self {
-            Source::Local(name) => locals.iter_mut().find(|(n, _)| n == name).map(|slot| slot.1 = value).is_some(),
-            Source::Global(globals, name) => globals.set_item(&**name, value, vm).is_ok(),
-            Source::Attr(base, name) => {
-                let dict = base.value(locals, vm).and_then(|o| o.dict());
-                dict.is_some_and(|d| d.set_item(&**name, value, vm).is_ok())
-            }
-            Source::Index(base, index) => base.value(locals, vm).is_some_and(|o| {
-                let list = o.downcast_ref::<PyList>();
-                list.is_some_and(|l| l.borrow_vec_mut().get_mut(*index).map(|slot| *slot = value).is_some())
-            }),
-            Source::Key(base, key) => base.value(locals, vm).is_some_and(|o| {
-                let dict = o.downcast_ref::<PyDict>();
-                dict.is_some_and(|d| d.set_item(&**key, value, vm).is_ok())
-            }),
-            Source::Module(..) | Source::Cell(..) => false,
-        }
-    }
-}
 
 /// What must hold of a value.
 #[derive(Clone, Debug)]

@@ -58,7 +58,8 @@ pub struct Frame {
     position: usize,
     /// The frame as Python sees it.
     object: PyObjectRef,
-    globals: PyDictRef,
+    /// Its globals.
+    pub globals: PyDictRef,
     /// What variables hold that are read later on.
     live: Vec<Held>,
     /// Tensors in variables that are not.

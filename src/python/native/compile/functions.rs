@@ -93,6 +93,18 @@ mod native {
         fn reset(zelf: &Py<Self>) {
             zelf.0.reset();
         }
+        /// `holds(entry, variables)`: whether the guards of an entry hold for a function's variables; `None` where there is no such
+        /// entry.
+        #[pymethod]
+        fn holds(zelf: &Py<Self>, entry: usize, variables: rustpython_vm::builtins::PyDictRef, vm: &VirtualMachine) -> Option<bool> {
+            zelf.0.cache.borrow().entry(0, entry)?;
+            let variable = |(k, v): (PyObjectRef, PyObjectRef)| {
+                let name = k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().as_ref().into();
+                Some((name, v))
+            };
+            let locals = (&variables).into_iter().filter_map(variable).collect();
+            Some(super::super::entries::holds(&zelf.0, 0, entry, &locals, vm))
+        }
         #[pymethod]
         fn is_empty(zelf: &Py<Self>) -> bool {
             zelf.0.cache.borrow().is_empty()

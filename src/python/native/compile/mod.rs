@@ -8,6 +8,7 @@ mod bundle;
 mod call;
 mod code;
 mod custom;
+mod entries;
 mod facts;
 mod frames;
 mod functions;
@@ -16,6 +17,7 @@ mod modules;
 mod reads;
 mod session;
 mod settings;
+mod sources;
 mod studies;
 mod values;
 

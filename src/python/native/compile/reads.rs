@@ -12,8 +12,9 @@ use rustpython_vm::bytecode::{Instruction, oparg};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
-use super::facts::{Fact, Kind, Locals, MODULE_INTEGER, Source, cell, own_attribute, submodule};
+use super::facts::{Fact, Kind, MODULE_INTEGER};
 use super::frames::decoded;
+use super::sources::{Locals, Source, cell, own_attribute, submodule};
 use crate::python::native::tensor::TensorBase;
 use crate::span;
 

@@ -4,10 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::PyDict;
+use rustpython_vm::builtins::{PyDict, PyDictRef};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::entries::{self, Remembered};
 use super::frames::Chain;
 use super::graph_module::{PyGraphModule, script_module};
 use super::values::{self, Values, Verdict};
@@ -463,6 +464,10 @@ pub struct About {
     pub namer: RefCell<PyObjectRef>,
     /// What the Python values mean for the entries of the place that is recorded.
     pub verdict: RefCell<Verdict>,
+    /// The globals of the function, where they are known.
+    pub globals: Option<PyDictRef>,
+    /// Where the tensors of an earlier call were found.
+    pub remembered: RefCell<Option<Remembered>>,
 }
 
 impl About {
@@ -480,6 +485,9 @@ impl About {
     /// Where the caller keeps a tensor.
     pub fn source(&self, t: &Tensor, index: usize) -> InputSource {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
+            if let Some(known) = self.remembered.borrow().as_ref().and_then(|r| r.source(t, index, vm)) {
+                return known;
+            }
             let told = wrap(t, vm).and_then(|o| self.namer.borrow().call((o,), vm));
             let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));
             let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| InputSource {
@@ -558,11 +566,11 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
         return run_as_it_is(&region);
     }
     if !reasons.is_empty() {
-        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
         if switch("error_on_recompile") {
             let said = format!("Recompiling function {} in {file}:{line}{triggered}", about.name);
             return Err(dynamo_error("RecompileError", &said));
         }
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
     }
     if function.cache.borrow().len(place) >= recompile_limit() {
         if function.fullgraph || switch("fail_on_recompile_limit_hit") {
@@ -593,7 +601,8 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     captured.entry = Some(what_if::view(&entry, frame, function.dynamic));
     emit(Event::Captured { region: captured });
     function.cache.borrow_mut().insert(place, entry.clone());
-    function.values.push(place, needs);
+    let found = rustpython_vm::vm::thread::with_current_vm(|vm| entries::found(&entry.region, about.globals.as_ref(), vm));
+    function.values.push(place, needs, found);
     entry.run(&inputs, &hints)
 }
 

@@ -5,12 +5,14 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyFloat, PyFunction, PyInt, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use super::facts::{Fact, Kind, Locals, Source, own_attribute, unmet};
+use super::entries::Found;
+use super::facts::{Fact, Kind, unmet};
 use super::reads::{self, Resumed};
+use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::python::native::tensor::{TensorBase, float_hint, float_object, size_object, symbolic_hint};
 use crate::report::Guard;
@@ -45,7 +47,7 @@ pub struct Verdict {
 /// What is known of the values of a function's calls.
 #[derive(Default)]
 pub struct Values {
-    entries: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
+    entries: RefCell<HashMap<usize, Vec<(Rc<Needs>, Rc<[Found]>)>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
     seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
     /// Floats whose numbers were needed: they are no symbols again.
@@ -125,7 +127,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
         }
     }
     for (i, name) in code.freevars.iter().enumerate() {
-        if let Some(value) = super::facts::cell(&function, i, vm) {
+        if let Some(value) = cell(&function, i, vm) {
             locals.push((name.as_str().into(), value));
         }
     }
@@ -133,6 +135,11 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
 }
 
 impl Bound {
+    /// The globals of its function.
+    pub fn globals(&self, vm: &VirtualMachine) -> Option<PyDictRef> {
+        self.function.as_ref()?.get_attr("__globals__", vm).ok()?.downcast().ok()
+    }
+
     /// The cell of a variable that the function closes over.
     fn cell(&self, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
         let function = self.function.as_ref()?;
@@ -179,9 +186,14 @@ impl Values {
         self.numbers.borrow_mut().clear();
     }
 
-    /// An entry was made.
-    pub fn push(&self, place: usize, needs: Rc<Needs>) {
-        self.entries.borrow_mut().entry(place).or_default().push(needs);
+    /// An entry was made for inputs that were found there.
+    pub fn push(&self, place: usize, needs: Rc<Needs>, inputs: Rc<[Found]>) {
+        self.entries.borrow_mut().entry(place).or_default().push((needs, inputs));
+    }
+
+    /// What an entry depends on, and where its inputs were found.
+    pub fn entry(&self, place: usize, index: usize) -> Option<(Rc<Needs>, Rc<[Found]>)> {
+        self.entries.borrow().get(&place)?.get(index).cloned()
     }
 
     fn judge(
@@ -193,9 +205,9 @@ impl Values {
         vm: &VirtualMachine,
     ) -> Verdict {
         let known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
-        let failed: Vec<Vec<Unmet>> = known.iter().map(|n| unmet(&n.facts, locals, vm)).collect();
+        let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
         let needs = match failed.iter().position(Vec::is_empty) {
-            Some(i) => known[i].clone(),
+            Some(i) => known[i].0.clone(),
             None => Rc::new(self.needs(place, locals, read(), dynamic, vm)),
         };
         Verdict { unmet: failed, needs }

@@ -317,6 +317,33 @@ def reset():
         state.reset()
 
 
+class _GuardManager:
+    """The guards of a cache entry: `check` asks them for a function's variables, and records nothing."""
+
+    def __init__(self, state, index):
+        self._state, self._index = state, index
+
+    def check(self, f_locals):
+        return bool(self._state.holds(self._index, f_locals))
+
+
+class _CacheEntry:
+    def __init__(self, code, state, index):
+        self.code, self.guard_manager = code, _GuardManager(state, index)
+
+
+def _debug_get_cache_entry_list(code):
+    """What was compiled for a function or its code, newest first."""
+    code = getattr(code, "__code__", code)
+    found = []
+    for known, state in _states:
+        index = 0
+        while known[0] == code and state.holds(index, {}) is not None:
+            found.insert(0, _CacheEntry(code, state, index))
+            index += 1
+    return found
+
+
 class GraphCompileReason:
     """Why a graph ended."""
 
