@@ -745,7 +745,12 @@ fn sized_by_values(entry: &'static OpEntry, args: &[Value]) -> Option<&'static s
     if entry.tags.has(crate::dispatch::Tags::DYNAMIC_SHAPE) {
         // The size may be said.
         let said = entry.schema.arguments.iter().position(|a| a.name == "output_size").and_then(|i| args.get(i));
-        return said.is_none_or(Value::is_none).then_some(entry.name);
+        let operator = match entry.name {
+            "aten.ctc_loss.IntList" => "aten._ctc_loss.default",
+            "aten.ctc_loss.Tensor" => "aten._ctc_loss.Tensor",
+            name => name,
+        };
+        return said.is_none_or(Value::is_none).then_some(operator);
     }
     let is_mask = |v: &Value| v.as_tensor().is_some_and(|t| matches!(t.dtype(), Dtype::Bool | Dtype::UInt8));
     let indexes = matches!(entry.name, "aten.index.Tensor" | "aten._unsafe_index.Tensor");

@@ -79,6 +79,7 @@ const LINEAR: &[&str] = &[
     "_reshape_alias",
     "lift_fresh",
     "linalg_vector_norm",
+    "linalg_eig",
 ]; // rustfmt keeps lists like this one to a name per line.
 
 /// Holomorphic functions: the formula's factor is conjugated.

@@ -64,6 +64,8 @@ pub fn register(b: &mut OpBuilder) {
             first(aten!("_linalg_eigh", &c.args[0], &c.args[1], with_vectors)?)
         }),
     );
+    b.op("linalg_matrix_sqrth(Tensor A) -> Tensor", Rule::Composite(matrix_sqrth));
+    b.op("linalg_polar(Tensor A) -> (Tensor U, Tensor P)", Rule::Composite(polar));
     for name in ["linalg_matrix_power", "matrix_power"] {
         b.op(&format!("{name}(Tensor self, int n) -> Tensor"), Rule::Composite(matrix_power));
     }
@@ -113,32 +115,56 @@ fn qr_spec(c: &Call) -> Specs {
 
 fn qr_grad(b: &Backward) -> Result<Grads> {
     let (gq, gr) = (b.grads.first().cloned().flatten(), b.grads.get(1).cloned().flatten());
-    let (q, r) = (b.result(0)?, b.result(1)?);
+    let (q, r, mode) = (b.result(0)?, b.result(1)?, b.arg("mode").str()?);
     let sizes = b.sizes("A")?;
-    let wide = sizes[sizes.len() - 2].sym_lt(sizes[sizes.len() - 1].clone())?;
-    if b.arg("mode").str()? != "reduced" || wide {
-        return Err(Error::not_implemented(
-            "linalg.qr: its derivative is implemented in this playground for mode='reduced' and no more columns than rows",
+    let (m, n) = (&sizes[sizes.len() - 2], &sizes[sizes.len() - 1]);
+    if mode == "complete" && n.sym_lt(m.clone())? {
+        return Err(Error::runtime("The QR decomposition is not differentiable when mode='complete' and nrows > ncols"));
+    }
+    if mode == "r" {
+        return Err(Error::runtime(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to use the backward.",
         ));
     }
     Grads::one(b, "A", || {
-        let from_q = gq.as_ref().map(|g| t!("matmul", mt(q)?, g)).transpose()?;
-        let from_r = gr.as_ref().map(|g| t!("matmul", g, mt(r)?)).transpose()?;
-        let inner = match (from_r, from_q) {
-            (Some(r), Some(q)) => t!("sub.Tensor", r, q)?,
-            (Some(r), None) => r,
-            (None, Some(q)) => t!("neg", q)?,
-            (None, None) => return Err(Error::runtime("linalg.qr: no gradient came")),
-        };
-        let upper = t!("triu", inner)?;
-        let symmetric = t!("add.Tensor", &upper, mt(&upper)?)?;
-        t!("mul_.Scalar", t!("diagonal", &symmetric, 0, -2, -1)?, 0.5)?;
-        let mut total = t!("matmul", q, symmetric)?;
-        if let Some(gq) = gq {
-            total = t!("add.Tensor", total, gq)?;
+        if !m.sym_lt(n.clone())? {
+            return tall_qr_grad(q, r, gq, gr.as_ref());
         }
-        t!("linalg_solve_triangular", mt(r)?, total; upper = false, left = false)
+        // A = Q [R1 R2], where R2 = Q^T A2: its gradient is that of Q, and of A2, beside those of a square factorization.
+        let part = |x: &Tensor, from: &SymInt, to: &SymInt| t!("narrow", x, -1, from, to - from);
+        let zero = SymInt::Int(0);
+        let (first, second) = (part(r, &zero, m)?, part(r, m, n)?);
+        let Some(gr) = gr else {
+            let square = tall_qr_grad(q, &first, gq, None)?;
+            return t!("constant_pad_nd", square, vec![zero, n - m]);
+        };
+        let (of_first, of_second) = (part(&gr, &zero, m)?, part(&gr, m, n)?);
+        let through = t!("matmul", t!("matmul", q, second)?, mt(&of_second)?)?;
+        let of_q = gq.map_or(Ok(through.clone()), |g| t!("add.Tensor", g, through))?;
+        let square = tall_qr_grad(q, &first, Some(of_q), Some(&of_first))?;
+        let rest = t!("matmul", q, of_second)?;
+        aten!("cat", Value::List(vec![square.into(), rest.into()]), -1)?.into_tensor()
     })
+}
+
+/// The gradient of a matrix with no more columns than rows.
+fn tall_qr_grad(q: &Tensor, r: &Tensor, gq: Option<Tensor>, gr: Option<&Tensor>) -> Result<Tensor> {
+    let from_q = gq.as_ref().map(|g| t!("matmul", mt(q)?, g)).transpose()?;
+    let from_r = gr.map(|g| t!("matmul", g, mt(r)?)).transpose()?;
+    let inner = match (from_r, from_q) {
+        (Some(r), Some(q)) => t!("sub.Tensor", r, q)?,
+        (Some(r), None) => r,
+        (None, Some(q)) => t!("neg", q)?,
+        (None, None) => return Err(Error::runtime("linalg.qr: no gradient came")),
+    };
+    let upper = t!("triu", inner)?;
+    let symmetric = t!("add.Tensor", &upper, mt(&upper)?)?;
+    t!("mul_.Scalar", t!("diagonal", &symmetric, 0, -2, -1)?, 0.5)?;
+    let mut total = t!("matmul", q, symmetric)?;
+    if let Some(gq) = gq {
+        total = t!("add.Tensor", total, gq)?;
+    }
+    t!("linalg_solve_triangular", mt(r)?, total; upper = false, left = false)
 }
 
 fn svd_spec(c: &Call) -> Specs {
@@ -256,6 +282,23 @@ fn eigh_grad(b: &Backward) -> Result<Grads> {
         }
         t!("matmul", vectors, t!("matmul", inner, mt(vectors)?)?)
     })
+}
+
+/// The square root of a symmetric matrix without negative eigenvalues.
+fn matrix_sqrth(c: &Call) -> Result<Value> {
+    check_square(c.tensor("A")?, "linalg.matrix_sqrth")?;
+    let parts = aten!("_linalg_eigh", &c.args[0], "L", true)?.tensors()?;
+    let roots = t!("unsqueeze", t!("sqrt", &parts[0])?, -2)?;
+    aten!("matmul", t!("mul.Tensor", &parts[1], roots)?, mt(&parts[1])?)
+}
+
+/// A matrix as one with orthonormal columns or rows, times a symmetric one without negative eigenvalues.
+fn polar(c: &Call) -> Result<Value> {
+    check_matrix(c.tensor("A")?, "linalg.polar")?;
+    let parts = aten!("linalg_svd", &c.args[0], false)?.tensors()?;
+    let (u, s, vh) = (&parts[0], &parts[1], &parts[2]);
+    let symmetric = t!("matmul", t!("mul.Tensor", mt(vh)?, t!("unsqueeze", s, -2)?)?, vh)?;
+    Ok(Value::List(vec![t!("matmul", u, vh)?.into(), symmetric.into()]))
 }
 
 fn matrix_power(c: &Call) -> Result<Value> {

@@ -96,12 +96,12 @@ pub(super) fn plain(sizes: &[SymInt], dtype: Dtype, like: &Tensor) -> Option<Ten
     Some(TensorSpec::contiguous(sizes.to_vec(), dtype, like.device()))
 }
 
-/// Checks that a tensor holds floating-point matrices, in the words of `name`.
+/// Checks that a tensor holds floating-point or complex matrices, in the words of `name`.
 pub(super) fn check_matrix(t: &Tensor, name: &str) -> Result<()> {
     if t.dim() < 2 {
         return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
     }
-    if !t.dtype().is_floating() {
+    if !t.dtype().is_floating() && !t.dtype().is_complex() {
         return Err(Error::runtime(format!(
             "{name}: Expected a floating point or complex tensor as input. Got {}",
             t.dtype().scalar_type()

@@ -364,13 +364,39 @@ fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 
 fn group_norm_grad(b: &Backward) -> Result<Grads> {
     let input = b.saved("input")?;
-    if b.grads.iter().skip(1).any(Option::is_some) {
-        return Err(Error::not_implemented("native_group_norm: gradients of its statistics are not implemented in this playground"));
-    }
-    let grad = b.grad()?;
     let [n, channels, places, group] = ["N", "C", "HxW", "group"].map(|name| b.arg(name).clone());
     let (mean, rstd, weight) = (b.result(1)?, b.result(2)?, b.opt_saved("weight")?);
-    together(b, aten!("native_group_norm_backward", grad, input, mean, rstd, weight, n, channels, places, group, mask(b))?)
+    let values = match b.grads.first().and_then(Option::as_ref) {
+        None => Value::List(vec![Value::None; 3]),
+        Some(grad) => aten!("native_group_norm_backward", grad, input, mean, rstd, weight, n, channels, places, group, mask(b))?,
+    };
+    let of_input = values.list()?[0].as_tensor().cloned();
+    let mut grads = together(b, values)?;
+    if b.grads.iter().skip(1).any(Option::is_some) && b.needs("input") {
+        let more = statistics_grad(b, input, mean, rstd)?;
+        let all = of_input.map_or(Ok(more.clone()), |g| t!("add.Tensor", g, more))?;
+        grads.put(b, "input", Some(all))?;
+    }
+    Ok(grads)
+}
+
+/// What the gradients of a group's mean and of its deviation's inverse are for its elements.
+fn statistics_grad(b: &Backward, input: &Tensor, mean: &Tensor, rstd: &Tensor) -> Result<Tensor> {
+    let (groups, sizes) = (b.arg("group").int()?, b.sizes("input")?);
+    let each = numel(&sizes[1..]).floor_div(&SymInt::Int(groups))?;
+    let rows = vec![b.arg("N").sym_int()?, SymInt::Int(groups), each.clone()];
+    let column = |x: &Tensor| t!("unsqueeze", x, -1);
+    let of = |i: usize| b.grads.get(i).and_then(Option::as_ref).map(column).transpose();
+    let mut sum = t!("zeros_like", t!("reshape", input, &rows)?)?;
+    if let Some(g) = of(1)? {
+        sum = t!("add.Tensor", sum, g)?;
+    }
+    if let Some(g) = of(2)? {
+        let centered = t!("sub.Tensor", t!("reshape", input, &rows)?, column(mean)?)?;
+        let cube = t!("pow.Tensor_Scalar", column(rstd)?, 3)?;
+        sum = t!("sub.Tensor", sum, t!("mul.Tensor", t!("mul.Tensor", centered, cube)?, g)?)?;
+    }
+    t!("reshape", t!("div.Tensor", sum, Value::from(each))?, sizes)
 }
 
 fn group_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {

@@ -1,4 +1,4 @@
-//! Reading at places that tensors name: `grid_sample`, and bags of embeddings.
+//! Reading at places that tensors name: `grid_sample` of images and volumes, and bags of embeddings.
 
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
@@ -23,6 +23,15 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(grid_backward_spec),
     );
     b.op(
+        "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+        Rule::Fresh(grid_spec),
+    )
+    .grad("GridSampler3DBackward", &["input", "grid"], grid_grad);
+    b.op(
+        "grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
+        Rule::Fresh(grid_backward_spec),
+    );
+    b.op(
         "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> (Tensor, Tensor, Tensor, Tensor)",
         Rule::Composite(|c| {
             let [w, i, o, f, m, s, p, l] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
@@ -42,8 +51,16 @@ pub fn register(b: &mut OpBuilder) {
         "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
         Rule::Fresh(bag_spec),
     )
-    .grad("EmbeddingBagBackward", &["indices", "offsets", "per_sample_weights", "result1", "result2", "result3"], bag_grad)
+    .grad("EmbeddingBagBackward", &["weight", "indices", "offsets", "per_sample_weights", "result1", "result2", "result3"], bag_grad)
+    .serves(&[("weight", "per_sample_weights"), ("per_sample_weights", "weight")])
     .indices_without_grad(&[1, 2, 3]);
+    b.op(
+        "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
+        Rule::Fresh(|c| {
+            let (grad, indices) = (c.tensor("grad")?, c.tensor("indices")?);
+            Ok(vec![Some(TensorSpec::contiguous(indices.sizes(), grad.dtype(), grad.device()))])
+        }),
+    );
     b.op(
         "_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
         Rule::Fresh(|c| {
@@ -57,10 +74,11 @@ type Specs = Result<Vec<Option<TensorSpec>>>;
 
 fn grid_sampler(c: &Call) -> Result<Value> {
     let (input, grid) = (c.tensor("input")?, c.tensor("grid")?);
+    let [mode, padding, corners] = ["interpolation_mode", "padding_mode", "align_corners"].map(|n| c.get(n));
     if input.dim() == 5 {
-        return Err(Error::not_implemented("grid_sampler: five-dimensional inputs are not implemented in this playground"));
+        return aten!("grid_sampler_3d", input, grid, mode, padding, corners);
     }
-    aten!("grid_sampler_2d", input, grid, c.get("interpolation_mode"), c.get("padding_mode"), c.get("align_corners"))
+    aten!("grid_sampler_2d", input, grid, mode, padding, corners)
 }
 
 fn grid_spec(c: &Call) -> Specs {
@@ -72,9 +90,11 @@ fn grid_spec(c: &Call) -> Specs {
             grid.sizes()
         )));
     }
-    if input.dim() != 4 || grid.dim() != 4 {
+    let volume = c.entry.schema.name.contains("3d");
+    if input.dim() != grid.dim() || input.dim() != if volume { 5 } else { 4 } {
         return Err(Error::runtime(format!(
-            "grid_sampler(): expected 4D input and grid with same number of dimensions, but got input with sizes {:?} and grid with sizes {:?}",
+            "grid_sampler(): expected {} input and grid with same number of dimensions, but got input with sizes {:?} and grid with sizes {:?}",
+            if volume { "5D" } else { "4D" },
             input.sizes(),
             grid.sizes()
         )));
@@ -93,14 +113,20 @@ fn grid_spec(c: &Call) -> Specs {
             grid.dtype().scalar_type()
         )));
     }
-    let sizes = vec![input.size(0), input.size(1), grid.size(1), grid.size(2)];
+    let mut sizes = vec![input.size(0), input.size(1)];
+    sizes.extend_from_slice(&grid.sizes()[1..grid.dim() - 1]);
     Ok(vec![Some(spec(sizes, suggested(input), input))])
 }
 
 fn grid_grad(b: &Backward) -> Result<Grads> {
     let (grad, input, grid) = (b.grad()?, b.saved("input")?, b.saved("grid")?);
     let [mode, padding, corners] = ["interpolation_mode", "padding_mode", "align_corners"].map(|n| b.arg(n).clone());
-    let results = aten!("grid_sampler_2d_backward", grad, input, grid, mode, padding, corners, vec![b.needs("input"), b.needs("grid")])?;
+    let mask = vec![b.needs("input"), b.needs("grid")];
+    let results = if input.dim() == 5 {
+        aten!("grid_sampler_3d_backward", grad, input, grid, mode, padding, corners, mask)?
+    } else {
+        aten!("grid_sampler_2d_backward", grad, input, grid, mode, padding, corners, mask)?
+    };
     let mut grads = Grads::new(b);
     for (name, value) in ["input", "grid"].iter().zip(results.list()?) {
         grads.put(b, name, value.as_tensor().cloned())?;
@@ -151,18 +177,21 @@ fn bag_spec(c: &Call) -> Specs {
 }
 
 fn bag_grad(b: &Backward) -> Result<Grads> {
-    if b.needs("per_sample_weights") {
-        return Err(Error::not_implemented("embedding_bag: the gradient of per_sample_weights is not implemented in this playground"));
-    }
     let (grad, indices, offsets) = (b.grad()?, b.saved("indices")?, b.saved("offsets")?);
     let rows = b.sizes("weight")?[0].clone();
     let [frequency, mode, sparse, padding] = ["scale_grad_by_freq", "mode", "sparse", "padding_idx"].map(|n| b.arg(n).clone());
     if sparse.bool()? {
         return Err(Error::not_implemented("embedding_bag with sparse=True: sparse gradients are not implemented in this playground"));
     }
-    let weights = b.opt_saved("per_sample_weights")?;
     let (bag_of, sizes, largest) = (b.result(1)?, b.result(2)?, b.result(3)?);
-    Grads::one(b, "weight", || {
+    let mut grads = Grads::new(b);
+    grads.set(b, "weight", || {
+        let weights = b.opt_saved("per_sample_weights")?;
+        let (mode, padding) = (mode.clone(), padding.clone());
         t!("_embedding_bag_backward", grad, indices, offsets, bag_of, sizes, largest, rows, frequency, mode, sparse, weights, padding)
-    })
+    })?;
+    grads.set(b, "per_sample_weights", || {
+        t!("_embedding_bag_per_sample_weights_backward", grad, b.saved("weight")?, indices, offsets, bag_of, mode, padding)
+    })?;
+    Ok(grads)
 }

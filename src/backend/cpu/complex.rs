@@ -58,13 +58,15 @@ impl C {
     pub fn polar(abs: f64, angle: f64) -> C {
         c(abs * angle.cos(), abs * angle.sin())
     }
-    fn abs(self) -> f64 {
+    /// Its distance from zero.
+    pub fn abs(self) -> f64 {
         self.re.hypot(self.im)
     }
     fn angle(self) -> f64 {
         self.im.atan2(self.re)
     }
-    fn scale(self, by: f64) -> C {
+    /// Both parts, times a number.
+    pub fn scale(self, by: f64) -> C {
         c(self.re * by, self.im * by)
     }
     fn exp(self) -> C {
@@ -252,6 +254,16 @@ pub fn part(t: &Tensor, index: i64) -> Tensor {
     t.view_dtype(g, t.dtype().to_real())
 }
 
+/// A complex tensor as the real numbers it lies in, with a dimension of two more.
+pub fn pairs(t: &Tensor) -> Tensor {
+    let mut g = (*t.geometry()).clone();
+    g.strides.iter_mut().for_each(|s| *s = &*s * 2);
+    g.sizes.push(2.into());
+    g.strides.push(1.into());
+    g.offset = &g.offset * 2;
+    t.view_dtype(g, t.dtype().to_real())
+}
+
 /// The part of an argument: indices and masks are whole in both, what is real has no imaginary part.
 fn part_of(name: &str, value: &Value, index: i64) -> Result<Value> {
     let whole = index == 0 || matches!(name, "index" | "indices" | "mask" | "condition");
@@ -412,6 +424,29 @@ fn product_of_elements(call: &Call, outs: &[Tensor]) -> Result<()> {
     write(&outs[0], &[value])
 }
 
+fn equal(call: &Call) -> Result<Value> {
+    let sizes = call.tensor("self")?.concrete()?.sizes;
+    let same = sizes == call.tensor("other")?.concrete()?.sizes;
+    Ok(Value::Bool(same && read(call.get("self"), &sizes)? == read(call.get("other"), &sizes)?))
+}
+
+fn allclose(call: &Call) -> Result<Value> {
+    let (x, y) = (call.tensor("self")?, call.tensor("other")?);
+    if x.dtype() != y.dtype() {
+        return Err(Error::runtime(format!("{} did not match {}", x.dtype().scalar_type(), y.dtype().scalar_type())));
+    }
+    let (rtol, atol, equal_nan) = (call.float("rtol")?, call.float("atol")?, call.bool("equal_nan")?);
+    let sizes = crate::ops::shapes::broadcast_two(&x.sizes(), &y.sizes())?;
+    let sizes: Vec<usize> = crate::shape::concrete(&sizes)?.into_iter().map(|n| n as usize).collect();
+    let nan = |z: C| z.re.is_nan() || z.im.is_nan();
+    let close = |a: C, b: C| {
+        let distance = (a - b).abs();
+        a == b || (equal_nan && nan(a) && nan(b)) || (distance.is_finite() && distance <= atol + rtol * b.abs())
+    };
+    let (a, b) = (read(call.get("self"), &sizes)?, read(call.get("other"), &sizes)?);
+    Ok(Value::Bool(a.into_iter().zip(b).all(|(a, b)| close(a, b))))
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     for name in BY_PARTS {
@@ -429,6 +464,8 @@ pub fn register(t: &mut KernelTable) {
     t.complex("aten.linalg_vector_norm.default", Kernel::Fill(norm));
     t.complex("aten.prod.default", Kernel::Fill(product_of_elements));
     t.complex("aten._local_scalar_dense.default", Kernel::Make(|call| super::copy::item(call.tensor("self")?)));
+    t.complex("aten.equal.default", Kernel::Make(equal));
+    t.complex("aten.allclose.default", Kernel::Make(allclose));
     t.complex("aten.complex.default", Kernel::Fill(|call, o| pair(call, o, c)));
     t.complex("aten.polar.default", Kernel::Fill(|call, o| pair(call, o, C::polar)));
     t.fill("aten.angle.default", |call, o| {

@@ -20,8 +20,13 @@ pub fn register(t: &mut KernelTable) {
         "aten.max_pool3d_with_indices_backward.default",
         "aten.adaptive_max_pool2d_backward.default",
         "aten.adaptive_max_pool3d_backward.default",
+        "aten.fractional_max_pool2d_backward.default",
+        "aten.fractional_max_pool3d_backward.default",
     ] {
         t.fill(name, max_backward);
+    }
+    for name in ["aten.fractional_max_pool2d.default", "aten.fractional_max_pool3d.default"] {
+        t.fill(name, fractional_max_pool);
     }
     for name in ["aten.avg_pool2d.default", "aten.avg_pool3d.default"] {
         t.fill(name, |c, out| average(c, out, &averaging(c)?));
@@ -106,8 +111,7 @@ fn max_pool(c: &Call, out: &[Tensor], window: &Window) -> Result<()> {
         for plane in 0..planes.count {
             let x = &x[plane * planes.input_size()..][..planes.input_size()];
             for (_, places) in &windows {
-                // The first of equals wins; a NaN wins over everything.
-                let best = places.iter().copied().reduce(|best, p| if x[p] > x[best] || is_nan(x[p]) { p } else { best }).unwrap_or(0);
+                let best = largest(x, places, is_nan);
                 values.push(x[best]);
                 indices.push(best as i64);
             }
@@ -119,6 +123,52 @@ fn max_pool(c: &Call, out: &[Tensor], window: &Window) -> Result<()> {
         d if d.is_integral() && d != Dtype::Bool => run::<i64>(input, &planes, window, out, |_| false),
         d => for_floats!("max_pool2d", d, T => run::<T>(input, &planes, window, out, |v| v.nan())),
     }
+}
+
+/// Where the largest of some elements lies: the first of equals wins; a NaN wins over everything.
+fn largest<T: Lane>(x: &[T], places: &[usize], is_nan: fn(T) -> bool) -> usize {
+    places.iter().copied().reduce(|best, p| if x[p] > x[best] || is_nan(x[p]) { p } else { best }).unwrap_or(0)
+}
+
+/// Where windows begin that a random number spreads over a dimension; the last one ends with it.
+fn beginnings<T: Real>(sample: T, input: usize, output: usize, kernel: usize) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(output);
+    if output > 1 {
+        let step = T::of((input - kernel) as f64) / T::of((output - 1) as f64);
+        let place = |i: usize| ((T::of(i as f64) + sample) * step).wide() as i64 - (sample * step).wide() as i64;
+        starts.extend((0..output - 1).map(|i| place(i) as usize));
+    }
+    if output > 0 {
+        starts.push(input - kernel);
+    }
+    starts
+}
+
+fn fractional_max_pool(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (input, kernel, n) = (c.tensor("self")?, c.ints("kernel_size")?, spatial(c));
+    let planes = Planes::of(input, &out[0], n)?;
+    for_floats!("fractional_max_pool", input.dtype(), T => {
+        let (x, samples) = (T::read(input)?, T::read(c.tensor("random_samples")?)?);
+        let (mut values, mut indices) = (Vec::new(), Vec::new());
+        for plane in 0..planes.count {
+            let starts: Vec<Vec<usize>> = (0..n)
+                .map(|d| {
+                    // In two dimensions the first number is the width's, in three it is the time's.
+                    let number = samples[plane * n + if n == 2 { 1 - d } else { d }];
+                    beginnings(number, planes.input[d], planes.output[d], kernel[d] as usize)
+                })
+                .collect();
+            let window = |d: usize, i: usize, _: usize, _: usize| (starts[d][i]..starts[d][i] + kernel[d] as usize).collect();
+            let x = &x[plane * planes.input_size()..][..planes.input_size()];
+            for (_, places) in planes.windows(&window) {
+                let best = largest(x, &places, T::nan);
+                values.push(x[best]);
+                indices.push(best as i64);
+            }
+        }
+        T::write(&out[0], &values)?;
+        i64::write(&out[1], &indices)
+    })
 }
 
 fn max_backward(c: &Call, out: &[Tensor]) -> Result<()> {

@@ -1,13 +1,14 @@
 //! Kernels that draw random numbers, in PyTorch's order: through memory for tensors of any layout, and for normal samples of
 //! 16 and more contiguous elements in blocks of 16.
 
+use super::complex::pairs;
 use super::copy::write;
 use super::elementwise::{Compute, map2, map3, not_for, scatter, values};
-use crate::dispatch::{Call, KernelTable, Value};
+use crate::dispatch::{Call, Kernel, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::tensor::random::{Generator, default_generator};
 use crate::tensor::{Dtype, Geometry, Tensor};
-use std::f64::consts::PI;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use std::rc::Rc;
 
 pub(super) fn generator(c: &Call) -> Result<Rc<Generator>> {
@@ -258,6 +259,13 @@ fn fill_random(c: &Call, o: Option<&Tensor>) -> Result<()> {
     let (out, g) = (target(c, o)?, generator(c)?);
     let g = &*g;
     match c.entry.base_name().trim_end_matches('_') {
+        "uniform" | "normal" if out.dtype().is_complex() => {
+            let (name, out) = (c.entry.base_name(), pairs(out));
+            if name.starts_with('u') {
+                return uniform(&out, c.float("from")?, c.float("to")?, g);
+            }
+            normal(&out, c.float("mean")?, c.float("std")? * FRAC_1_SQRT_2, g)
+        }
         "uniform" => uniform(out, c.float("from")?, c.float("to")?, g),
         "normal" | "normal_functional" => normal(out, c.float("mean")?, c.float("std")?, g),
         "exponential" => exponential(out, c.float("lambd")?, g),
@@ -329,9 +337,15 @@ pub fn register(t: &mut KernelTable) {
 fn register_factories(t: &mut KernelTable) {
     for name in ["aten.rand.default", "aten.rand.generator", "aten.rand_like.default", "aten.rand_like.generator"] {
         t.fill(name, |c, o| uniform(&o[0], 0.0, 1.0, &*generator(c)?));
+        t.complex(name, Kernel::Fill(|c, o| uniform(&pairs(&o[0]), 0.0, 1.0, &*generator(c)?)));
     }
     for name in ["aten.randn.default", "aten.randn.generator", "aten.randn_like.default", "aten.randn_like.generator"] {
         t.fill(name, |c, o| normal(&o[0], 0.0, 1.0, &*generator(c)?));
+        // The variance is that of both parts together.
+        t.complex(name, Kernel::Fill(|c, o| normal(&pairs(&o[0]), 0.0, FRAC_1_SQRT_2, &*generator(c)?)));
+    }
+    for name in ["aten.uniform_.default", "aten.normal_.default"] {
+        t.complex(name, Kernel::Mutate(|c| fill_random(c, None)));
     }
     for name in [
         "aten.randint.default",

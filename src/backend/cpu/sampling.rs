@@ -15,10 +15,11 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.affine_grid_generator.default", |c, outs| write_dense(&outs[0], &dense_bytes(&mapped(c)?)?));
     t.fill("aten._embedding_bag.default", embedding_bag);
     t.fill("aten._embedding_bag_backward.default", embedding_bag_backward);
+    t.fill("aten._embedding_bag_per_sample_weights_backward.default", per_sample_weights_backward);
 }
 
 /// How a grid is read.
-struct Sampler {
+pub(super) struct Sampler {
     mode: i64,
     padding: i64,
     corners: bool,
@@ -35,7 +36,7 @@ struct Tap {
 }
 
 impl Sampler {
-    fn of(c: &Call) -> Result<Sampler> {
+    pub(super) fn of(c: &Call) -> Result<Sampler> {
         let single = c.tensor("grid")?.dtype() != Dtype::Float64;
         Ok(Sampler { mode: c.int("interpolation_mode")?, padding: c.int("padding_mode")?, corners: c.bool("align_corners")?, single })
     }
@@ -72,18 +73,41 @@ impl Sampler {
         }
     }
 
+    /// The source coordinate of a grid value with padding applied and its slope.
+    pub(super) fn place(&self, v: f64, size: usize) -> (f64, f64) {
+        let (at, scale) = self.unnormalize(v, size);
+        let (at, slope) = self.pad(at, size);
+        (at, scale * slope)
+    }
+
+    /// Whether the nearest element is read, and none between.
+    pub(super) fn nearest(&self) -> bool {
+        self.mode == 1
+    }
+
+    /// Along one dimension, the four places that cubic interpolation reads, their weights, and the weights' slopes. Padding moves
+    /// the places, and leaves the weights alone.
+    pub(super) fn cubic(&self, v: f64, size: usize) -> [(f64, f64, f64); 4] {
+        let (at, scale) = self.unnormalize(v, size);
+        let weights = cubic(at - at.floor());
+        [0, 1, 2, 3].map(|i| (self.pad(at.floor() - 1.0 + i as f64, size).0, weights[i].0, weights[i].1 * scale))
+    }
+
+    /// Whether interpolation is cubic.
+    pub(super) fn is_cubic(&self) -> bool {
+        self.mode == 2
+    }
+
     fn taps(&self, gx: f64, gy: f64, height: usize, width: usize) -> Vec<Tap> {
-        let (ux, mx) = self.unnormalize(gx, width);
-        let (uy, my) = self.unnormalize(gy, height);
-        if self.mode == 2 {
-            return self.cubic_taps(ux, uy, mx, my, height, width);
+        if self.is_cubic() {
+            return self.cubic_taps(gx, gy, height, width);
         }
-        let ((x, fx), (y, fy)) = (self.pad(ux, width), self.pad(uy, height));
-        if self.mode == 1 {
+        let ((x, mx), (y, my)) = (self.place(gx, width), self.place(gy, height));
+        if self.nearest() {
             return vec![Tap { y: y.round_ties_even() as i64, x: x.round_ties_even() as i64, weight: 1.0, slope: (0.0, 0.0) }];
         }
         let (x0, y0) = (x.floor(), y.floor());
-        let (dx, dy, mx, my) = (x - x0, y - y0, mx * fx, my * fy);
+        let (dx, dy) = (x - x0, y - y0);
         let (x0, y0) = (x0 as i64, y0 as i64);
         vec![
             Tap { y: y0, x: x0, weight: (1.0 - dx) * (1.0 - dy), slope: (-(1.0 - dy) * mx, -(1.0 - dx) * my) },
@@ -93,16 +117,12 @@ impl Sampler {
         ]
     }
 
-    fn cubic_taps(&self, x: f64, y: f64, mx: f64, my: f64, height: usize, width: usize) -> Vec<Tap> {
-        let (x0, y0) = (x.floor(), y.floor());
-        let (wx, wy) = (cubic(x - x0), cubic(y - y0));
+    fn cubic_taps(&self, gx: f64, gy: f64, height: usize, width: usize) -> Vec<Tap> {
         let mut taps = Vec::with_capacity(16);
-        for (i, (vy, sy)) in wy.iter().enumerate() {
-            for (j, (vx, sx)) in wx.iter().enumerate() {
-                // Padding moves the places that are read, and leaves the weights alone.
-                let (py, px) = (y0 - 1.0 + i as f64, x0 - 1.0 + j as f64);
-                let (py, px) = (self.pad(py, height).0 as i64, self.pad(px, width).0 as i64);
-                taps.push(Tap { y: py, x: px, weight: vx * vy, slope: (sx * vy * mx, vx * sy * my) });
+        let along = self.cubic(gx, width);
+        for (y, vy, sy) in self.cubic(gy, height) {
+            for (x, vx, sx) in along {
+                taps.push(Tap { y: y as i64, x: x as i64, weight: vx * vy, slope: (sx * vy, vx * sy) });
             }
         }
         taps
@@ -288,5 +308,19 @@ fn embedding_bag_backward(c: &Call, out: &[Tensor]) -> Result<()> {
             }
         }
         T::write(&out[0], &result.into_iter().map(T::of).collect::<Vec<T>>())
+    })
+}
+
+fn per_sample_weights_backward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let (grad, weight, padding) = (c.tensor("grad")?, c.tensor("weight")?, c.int("padding_idx")?);
+    let sizes = grad.concrete()?.sizes;
+    let (indices, bag_of, width) = (i64::read(c.tensor("indices")?)?, bags(c, sizes[0])?, sizes[1]);
+    for_floats!("_embedding_bag_per_sample_weights_backward", grad.dtype(), T => {
+        let (g, table) = (T::read(grad)?, T::read(weight)?);
+        let one = |(row, bag): (&i64, &usize)| {
+            let (g, row) = (&g[bag * width..][..width], if *row == padding { return T::of(0.0) } else { *row as usize });
+            T::of(g.iter().zip(&table[row * width..]).map(|(a, b)| a.wide() * b.wide()).sum())
+        };
+        T::write(&out[0], &indices.iter().zip(&bag_of).map(one).collect::<Vec<T>>())
     })
 }
