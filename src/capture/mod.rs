@@ -9,6 +9,7 @@ mod annotation;
 mod body;
 mod cache;
 mod compare;
+mod constraints;
 mod failure;
 mod recorder;
 mod split;

@@ -335,7 +335,6 @@ impl Recorder {
         self.sizes.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
         self.floats.borrow_mut().clear();
-        specialize_sizes(&mut graph);
         unify_sizes(&mut graph);
         drop_unread_items(&mut graph, &self.items.take());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
@@ -705,21 +704,6 @@ impl SizeNodes for Sizes<'_> {
         let id = self.0.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta);
         self.0.sizes.borrow_mut().insert(expr.clone(), id);
         Arg::Node(id)
-    }
-}
-
-/// Symbols that turned out to be numbers are written as such, and are no inputs.
-fn specialize_sizes(graph: &mut Graph) {
-    let known: Vec<(NodeId, i64)> = graph
-        .nodes()
-        .filter_map(|n| match &n.meta.value {
-            Some(FakeValue::Int(size)) => Some((n.id, size.expr().as_int()?)),
-            _ => None,
-        })
-        .collect();
-    for (id, number) in known {
-        graph.replace_uses(id, &Arg::Int(number));
-        graph.erase(id);
     }
 }
 

@@ -64,8 +64,8 @@ impl SeenSizes {
                     Some(DimMark::Static) => Dim::Static,
                     _ if input.is_static => Dim::Static,
                     Some(DimMark::Maybe) => Dim::Shared,
+                    None if dynamic != Some(false) && varies => Dim::Own(None, None),
                     None if dynamic == Some(true) => Dim::Shared,
-                    None if dynamic.is_none() && varies => Dim::Own(None, None),
                     None => Dim::Static,
                 }
             })

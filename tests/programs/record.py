@@ -4,7 +4,8 @@
     python tests/programs/record.py [--folder tests/capture] [NAME ...]      (with PyTorch 2.15; all programs where none is named)
 
 For each program and backend: standard output, the exception that ended it, and per compilation a hash of every graph's text
-without comments, blanks and class lines, in the order joint or inference, forward, backward. Packages that a program imports
+without comments, blanks and class lines, in the order joint or inference, forward, backward; where sizes are symbols, also what
+the compiled code relies on (`conditions`): each symbol's range and value, the guards, and the symbols that were replaced. Packages that a program imports
 without using them need not be installed; tqdm has to be."""
 
 import concurrent.futures
@@ -50,7 +51,19 @@ def record(path, backend):
         if parent:
             setattr(sys.modules[parent], child, sys.modules[name])
     torch.set_num_threads(1)
-    graphs, backwards = [], {}
+    graphs, conditions = [], []
+
+    def add(*texts):
+        graphs.append(list(texts))
+        context = torch._guards.TracingContext.try_get()
+        env = context.fake_mode.shape_env if context and context.fake_mode else None
+        if env is None or not env.var_to_range:
+            conditions.append(None)
+            return
+        bound = lambda b: None if b.is_infinite or "oo" in str(b) else float(b) if "." in str(b) else int(b)
+        symbols = {str(s): [bound(r.lower), bound(r.upper), str(env.backed_var_to_val.get(s))] for s, r in env.var_to_range.items()}
+        guards = [str(g.expr) for g in env.guards]
+        conditions.append([symbols, guards, {str(a): str(b) for a, b in env.replacements.items()}])
 
     def readable(module):
         return fnv(body(module.print_readable(print_output=False, include_stride=True, include_device=True)))
@@ -58,7 +71,7 @@ def record(path, backend):
     def compiler(slot):
         def compile_graph(module, inputs):
             if slot == "inference":
-                graphs.append([readable(module), None, None])
+                add(readable(module), None, None)
             from torch._dynamo.backends.debugging import boxed_nop
 
             return boxed_nop(module, inputs)
@@ -70,7 +83,7 @@ def record(path, backend):
     def partition(joint, inputs, **options):
         whole = readable(joint)
         forward, backward = split(joint, inputs, **options)
-        graphs.append([whole, readable(forward), readable(backward)])
+        add(whole, readable(forward), readable(backward))
         return forward, backward
 
     named = aot_autograd(
@@ -94,7 +107,8 @@ def record(path, backend):
             runpy.run_path(path, run_name="__main__")
         except Exception as e:
             exception = type(e).__name__
-    return {"stdout": out.getvalue(), "exception": exception, "graphs": graphs}
+    recorded = {"stdout": out.getvalue(), "exception": exception, "graphs": graphs}
+    return recorded | {"conditions": conditions} if any(conditions) else recorded
 
 
 def main():

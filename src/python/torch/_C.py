@@ -1,5 +1,6 @@
 """What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
 
+import math as _math
 import operator as _operator
 
 from torch import _native, _native_compile
@@ -57,117 +58,49 @@ class _autograd:
         _native._saved_tensors_hooks_set_disabled(None)
 
 
-class SymInt(int):
-    """A symbolic integer: the number of the call being compiled, and the node that says where it comes from."""
+class _SymNumber:
+    """What symbolic numbers have in common. Arithmetic and comparison go to the node; whoever reads the number asks the node, which
+    guards on it. It is no `int` and no `float`, so that nothing reads a number without a guard, but says that it is one."""
 
-    def __new__(cls, number, node=None):
-        self = int.__new__(cls, number)
+    def __init__(self, node):
         self.node = node
-        return self
 
     def _binary(name, plain):
         def forward(self, other):
             result = _native._sym_op(name, self, other)
-            return plain(int(self), other) if result is NotImplemented else result
+            if result is not NotImplemented or not isinstance(other, (int, float)):
+                return result
+            return plain(self._number(), other)
 
         return forward
 
     def _reflected(name, plain):
         def reflected(self, other):
             result = _native._sym_op(name, other, self)
-            return plain(other, int(self)) if result is NotImplemented else result
+            if result is not NotImplemented or not isinstance(other, (int, float)):
+                return result
+            return plain(other, self._number())
 
         return reflected
 
-    __add__, __radd__ = _binary("add", _operator.add), _reflected("add", _operator.add)
-    __sub__, __rsub__ = _binary("sub", _operator.sub), _reflected("sub", _operator.sub)
-    __mul__, __rmul__ = _binary("mul", _operator.mul), _reflected("mul", _operator.mul)
-    __floordiv__, __rfloordiv__ = _binary("floordiv", _operator.floordiv), _reflected("floordiv", _operator.floordiv)
-    __mod__, __rmod__ = _binary("mod", _operator.mod), _reflected("mod", _operator.mod)
-    __eq__, __ne__ = _binary("eq", _operator.eq), _binary("ne", _operator.ne)
-    __lt__, __le__ = _binary("lt", _operator.lt), _binary("le", _operator.le)
-    __gt__, __ge__ = _binary("gt", _operator.gt), _binary("ge", _operator.ge)
-
-    __truediv__, __rtruediv__ = _binary("truediv", _operator.truediv), _reflected("truediv", _operator.truediv)
+    for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow"):
+        _plain = getattr(_operator, _name)
+        locals()[f"__{_name}__"], locals()[f"__r{_name}__"] = _binary(_name, _plain), _reflected(_name, _plain)
+    for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        locals()[f"__{_name}__"] = _binary(_name, getattr(_operator, _name))
     __sym_max__, __sym_min__ = _binary("max", max), _binary("min", min)
-    del _binary, _reflected
 
-    def __sym_float__(self):
-        result = _native._sym_op("float", self, 0)
-        return float(int(self)) if result is NotImplemented else result
+    def _of_numbers(name):
+        plain = getattr(_operator, name, None) or divmod
+        return (lambda self, other: plain(self._number(), other)), (lambda self, other: plain(other, self._number()))
+
+    for _name in ("divmod", "lshift", "rshift", "and_", "or_", "xor"):
+        _dunder = _name.rstrip("_")
+        locals()[f"__{_dunder}__"], locals()[f"__r{_dunder}__"] = _of_numbers(_name)
+    del _binary, _reflected, _of_numbers, _name, _plain, _dunder
 
     def __neg__(self):
         return 0 - self
-
-    def __pos__(self):
-        return self
-
-    def __bool__(self):
-        return self != 0
-
-    def __hash__(self):
-        return int.__hash__(self)
-
-    def __index__(self):
-        return self.node.guard_int()
-
-    __int__ = __index__
-
-    def __repr__(self):
-        return repr(self.node.guard_int())
-
-    __str__ = __repr__
-
-    def __format__(self, spec):
-        return format(self.node.guard_int(), spec)
-
-    def __pow__(self, other, modulus=None):
-        if modulus is None and type(other) is int and 0 < other < 8:
-            result = self
-            for _ in range(other - 1):
-                result = result * self
-            return result
-        return pow(int(self), other, modulus)
-
-
-class SymFloat(float):
-    """A symbolic float: the number of the call being compiled, and the node that says where it comes from."""
-
-    def __new__(cls, number, node=None):
-        self = float.__new__(cls, number)
-        self.node = node
-        return self
-
-    def _binary(name, plain):
-        def forward(self, other):
-            result = _native._sym_op(name, self, other)
-            if result is not NotImplemented or not isinstance(other, (int, float)):
-                return result
-            return plain(float(self), other)
-
-        return forward
-
-    def _reflected(name, plain):
-        def reflected(self, other):
-            result = _native._sym_op(name, other, self)
-            if result is not NotImplemented or not isinstance(other, (int, float)):
-                return result
-            return plain(other, float(self))
-
-        return reflected
-
-    __add__, __radd__ = _binary("add", _operator.add), _reflected("add", _operator.add)
-    __sub__, __rsub__ = _binary("sub", _operator.sub), _reflected("sub", _operator.sub)
-    __mul__, __rmul__ = _binary("mul", _operator.mul), _reflected("mul", _operator.mul)
-    __truediv__, __rtruediv__ = _binary("truediv", _operator.truediv), _reflected("truediv", _operator.truediv)
-    __pow__, __rpow__ = _binary("pow", _operator.pow), _reflected("pow", _operator.pow)
-    __eq__, __ne__ = _binary("eq", _operator.eq), _binary("ne", _operator.ne)
-    __lt__, __le__ = _binary("lt", _operator.lt), _binary("le", _operator.le)
-    __gt__, __ge__ = _binary("gt", _operator.gt), _binary("ge", _operator.ge)
-    del _binary, _reflected
-
-    def __neg__(self):
-        return 0.0 - self
 
     def __pos__(self):
         return self
@@ -176,45 +109,80 @@ class SymFloat(float):
         return self if self >= 0 else -self
 
     def __bool__(self):
-        return self != 0.0
+        return bool(self != 0)
 
     def __hash__(self):
-        return float.__hash__(self)
-
-    def __float__(self):
-        return self.node.guard_float()
+        return hash(self._number())
 
     def __int__(self):
-        return int(self.node.guard_float())
+        return int(self._number())
 
     __trunc__ = __int__
 
-    def __floor__(self):
-        import math
+    def __float__(self):
+        return float(self._number())
 
-        return math.floor(self.node.guard_float())
+    def __floor__(self):
+        return _math.floor(self._number())
 
     def __ceil__(self):
-        import math
-
-        return math.ceil(self.node.guard_float())
+        return _math.ceil(self._number())
 
     def __round__(self, digits=None):
-        return round(self.node.guard_float(), digits)
-
-    def __floordiv__(self, other):
-        return self.node.guard_float() // other
-
-    def __mod__(self, other):
-        return self.node.guard_float() % other
+        return round(self._number(), digits)
 
     def __repr__(self):
-        return repr(self.node.guard_float())
+        return self.node.text()
 
     __str__ = __repr__
 
     def __format__(self, spec):
-        return format(self.node.guard_float(), spec)
+        return format(self._number(), spec)
+
+    def __reduce__(self):
+        return type(self._number()), (self._number(),)
+
+
+class SymInt(_SymNumber):
+    """A symbolic integer."""
+
+    __class__ = property(lambda self: int)
+
+    def _number(self):
+        return self.node.guard_int()
+
+    __index__ = _number
+
+    def __sym_float__(self):
+        result = _native._sym_op("float", self, 0)
+        return float(self._number()) if result is NotImplemented else result
+
+    def __pow__(self, other, modulus=None):
+        if modulus is None and type(other) is int and 0 < other < 8:
+            result = self
+            for _ in range(other - 1):
+                result = result * self
+            return result
+        return pow(self._number(), other, modulus)
+
+    numerator = real = property(lambda self: self)
+    denominator = property(lambda self: 1)
+    imag = property(lambda self: 0)
+
+    def bit_length(self):
+        return self._number().bit_length()
+
+
+class SymFloat(_SymNumber):
+    """A symbolic float."""
+
+    __class__ = property(lambda self: float)
+
+    def _number(self):
+        return self.node.guard_float()
+
+    def is_integer(self):
+        return self._number().is_integer()
 
 
 class SymBool:

@@ -412,13 +412,13 @@ pub fn call(
         Rc::new(move |input: &InputSource, sizes: &[SymInt]| {
             let top = call.top();
             let place = top.place();
-            top.function.seen.borrow().plan(place, input, sizes, top.function.dynamic)
+            top.function.seen.borrow().plan(place, input, sizes, top.function.dynamic())
         })
     };
     let recorder = Recorder::new(input_name, plan, surroundings);
     call.go_on(&recorder);
     if let Some(bound) = &bound {
-        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic, vm);
+        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic(), vm);
     }
     let needs = first.about.verdict.borrow().needs.clone();
     let mut args = args;

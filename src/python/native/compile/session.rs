@@ -173,6 +173,21 @@ impl CompiledFunction {
         called.entry(code.get_id()).or_insert_with(make).1.clone()
     }
 
+    /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the
+    /// front end's switches say.
+    pub fn dynamic(&self) -> Option<bool> {
+        self.dynamic.or_else(|| {
+            let is_on = |name| {
+                rustpython_vm::vm::thread::with_current_vm(|vm| values::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
+            };
+            match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
+                (false, _) => Some(true),
+                (true, false) => Some(false),
+                (true, true) => None,
+            }
+        })
+    }
+
     fn frame(&self, place: usize) -> u32 {
         *self.frames.borrow_mut().entry(place).or_insert_with(|| {
             let number = NEXT_FRAME.get();
@@ -209,9 +224,13 @@ pub fn count(group: &str, key: &str, amount: usize) {
 
 /// An exception of `torch._dynamo.exc`.
 fn dynamo_error(class: &'static str, message: &str) -> Error {
+    exception("torch._dynamo.exc", class, message)
+}
+
+fn exception(module: &'static str, class: &'static str, message: &str) -> Error {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let made = vm.import("torch._dynamo.exc", 0).and_then(|_| {
-            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.exc", vm)?;
+        let made = vm.import(module, 0).and_then(|_| {
+            let module = vm.sys_module.get_attr("modules", vm)?.get_item(module, vm)?;
             module.get_attr(class, vm)?.call((message.to_owned(),), vm)
         });
         match made.map(PyObjectRef::downcast) {
@@ -590,6 +609,9 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     count("stats", "unique_graphs", 1);
     let inputs = region.inputs.clone();
     let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
+    if let Some(message) = region.violated_constraints() {
+        return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
+    }
     let needs = about.verdict.borrow().needs.clone();
     let hints = region.hints();
     let inputs: Vec<_> =
@@ -598,7 +620,7 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
     // Guards made while the region was traced are known now.
     captured.guards = entry.guards();
-    captured.entry = Some(what_if::view(&entry, frame, function.dynamic));
+    captured.entry = Some(what_if::view(&entry, frame, function.dynamic()));
     emit(Event::Captured { region: captured });
     function.cache.borrow_mut().insert(place, entry.clone());
     let found = rustpython_vm::vm::thread::with_current_vm(|vm| entries::found(&entry.region, about.globals.as_ref(), vm));

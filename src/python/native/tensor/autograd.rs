@@ -351,7 +351,25 @@ pub mod functions {
                 })
                 .unwrap_or_else(default_dtype)
         });
+        if flat.iter().any(is_symbolic) {
+            return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
+        }
         crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+    }
+
+    fn is_symbolic(v: &Value) -> bool {
+        matches!(v, Value::SymFloat(_)) || matches!(v, Value::Int(i) if i.as_int().is_none())
+    }
+
+    /// A tensor of numbers some of which are symbolic: each is a tensor, and rows are stacked.
+    fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Result<Tensor> {
+        let Some((rows, inner)) = shape.split_first() else {
+            let number = flat.first().cloned().unwrap_or_default();
+            return crate::t!("scalar_tensor", number; dtype = dtype, device = crate::tensor::Device::CPU);
+        };
+        let size = flat.len() / *rows as usize;
+        let rows = flat.chunks(size.max(1)).map(|row| of_symbols(row, inner, dtype).map(Value::Tensor));
+        crate::t!("stack", rows.collect::<crate::error::Result<Vec<_>>>()?)
     }
 
     /// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
@@ -422,7 +440,8 @@ pub mod functions {
                 .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
         });
         let t = tensor_from(data, dtype.transpose()?, vm)?;
-        let t = crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))?;
+        // One that was computed is no constant.
+        let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
         if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
             packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
         }

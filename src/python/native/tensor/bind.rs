@@ -231,11 +231,12 @@ fn mismatch(name: &str, position: &str, ty: &Type, o: &PyObject, vm: &VirtualMac
 /// Whether an object counts as an integer: an int, or a zero-dimensional integer tensor.
 fn is_index(vm: &VirtualMachine, o: &PyObject) -> bool {
     to_int(o).is_some_and(|_| !o.class().is(vm.ctx.types.bool_type))
+        || super::symint::size(o, vm).is_some()
         || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
 }
 
 fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
-    if let Some(size) = super::symint::symbolic(o, vm) {
+    if let Some(size) = super::symint::size(o, vm) {
         return Some(Value::Int(size));
     }
     if let Some(i) = to_int(o) {

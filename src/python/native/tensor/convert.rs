@@ -81,7 +81,7 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
     if object.class().is(vm.ctx.types.bool_type) {
         return Some(Value::Bool(object.is(&vm.ctx.true_value)));
     }
-    if let Some(size) = super::symint::symbolic(object, vm) {
+    if let Some(size) = super::symint::size(object, vm) {
         return Some(Value::Int(size));
     }
     if let Some(i) = object.downcast_ref::<PyInt>() {
@@ -93,6 +93,9 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
     }
     if let Some(f) = super::symint::symbolic_float(object, vm) {
         return Some(Value::SymFloat(f));
+    }
+    if let Some(f) = super::symint::float_hint(object, vm) {
+        return Some(Value::Float(f));
     }
     if let Some(f) = object.downcast_ref::<PyFloat>() {
         return Some(Value::Float(f.to_f64()));

@@ -1,12 +1,12 @@
 //! Symbolic sizes as Python sees them: `torch.SymInt`, a Python class around the node here.
 //!
-//! The class is an `int` of the value in the call being compiled, so that whatever takes an integer takes it; arithmetic and
-//! comparison go to the node, where comparison guards.
+//! The class says that it is an `int`, but is none: arithmetic and comparison go to the node, where comparison guards, and
+//! whatever needs the number asks the node for it, which guards too.
 
 use rustpython_vm::builtins::PyFloat;
 use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::convert::{raise, to_int, to_value};
 use crate::dispatch::Value;
@@ -26,10 +26,9 @@ pub fn object(size: &SymInt, vm: &VirtualMachine) -> PyResult {
     if env.is_settled() || size.expr().as_int().is_some() {
         return number(size, vm);
     }
-    let Some(hint) = size.hint() else { return number(size, vm) };
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     let node: PyObjectRef = PySymNode(size.clone()).into_pyobject(vm);
-    module.get_attr("SymInt", vm)?.call((vm.ctx.new_int(hint), node), vm)
+    module.get_attr("SymInt", vm)?.call((node,), vm)
 }
 
 fn number(size: &SymInt, vm: &VirtualMachine) -> PyResult {
@@ -37,10 +36,6 @@ fn number(size: &SymInt, vm: &VirtualMachine) -> PyResult {
 }
 
 fn node(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
-    let types = &vm.ctx.types;
-    if o.class().is(types.int_type) || o.class().is(types.bool_type) || !o.class().fast_issubclass(types.int_type) {
-        return None;
-    }
     let node = o.dict()?.get_item_opt("node", vm).ok()??;
     node.downcast_ref::<PySymNode>().map(|n| n.0.clone())
 }
@@ -55,13 +50,18 @@ pub fn symbolic(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
     Some(size)
 }
 
+/// The size of a Python object: symbolic while its call is recorded, afterwards the number that it was.
+pub fn size(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
+    symbolic(o, vm).or_else(|| symbolic_hint(o, vm).map(SymInt::Int))
+}
+
 /// The number that a symbolic size stands for in its call.
 pub fn symbolic_hint(o: &PyObject, vm: &VirtualMachine) -> Option<i64> {
     node(o, vm)?.hint()
 }
 
 fn operand(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
-    symbolic(o, vm).or_else(|| to_int(o).map(SymInt::Int))
+    size(o, vm).or_else(|| to_int(o).map(SymInt::Int))
 }
 
 fn relation(name: &str) -> Option<Relation> {
@@ -102,7 +102,7 @@ fn float_operand(o: &PyObject, vm: &VirtualMachine) -> Option<(FloatExpr, Option
 
 /// Arithmetic and comparison that have to do with floats; none where they have not.
 fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
-    let is_float = |o: &PyObject| o.downcast_ref::<PyFloat>().is_some();
+    let is_float = |o: &PyObject| o.downcast_ref::<PyFloat>().is_some() || float_node(o, vm).is_some();
     if !is_float(a) && !is_float(b) && name != "truediv" && name != "float" {
         return Ok(None);
     }
@@ -139,15 +139,20 @@ fn is_float_object(a: &SymInt, b: &SymInt) -> bool {
     a.as_int().is_some() && b.as_int().is_some()
 }
 
-/// `min` and `max`: of two sizes, without a guard.
+/// `min` and `max`: of sizes, without a guard.
 pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    if let ([a, b], true) = (args.args.as_slice(), args.kwargs.is_empty())
-        && (symbolic(a, vm).is_some() || symbolic(b, vm).is_some())
-        && let (Some(_), Some(_)) = (operand(a, vm), operand(b, vm))
-    {
-        return operate(name, a, b, vm);
+    if !args.kwargs.is_empty() || super::super::compile::recorder().is_none() {
+        return plain.call(args, vm);
     }
-    plain.call(args, vm)
+    let items: Vec<PyObjectRef> = match args.args.as_slice() {
+        [all] => all.try_to_value(vm)?,
+        several => several.to_vec(),
+    };
+    let are_sizes = items.iter().any(|o| symbolic(o, vm).is_some()) && items.iter().all(|o| operand(o, vm).is_some());
+    match items.split_first() {
+        Some((first, rest)) if are_sizes => rest.iter().try_fold(first.clone(), |found, next| operate(name, &found, next, vm)),
+        _ => plain.call((vm.ctx.new_list(items),), vm),
+    }
 }
 
 /// The Python object of a symbolic float.
@@ -159,14 +164,10 @@ pub fn float_object(float: &SymFloat, vm: &VirtualMachine) -> PyResult {
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     drop(PySymFloatNode::make_static_type());
     let node: PyObjectRef = PySymFloatNode(float.clone()).into_pyobject(vm);
-    module.get_attr("SymFloat", vm)?.call((vm.ctx.new_float(hint), node), vm)
+    module.get_attr("SymFloat", vm)?.call((node,), vm)
 }
 
 fn float_node(o: &PyObject, vm: &VirtualMachine) -> Option<SymFloat> {
-    let types = &vm.ctx.types;
-    if o.class().is(types.float_type) || !o.class().fast_issubclass(types.float_type) {
-        return None;
-    }
     let node = o.dict()?.get_item_opt("node", vm).ok()??;
     node.downcast_ref::<PySymFloatNode>().map(|n| n.0.clone())
 }
@@ -234,6 +235,16 @@ impl PySymFloatNode {
     fn expr(zelf: &Py<Self>) -> String {
         zelf.0.to_string()
     }
+
+    /// What `str` says of it: the number where a call is recorded or over, else the expression.
+    #[pymethod]
+    fn text(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
+        if zelf.0.env.is_settled() || super::super::compile::recorder().is_some() {
+            let number: PyObjectRef = vm.ctx.new_float(Self::guard_float(zelf, vm)?).into();
+            return Ok(number.repr(vm)?.to_string_lossy().into_owned());
+        }
+        Ok(zelf.0.to_string())
+    }
 }
 
 /// `op(name, a, b)`: arithmetic and comparison of sizes; `NotImplemented` where one of them is no integer.
@@ -277,5 +288,15 @@ impl PySymNode {
     #[pymethod]
     fn expr(zelf: &Py<Self>) -> String {
         zelf.0.to_string()
+    }
+
+    /// What `str` says of it: the number where a call is recorded or over, else the expression.
+    #[pymethod]
+    fn text(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
+        let is_over = matches!(&zelf.0, SymInt::Sym(_, env) if env.is_settled());
+        if is_over || super::super::compile::recorder().is_some() {
+            return Ok(Self::guard_int(zelf, vm)?.to_string());
+        }
+        Ok(zelf.0.to_string())
     }
 }

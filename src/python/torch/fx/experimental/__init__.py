@@ -1,0 +1,1 @@
+"""What is experimental in PyTorch."""
