@@ -1,5 +1,6 @@
-//! Scripts against PyTorch: mistakes, complex numbers, random views, indices and printed tensors, graphs as Python objects. The
-//! scripts of `tests/eager` beside what PyTorch 2.15 printed for them; `record.py` there records it anew.
+//! Scripts against PyTorch: mistakes, complex numbers, random views, indices and printed tensors, graphs as Python objects
+//! (`tests/eager`), and captured graphs as a backend of the script's gets and prints them (`tests/captured`), beside what PyTorch 2.15
+//! printed; `tests/eager/record.py` records it anew.
 
 #![cfg(feature = "python")]
 
@@ -8,7 +9,16 @@ use std::process::Command;
 
 #[test]
 fn as_pytorch() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/eager");
+    prints_what_pytorch_prints("tests/eager");
+}
+
+#[test]
+fn captured_graphs_are_as_written() {
+    prints_what_pytorch_prints("tests/captured");
+}
+
+fn prints_what_pytorch_prints(folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut scripts: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     scripts.retain(|path| path.extension().is_some_and(|extension| extension == "py") && !path.ends_with("record.py"));
     scripts.sort();

@@ -493,24 +493,13 @@ impl Tracer {
     /// Positional arguments without trailing defaults, keyword-only ones that differ from theirs.
     #[allow(clippy::type_complexity)]
     fn arguments(&self, entry: &'static OpEntry, args: &[Value]) -> Result<(Vec<Arg>, Vec<(Rc<str>, Arg)>)> {
-        let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
-        for (argument, value) in entry.schema.arguments.iter().zip(args) {
-            let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
+        let shown = entry.schema.shown(args, |argument, value| {
             // A number to calculate with is the script's own, also where a derivative calculates with it again.
             self.wants_number.set(matches!(argument.ty, Type::Scalar | Type::Tensor));
-            if argument.kwarg_only {
-                if !is_default {
-                    keywords.push((argument.name.as_str().into(), self.argument(value)?));
-                }
-            } else {
-                pending.push(self.argument(value)?);
-                if !is_default {
-                    positional.append(&mut pending);
-                }
-            }
-        }
+            self.argument(value)
+        });
         self.wants_number.set(false);
-        Ok((positional, keywords))
+        shown
     }
 }
 

@@ -70,7 +70,7 @@ fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
         }
     };
     for node in graph.nodes().filter(|n| inside(n.id)) {
-        node.inputs().into_iter().for_each(&mut add);
+        node.reads().into_iter().for_each(&mut add);
     }
     part.returns.for_each_node(&mut add);
     found
@@ -194,6 +194,7 @@ impl Recorder {
         };
         self.nodes.borrow_mut().retain(|_, id| follow(id));
         self.sizes.borrow_mut().retain(|_, id| follow(id));
+        self.writing.retain(&follow);
         for input in self.inputs.borrow_mut().iter_mut() {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);
         }
@@ -217,7 +218,8 @@ impl Recorder {
         let meta = self.meta(FakeValue::List(results.iter().map(|t| FakeValue::Tensor(t.spec())).collect()));
         let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
         for (i, t) in results.iter().enumerate() {
-            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+            let grad_fn = super::recorder::grad_fn(t);
+            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, ..meta.clone() };
             let item =
                 self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
             self.note(t, item);

@@ -16,6 +16,7 @@ mod split;
 mod symbols;
 mod unsupported;
 pub mod what_if;
+mod written;
 
 use annotation::annotation;
 pub use annotation::set_annotation;
@@ -26,3 +27,4 @@ pub use recorder::{CaptureLayer, Recorder, Region, RegionInput, Surroundings, co
 pub use split::Rest;
 pub use symbols::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Witness, value_of};
 pub use unsupported::Unsupported;
+pub use written::{Fate, OpenCall, Variable};

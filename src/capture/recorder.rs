@@ -3,12 +3,15 @@
 use super::failure::Failure;
 use super::symbols::{Dim, InputSource, Symbols, Witness};
 use super::unsupported::Unsupported;
+use super::written::{Writing, shown};
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Call, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::graph::{
+    self, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, WrittenCall, compute_float, compute_size,
+};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
@@ -49,6 +52,8 @@ pub struct Region {
     pub witnesses: Vec<Witness>,
     /// Per input, the first that has its storage, and whether it is shared at all.
     pub(super) storages: Vec<(usize, bool)>,
+    /// All nodes of the graph, with those that it dropped because nobody reads them.
+    recorded: Vec<NodeId>,
 }
 
 impl Region {
@@ -88,6 +93,11 @@ impl Region {
         }
         self.env.forget_floats(floats.iter().map(|(s, ..)| s));
         self
+    }
+
+    /// The graph as the script wrote it, which is what PyTorch's front end shows.
+    pub fn written(&self) -> Graph {
+        shown(&self.graph, &self.recorded, None)
     }
 
     /// Inputs that are one tensor in another region, and are not here.
@@ -146,6 +156,8 @@ pub struct Recorder {
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     /// Arguments of the call that ends the region, whose values it reads.
     needed: RefCell<Vec<Tensor>>,
+    /// Calls as they are written.
+    pub(super) writing: Writing,
     /// Calls that `x[...]` makes.
     pub(super) items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
@@ -175,8 +187,7 @@ pub struct Recorder {
 /// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
 /// calls are, read or not.
 fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
-    let users = graph.users();
-    let mut readers: Vec<usize> = users.iter().map(Vec::len).collect();
+    let mut readers = readers(graph);
     let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
     let mut dropped = std::collections::HashSet::new();
     for id in nodes.into_iter().rev() {
@@ -186,11 +197,24 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
             _ => items.contains(&id) || matches!(node.meta.value, Some(FakeValue::SymFloat(_))),
         };
         if is_item && readers[id.0 as usize] == 0 {
-            node.inputs().iter().for_each(|i| readers[i.0 as usize] -= 1);
+            node.reads().iter().for_each(|i| readers[i.0 as usize] -= 1);
             dropped.insert(id);
         }
     }
     graph.retain(|n| !dropped.contains(&n.id));
+}
+
+/// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
+pub(super) fn grad_fn(t: &Tensor) -> Option<Rc<str>> {
+    let node = || autograd_meta::peek(t, |m| m.grad_fn.as_ref().map(|(node, _)| node.name.as_str().into()));
+    autograd_meta::requires_grad(t).then(|| node().unwrap_or_else(|| "".into()))
+}
+
+/// How many nodes read each, as it runs or as it is written.
+fn readers(graph: &Graph) -> Vec<usize> {
+    let mut readers = vec![0; graph.arena_len()];
+    graph.nodes().flat_map(|n| n.reads()).for_each(|id| readers[id.0 as usize] += 1);
+    readers
 }
 
 impl Recorder {
@@ -207,6 +231,7 @@ impl Recorder {
             arrived: RefCell::default(),
             lazy: RefCell::default(),
             needed: RefCell::default(),
+            writing: Writing::default(),
             items: RefCell::default(),
             stacks: RefCell::default(),
             input_places: RefCell::default(),
@@ -297,6 +322,7 @@ impl Recorder {
     fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
         let meta = self.meta(FakeValue::SymFloat(float.clone()));
         let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
         self.floats.borrow_mut().push((float.expr.clone(), id));
         Arg::Node(id)
     }
@@ -330,16 +356,31 @@ impl Recorder {
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
         self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
-        graph.set_output(Arg::Tuple(args));
+        let as_written = |(value, arg): (&Value, &Arg)| {
+            let node = value.as_tensor().and_then(|t| self.written_node(t, None));
+            node.map_or_else(|| arg.clone(), Arg::Node)
+        };
+        let written: Vec<Arg> = outputs.iter().zip(&args).map(as_written).collect();
+        let output = graph.set_output(Arg::Tuple(args));
+        let call = WrittenCall {
+            target: Target::Name("output".into()),
+            name: "output".into(),
+            args: vec![Arg::Tuple(written)],
+            kwargs: Vec::new(),
+            stored: Vec::new(),
+        };
+        graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
+        self.writing.clear();
         let symbols = self.symbols.take();
         self.sizes.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
         self.floats.borrow_mut().clear();
         unify_sizes(&mut graph);
+        let recorded = graph.nodes().map(|n| n.id).collect();
         drop_unread_items(&mut graph, &self.items.take());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
-        let users = graph.users();
-        let unused = |id: NodeId| users[id.0 as usize].is_empty();
+        let readers = readers(&graph);
+        let unused = |id: NodeId| readers[id.0 as usize] == 0;
         let touched = self.inputs.take();
         let mut inputs = touched.clone();
         inputs.retain(|i| !unused(i.node) || i.source.is_number);
@@ -371,7 +412,7 @@ impl Recorder {
                 (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
             })
             .collect();
-        Ok(Region { storages, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
+        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
     }
 
     /// Says that a lazy tensor's value has come.
@@ -498,7 +539,8 @@ impl Recorder {
         } else {
             twin
         };
-        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, ..Meta::default() };
         let node = self.graph.borrow_mut().placeholder(&source.name, meta);
         self.nodes.borrow_mut().insert(twin.id(), node);
         self.by_real.borrow_mut().insert(t.id(), index);
@@ -579,9 +621,13 @@ impl Recorder {
         self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), meta);
     }
 
-    /// Records that a block of autocast begins: with the short dtype, or off.
-    pub fn record_autocast(&self, dtype: Dtype, enabled: bool) {
-        let id = self.autocast_call("_enter_autocast", vec![Arg::Str("cpu".into()), Arg::Dtype(dtype), Arg::Bool(enabled), Arg::None]);
+    /// Records that a block of autocast begins: with the short dtype, which the script says or not, or off.
+    pub fn record_autocast(&self, dtype: Dtype, enabled: bool, is_said: bool) {
+        let args = |dtype: Arg| vec![Arg::Str("cpu".into()), dtype, Arg::Bool(enabled), Arg::None];
+        let id = self.autocast_call("_enter_autocast", args(Arg::Dtype(dtype)));
+        if !is_said {
+            self.write(self.graph.borrow_mut().node_mut(id), args(Arg::None), Vec::new());
+        }
         self.blocks.borrow_mut().push(id);
     }
 
@@ -605,20 +651,7 @@ impl Recorder {
     }
 
     fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
-        let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
-        for (argument, value) in entry.schema.arguments.iter().zip(args) {
-            let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
-            if argument.kwarg_only {
-                if !is_default {
-                    keywords.push((argument.name.as_str().into(), self.argument(value)?));
-                }
-            } else {
-                pending.push(self.argument(value)?);
-                if !is_default {
-                    positional.append(&mut pending);
-                }
-            }
-        }
+        let (positional, keywords) = entry.schema.shown(args, |_, value| self.argument(value))?;
         let (shown, name) = match Written::current() {
             Some(Written::Function(prefix, name)) => {
                 (Shown::Function(format!("{prefix}{name}").into()), name.rsplit('.').next().unwrap_or(name))
@@ -630,29 +663,33 @@ impl Recorder {
             _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
         };
         let target = Target::Torch { op: entry.name.into(), shown };
-        let meta = self.meta(fake_value(result));
+        let meta = Meta { grad_fn: result.as_tensor().and_then(grad_fn), ..self.meta(fake_value(result)) };
         let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
         let place = self.place();
         self.stacks.borrow_mut().insert(id, (place.clone(), inputs));
         if Written::current() == Some(Written::Operator("[]")) {
             self.items.borrow_mut().push(id);
         }
         let note = |t: &Tensor, id: NodeId| {
-            self.nodes.borrow_mut().insert(t.id(), id);
+            if let Some(before) = self.nodes.borrow_mut().insert(t.id(), id) {
+                self.writing.gave_again(t, Some(before), id);
+            }
             self.lazy.borrow_mut().push(t.downgrade());
         };
         match result {
             Value::Tensor(t) if entry.is_mutable() => {
                 // The written tensor keeps its node: replaying the write replays it on that value.
-                let _ = t;
+                self.writing.gave_again(t, None, id);
             }
             Value::Tensor(t) => note(t, id),
             Value::List(items) => {
                 for (i, item) in items.iter().enumerate() {
                     let Value::Tensor(t) = item else { continue };
-                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
+                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn: grad_fn(t), ..meta.clone() };
                     let item =
                         self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
+                    self.graph.borrow_mut().node_mut(item).written = self.writing.stamp();
                     self.stacks.borrow_mut().insert(item, (place.clone(), inputs));
                     note(t, item);
                 }
@@ -702,6 +739,7 @@ impl SizeNodes for Sizes<'_> {
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
         let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
         let id = self.0.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta);
+        self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
         self.0.sizes.borrow_mut().insert(expr.clone(), id);
         Arg::Node(id)
     }

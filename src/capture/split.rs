@@ -34,6 +34,8 @@ struct Made {
     values: HashMap<NodeId, Value>,
     /// Calls with several results, whose nodes are no value of their own.
     lists: HashMap<NodeId, NodeId>,
+    /// The new nodes.
+    nodes: HashMap<NodeId, NodeId>,
     /// How many of the caller's tensors were looked at again.
     touched: usize,
 }
@@ -99,7 +101,7 @@ impl Recorder {
                 }
             }
         }
-        let read: Vec<NodeId> = ids.iter().flat_map(|id| graph.node(*id).inputs()).filter(|id| !inside(id)).collect();
+        let read: Vec<NodeId> = ids.iter().flat_map(|id| graph.node(*id).reads()).filter(|id| !inside(id)).collect();
         rest.given.retain(|id, _| read.contains(id));
         for input in self.inputs.borrow().iter().filter(|i| read.contains(&i.node)) {
             rest.given.insert(input.node, input.real.clone());
@@ -117,6 +119,7 @@ impl Recorder {
         self.graph.borrow_mut().retain(|n| !inside(&n.id));
         self.nodes.borrow_mut().retain(|_, id| !inside(id));
         self.sizes.borrow_mut().retain(|_, id| !inside(id));
+        self.writing.retain(&|id| !inside(id));
         self.items.borrow_mut().retain(|id| !inside(id));
         self.inputs.borrow_mut().truncate(inputs);
         self.input_places.borrow_mut().truncate(inputs);
@@ -139,6 +142,7 @@ impl Recorder {
         set_modes(Modes { grad: self.grad.get(), ..before });
         let mut made = Made::default();
         let done: Result<()> = rest.ids.iter().try_for_each(|id| self.repeat(rest, rest.graph.node(*id), &mut made, rename));
+        self.write_again(rest, &made);
         set_modes(before);
         self.repeated_at.take();
         rest.env.succeed(self.successors(rest));
@@ -165,12 +169,12 @@ impl Recorder {
             made.touched += 1;
         }
         let values = &mut made.values;
-        for id in node.inputs() {
+        for id in node.reads() {
             if let Some(t) = rest.given.get(&id) {
                 values.insert(id, Value::Tensor(self.stand_in(t)?));
             }
         }
-        for id in node.inputs() {
+        for id in node.reads() {
             if let Some(FakeValue::Int(size)) = &rest.graph.node(id).meta.value {
                 values.insert(id, Value::Int(self.translated(rest, size)?));
             }
@@ -213,6 +217,7 @@ impl Recorder {
         }
         let meta = Meta { value: Some(fake_value(&result)), ..node.meta.clone() };
         let id = self.graph.borrow_mut().call(&node.name, node.target.clone(), args, kwargs, meta);
+        made.nodes.insert(node.id, id);
         if let Some((stack, _)) = place {
             self.stacks.borrow_mut().insert(id, (stack.clone(), inputs));
         }
@@ -232,6 +237,34 @@ impl Recorder {
         }
         values.insert(node.id, result);
         Ok(())
+    }
+
+    /// Calls that were recorded again are written as they were.
+    fn write_again(&self, rest: &Rest, made: &Made) {
+        let mut failed = false;
+        let mut again = |id: NodeId| match made.nodes.get(&id) {
+            Some(new) => Arg::Node(*new),
+            None => match made.values.get(&id).map(|v| self.argument(v)) {
+                Some(Ok(arg)) => arg,
+                _ => {
+                    failed = true;
+                    Arg::None
+                }
+            },
+        };
+        let new: Vec<_> = rest
+            .ids
+            .iter()
+            .filter_map(|id| {
+                let written = rest.graph.node(*id).written.as_ref()?.map_nodes(&mut again);
+                Some((*made.nodes.get(id)?, written))
+            })
+            .collect();
+        let mut graph = self.graph.borrow_mut();
+        // What cannot be written again is shown as what was recorded.
+        for (id, written) in new.into_iter().filter(|_| !failed) {
+            graph.node_mut(id).written = Some(written);
+        }
     }
 
     /// What the symbols of the first region are in the one that is recorded now: sizes of what both have.

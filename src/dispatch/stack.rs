@@ -1,6 +1,6 @@
 //! The stack of layers: thread-local, re-entrant, with include and exclude state like PyTorch's dispatch keys.
 
-use super::{Call, Default, OpEntry, Rule, Value, run_backend};
+use super::{Argument, Call, Default, OpEntry, Rule, Schema, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::tensor::{Dtype, MemoryFormat};
@@ -240,6 +240,26 @@ pub fn fill_args(entry: &'static OpEntry, positional: Vec<Value>, keywords: &[(&
         });
     }
     Ok(args)
+}
+
+impl Schema {
+    /// The arguments of a call as a graph shows them, each converted: positional ones without trailing defaults, keyword-only ones
+    /// that differ from theirs.
+    pub fn shown<T>(&self, args: &[Value], mut convert: impl FnMut(&Argument, &Value) -> Result<T>) -> Result<(Vec<T>, Vec<(Rc<str>, T)>)> {
+        let (mut positional, mut keywords, mut pending) = (Vec::new(), Vec::new(), Vec::new());
+        for (argument, value) in self.arguments.iter().zip(args) {
+            let is_default = argument.default.as_ref().is_some_and(|d| d.is(value));
+            if !argument.kwarg_only {
+                pending.push(convert(argument, value)?);
+                if !is_default {
+                    positional.append(&mut pending);
+                }
+            } else if !is_default {
+                keywords.push((argument.name.as_str().into(), convert(argument, value)?));
+            }
+        }
+        Ok((positional, keywords))
+    }
 }
 
 impl Default {

@@ -119,6 +119,14 @@ impl Graph {
         name
     }
 
+    /// Gives a node another name, made unique; the old one stays taken, as in torch.fx.
+    pub fn rename(&mut self, id: NodeId, candidate: &str) {
+        if *candidate != *self.node(id).name {
+            let name = self.unique_name(candidate);
+            self.node_mut(id).name = name;
+        }
+    }
+
     /// Takes a name as if a node of it had been made and removed.
     pub fn reserve_name(&mut self, candidate: &str) {
         self.unique_name(candidate);
@@ -126,7 +134,7 @@ impl Graph {
 
     fn push(&mut self, opcode: Opcode, name: Rc<str>, target: Target, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, meta: Meta) -> NodeId {
         let id = NodeId(self.arena.len() as u32);
-        self.arena.push(Node { id, opcode, name, target, args, kwargs, meta });
+        self.arena.push(Node { id, opcode, name, target, args, kwargs, meta, written: None });
         self.order.push(id);
         id
     }
@@ -160,7 +168,10 @@ impl Graph {
         let unique = self.unique_name(&node.name);
         let args = node.args.iter().map(|a| a.map_nodes(map)).collect();
         let kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(map))).collect();
-        self.push(node.opcode, unique, node.target.clone(), args, kwargs, node.meta.clone())
+        let written = node.written.as_ref().map(|w| w.map_nodes(map));
+        let id = self.push(node.opcode, unique, node.target.clone(), args, kwargs, node.meta.clone());
+        self.arena[id.0 as usize].written = written;
+        id
     }
 
     /// Removes a node that nobody reads.
@@ -186,6 +197,9 @@ impl Graph {
             let mut map = |n| if n == old { new.clone() } else { Arg::Node(n) };
             node.args = node.args.iter().map(|a| a.map_nodes(&mut map)).collect();
             node.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut map))).collect();
+            if node.written.as_ref().is_some_and(|w| w.says.is_some()) {
+                node.written = node.written.as_ref().map(|w| w.map_nodes(&mut map));
+            }
         }
     }
 
@@ -349,7 +363,7 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// `moduleA.ALL` as `module_a.all`.
-fn snake_case(name: &str) -> String {
+pub fn snake_case(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut after_lower = false;
     for c in name.chars() {

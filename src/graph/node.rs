@@ -207,6 +207,10 @@ pub struct Meta {
     pub checkpoint_region: Option<u32>,
     /// What the script annotated it with.
     pub annotation: Option<Rc<Annotation>>,
+    /// Of a recording, where its value requires grad: the name of the autograd node that gave it, empty for a leaf.
+    pub grad_fn: Option<Rc<str>>,
+    /// Of a written call that is named after a variable: the name that it had before.
+    pub first_name: Option<Rc<str>>,
 }
 
 /// What `torch.fx.traceback.annotate` says of the calls in a block (torch.fx's `meta["custom"]`).
@@ -216,6 +220,44 @@ pub struct Annotation {
     pub shown: String,
     /// The budget of `torch.autograd.graph.region_activation_memory_budget`.
     pub memory_budget: Option<f64>,
+}
+
+/// A call as the script wrote it, which a recording shows in place of the operators that it came down to.
+#[derive(Clone, Debug)]
+pub struct WrittenCall {
+    /// What was called; its operator is that of the first node.
+    pub target: Target,
+    /// What the call is named after.
+    pub name: Rc<str>,
+    /// Positional arguments.
+    pub args: Vec<Arg>,
+    /// Keyword arguments, in order.
+    pub kwargs: Vec<(Rc<str>, Arg)>,
+    /// Names of the variables that its result, or an item of it, is stored in: the way there, and the name.
+    pub stored: Vec<(Vec<u32>, Rc<str>)>,
+}
+
+/// Which written call a node of a recording belongs to.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The number of the call in the recording.
+    pub call: u32,
+    /// The call, at its first node.
+    pub says: Option<Box<WrittenCall>>,
+    /// Where the node's value is in the call's result: nowhere, all of it (an empty way), or an item.
+    pub gives: Option<Vec<u32>>,
+}
+
+impl Written {
+    /// With every node in the arguments replaced.
+    pub fn map_nodes(&self, f: &mut dyn FnMut(NodeId) -> Arg) -> Written {
+        let says = self.says.as_ref().map(|call| {
+            let args = call.args.iter().map(|a| a.map_nodes(f)).collect();
+            let kwargs = call.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(f))).collect();
+            Box::new(WrittenCall { args, kwargs, ..(**call).clone() })
+        });
+        Written { call: self.call, says, gives: self.gives.clone() }
+    }
 }
 
 /// One node.
@@ -235,6 +277,8 @@ pub struct Node {
     pub kwargs: Vec<(Rc<str>, Arg)>,
     /// What is known about it.
     pub meta: Meta,
+    /// Of a recording: the call as the script wrote it.
+    pub written: Option<Written>,
 }
 
 impl Node {
@@ -254,6 +298,20 @@ impl Node {
             }
         };
         self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut add));
+        found
+    }
+
+    /// [`Node::inputs`], and what the written call reads besides.
+    pub fn reads(&self) -> Vec<NodeId> {
+        let mut found = self.inputs();
+        if let Some(call) = self.written.as_ref().and_then(|w| w.says.as_ref()) {
+            let mut add = |n| {
+                if !found.contains(&n) {
+                    found.push(n);
+                }
+            };
+            call.args.iter().chain(call.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut add));
+        }
         found
     }
 

@@ -122,6 +122,12 @@ pub fn instructions_above(mark: FrameMark) -> Rc<[u32]> {
     found.into()
 }
 
+/// The code of the frames above a marked one and the instructions that they are at, innermost first.
+pub fn codes_above(mark: FrameMark) -> Vec<(PyRef<PyCode>, u32)> {
+    let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0);
+    above.map(|frame| (frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1))).collect()
+}
+
 /// The frames above a marked one, outermost first; none where it does not run any more.
 pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
     let run = current()?;

@@ -1,12 +1,13 @@
-"""Writes what PyTorch prints for the scripts beside this file. Run it with a Python that has PyTorch: `python tests/eager/record.py`,
-or with names of scripts, for those alone."""
+"""Writes what PyTorch prints for the scripts beside this file, or in another folder. Run it with a Python that has PyTorch:
+`python tests/eager/record.py [--folder tests/captured]`, or with names of scripts, for those alone."""
 
 import pathlib
 import subprocess
 import sys
 
-here = pathlib.Path(__file__).parent
-names = sys.argv[1:] or sorted(path.stem for path in here.glob("*.py") if path.stem != "record")
+arguments = sys.argv[1:]
+here = pathlib.Path(arguments[1]) if arguments[:1] == ["--folder"] else pathlib.Path(__file__).parent
+names = arguments[2 if arguments[:1] == ["--folder"] else 0 :] or sorted(path.stem for path in here.glob("*.py") if path.stem != "record")
 for name in names:
     script = here / f"{name}.py"
     # In the folder, so that what prints the script's name prints no path.

@@ -204,9 +204,9 @@ mod module {
 
     /// Tells what is being captured that a block begins.
     #[pyfunction]
-    fn _record_autocast_enter(dtype: PyObjectRef, enabled: bool, vm: &VirtualMachine) {
+    fn _record_autocast_enter(dtype: PyObjectRef, enabled: bool, is_said: bool, vm: &VirtualMachine) {
         if let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) {
-            crate::python::native::compile::record_autocast(Some((dtype, enabled)));
+            crate::python::native::compile::record_autocast(Some((dtype, enabled, is_said)));
         }
     }
 

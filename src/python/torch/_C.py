@@ -146,6 +146,7 @@ class _SymNumber:
 class SymInt(_SymNumber):
     """A symbolic integer."""
 
+    __module__ = "torch"
     __class__ = property(lambda self: int)
 
     def _number(self):
@@ -176,6 +177,7 @@ class SymInt(_SymNumber):
 class SymFloat(_SymNumber):
     """A symbolic float."""
 
+    __module__ = "torch"
     __class__ = property(lambda self: float)
 
     def _number(self):

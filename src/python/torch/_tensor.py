@@ -4,6 +4,7 @@ from collections import OrderedDict
 
 from torch import _native, _native_compile
 from torch._native import TensorBase
+from torch.overrides import overridable
 
 
 class Size(tuple):
@@ -117,9 +118,6 @@ class Tensor(TensorBase):
 
     numpy = __array__
 
-    def __rpow__(self, other):
-        return _native._function("pow", "torch.")(other, self)
-
     # Autograd
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
@@ -146,6 +144,7 @@ class Tensor(TensorBase):
 
     # Conversions
 
+    @overridable
     def to(self, *args, **kwargs):
         """The tensor on another device or of another dtype; itself where it is already."""
         if args and (args[0] is None or isinstance(args[0], (str, int, _native.device))):
@@ -160,39 +159,51 @@ class Tensor(TensorBase):
             return self if dtype is None else TensorBase.to(self, dtype, **given)
         return TensorBase.to(self, *args, **kwargs)
 
+    @overridable
     def float(self, memory_format=None):
         return self._cast("float32", memory_format)
 
+    @overridable
     def double(self, memory_format=None):
         return self._cast("float64", memory_format)
 
+    @overridable
     def half(self, memory_format=None):
         return self._cast("float16", memory_format)
 
+    @overridable
     def bfloat16(self, memory_format=None):
         return self._cast("bfloat16", memory_format)
 
+    @overridable
     def long(self, memory_format=None):
         return self._cast("int64", memory_format)
 
+    @overridable
     def int(self, memory_format=None):
         return self._cast("int32", memory_format)
 
+    @overridable
     def short(self, memory_format=None):
         return self._cast("int16", memory_format)
 
+    @overridable
     def char(self, memory_format=None):
         return self._cast("int8", memory_format)
 
+    @overridable
     def byte(self, memory_format=None):
         return self._cast("uint8", memory_format)
 
+    @overridable
     def bool(self, memory_format=None):
         return self._cast("bool", memory_format)
 
+    @overridable
     def cfloat(self, memory_format=None):
         return self._cast("complex64", memory_format)
 
+    @overridable
     def cdouble(self, memory_format=None):
         return self._cast("complex128", memory_format)
 
@@ -201,12 +212,15 @@ class Tensor(TensorBase):
             return self.to(_native._dtype(name))
         return self.to(_native._dtype(name), memory_format=memory_format)
 
+    @overridable
     def cpu(self, memory_format=None):
         return self.to("cpu")
 
+    @overridable
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         return self.to("cuda" if device is None else device)
 
+    @overridable
     def type(self, dtype=None, non_blocking=False):
         """The name of the type, or the tensor as another type."""
         if dtype is None:
@@ -223,9 +237,11 @@ class Tensor(TensorBase):
                 raise ValueError(f"invalid type: '{name}'")
         return self.to(dtype)
 
+    @overridable
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
         return _native.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
 
+    @overridable
     def new(self, *args):
         return self.new_empty(args) if all(isinstance(a, int) for a in args) else self.new_tensor(args[0])
 
@@ -233,7 +249,7 @@ class Tensor(TensorBase):
 
     @property
     def T(self):
-        return self.numpy_T()
+        return _native._ops_packet("aten", "numpy_T")(self)
 
     @property
     def mT(self):
@@ -290,9 +306,11 @@ class Tensor(TensorBase):
 
     # What PyTorch writes in Python
 
+    @overridable
     def where(self, condition, other):
         return _native._function("where", "torch.")(condition, self, other)
 
+    @overridable
     def polygamma(self, n):
         return _native._function("polygamma", "torch.")(n, self)
 
@@ -302,36 +320,43 @@ class Tensor(TensorBase):
     def is_same_size(self, other):
         return self.shape == other.shape
 
+    @overridable
     def lu(self, pivot=True, get_infos=False):
         from torch.functional import lu
 
         return lu(self, pivot, get_infos)
 
+    @overridable
     def stft(self, n_fft, *args, **kwargs):
         from torch.functional import stft
 
         return stft(self, n_fft, *args, **kwargs)
 
+    @overridable
     def istft(self, n_fft, *args, **kwargs):
         from torch.functional import istft
 
         return istft(self, n_fft, *args, **kwargs)
 
+    @overridable
     def norm(self, p="fro", dim=None, keepdim=False, dtype=None):
         from torch.functional import norm
 
         return norm(self, p, dim, keepdim, dtype=dtype)
 
+    @overridable
     def split(self, split_size, dim=0):
         if isinstance(split_size, (list, tuple)):
             return self.split_with_sizes(split_size, dim)
         return TensorBase.split(self, split_size, dim)
 
+    @overridable
     def unique(self, sorted=True, return_inverse=False, return_counts=False, dim=None):
         from torch.functional import unique
 
         return unique(self, sorted, return_inverse, return_counts, dim)
 
+    @overridable
     def unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
         from torch.functional import unique_consecutive
 

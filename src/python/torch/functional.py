@@ -56,6 +56,7 @@ def _subscript(number):
     raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
 
 
+@overridable
 def einsum(*args):
     """Sums of products, by an equation or by lists of subscripts."""
     if len(args) < 2:
@@ -76,6 +77,7 @@ def einsum(*args):
     return _VF.einsum(equation, operands)
 
 
+@overridable
 def meshgrid(*tensors, indexing=None):
     """Grids of coordinates."""
     tensors = _only_list(tensors)
@@ -108,6 +110,7 @@ def stft(
     )
 
 
+@overridable
 def istft(*args, **kwargs):
     """The inverse of `stft`."""
     return _VF.istft(*args, **kwargs)
@@ -158,11 +161,13 @@ def tensordot(a, b, dims=2, out=None):
     return _VF.tensordot(a, b, dims_a, dims_b) if out is None else _VF.tensordot(a, b, dims_a, dims_b, out=out)
 
 
+@overridable
 def cartesian_prod(*tensors):
     """All combinations of elements."""
     return _VF.cartesian_prod(tensors)
 
 
+@overridable
 def block_diag(*tensors):
     """A block diagonal matrix."""
     return _VF.block_diag(tensors)
@@ -185,16 +190,19 @@ def _atleast(operator, tensors):
     return operator(tensors[0] if len(tensors) == 1 else tensors)
 
 
+@overridable
 def atleast_1d(*tensors):
     """Adds dimensions up to one."""
     return _atleast(_VF.atleast_1d, tensors)
 
 
+@overridable
 def atleast_2d(*tensors):
     """Adds dimensions up to two."""
     return _atleast(_VF.atleast_2d, tensors)
 
 
+@overridable
 def atleast_3d(*tensors):
     """Adds dimensions up to three."""
     return _atleast(_VF.atleast_3d, tensors)
@@ -215,6 +223,7 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return linalg.matrix_norm(input, p, dims, keepdim, **options)
 
 
+@overridable
 def chain_matmul(*matrices, out=None):
     """The product of matrices, in the order that costs least."""
     matrices = _only_list(matrices)
@@ -226,6 +235,7 @@ def align_tensors(*tensors):
     raise RuntimeError("align_tensors: named tensors are not supported in the playground")
 
 
+@overridable
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in its older form."""
     result = torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)

@@ -1,20 +1,17 @@
 """Python functions that count as one call of PyTorch: a tensor's `__torch_function__`, a function mode or a capture sees the
 call itself, not what its body does."""
 
-from torch import _C
-
-_call = getattr(_C, "_call_overridable", None)
+from torch._native_compile import _call_overridable
 
 
 def overridable(function):
-    """Lets `torch._C._call_overridable(public, implementation, args, kwargs)` decide between an override and the body."""
-    if _call is None:
-        return function
+    """A function, or a method of tensors, whose call counts as one."""
 
     def public(*args, **kwargs):
-        return _call(public, function, args, kwargs)
+        return _call_overridable(public, function, args, kwargs)
 
-    public.__name__ = public.__qualname__ = function.__name__
+    public.__name__ = function.__name__
+    public.__qualname__ = function.__qualname__
     public.__module__ = function.__module__
     public.__doc__ = function.__doc__
     public.__wrapped__ = function
@@ -23,10 +20,14 @@ def overridable(function):
 
 def is_tensor_like(inp):
     """Whether `inp` is a tensor or stands for one."""
+    from torch import _C
+
     return isinstance(inp, _C.TensorBase) or hasattr(inp, "__torch_function__")
 
 
 def __getattr__(name):
+    from torch import _C
+
     if name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
         return getattr(_C, "_" + name)
     if hasattr(_C, name):

@@ -9,6 +9,8 @@ use rustpython_vm::builtins::{PyDict, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::call::in_body;
+use super::written::name_results;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta};
 use crate::capture::{Mark, Part, Recorder};
@@ -116,7 +118,7 @@ pub fn checkpoint(
     }
     let mark = recorder.mark();
     let start = recorder.position();
-    let result = function.call(args, vm)?;
+    let result = in_body(|| function.call(args, vm))?;
     if !recorder.is_since(&mark) {
         return Ok(result);
     }
@@ -147,6 +149,7 @@ pub fn checkpoint(
         call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
         recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(false))], &outputs);
     }
+    name_results(recorder, &result);
     Ok(result)
 }
 
@@ -168,7 +171,7 @@ pub fn cond(
     let (mut parts, mut results) = (Vec::new(), Vec::new());
     for branch in branches {
         let start = recorder.position();
-        let result = branch.call(FuncArgs::from(operands.to_vec()), vm)?;
+        let result = in_body(|| branch.call(FuncArgs::from(operands.to_vec()), vm))?;
         if !recorder.is_since(&mark) {
             let reason = "Cond doesn't work unless it is captured completely with torch.compile";
             return Err(error(Error::runtime(reason)));
@@ -202,11 +205,13 @@ pub fn cond(
         values.iter().filter(|t| !t.dtype().is_integral()).for_each(|t| meta::set_history(t, &node));
     }
     let wrapped = values.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
-    Ok(match wrapped.as_slice() {
+    let result = match wrapped.as_slice() {
         [single] if to_tensor(&result).is_some() => single.clone(),
         _ if result.downcast_ref::<PyList>().is_some() => vm.ctx.new_list(wrapped).into(),
         _ => vm.ctx.new_tuple(wrapped).into(),
-    })
+    };
+    name_results(recorder, &result);
+    Ok(result)
 }
 
 /// The node of a custom function while it is recorded: the compiled region has the true one.
@@ -265,7 +270,7 @@ pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectR
     }
     let mark = recorder.mark();
     let before = no_grad(recorder);
-    let result = vm.call_method(context, "_run_forward", (vm.ctx.new_tuple(args.to_vec()),));
+    let result = in_body(|| vm.call_method(context, "_run_forward", (vm.ctx.new_tuple(args.to_vec()),)));
     let result = match result {
         Ok(result) if recorder.is_since(&mark) => own_outputs(&result, args, vm),
         other => other,
@@ -335,7 +340,7 @@ pub fn function(
     }
     let before = no_grad(recorder);
     let from = recorder.position() - usize::from(before.grad);
-    let computed = vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),));
+    let computed = in_body(|| vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),)));
     let summed = computed.and_then(|o| sum_gradients(&operands, args, &items(&o).unwrap_or_default(), vm));
     restore(recorder, &mark, before);
     let summed = summed?;
@@ -352,6 +357,15 @@ pub fn function(
     let returns = Arg::Tuple(vec![Arg::Tuple(nodes(returned)), Arg::Tuple(nodes(saved))]);
     let forward = Part { range: start..end, takes, returns };
     let results = tensors.iter().map(|t| Tensor::fake(&t.spec())).collect::<Result<Vec<_>>>().map_err(error)?;
+    let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
+    let node = Node::new(format!("{name}Backward"), edges, Box::new(Recorded(name)));
+    for (own, t) in results.iter().zip(&tensors) {
+        if is_constant(t) {
+            node.add_input(own);
+        } else {
+            meta::set_history(own, &node);
+        }
+    }
     let non_differentiable =
         (0..tensors.len()).filter(|i| constant.iter().any(|c| c.is(&tensors[*i]))).map(|i| Arg::Int(i as i64)).collect();
     let cut = recorder.cut(mark, &[forward, backward], &given);
@@ -364,15 +378,6 @@ pub fn function(
         let keywords =
             vec![("non_differentiable_idx".into(), Arg::List(non_differentiable)), ("saved_for_backward_idx".into(), Arg::List(watched))];
         recorder.call_higher_order("autograd_function_apply", call, keywords, &results);
-    }
-    let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
-    let node = Node::new(format!("{name}Backward"), edges, Box::new(Recorded(name)));
-    for (own, t) in results.iter().zip(&tensors) {
-        if is_constant(t) {
-            node.add_input(own);
-        } else {
-            meta::set_history(own, &node);
-        }
     }
     let mut results = results.iter();
     let mut wrapped = Vec::new();

@@ -8,9 +8,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyList, PyTuple};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use super::entries::Remembered;
 use super::frames::{self, Chain, Frame};
@@ -23,7 +23,7 @@ use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
 use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint};
-use crate::python::span::{FrameMark, Standing, frame_mark, frames_above, instructions_above};
+use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
 use crate::span::Source;
@@ -32,12 +32,15 @@ use crate::tensor::Tensor;
 thread_local! {
     static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
     static CALL: RefCell<Option<Rc<Call>>> = const { RefCell::new(None) };
+    /// The frame that called the function whose body is recorded.
+    static BODY: Cell<Option<FrameMark>> = const { Cell::new(None) };
 }
 
 /// Forgets a call that was ended from outside.
 pub fn reset() {
     RECORDER.set(None);
     CALL.set(None);
+    BODY.set(None);
 }
 
 /// Whether a compiled function is being called.
@@ -66,6 +69,20 @@ pub fn recorder() -> Option<Rc<Recorder>> {
     // A function whose graph cannot end is found out by the next call.
     let _ = recorder.look_around();
     Some(recorder).filter(|r| !r.is_over())
+}
+
+/// The frames of the recorded call, or of the body that is recorded, innermost first: their code, and the instructions that they are at.
+pub fn frames() -> Vec<(PyRef<PyCode>, u32)> {
+    let base = BODY.get().or_else(|| CALL.with_borrow(|call| call.as_ref().map(|call| call.base)));
+    base.map(codes_above).unwrap_or_default()
+}
+
+/// Calls a function whose calls are recorded as a body of their own: what it returns is stored nowhere in its caller.
+pub fn in_body<R>(call: impl FnOnce() -> R) -> R {
+    let before = BODY.replace(Some(frame_mark()));
+    let result = call();
+    BODY.set(before);
+    result
 }
 
 /// Python goes one of two ways: what follows is code of its own.
@@ -497,10 +514,10 @@ pub fn record_grad_mode(enabled: bool) {
     }
 }
 
-/// Tells the recorder that a block of autocast begins (with a dtype, on or off) or ends.
-pub fn record_autocast(begins: Option<(crate::tensor::Dtype, bool)>) {
+/// Tells the recorder that a block of autocast begins (with a dtype, on or off, and whether the script says the dtype) or ends.
+pub fn record_autocast(begins: Option<(crate::tensor::Dtype, bool, bool)>) {
     match (recorder(), begins) {
-        (Some(r), Some((dtype, enabled))) => r.record_autocast(dtype, enabled),
+        (Some(r), Some((dtype, enabled, is_said))) => r.record_autocast(dtype, enabled, is_said),
         (Some(r), None) => r.record_autocast_end(modes().autocast),
         (None, _) => {}
     }

@@ -111,6 +111,15 @@ mod native {
         }
     }
 
+    /// Arguments of a call as Python's `*args, **kwargs` have them.
+    fn func_args(args: &rustpython_vm::builtins::PyTupleRef, kwargs: &rustpython_vm::builtins::PyDictRef) -> FuncArgs {
+        let keywords: rustpython_vm::function::KwArgs = kwargs
+            .into_iter()
+            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
+            .collect();
+        FuncArgs::new(args.as_slice().to_vec(), keywords)
+    }
+
     /// The state of `torch.compile(f, backend=..., fullgraph=...)`.
     #[pyfunction]
     fn _compiled_state(backend: PyObjectRef, fullgraph: bool, dynamic: Option<bool>, _vm: &VirtualMachine) -> PyState {
@@ -133,12 +142,20 @@ mod native {
         vm: &VirtualMachine,
     ) -> PyResult {
         let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
-        let keywords: rustpython_vm::function::KwArgs = (&kwargs)
-            .into_iter()
-            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
-            .collect();
-        let args = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        let args = func_args(&args, &kwargs);
         call::call(&state, &function, name.to_string_lossy().into_owned(), namer, args, vm)
+    }
+
+    /// `_call_overridable(public, implementation, args, kwargs)`
+    #[pyfunction]
+    fn _call_overridable(
+        public: PyObjectRef,
+        implementation: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        super::super::written::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
     }
 
     #[pyfunction]

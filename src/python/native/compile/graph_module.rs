@@ -3,6 +3,7 @@
 //! What a script holds is `torch.fx.GraphModule`, in Python, over one of these; [`script_module`] makes one, [`native`] finds
 //! what a module is over, unless the script has edited and recompiled it.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -13,17 +14,21 @@ use rustpython_vm::types::Callable;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use crate::aot::interpret::replay_graph;
+use crate::autograd::{Body, Node as AutogradNode};
 use crate::dispatch::{Value, lookup};
+use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Shown, Style, Target};
-use crate::python::native::tensor::{from_value, overload, raise, to_value};
+use crate::python::native::tensor::{from_value, overload, raise, to_tensor, to_value};
 use crate::tensor::Tensor;
 
 /// A graph as a Python object.
 #[pyclass(module = "torch._native_compile", name = "NativeGraph")]
 #[derive(PyPayload)]
 pub struct PyGraphModule {
-    /// The graph.
+    /// The graph, as it runs.
     pub graph: Rc<RefCell<Graph>>,
+    /// The graph as it is shown, where that is another.
+    shown: Option<Rc<Graph>>,
     /// Whether it is a captured graph, with the inputs that are parameters.
     captured: Option<HashSet<NodeId>>,
 }
@@ -37,12 +42,19 @@ impl std::fmt::Debug for PyGraphModule {
 impl PyGraphModule {
     /// A graph that AOTAutograd made.
     pub fn new(graph: Graph) -> Self {
-        PyGraphModule { graph: Rc::new(RefCell::new(graph)), captured: None }
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: None, captured: None }
     }
 
-    /// A captured graph; some of its inputs are parameters.
-    pub fn captured(graph: Graph, parameters: HashSet<NodeId>) -> Self {
-        PyGraphModule { graph: Rc::new(RefCell::new(graph)), captured: Some(parameters) }
+    /// A captured graph, as it runs and as the script wrote it; some inputs of the latter are parameters.
+    pub fn captured(graph: Graph, written: Graph, parameters: HashSet<NodeId>) -> Self {
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: Some(Rc::new(written)), captured: Some(parameters) }
+    }
+
+    fn with_shown<R>(&self, f: impl FnOnce(&Graph) -> R) -> R {
+        match &self.shown {
+            Some(shown) => f(shown),
+            None => f(&self.graph.borrow()),
+        }
     }
 }
 
@@ -98,7 +110,7 @@ impl PyGraphModule {
 
     #[pygetset]
     fn code(zelf: &Py<Self>) -> String {
-        graph::code(&zelf.graph.borrow())
+        zelf.with_shown(graph::code)
     }
 
     /// The graph with types and lines of the script.
@@ -106,14 +118,19 @@ impl PyGraphModule {
     fn print_readable(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> String {
         let flag = |name: &str| args.kwargs.get(name).is_some_and(|o| o.is(&vm.ctx.true_value));
         let style = Style { strides: flag("include_stride"), devices: flag("include_device") };
-        graph::print_readable(&zelf.graph.borrow(), style).text
+        zelf.with_shown(|graph| graph::print_readable(graph, style).text)
     }
 
     /// Calls `make(op, name, kind, target, args, kwargs, type_name, meta)` for every node in order, with what it gave for the
     /// nodes that are read; gives the constants and subgraphs by name.
     #[pymethod]
     fn nodes(zelf: &Py<Self>, make: PyObjectRef, vm: &VirtualMachine) -> PyResult<PyDictRef> {
-        let graph = zelf.graph.borrow();
+        zelf.with_shown(|graph| zelf.tell(graph, &make, vm))
+    }
+}
+
+impl PyGraphModule {
+    fn tell(&self, graph: &Graph, make: &PyObject, vm: &VirtualMachine) -> PyResult<PyDictRef> {
         let mut made: Vec<Option<PyObjectRef>> = vec![None; graph.arena_len()];
         for node in graph.nodes() {
             let tell = Tell { made: &made, vm };
@@ -123,13 +140,25 @@ impl PyGraphModule {
                 kwargs.set_item(&**name, tell.arg(value)?, vm)?;
             }
             let (kind, target) = tell.target(node);
-            let type_name = match (&zelf.captured, node.opcode, &node.meta.value) {
+            let type_name = match (&self.captured, node.opcode, &node.meta.value) {
                 (Some(_), Opcode::Placeholder, Some(FakeValue::Int(_))) => "SymInt",
                 (Some(parameters), Opcode::Placeholder, _) if parameters.contains(&node.id) => "Parameter",
                 (Some(_), Opcode::Placeholder, _) => "Tensor",
                 _ => "",
             };
-            let meta = tell.meta(&node.meta, if zelf.captured.is_some() { "example_value" } else { "val" })?;
+            let meta = tell.meta(&node.meta, if self.captured.is_some() { "example_value" } else { "val" })?;
+            if self.captured.is_some() && node.opcode == Opcode::Call {
+                let name = node.meta.first_name.as_ref().unwrap_or(&node.name);
+                meta.set_item("first_name", vm.ctx.new_str(&**name).into(), vm)?;
+            }
+            if type_name == "Parameter"
+                && let Some(value) = meta.get_item_opt("example_value", vm)?
+            {
+                let class = vm
+                    .import("torch.nn.parameter", 0)
+                    .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch.nn.parameter", vm)?.get_attr("Parameter", vm))?;
+                meta.set_item("example_value", class.call((value, node.meta.grad_fn.is_some()), vm)?, vm)?;
+            }
             let parts: Vec<PyObjectRef> = vec![
                 vm.ctx.new_str(graph::opcode(node)).into(),
                 vm.ctx.new_str(&*node.name).into(),
@@ -147,11 +176,24 @@ impl PyGraphModule {
             named.set_item(&**name, from_value(Value::Tensor(constant.clone()), vm)?, vm)?;
         }
         for (name, subgraph) in &graph.subgraphs {
-            let captured = zelf.captured.as_ref().map(|_| HashSet::new());
-            let below = PyGraphModule { graph: Rc::new(RefCell::new(subgraph.clone())), captured };
+            let captured = self.captured.as_ref().map(|_| HashSet::new());
+            let below = PyGraphModule { graph: Rc::new(RefCell::new(subgraph.clone())), shown: None, captured };
             named.set_item(&**name, below.into_pyobject(vm), vm)?;
         }
         Ok(named)
+    }
+}
+
+/// The autograd node that gave a value of a graph, by its name alone: nothing runs backward from there.
+struct Recorded;
+
+impl Body for Recorded {
+    fn apply(&self, node: &Rc<AutogradNode>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        Err(Error::runtime(format!("{} belongs to a captured graph, which has no backward of its own", node.name)))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
     }
 }
 
@@ -227,7 +269,14 @@ impl Tell<'_> {
         let vm = self.vm;
         let dict = vm.ctx.new_dict();
         if let Some(value) = &meta.value {
-            dict.set_item(key, self.value(value)?, vm)?;
+            let told = self.value(value)?;
+            if let (Some(name), Some(t)) = (&meta.grad_fn, to_tensor(&told)) {
+                crate::autograd::meta::set_requires_grad(&t, true).map_err(|e| raise(e, vm))?;
+                if !name.is_empty() {
+                    crate::autograd::meta::set_history(&t, &AutogradNode::new(name.to_string(), Vec::new(), Box::new(Recorded)));
+                }
+            }
+            dict.set_item(key, told, vm)?;
         }
         if let Some(source) = &meta.source {
             let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code);

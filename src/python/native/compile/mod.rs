@@ -20,6 +20,7 @@ mod settings;
 mod sources;
 mod studies;
 mod values;
+mod written;
 
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObject, PyResult, VirtualMachine};
@@ -31,6 +32,7 @@ pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};
+pub(super) use written::{Callee, as_written};
 
 /// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,
 /// and the value is a tensor of the script's.

@@ -391,8 +391,12 @@ fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> 
                     _ => twins.next(),
                 })
                 .collect();
-            let parameters = region.inputs.iter().filter(|i| i.source.is_parameter).map(|i| i.node).collect();
-            let module = script_module(PyGraphModule::captured(graph, parameters), vm).map_err(raised)?;
+            let written = region.written();
+            let is_parameter = |t: &Tensor| wrap(t, vm).is_ok_and(|o| &*o.class().name() == "Parameter");
+            let is_parameter: HashSet<&str> =
+                region.inputs.iter().filter(|i| is_parameter(&i.real)).map(|i| i.source.name.as_str()).collect();
+            let parameters = written.placeholders().filter(|n| is_parameter.contains(n.target.text().as_str())).map(|n| n.id).collect();
+            let module = script_module(PyGraphModule::captured(graph, written, parameters), vm).map_err(raised)?;
             let examples = examples
                 .into_iter()
                 .map(|v| crate::python::native::tensor::from_value(v, vm))
@@ -605,7 +609,7 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     }
     count("frames", "total", 1);
     count("frames", "ok", 1);
-    count("stats", "calls_captured", region.graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
+    count("stats", "calls_captured", region.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     count("stats", "unique_graphs", 1);
     let inputs = region.inputs.clone();
     let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
@@ -635,7 +639,7 @@ fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &A
     let captured = report::Region {
         id: number,
         function: about.name.clone(),
-        graph: crate::graph_view::view(&region.graph),
+        graph: crate::graph_view::view(&region.written()),
         guards: Vec::new(),
         entry: None,
         span: None,

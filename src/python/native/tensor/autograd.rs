@@ -85,6 +85,7 @@ pub mod functions {
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
+    use crate::python::native::compile::{Callee, as_written};
     use crate::tensor::{Dtype, Layout, MemoryFormat, Tensor, random};
 
     #[pyattr(name = "TensorBase")]
@@ -191,9 +192,9 @@ pub mod functions {
         let prefix = match &*prefix.to_string_lossy() {
             "torch._C._nn." => "torch._C._nn.",
             "torch.nn.functional." => "torch.nn.functional.",
-            "torch.special." => "torch.special.",
-            "torch.linalg." => "torch.linalg.",
-            "torch.fft." => "torch.fft.",
+            "torch.special." => "torch._C._special.",
+            "torch.linalg." => "torch._C._linalg.",
+            "torch.fft." => "torch._C._fft.",
             _ => "torch.",
         };
         packet::packet(&format!("aten.{}", name.to_string_lossy()), Style::Function(prefix))
@@ -429,6 +430,11 @@ pub mod functions {
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
     #[pyfunction]
     fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let callee = || Callee::function("torch.tensor".to_owned());
+        as_written(callee, &args, vm, || new_tensor(&args, vm))
+    }
+
+    fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         let data = args
             .args
             .first()

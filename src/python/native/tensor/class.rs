@@ -16,6 +16,7 @@ use crate::capture::Unsupported;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::ops::indexing::{IndexItem, getitem, setitem};
+use crate::python::native::compile::{Callee, as_written};
 use crate::shape::SymInt;
 use crate::span::Written;
 use crate::tensor::{Dtype, Layout, Tensor};
@@ -157,11 +158,16 @@ fn binary(packet: &'static str, written: Written, a: &PyObject, b: &PyObject, vm
     call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm)
 }
 
+/// An operator whose operands the call to make takes in another order or another form.
+fn reflected(symbol: &'static str, a: &PyObject, b: &PyObject, vm: &VirtualMachine, make: impl FnOnce() -> PyResult) -> PyResult {
+    as_written(|| Callee::Operator(symbol), &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm, make)
+}
+
 macro_rules! commutative {
     ($packet:literal, $symbol:literal) => {
         Some(|a, b, vm| match to_tensor(a) {
             Some(_) => binary($packet, Written::Operator($symbol), a, b, vm),
-            None => binary($packet, Written::Operator($symbol), b, a, vm),
+            None => reflected($symbol, a, b, vm, || binary($packet, Written::Operator($symbol), b, a, vm)),
         })
     };
 }
@@ -223,7 +229,7 @@ impl AsNumber for TensorBase {
             multiply: commutative!("aten.mul", "*"),
             subtract: Some(|a, b, vm| match to_tensor(a) {
                 Some(_) => binary("aten.sub", Written::Operator("-"), a, b, vm),
-                None => binary("aten.rsub", Written::Operator("-"), b, a, vm),
+                None => reflected("-", a, b, vm, || binary("aten.rsub", Written::Operator("-"), b, a, vm)),
             }),
             true_divide: Some(|a, b, vm| match to_tensor(a) {
                 Some(_) => binary("aten.div", Written::Operator("/"), a, b, vm),
@@ -231,8 +237,10 @@ impl AsNumber for TensorBase {
                     if to_value(a, vm).is_none_or(|v| !v.is_scalar()) {
                         return Ok(vm.ctx.not_implemented());
                     }
-                    let inverse = unary("aten.reciprocal", Written::Method("reciprocal"), b, vm)?;
-                    binary("aten.mul", Written::Operator("*"), &inverse, a, vm)
+                    reflected("/", a, b, vm, || {
+                        let inverse = unary("aten.reciprocal", Written::Method("reciprocal"), b, vm)?;
+                        binary("aten.mul", Written::Operator("*"), &inverse, a, vm)
+                    })
                 }
             }),
             floor_divide: ordered!("aten.floor_divide", "//"),
@@ -246,7 +254,7 @@ impl AsNumber for TensorBase {
             rshift: ordered!("aten.__rshift__", ">>"),
             negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
             positive: Some(|a, _vm| Ok(a.obj.to_owned())),
-            absolute: Some(|a, vm| unary("aten.abs", Written::Function("", "abs"), a.obj, vm)),
+            absolute: Some(|a, vm| unary("aten.abs", Written::Operator("abs"), a.obj, vm)),
             invert: Some(|a, vm| unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)),
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
@@ -339,6 +347,8 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         let t = super::autograd::functions::tensor_from(o, None, vm)?;
         let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
         let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
+        // A constant of what is captured, if it is.
+        let t = if super::super::compile::is_called() { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? } else { t };
         return Ok(IndexItem::Tensor(t));
     }
     match to_value(o, vm) {
@@ -377,16 +387,29 @@ impl AsMapping for TensorBase {
             }),
             subscript: Some(|mapping, needle, vm| {
                 let t = TensorBase::mapping_downcast(mapping).tensor();
-                let _written = Written::Operator("[]").enter();
-                let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
-                super::wrap(&result, vm)
+                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned()]);
+                as_written(
+                    || Callee::Operator("[]"),
+                    &args,
+                    vm,
+                    || {
+                        let _written = Written::Operator("[]").enter();
+                        let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
+                        super::wrap(&result, vm)
+                    },
+                )
             }),
             ass_subscript: Some(|mapping, needle, value, vm| {
                 let t = TensorBase::mapping_downcast(mapping).tensor();
                 let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
+                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
                 let value = super::packet::value(&value, vm)?;
-                let _written = Written::Operator("[]=").enter();
-                setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))
+                let set = || {
+                    let _written = Written::Operator("[]=").enter();
+                    setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))?;
+                    Ok(vm.ctx.none())
+                };
+                as_written(|| Callee::Operator("[]="), &args, vm, set).map(|_| ())
             }),
         };
         &METHODS

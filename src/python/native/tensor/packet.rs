@@ -9,6 +9,7 @@ use super::bind::{Bound, bind};
 use super::convert::{from_value, raise, to_tensor, to_value};
 use crate::dispatch::{Key, OpEntry, Tags, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
+use crate::python::native::compile::{Callee, as_written};
 use crate::span::Written;
 use crate::tensor::Tensor;
 
@@ -53,11 +54,24 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
     // `nonzero(as_tuple=True)` is an operator of its own.
     let as_tuple = (packet == "aten.nonzero").then(|| args.kwargs.get("as_tuple").cloned()).flatten();
     if let Some(as_tuple) = as_tuple {
-        let mut args = args.clone();
-        args.kwargs.shift_remove("as_tuple");
+        let mut plain = args.clone();
+        plain.kwargs.shift_remove("as_tuple");
         let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
-        return call_packet(packet, written, &args, vm);
+        return as_written(|| callee(written), args, vm, || bind_and_run(packet, written, &plain, vm));
     }
+    as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
+}
+
+/// What a call is shown as.
+fn callee(written: Written) -> Callee {
+    match written {
+        Written::Function(prefix, name) => Callee::function(format!("{prefix}{name}")),
+        Written::Method(name) => Callee::Method(name),
+        Written::Operator(symbol) => Callee::Operator(symbol),
+    }
+}
+
+fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
     let mut bound = bind(base_name(packet), overloads(packet), args, method, vm).map_err(|e| raise(e, vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
@@ -263,8 +277,16 @@ impl Callable for PyOverload {
             Ok(bound) => bound,
             Err(e) => return overridden(zelf.as_object(), &args, vm)?.ok_or_else(|| raise(e, vm)),
         };
-        let _written = Written::Function("torch.ops.", entry.name).enter();
-        run(bound, vm)
+        let written = Written::Function("torch.ops.", entry.name);
+        as_written(
+            || callee(written),
+            &args,
+            vm,
+            || {
+                let _written = written.enter();
+                run(bound, vm)
+            },
+        )
     }
 }
 

@@ -97,6 +97,7 @@ class autocast:
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._says_dtype = dtype is not None
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda" and not torch.cuda.is_available():
             warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=2)
@@ -114,7 +115,7 @@ class autocast:
         autocast_increment_nesting()
         if self.device == "cpu":
             self.before = (is_autocast_enabled("cpu"), get_autocast_dtype("cpu"), is_autocast_cache_enabled())
-            _native._record_autocast_enter(self.fast_dtype, self._enabled)
+            _native._record_autocast_enter(self.fast_dtype, self._enabled, self._says_dtype)
             _native._set_autocast(self._enabled, self.fast_dtype, self._cache_enabled)
         return self
 

@@ -66,16 +66,16 @@ class BackwardCFunction(FunctionCtx):
         """The forward's result; remembers what its outputs are like, for gradients that are not there."""
         cls = self._forward_cls
         if cls.setup_context is not Function.setup_context:
-            output = cls.forward(*args)
-            cls.setup_context(self, args, output)
+            outs = cls.forward(*args)
+            cls.setup_context(self, args, outs)
         else:
-            output = cls.forward(self, *args)
-        outputs = output if isinstance(output, tuple) else (output,)
+            outs = cls.forward(self, *args)
+        outputs = outs if isinstance(outs, tuple) else (outs,)
         self._output_likes = [
             (tuple(one.shape), one.dtype, one.device) if isinstance(one, torch.Tensor) else None for one in outputs
         ]
         self._argument_count = len(args)
-        return output
+        return outs
 
     def _run_backward(self, grads):
         """The gradients of the arguments, a tuple as long as they were."""

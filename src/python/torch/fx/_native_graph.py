@@ -18,8 +18,21 @@ def _named(path):
     root, *rest = path.split(".")
     found = _ROOTS[root] if root in _ROOTS else getattr(builtins, root)
     for name in rest:
-        found = getattr(found, name)
-    return found
+        found = getattr(found, name, None)
+    return _Absent(path) if found is None else found
+
+
+class _Absent:
+    """A function that a graph names and the playground does not have by that name."""
+
+    def __init__(self, path):
+        self.__module__, _, self.__name__ = path.rpartition(".")
+
+    def __repr__(self):
+        return f"<function {self.__name__}>"
+
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(f"calling {self.__module__}.{self.__name__} from Python is not available in the playground")
 
 
 def _operator(symbol):
@@ -65,6 +78,8 @@ def python_graph(native):
             meta["recompute"] = CheckpointPolicy[meta["recompute"]]
         if isinstance(meta.get("val"), torch.Tensor):
             meta["tensor_meta"] = _extract_tensor_metadata(meta["val"])
+        if "first_name" in meta:
+            meta["source_fn_stack"] = [(meta.pop("first_name"), target)]
         if "nn_module_stack" in meta:
             path = meta["nn_module_stack"]
             meta["nn_module_stack"] = {path: (path, torch.nn.Module)}

@@ -57,6 +57,9 @@ def qualified_name(func):
     module = getattr(func, "__module__", None)
     if module is None:
         raise RuntimeError(f"cannot find module for {func}")
+    if module == "torch._native":
+        # PyTorch has what is private in its extension.
+        module = "torch._C" if name.startswith("_") else "torch"
     return f"{module}.{name}"
 
 

@@ -6,7 +6,6 @@ from torch.nn._functional import functional, warn
 from torch.nn.modules.utils import _pair
 
 
-@functional
 def pad(input, pad, mode="constant", value=None):
     """Adds elements around the last dimensions."""
     return _nn.pad(input, pad, mode, value)
