@@ -382,8 +382,13 @@ fn names_of_inputs(graph: &Graph, body: &Rc<str>) -> Option<Vec<Rc<str>>> {
     let reads = |node: &Node| node.inputs().iter().any(|i| graph.node(*i).target == Target::Name(body.clone()));
     let call = graph.nodes().find(|n| reads(n))?;
     let is_backward = matches!(&call.target, Target::HigherOrder(name) if &**name == "autograd_function_apply") && body.starts_with("bwd");
-    let given = call.inputs().into_iter().map(|i| graph.node(i)).filter(|n| n.opcode != Opcode::GetAttr);
-    (!is_backward).then(|| given.map(|n| n.name.clone()).collect())
+    // A branch is given the operands, not what is decided by.
+    let is_branch = matches!(&call.target, Target::HigherOrder(name) if &**name == "cond");
+    let mut given = Vec::new();
+    let args = call.args.iter().skip(if is_branch { 1 } else { 0 });
+    args.for_each(|a| a.for_each_node(&mut |id| given.push(graph.node(id))));
+    given.retain(|n| n.opcode != Opcode::GetAttr);
+    (!is_backward).then(|| given.iter().map(|n| n.name.clone()).collect())
 }
 
 /// Items and sizes that nobody reads are no part of a graph, nor are constants of calls that say what they hold.

@@ -31,9 +31,8 @@ def tell(gm, example_inputs):
 
 def f(x, w, p):
     y = torch.sin(x @ w) + p
-    y[0] = 1
     values, indices = y.max(dim=1)
-    return values.exp(), F.relu(y, inplace=True)
+    return values.exp(), F.relu(y)
 
 
 w = torch.randn(4, 4, requires_grad=True)

@@ -216,6 +216,7 @@ impl Call {
                 verdict: RefCell::new(verdict),
                 globals: Some(frame.globals.clone()),
                 remembered: RefCell::default(),
+                resumed: RefCell::default(),
             },
             frame: Some(Activation::of(depth, &standing)),
             at: Cell::new(0),
@@ -298,6 +299,7 @@ impl Call {
                 let (names, resumed) = rustpython_vm::vm::thread::with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
+                top.about.resumed.replace(frame.rest());
                 top.pending.replace(Some((frame.place(), Some(resumed))));
             }
             let (Some(inner), Some(rest)) = (inner, rest) else {
@@ -404,6 +406,7 @@ pub fn call(
             verdict: RefCell::default(),
             globals: bound.as_ref().and_then(|b| b.globals(vm)),
             remembered: RefCell::default(),
+            resumed: RefCell::default(),
         },
         frame: None,
         at: Cell::new(0),

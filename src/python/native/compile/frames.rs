@@ -12,6 +12,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 
 use super::code::Code;
 use super::reads::Resumed;
+use super::session::Rest;
 use crate::dispatch::Value;
 use crate::python::native::tensor::{TensorBase, symbolic, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
@@ -171,6 +172,12 @@ impl Frame {
             position: (!at_entry).then_some(self.position),
             truth: None,
         }
+    }
+
+    /// What is left of it, where it is the script's.
+    pub fn rest(&self) -> Option<Rest> {
+        let code = self.code.downcast_ref::<PyCode>()?;
+        Some(Rest::new(code.obj_name.as_str(), place_of(code, self.standing.at)?.span.line))
     }
 
     /// Names its tensors, and its function.

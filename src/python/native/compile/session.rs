@@ -491,6 +491,34 @@ pub struct About {
     pub globals: Option<PyDictRef>,
     /// Where the tensors of an earlier call were found.
     pub remembered: RefCell<Option<Remembered>>,
+    /// After a break: how PyTorch calls what is left of the function.
+    pub resumed: RefCell<Option<Rest>>,
+}
+
+/// What is left of a function after a break, which PyTorch's front end compiles as a function of its own.
+pub struct Rest {
+    function: Rc<str>,
+    name: Rc<str>,
+    /// How many values it was given that no variable holds.
+    unnamed: Cell<usize>,
+}
+
+impl Rest {
+    /// The rest of a function after a line.
+    pub fn new(function: &str, line: u32) -> Self {
+        let name = format!("torch_dynamo_resume_in_{function}_at_{line}").into();
+        Rest { function: function.into(), name, unnamed: Cell::new(0) }
+    }
+
+    /// The lines of the function are shown as those of its rest.
+    fn rename(&self, region: &mut Region) {
+        let ids: Vec<_> = region.graph.nodes().map(|n| n.id).collect();
+        for id in ids {
+            if let Some(source) = region.graph.node_mut(id).meta.source.as_mut().filter(|s| s.function == self.function) {
+                source.function = self.name.clone();
+            }
+        }
+    }
 }
 
 impl About {
@@ -513,10 +541,16 @@ impl About {
             }
             let told = wrap(t, vm).and_then(|o| self.namer.borrow().call((o,), vm));
             let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));
-            let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| InputSource {
-                name: format!("L_tensor_{index}_"),
-                source: format!("L['tensor_{index}']"),
-                ..InputSource::default()
+            let mut source = told.and_then(|t| input_source(&t, vm)).unwrap_or_else(|| {
+                let (name, place) = match &*self.resumed.borrow() {
+                    // Values of expressions under way.
+                    Some(rest) => {
+                        let i = rest.unnamed.replace(rest.unnamed.get() + 1);
+                        (format!("L_stack{i}_"), format!("L['___stack{i}']"))
+                    }
+                    None => (format!("L_tensor_{index}_"), format!("L['tensor_{index}']")),
+                };
+                InputSource { name, source: place, ..InputSource::default() }
             });
             source.numbers = (0..t.dim()).map(|d| symbol_number(&format!("{}.size()[{d}]", source.source))).collect();
             source
@@ -567,7 +601,7 @@ fn run_as_it_is(region: &Region) -> Result<Vec<Value>> {
     replay_graph(&region.graph, &mut inputs)
 }
 
-fn run_region(function: &CompiledFunction, region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
+fn run_region(function: &CompiledFunction, mut region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
     let verdict = about.verdict.borrow().clone();
     let found = function.cache.borrow().find(place, &region, &verdict.unmet);
     let reasons = match found {
@@ -612,6 +646,9 @@ fn run_region(function: &CompiledFunction, region: Region, place: usize, about: 
     count("stats", "calls_captured", region.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     count("stats", "unique_graphs", 1);
     let inputs = region.inputs.clone();
+    if let Some(rest) = &*about.resumed.borrow() {
+        rest.rename(&mut region);
+    }
     let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
     if let Some(message) = region.violated_constraints() {
         return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
