@@ -1,6 +1,7 @@
 //! The list of what is supported, read off the catalogue: per operator whether it runs eagerly, has a derivative and a GPU kernel.
 //!
-//! `aot-playground operators` prints it; `docs/operators.md` and the page's list are kept copies that a test compares.
+//! `aot-playground operators` prints it; `docs/operators.md` and the editor's
+//! `www/src/generated/names.txt` are kept copies that a test compares.
 
 use crate::backend::gpu;
 use crate::dispatch::{OpEntry, Rule, Tags, Type, all, has_kernel, op};
@@ -71,6 +72,56 @@ fn on_gpu(entry: &'static OpEntry, kernels: &[&str]) -> &'static str {
         Rule::Inplace(functional) if op(functional).is_some_and(|f| kernels.contains(&f.name)) => "kernel",
         _ => "on CPU",
     }
+}
+
+/// What an operator does, in a line; empty where nobody wrote one. In-place forms say what their functional ones do.
+pub fn words(name: &str) -> &'static str {
+    let find = |name: &str| {
+        let of = |line: &'static str| line.strip_prefix(name)?.strip_prefix(": ");
+        include_str!("words.txt").lines().find_map(of)
+    };
+    let plain = name.trim_end_matches('_');
+    let short = ["linalg_", "fft_", "special_"].iter().find_map(|prefix| plain.strip_prefix(prefix)).unwrap_or(plain);
+    find(plain).or_else(|| find(short)).unwrap_or_default()
+}
+
+/// How the overloads of a name are called: each a signature as Python writes it (`(self, other, *, alpha=1)`), without what a method
+/// hides, and the catalogue's line of it.
+fn calls(name: &str) -> Vec<(String, Line)> {
+    let kernels = gpu::supported();
+    all()
+        .iter()
+        .filter(|entry| entry.name.starts_with("aten.") && entry.schema.name == name)
+        .map(|entry| {
+            let line = Line { signature: String::new(), eager: eager(entry), derivative: derivative(entry), gpu: on_gpu(entry, &kernels) };
+            (entry.schema.text.clone(), line)
+        })
+        .collect()
+}
+
+/// What the editor knows of names: a line per name, of fields separated by tabs: where it is, its signature, what it does, and of
+/// operators how they run (`eager`), whether they are differentiable and how they run on the GPU. `found` is what
+/// `tests/data/names.py` prints.
+pub fn names(found: &str) -> String {
+    let mut text = String::new();
+    for line in found.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields[..] {
+            ["P", path, signature, doc] => text.push_str(&format!("{path}\t{signature}\t{doc}\n")),
+            ["O", path, operator] => {
+                let calls = calls(operator.strip_prefix("aten.").unwrap_or(operator).split('.').next().unwrap_or_default());
+                let Some((first, line)) = calls.first() else { continue };
+                let signature = &first[first.find('(').unwrap_or(0)..];
+                let more = calls.len() - 1;
+                let more = if more == 0 { String::new() } else { format!(" +{more}") };
+                let name = first.split(['.', '(']).next().unwrap_or_default();
+                let support = format!("{}\t{}\t{}", line.eager, line.derivative, line.gpu);
+                text.push_str(&format!("{path}\t{signature}{more}\t{}\t{support}\n", words(name)));
+            }
+            _ => {}
+        }
+    }
+    text
 }
 
 /// The list as a Markdown page.

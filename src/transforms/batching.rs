@@ -63,7 +63,7 @@ impl Item {
 }
 
 /// Elementwise on one tensor, though not tagged so.
-const UNARY: &str = " clone _to_copy detach alias ones_like zeros_like full_like empty_like positive contiguous lift_fresh lift \
+const UNARY: &str = " dropout clone _to_copy detach alias ones_like zeros_like full_like empty_like positive contiguous lift_fresh lift \
     _conj _neg_view real imag nan_to_num isnan native_dropout_backward ";
 /// Elementwise on several tensors, though not tagged so.
 const BROADCASTING: &str = " where masked_fill copy copy_ tanh_backward sigmoid_backward threshold_backward gelu_backward \
@@ -86,7 +86,7 @@ fn listed(list: &str, name: &str) -> bool {
 
 /// Composite operators that are not taken apart here: their rule is simpler whole.
 pub fn keeps_whole(entry: &OpEntry) -> bool {
-    matches!(entry.base_name(), "reshape" | "softmax" | "log_softmax" | "contiguous")
+    matches!(entry.base_name(), "reshape" | "softmax" | "log_softmax" | "contiguous" | "dropout")
 }
 
 /// Calls an operator in a level of `vmap`.
@@ -95,11 +95,16 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
     for arg in &args {
         arg.for_each_tensor(&mut |t| batched |= wrapped(t).is_some_and(|w| w.number == level.number));
     }
-    let draws = entry.tags.has(Tags::RANDOM);
+    let drops = entry.base_name() == "dropout" && args[2].bool()? && args[1].float()? != 0.0;
+    let draws = entry.tags.has(Tags::RANDOM) || drops;
     if draws && randomness == Randomness::Error {
         return Err(Error::runtime(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap",
         ));
+    }
+    if drops && randomness == Randomness::Same && batched {
+        let out = below(level.number, || same_dropout(&Item::of(args[0].tensor()?, level), &args))?;
+        return Ok(wrap(&out, level, Some(0)).into());
     }
     if draws && randomness == Randomness::Same && batched {
         return Err(Error::runtime(
@@ -110,14 +115,18 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
     if !batched && !different {
         return below(level.number, || crate::dispatch::call(entry, args));
     }
+    if entry.tags.has(Tags::DYNAMIC_SHAPE) {
+        return Err(Error::runtime(format!(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature",
+            entry.name["aten.".len()..].trim_end_matches(".default")
+        )));
+    }
     if matches!(entry.rule, Rule::Data) {
         return Err(Error::runtime(match entry.base_name() {
             "_local_scalar_dense" => {
                 "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report.".to_owned()
             }
-            "is_nonzero" => {
-                "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, please shout over at https://github.com/pytorch/functorch/issues/257 .".to_owned()
-            }
+            "is_nonzero" => CONTROL_FLOW.to_owned(),
             name => format!("vmap: It looks like you attempted to use an operator whose result has a size that depends on data: {name}"),
         }));
     }
@@ -132,6 +141,16 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
     }
     let outer = |(value, dim): (Value, usize)| value.map_tensors(&mut |t| Ok(wrap(t, level, Some(dim))));
     outer(out)
+}
+
+/// Why a batched tensor cannot decide where Python goes.
+pub const CONTROL_FLOW: &str = "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that yet, please file an issue at https://github.com/pytorch/pytorch/issues .";
+
+/// Every item loses the same elements.
+fn same_dropout(item: &Item, args: &[Value]) -> Result<Tensor> {
+    let all = item.front()?;
+    let noise = t!("dropout", t!("ones_like", t!("select.int", &all, 0, 0)?)?, &args[1], &args[2])?;
+    t!("mul.Tensor", all, noise)
 }
 
 type Batched = (Value, usize);

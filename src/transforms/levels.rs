@@ -122,6 +122,11 @@ pub fn wrapped(t: &Tensor) -> Option<Wrapped> {
     t.imp().transform.borrow().as_ref().and_then(|any| any.downcast_ref::<Wrapped>().cloned())
 }
 
+/// Whether a tensor has a hidden dimension in any level.
+pub fn batched(t: &Tensor) -> bool {
+    wrapped(t).is_some_and(|w| w.batch_dim.is_some() || batched(&w.value))
+}
+
 /// A tensor of a level that stands for a value; `batch_dim` of it is hidden.
 pub fn wrap(value: &Tensor, level: &Level, batch_dim: Option<usize>) -> Tensor {
     let mut geometry = (*value.geometry()).clone();

@@ -157,6 +157,19 @@ describe("the page", () => {
     assert.equal(await page.title(), "AOT Playground");
   });
 
+  it("completes names of PyTorch's, and explains them", async () => {
+    const page = await playgroundPage.open();
+    await write(page, "import torch\nimport torch.nn.functional as F\ny = F.relu(torch.ones(2))\nprint(y)\n");
+    await shows(output(page), "tensor([1., 1.])");
+    await page.keyboard.type("F.soft", { delay: 20 });
+    const list = page.locator(".cm-tooltip-autocomplete");
+    await list.getByText("softmax", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await list.waitFor({ state: "detached" });
+    await page.locator("[data-pane=script] .cm-line", { hasText: "F.relu" }).getByText("relu").hover();
+    await shows(page.locator(".cm-tooltip .cm-signature"), "torch.nn.functional.relu(input, inplace=False)");
+  });
+
   it("keeps the visitor's script between visits", async () => {
     const page = await playgroundPage.open();
     await write(page, 'print("mine")');

@@ -13,6 +13,7 @@ mod sha2;
 mod tensor;
 mod time;
 mod transforms;
+mod unicodedata;
 
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};
@@ -26,6 +27,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         math::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),
+        unicodedata::module_def(ctx),
         time::module_def(ctx),
         transforms::module_def(ctx),
     ]

@@ -1,5 +1,6 @@
 """`torch.Tensor`: what of it is written in Python, over the native `TensorBase` with a method for every operator."""
 
+import sys
 from collections import OrderedDict
 
 from torch import _native, _native_compile
@@ -43,7 +44,9 @@ class Tensor(TensorBase):
     __module__ = "torch"
 
     def __repr__(self, *, tensor_contents=None):
-        return _native._tensor_repr(self, "tensor(")
+        forward_ad = sys.modules.get("torch.autograd.forward_ad")
+        text = forward_ad.printed(self) if forward_ad is not None and forward_ad.in_level() else None
+        return _native._tensor_repr(self, "tensor(") if text is None else text
 
     def __str__(self):
         return self.__repr__()

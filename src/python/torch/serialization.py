@@ -46,6 +46,74 @@ class _Pickler(pickle._Pickler):
         return NotImplemented
 
 
+# What a checkpoint of weights may be made of, besides numbers, texts and containers of Python's own.
+_SAFE = {
+    "torch.serialization._rebuild",
+    "torch.serialization._rebuild_constant",
+    "collections.OrderedDict",
+    "collections.Counter",
+    "collections.defaultdict",
+    "builtins.set",
+    "builtins.frozenset",
+    "builtins.complex",
+    "builtins.bytearray",
+    "builtins.dict",
+    "builtins.list",
+    "builtins.int",
+    "copyreg._reconstructor",
+}
+_added = []
+
+
+def add_safe_globals(safe_globals):
+    """Lets `load` make these classes and call these functions with `weights_only=True`."""
+    _added.extend(safe_globals)
+
+
+def get_safe_globals():
+    """What `add_safe_globals` added."""
+    return list(_added)
+
+
+def clear_safe_globals():
+    """Takes back what `add_safe_globals` added."""
+    _added.clear()
+
+
+class safe_globals:
+    """`add_safe_globals` for a block."""
+
+    def __init__(self, safe_globals):
+        self.mine = list(safe_globals)
+
+    def __enter__(self):
+        self.before = list(_added)
+        add_safe_globals(self.mine)
+
+    def __exit__(self, *args):
+        _added[:] = self.before
+
+
+class _WeightsUnpickler(pickle._Unpickler):
+    def find_class(self, module, name):
+        full = f"{module}.{name}"
+        found = super().find_class(module, name)
+        if full in _SAFE or any(found is one or (isinstance(one, tuple) and found is one[0]) for one in _added):
+            return found
+        raise pickle.UnpicklingError(
+            "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps only if "
+            "you trust the source of the checkpoint\033[0m. \n"
+            "\t(1) In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+            "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
+            "code execution. Do it only if you got the file from a trusted source.\n"
+            "\t(2) Alternatively, to load with `weights_only=True` please check the recommended steps in the following error "
+            f"message.\n\tWeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
+            f"`torch.serialization.add_safe_globals([{full}])` or the `torch.serialization.safe_globals([{full}])` context manager "
+            "to allowlist this global if you trust this class/function.\n\nCheck the documentation of torch.load to learn more "
+            "about types accepted by default with weights_only https://pytorch.org/docs/stable/generated/torch.load.html."
+        )
+
+
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes an object into a buffer."""
     _check(f, "write")
@@ -59,4 +127,5 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     _check(f, "read")
     if f.read(len(_MARK)) != _MARK:
         raise pickle.UnpicklingError("this is no checkpoint of the playground")
-    return pickle._Unpickler(io.BytesIO(f.read())).load()
+    unpickler = _WeightsUnpickler if weights_only is None or weights_only else pickle._Unpickler
+    return unpickler(io.BytesIO(f.read())).load()

@@ -1,6 +1,6 @@
 // A graph's text, to read: CodeMirror draws only what can be seen, so that graphs of thousands of lines stay quick.
 import { defaultKeymap } from "@codemirror/commands";
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 import { foldGutter, foldKeymap } from "@codemirror/language";
 import { search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension, type Range, RangeSet } from "@codemirror/state";
@@ -30,7 +30,7 @@ function state(text: string, label: string, onLine: (line: number) => void, more
       foldGutter(),
       search({ top: true }),
       keymap.of([...defaultKeymap, ...searchKeymap, ...foldKeymap]),
-      python(),
+      pythonLanguage,
       codeLook,
       linked.field,
       nameMarks,

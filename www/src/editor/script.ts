@@ -1,10 +1,9 @@
 // The script's editor. One view lives as long as the page, whichever pane holds it: text, history and scroll stay.
-import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
-import { Annotation, EditorState, Prec } from "@codemirror/state";
+import { Annotation, Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
 import { breakMarks } from "./breaks";
 import { linked, raised } from "./marks";
@@ -24,6 +23,8 @@ export interface ScriptEvents {
 }
 
 export const PAUSE_MS = 400;
+const FIRST_USE = ["focusin", "pointerenter"] as const;
+const assistance = new Compartment();
 /** Marks a change that is not the visitor's: a link or an example was opened. */
 const quiet = Annotation.define<boolean>();
 
@@ -49,9 +50,11 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
     events.onRun();
     return true;
   };
-  return new EditorView({
+  const view = new EditorView({
     state: EditorState.create({
       extensions: [
+        // Before the other keys: a list of completions takes Enter and the arrows.
+        assistance.of([]),
         breakMarks,
         lineNumbers(),
         highlightActiveLineGutter(),
@@ -61,13 +64,12 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         indentUnit.of("    "),
         indentOnInput(),
         bracketMatching(),
-        closeBrackets(),
         highlightActiveLine(),
         highlightSelectionMatches(),
         search({ top: true }),
         Prec.high(keymap.of([{ key: "Mod-Enter", run }, { key: "Shift-Enter", run }])),
-        keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
-        python(),
+        keymap.of([...defaultKeymap, ...searchKeymap, ...historyKeymap, indentWithTab]),
+        pythonLanguage,
         codeLook,
         linked.field,
         raised.field,
@@ -77,6 +79,16 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
       ],
     }),
   });
+  // Completion and explanations are fetched when the visitor first points at the editor or enters it.
+  const assist = (): void => {
+    for (const event of FIRST_USE) view.dom.removeEventListener(event, assist);
+    import("./assist").then(
+      (module) => view.dispatch({ effects: assistance.reconfigure(module.assist) }),
+      () => FIRST_USE.forEach((event) => view.dom.addEventListener(event, assist)),
+    );
+  };
+  if (!events.readOnly) FIRST_USE.forEach((event) => view.dom.addEventListener(event, assist));
+  return view;
 }
 
 /** Replaces the whole text, without the events of an edit. */

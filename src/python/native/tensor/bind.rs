@@ -16,7 +16,7 @@ pub struct Bound {
     pub entry: &'static OpEntry,
     /// All of its arguments.
     pub args: Vec<Value>,
-    /// `requires_grad=True` was given to a factory.
+    /// `requires_grad=True` was given to an operator that makes a new tensor.
     pub requires_grad: bool,
     /// `out=` was given.
     pub out: Option<PyObjectRef>,
@@ -28,7 +28,8 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
     let mut take = |name: &str| keywords.iter().position(|(k, _)| k == name).map(|i| keywords.remove(i).1);
     let out = take("out").filter(|o| !vm.is_none(o));
     let factory = overloads.iter().any(|e| e.tags.has(Tags::FACTORY));
-    let requires_grad = if factory { take("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) } else { false };
+    let requires_grad =
+        if overloads.iter().any(|e| makes_new(e)) { take("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) } else { false };
     if factory {
         take("names");
     }
@@ -53,6 +54,12 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
         [(_, reason)] => Error::type_error(format!("{name}() {reason}")),
         _ => invalid_combination(name, &shown, args, method),
     })
+}
+
+/// Whether an operator makes a tensor that may be told to require grad: a factory, also one that takes after a tensor.
+pub fn makes_new(entry: &OpEntry) -> bool {
+    let name = entry.base_name();
+    entry.tags.has(Tags::FACTORY) || name.starts_with("new_") || name.ends_with("_like")
 }
 
 /// Whether a signature can take so many arguments.

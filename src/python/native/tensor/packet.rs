@@ -5,9 +5,9 @@ use rustpython_vm::function::{FuncArgs, PyComparisonValue};
 use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
 
-use super::bind::{Bound, bind};
+use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, raise, to_tensor, to_value};
-use crate::dispatch::{Key, OpEntry, Tags, Value, call, fill_factory_options, has_layer, lookup, overloads};
+use crate::dispatch::{Key, OpEntry, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
 use crate::python::native::compile::{Callee, as_written};
 use crate::span::Written;
@@ -99,7 +99,7 @@ pub fn made_to_require_grad(t: &Tensor) -> Result<()> {
 
 fn dispatch(entry: &'static OpEntry, args: Vec<Value>, requires_grad: bool) -> Result<Value> {
     let value = call(entry, args)?;
-    if requires_grad && entry.tags.has(Tags::FACTORY) {
+    if requires_grad && makes_new(entry) {
         made_to_require_grad(value.tensor()?)?;
     }
     Ok(value)

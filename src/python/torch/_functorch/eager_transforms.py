@@ -93,7 +93,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 )
             if output.dim() != 0:
                 raise RuntimeError(
-                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with "
+                    "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                     f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
                 )
             flat, spec = tree_flatten(wanted)

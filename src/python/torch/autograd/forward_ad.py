@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import _native_transforms as _native
 from torch._functorch.eager_transforms import _gradients, _Level
+from torch._tensor_str import PRINT_OPTS
 
 __all__ = ["UnpackedDualTensor", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual", "dual_level"]
 
@@ -80,6 +81,22 @@ def unpack_dual(tensor, *, level=None):
         return UnpackedDualTensor(found[2], None)
     (tangent,) = _gradients([product], [weight])
     return UnpackedDualTensor(found[2], _native._unwrap_for_grad(tangent, number))
+
+
+def in_level():
+    """Whether a level is in force."""
+    return bool(_current)
+
+
+def printed(tensor):
+    """A dual tensor as PyTorch prints it: its primal, and the tangent behind it. None for any other tensor."""
+    primal, tangent = unpack_dual(tensor)
+    if tangent is None:
+        return None
+    text, suffix = repr(primal)[:-1], f"tangent={tangent!r}"
+    width = PRINT_OPTS.linewidth
+    fits = len(text) - text.rfind("\n") + 1 + len(suffix) + 2 <= width
+    return text + (", " if fits else ",\n" + " " * len("tensor(")) + suffix + ")"
 
 
 class dual_level:

@@ -24,8 +24,15 @@ def _as_tuple(value, argument, function):
     return result, is_tuple
 
 
-def _outputs_of(func, inputs, function):
-    return _as_tuple(func(*inputs), "outputs of the user-provided function", function)
+def _outputs_of(func, inputs, function, strict=False):
+    outputs, is_tuple = _as_tuple(func(*inputs), "outputs of the user-provided function", function)
+    for place, one in enumerate(outputs):
+        if strict and not one.requires_grad:
+            raise RuntimeError(
+                f"Output {place} of the user-provided function does not require gradients. The outputs must be computed in a "
+                "differentiable manner from the input when running in strict mode."
+            )
+    return outputs, is_tuple
 
 
 def _plain(values, is_tuple):
@@ -108,7 +115,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     with torch.enable_grad():
         inputs, is_inputs_tuple = _as_tuple(inputs, "inputs", "vjp")
         inputs = _prepare(inputs, create_graph)
-        outputs, is_outputs_tuple = _outputs_of(func, inputs, "vjp")
+        outputs, is_outputs_tuple = _outputs_of(func, inputs, "vjp", strict)
         v = _check_v(v, outputs, is_outputs_tuple, "vjp")
     with torch.set_grad_enabled(create_graph or torch.is_grad_enabled()):
         result = _filled(
@@ -124,7 +131,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         inputs, is_inputs_tuple = _as_tuple(inputs, "inputs", "jvp")
         inputs = _prepare(inputs, create_graph)
         v = _check_v(v, inputs, is_inputs_tuple, "jvp")
-        outputs, is_outputs_tuple = _outputs_of(func, inputs, "jvp")
+        outputs, is_outputs_tuple = _outputs_of(func, inputs, "jvp", strict)
         weights = tuple(torch.zeros_like(out, requires_grad=True) for out in outputs)
         products = _filled(
             _grad(outputs, inputs, weights, create_graph=True), inputs, strict, _independent
@@ -144,7 +151,7 @@ def jacobian(
     with torch.enable_grad():
         inputs, is_inputs_tuple = _as_tuple(inputs, "inputs", "jacobian")
         inputs = _prepare(inputs, create_graph)
-        outputs, is_outputs_tuple = _outputs_of(func, inputs, "jacobian")
+        outputs, is_outputs_tuple = _outputs_of(func, inputs, "jacobian", strict)
         rows_of_outputs = []
         for out in outputs:
             rows = [[] for _ in inputs]
@@ -166,8 +173,8 @@ def jacobian(
     return _plain([_plain(row, is_inputs_tuple) for row in result], is_outputs_tuple)
 
 
-def _scalar(func, inputs, function):
-    outputs, is_tuple = _outputs_of(func, inputs, function)
+def _scalar(func, inputs, function, strict=False):
+    outputs, is_tuple = _outputs_of(func, inputs, function, strict)
     if is_tuple or not isinstance(outputs[0], torch.Tensor):
         raise RuntimeError(f"The function given to {function} should return a single Tensor")
     if outputs[0].nelement() != 1:
@@ -182,7 +189,7 @@ def hessian(
     inputs, is_inputs_tuple = _as_tuple(inputs, "inputs", "hessian")
 
     def gradient(*values):
-        value = _scalar(func, values, "hessian").squeeze()
+        value = _scalar(func, values, "hessian", strict).squeeze()
         return _filled(_grad((value,), values, create_graph=True), values, strict, _independent)
 
     result = jacobian(gradient, inputs, create_graph=create_graph, strict=strict)
@@ -193,7 +200,7 @@ def _twice(func, inputs, v, create_graph, strict, function):
     inputs, is_inputs_tuple = _as_tuple(inputs, "inputs", function)
     inputs = _prepare(inputs, create_graph)
     v = _check_v(v, inputs, is_inputs_tuple, function)
-    output = _scalar(func, inputs, function)
+    output = _scalar(func, inputs, function, strict)
     slopes = _filled(_grad((output,), inputs, create_graph=True), inputs, strict, _independent)
     return inputs, is_inputs_tuple, v, output, slopes
 

@@ -68,17 +68,26 @@ def gradcheck(
     """Whether the gradients of `func` at `inputs` agree with finite differences."""
     inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     if not any(isinstance(one, torch.Tensor) and one.requires_grad for one in inputs):
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
     if any(isinstance(one, torch.Tensor) and one.requires_grad and one.is_complex() for one in inputs):
         raise NotImplementedError("gradcheck: complex inputs are not supported in the playground")
     outputs = _tensors(func(*inputs))
     wanted = [
         (place, one) for place, one in enumerate(inputs) if isinstance(one, torch.Tensor) and one.requires_grad
     ]
+    differentiable = [place for place, one in enumerate(outputs) if one.requires_grad]
     for place, target in wanted:
-        for number, numerical in enumerate(_numerical(func, inputs, target, eps)):
-            output = outputs[number]
-            analytical = _analytical(output, target) if output.requires_grad else torch.zeros_like(numerical)
+        slopes = _numerical(func, inputs, target, eps)
+        if not differentiable:
+            floats = [slope for slope, one in zip(slopes, outputs) if one.is_floating_point() or one.is_complex()]
+            if any(slope.count_nonzero() for slope in floats):
+                if not raise_exception:
+                    return False
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+            continue
+        for number, index in enumerate(differentiable):
+            output, numerical = outputs[index], slopes[index]
+            analytical = _analytical(output, target)
             if not torch.allclose(analytical, numerical.to(analytical.dtype), rtol, atol):
                 if not raise_exception:
                     return False

@@ -37,7 +37,12 @@ SUPPORTED_NODES = {
     ),
     deque: NodeDef(deque, lambda d: (list(d), d.maxlen), lambda values, size: deque(values, maxlen=size)),
     torch.Size: NodeDef(torch.Size, lambda s: (list(s), None), lambda values, _: torch.Size(values)),
-    namedtuple: NodeDef(namedtuple, lambda t: (list(t), type(t)), lambda values, cls: cls(*values)),
+    # What operators return with names is made of a sequence, unlike `collections.namedtuple`.
+    namedtuple: NodeDef(
+        namedtuple,
+        lambda t: (list(t), type(t)),
+        lambda values, cls: cls(*values) if hasattr(cls, "_make") else cls(values),
+    ),
 }
 
 

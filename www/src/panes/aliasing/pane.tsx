@@ -1,6 +1,6 @@
 // What the compiled function does to the caller's tensors: inputs it writes to, outputs that share memory, what the runtime
 // does around the graphs; and the sequence numbers that tie backward nodes to forward ones.
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 import type { JSX } from "preact";
 import type { Compilation, Span } from "../../generated/report";
 import { labels } from "../../report/labels";
@@ -12,7 +12,7 @@ import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
 import "./aliasing.css";
 
-const PYTHON = python();
+const PYTHON = pythonLanguage;
 
 export function AliasingView(): JSX.Element {
   const unit = selectedUnit.value;

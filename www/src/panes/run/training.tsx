@@ -1,5 +1,5 @@
 // Training steps with the compiled graphs: the recipe, the loss as it falls, and the parameters afterwards.
-import { python } from "@codemirror/lang-python";
+import { pythonLanguage } from "@codemirror/lang-python";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Named } from "../../generated/report";
@@ -29,7 +29,7 @@ import { Columns, number } from "../../ui/columns";
 import { Losses } from "./losses";
 import { Adapter } from "./pane";
 
-const PYTHON = python();
+const PYTHON = pythonLanguage;
 
 export function TrainingView(): JSX.Element {
   const what = bundle.value;
