@@ -6,6 +6,7 @@ operator's name, for what the catalogue describes. Fields are separated by tabs.
 
 import importlib
 import inspect
+import re
 import types
 
 import torch
@@ -34,7 +35,8 @@ def described(path, thing):
     signature = ""
     if callable(thing):
         try:
-            signature = str(inspect.signature(thing))
+            # A function that is a default is shown by its name, without its place in memory.
+            signature = re.sub(r"<(?:function|class) '?([\w.]+)'?(?: at 0x\w+)?>", r"\1", str(inspect.signature(thing)))
         except Exception:
             signature = "(...)"
     documented = isinstance(thing, (type, types.FunctionType, types.MethodType))
