@@ -39,6 +39,7 @@ fn cumprod_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     if trivial(x, dim)? {
         return Ok(grad.clone());
     }
+    let dim = wrap_dim(dim, x.dim())? as i64;
     let weighted = t!("mul.Tensor", output, grad)?;
     let zero = t!("eq.Scalar", x, 0)?;
     let start = t!("new_zeros", grad, x.sizes())?;

@@ -3,10 +3,14 @@
 //! Two calls are one where target and arguments are the same, bit for bit and type for type. Random calls, mutations,
 //! `aten.empty` and values that share an output's storage stay apart; and so do a value that the backward needs and an equal
 //! one that it does not, lest the merged one be saved.
+//!
+//! PyTorch remembers one call per hash of target and arguments, the first: a later call of the same hash that differs is never
+//! merged with anything. Python's hashes of -1 and -2 are the same, so `x[:-1]` keeps equal calls of `x[:-2]` apart.
 
 use super::joint::{Joint, index};
 use super::op_sets::{is_impure, is_never_merged};
 use crate::graph::{Arg, Graph, NodeId, Opcode, Target};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -17,7 +21,7 @@ pub(super) fn merge_equal_calls(graph: &mut Graph, num_fwd_outputs: usize) {
     let for_backward = joint.ancestors(bwd_outputs.iter().filter_map(|o| if let Arg::Node(n) = o { Some(*n) } else { None }));
     let aliases_output = aliases_of_outputs(&joint);
     let mut now: Vec<NodeId> = (0..graph.arena_len() as u32).map(NodeId).collect();
-    let mut known: HashMap<String, NodeId> = HashMap::new();
+    let mut first_of_hash: HashMap<String, (String, NodeId)> = HashMap::new();
     let mut merged = HashSet::new();
     for node in graph.nodes() {
         if node.opcode != Opcode::Call || is_impure(node, true) || is_never_merged(node) || aliases_output[index(node.id)] {
@@ -29,13 +33,14 @@ pub(super) fn merge_equal_calls(graph: &mut Graph, num_fwd_outputs: usize) {
             let _ = write!(key, "{name}=");
             write_key(value, &now, &mut key);
         }
-        match known.get(&key) {
-            Some(first) => {
-                now[index(node.id)] = *first;
+        match first_of_hash.entry(hash_class(&key)) {
+            Entry::Occupied(first) if first.get().0 == key => {
+                now[index(node.id)] = first.get().1;
                 merged.insert(node.id);
             }
-            None => {
-                known.insert(key, node.id);
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                free.insert((key, node.id));
             }
         }
     }
@@ -64,6 +69,11 @@ fn aliases_of_outputs(joint: &Joint) -> Vec<bool> {
         found[index(node.id)] = storages.contains(&storage[index(node.id)]);
     }
     found
+}
+
+/// What calls of one hash in Python have in common.
+fn hash_class(key: &str) -> String {
+    key.replace("i-2,", "i-1,")
 }
 
 fn target_key(target: &Target) -> String {

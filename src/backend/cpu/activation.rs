@@ -2,6 +2,7 @@
 
 use super::elementwise::{float1, float2, map1, map2, map3, not_for, number};
 use super::unary::Special;
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::tensor::{Dtype, Tensor};
@@ -43,7 +44,7 @@ macro_rules! backward {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     forward! { t:
-        "aten.silu.default", "silu_cpu", () => |x| x / (1.0 + (-x).exp());
+        "aten.silu.default", "silu_cpu", () => |x| x / (1.0 + (-x).exponential());
         "aten.mish.default", "mish_cpu", () => |x| x * x.exp().ln_1p().tanh();
         "aten.elu.default", "elu_cpu", (alpha, scale, input_scale) =>
             |x| if x < 0.0 { (x * input_scale).exp_m1() * (alpha * scale) } else { x * scale };
@@ -58,11 +59,11 @@ pub fn register(t: &mut KernelTable) {
         "aten.hardsigmoid.default", "hardsigmoid_cpu", () => |x| (x + 3.0).clamp(0.0, 6.0) / 6.0;
     }
     backward! { t:
-        "aten.tanh_backward.default", "tanh_backward_cpu", "grad_output", "output", () => |g, y| g * (1.0 - y * y);
+        "aten.tanh_backward.default", "tanh_backward_cpu", "grad_output", "output", () => |g, y| g * (-y).fused(y, 1.0);
         "aten.sigmoid_backward.default", "sigmoid_backward_cpu", "grad_output", "output", () => |g, y| g * (1.0 - y) * y;
         "aten.silu_backward.default", "silu_backward_cpu", "grad_output", "self", () => |g, x| {
-            let s = 1.0 / (1.0 + (-x).exp());
-            g * s * (1.0 + x * (1.0 - s))
+            let s = 1.0 / (1.0 + (-x).exponential());
+            g * s * x.fused(1.0 - s, 1.0)
         };
         "aten.mish_backward.default", "mish_backward_cpu", "grad_output", "self", () => |g, x| {
             let s = 1.0 / (1.0 + (-x).exp());

@@ -1,6 +1,7 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
 use super::elementwise::{Operand, Plan, float2, gather, map2, map3, not_for, number, values};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::result_type;
@@ -170,13 +171,13 @@ fn add(a: &Value, b: &Value, alpha: &Value, sign: i64, out: &Tensor) -> Result<(
             match (d, k) {
                 (Dtype::Float64, 1.0) => map2(a, b, out, |a: f64, b: f64| a + b),
                 (Dtype::Float64, -1.0) => map2(a, b, out, |a: f64, b: f64| a - b),
-                (Dtype::Float64, _) => map2(a, b, out, |a: f64, b: f64| a + k * b),
+                (Dtype::Float64, _) => map2(a, b, out, |a: f64, b: f64| k.fused(b, a)),
                 (d, _) if !d.is_floating() => Err(not_for("add_stub", d)),
                 (_, 1.0) => map2(a, b, out, |a: f32, b: f32| a + b),
                 (_, -1.0) => map2(a, b, out, |a: f32, b: f32| a - b),
                 _ => {
                     let k = k as f32;
-                    map2(a, b, out, |a: f32, b: f32| a + k * b)
+                    map2(a, b, out, |a: f32, b: f32| k.fused(b, a))
                 }
             }
         }
@@ -309,16 +310,16 @@ fn register_ternary(t: &mut KernelTable) {
             // From whichever end is nearer, so that both ends are exact.
             match o[0].dtype() {
                 Dtype::Float64 => {
-                    map3(a, b, w, &o[0], |a: f64, b, w| if w.abs() < 0.5 { a + w * (b - a) } else { b - (b - a) * (1.0 - w) })
+                    map3(a, b, w, &o[0], |a: f64, b, w| if w.abs() < 0.5 { w.fused(b - a, a) } else { (a - b).fused(1.0 - w, b) })
                 }
                 d if d.is_floating() => {
-                    map3(a, b, w, &o[0], |a: f32, b, w| if w.abs() < 0.5 { a + w * (b - a) } else { b - (b - a) * (1.0 - w) })
+                    map3(a, b, w, &o[0], |a: f32, b, w| if w.abs() < 0.5 { w.fused(b - a, a) } else { (a - b).fused(1.0 - w, b) })
                 }
                 d => Err(not_for("lerp_kernel_scalar", d)),
             }
         });
     }
-    t.fill("aten.addcmul.default", |c, o| addc(c, &o[0], |x, k, a, b| x + k * a * b, |x, k, a, b| x + k * a * b));
+    t.fill("aten.addcmul.default", |c, o| addc(c, &o[0], |x, k, a, b| (k * a).fused(b, x), |x, k, a, b| (k * a).fused(b, x)));
     t.fill("aten.addcdiv.default", |c, o| addc(c, &o[0], |x, k, a, b| x + k * a / b, |x, k, a, b| x + k * a / b));
     t.fill("aten.where.self", |c, o| {
         let (m, a, b) = (c.get("condition"), c.get("self"), c.get("other"));

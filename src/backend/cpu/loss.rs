@@ -1,6 +1,8 @@
 //! Losses element by element, reduced where asked, and their gradients.
 
-use super::dense::{Lane, Real, expanded, precise_sum};
+use super::cascade;
+use super::dense::{Lane, Real, expanded};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, Result};
 use crate::for_floats;
@@ -73,11 +75,11 @@ impl Formula {
 }
 
 /// Writes the elements, their mean or their sum.
-fn reduce<T: Real>(values: Vec<T>, reduction: i64, out: &Tensor) -> Result<()> {
+fn reduce<T: Vectorized>(values: Vec<T>, reduction: i64, out: &Tensor) -> Result<()> {
     if reduction == NONE {
         return T::write(out, &values);
     }
-    let sum = precise_sum(&values);
+    let sum = cascade::sum_of(&values);
     T::write(out, &[if reduction == MEAN { sum / T::of(values.len() as f64) } else { sum }])
 }
 

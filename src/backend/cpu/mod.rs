@@ -6,6 +6,7 @@ mod attention;
 mod bessel;
 mod binary;
 pub mod bundle;
+mod cascade;
 mod complex;
 mod convolution;
 mod copy;
@@ -40,6 +41,7 @@ mod special;
 mod special_functions;
 pub mod training;
 mod unary;
+mod vectorized;
 mod volume;
 mod weight_norm;
 

@@ -1,6 +1,6 @@
 //! Negative log likelihood: picks one class per item. Items are laid out as batch x class x place.
 
-use super::dense::{Lane, Real, precise_sum};
+use super::dense::{Lane, Real};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, Result};
 use crate::for_floats;
@@ -46,6 +46,25 @@ fn items<T: Real>(c: &Call) -> Result<Vec<Item<T>>> {
     Ok(items)
 }
 
+/// The sum over those of `count` items that count, by number, in cascades as PyTorch adds them: a level's sum moves up whenever
+/// the item's number has no digit left below the next level.
+fn cascaded<T: Real>(count: usize, values: impl Iterator<Item = (usize, T)>) -> T {
+    const LEVELS: usize = 8;
+    let power = (count.next_power_of_two().ilog2() as usize / LEVELS).max(4);
+    let mut sums = [T::of(0.0); LEVELS];
+    for (number, value) in values {
+        sums[0] += value;
+        for level in 0..LEVELS - 1 {
+            if number & (((1 << power) - 1) << (level * power)) != 0 {
+                break;
+            }
+            let partial = std::mem::replace(&mut sums[level], T::of(0.0));
+            sums[level + 1] += partial;
+        }
+    }
+    sums.into_iter().fold(T::of(0.0), |all, sum| all + sum)
+}
+
 fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
     let (input, reduction) = (c.tensor("self")?, c.int("reduction")?);
     for_floats!("nll_loss_out_frame", input.dtype(), T => {
@@ -57,9 +76,13 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
             }
             return T::write(&out[0], &result);
         }
-        let losses: Vec<T> = items.iter().map(|i| -x[i.element] * i.weight).collect();
-        let total = precise_sum(&items.iter().map(|i| i.weight).collect::<Vec<T>>());
-        let sum = precise_sum(&losses);
+        let count = i64::read(c.tensor("target")?)?.len();
+        let total = if c.opt_tensor("weight").is_some() {
+            cascaded(count, items.iter().map(|i| (i.number, i.weight)))
+        } else {
+            T::of(items.len() as f64)
+        };
+        let sum = cascaded(count, items.iter().map(|i| (i.number, -x[i.element] * i.weight)));
         T::write(&out[0], &[if reduction == MEAN { sum / total } else { sum }])?;
         T::write(&out[1], &[total])
     })

@@ -1,7 +1,9 @@
 //! Normalisation kernels. Every kind is the same arithmetic over sets of elements: a row (layer), a channel over the batch
-//! (batch), a group of channels of one item (group). Statistics are carried in float64.
+//! (batch), a group of channels of one item (group). Statistics over a batch are carried in float64, those of rows and groups as
+//! PyTorch's kernels carry them.
 
 use super::dense::{Lane, Real};
+use super::vectorized::{Vectorized, row_moments};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -73,13 +75,20 @@ impl Plan {
         (mean, var)
     }
 
-    fn apply<T: Real>(&self, x: &[T], mean: &[f64], rstd: &[f64], weight: Option<&[T]>, bias: Option<&[T]>) -> Vec<T> {
+    /// Every element times a factor plus a shift, which its set and its weight decide.
+    fn apply<T: Vectorized>(&self, x: &[T], mean: &[T], rstd: &[T], weight: Option<&[T]>, bias: Option<&[T]>) -> Vec<T> {
         let at = |i: usize| {
             let (s, w) = (self.set_of[i], self.weight_of[i]);
-            let scaled = (x[i].wide() - mean[s]) * rstd[s] * weight.map_or(1.0, |v| v[w].wide());
-            T::of(scaled + bias.map_or(0.0, |v| v[w].wide()))
+            let factor = weight.map_or(rstd[s], |v| rstd[s] * v[w]);
+            x[i].fused(factor, (-mean[s]).fused(factor, bias.map_or(T::default(), |v| v[w])))
         };
         (0..x.len()).map(at).collect()
+    }
+
+    /// Mean and inverse deviation of sets that lie side by side, one after the other.
+    fn row_moments<T: Vectorized>(&self, x: &[T], eps: f64) -> (Vec<T>, Vec<T>) {
+        let rows = x.chunks(self.size().max(1)).map(row_moments);
+        rows.map(|(mean, var)| (mean, T::of(1.0) / (var + T::of(eps)).sqrt())).unzip()
     }
 
     /// Gradients of input, weight and bias. `fixed`: the statistics do not depend on the input.
@@ -147,11 +156,15 @@ fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("LayerNormKernelImpl", out[0].dtype(), T => {
         let (plan, x) = (layer_norm_plan(c)?, T::read(c.tensor("input")?)?);
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
-        let (mean, var) = plan.moments(&x);
-        let rstd = inverse_std(&var, c.float("eps")?);
-        T::write(&out[0], &plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()))?;
-        write_wide::<T>(&out[1], &mean)?;
-        write_wide::<T>(&out[2], &rstd)
+        let (mean, rstd) = plan.row_moments(&x, c.float("eps")?);
+        let at = |i: usize| {
+            let (s, w) = (plan.set_of[i], plan.weight_of[i]);
+            let scale = weight.as_ref().map_or(T::of(1.0), |v| v[w]);
+            ((x[i] - mean[s]) * rstd[s]).fused(scale, bias.as_ref().map_or(T::default(), |v| v[w]))
+        };
+        T::write(&out[0], &(0..x.len()).map(at).collect::<Vec<T>>())?;
+        T::write(&out[1], &mean)?;
+        T::write(&out[2], &rstd)
     })
 }
 
@@ -177,7 +190,8 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
             _ => plan.moments(&x),
         };
         let rstd = inverse_std(&var, eps);
-        T::write(&out[0], &plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()))?;
+        let narrow = |v: &[f64]| v.iter().map(|v| T::of(*v)).collect::<Vec<T>>();
+        T::write(&out[0], &plan.apply(&x, &narrow(&mean), &narrow(&rstd), weight.as_deref(), bias.as_deref()))?;
         if !training {
             return Ok(());
         }
@@ -220,11 +234,10 @@ fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("GroupNormKernelImpl", out[0].dtype(), T => {
         let (plan, x) = (group_plan(c)?, T::read(c.tensor("input")?)?);
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
-        let (mean, var) = plan.moments(&x);
-        let rstd = inverse_std(&var, c.float("eps")?);
+        let (mean, rstd) = plan.row_moments(&x, c.float("eps")?);
         T::write(&out[0], &plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()))?;
-        write_wide::<T>(&out[1], &mean)?;
-        write_wide::<T>(&out[2], &rstd)
+        T::write(&out[1], &mean)?;
+        T::write(&out[2], &rstd)
     })
 }
 

@@ -1,9 +1,11 @@
 //! Reduction kernels: sums, products, extrema, norms, moments, counts, medians; and running forms along one dimension.
 //!
-//! A reduction sees, per result element, the slice of what it reduces. Single precision is accumulated in double precision,
-//! which is at least as near to the true value as PyTorch's cascaded sums.
+//! A reduction sees, per result element, the slice of what it reduces. Sums and means of floats are `cascade`'s; elsewhere single
+//! precision is accumulated in double precision.
 
+use super::cascade;
 use super::elementwise::{Compute, not_for, number, scatter, values};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{wrap_dim, wrap_dims};
@@ -78,12 +80,33 @@ fn sum(c: &Call, o: &[Tensor]) -> Result<()> {
     if o[0].dtype().is_integral() {
         return reduce::<i64, i64>(x, &dims, &o[0], |v| v.iter().fold(0, |a, b| a.wrapping_add(*b)));
     }
-    float("sum_cpu", x, &dims, &o[0], |v| total(v, |x| x), |v| total(v, |x| x))
+    added("sum_cpu", x, &dims, &o[0], false)
 }
 
 fn mean(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.tensor("self")?;
-    float("mean_cpu", x, &dims_of(c, x.dim())?, &o[0], |v| total(v, |x| x) / v.len() as f64, |v| total(v, |x| x) / v.len() as f64)
+    added("mean_cpu", x, &dims_of(c, x.dim())?, &o[0], true)
+}
+
+/// Sums, or means, in PyTorch's order where the tensor has the result's precision.
+fn added(name: &str, x: &Tensor, dims: &[usize], out: &Tensor, mean: bool) -> Result<()> {
+    fn write<T: Vectorized + Compute>(x: &Tensor, dims: &[usize], out: &Tensor, mean: bool) -> Result<()> {
+        let mut sums = cascade::sums::<T>(x, dims)?;
+        if mean {
+            let sizes = x.concrete()?.sizes;
+            let count = T::of(dims.iter().map(|d| sizes[*d]).product::<usize>() as f64);
+            sums.iter_mut().for_each(|s| *s /= count);
+        }
+        scatter(out, &sums)
+    }
+    match (x.dtype(), out.dtype()) {
+        (Dtype::Float32, Dtype::Float32) => write::<f32>(x, dims, out, mean),
+        (Dtype::Float64, Dtype::Float64) => write::<f64>(x, dims, out, mean),
+        _ => {
+            let by = |count: usize| if mean { count as f64 } else { 1.0 };
+            float(name, x, dims, out, |v| total(v, |x| x) / by(v.len()), |v| total(v, |x| x) / by(v.len()))
+        }
+    }
 }
 
 fn prod(c: &Call, o: &[Tensor]) -> Result<()> {

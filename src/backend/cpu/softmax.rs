@@ -1,6 +1,7 @@
 //! softmax and log_softmax along one dimension, and their gradients.
 
-use super::dense::{Lane, Real, precise_sum};
+use super::dense::{Lane, Real};
+use super::vectorized::{Vectorized, line_dot, line_sum};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -46,16 +47,18 @@ fn forward(c: &Call, out: &[Tensor], name: &str, log: bool) -> Result<()> {
     })
 }
 
-fn line_forward<T: Real>(x: &mut [T], start: usize, step: usize, n: usize, log: bool) {
+/// Along the last dimension the sum has lanes, and its reciprocal is multiplied with; along others it has none.
+fn line_forward<T: Vectorized>(x: &mut [T], start: usize, step: usize, n: usize, log: bool) {
     let at = |i: usize| start + i * step;
     let Some(max) = (0..n).map(|i| x[at(i)]).reduce(|a, b| if b > a || b.nan() { b } else { a }) else { return };
-    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exp()).collect();
-    let sum = precise_sum(&exps);
+    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential()).collect();
+    let sum = if step == 1 { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
     if log {
-        let shift = sum.ln();
+        let shift = T::of(sum.wide().ln());
         (0..n).for_each(|i| x[at(i)] = x[at(i)] - max - shift);
     } else {
-        (0..n).for_each(|i| x[at(i)] = exps[i] / sum);
+        let inverse = T::of(1.0) / sum;
+        (0..n).for_each(|i| x[at(i)] = if step == 1 { exps[i] * inverse } else { exps[i] / sum });
     }
 }
 
@@ -66,10 +69,10 @@ fn backward(c: &Call, out: &[Tensor], log: bool) -> Result<()> {
         let mut result = vec![T::of(0.0); g.len()];
         lines(grad, dim, |start, step, n| {
             let at = |i: usize| start + i * step;
-            let terms: Vec<T> = (0..n).map(|i| if log { g[at(i)] } else { g[at(i)] * y[at(i)] }).collect();
-            let sum = precise_sum(&terms);
+            let line = |v: &[T]| (0..n).map(|i| v[at(i)]).collect::<Vec<T>>();
+            let sum = if log { line_sum(&line(&g)) } else { line_dot(&line(&g), &line(&y)) };
             for i in (0..n).map(at) {
-                result[i] = if log { g[i] - y[i].exp() * sum } else { (g[i] - sum) * y[i] };
+                result[i] = if log { (-y[i].exponential()).fused(sum, g[i]) } else { (g[i] - sum) * y[i] };
             }
         })?;
         T::write(&out[0], &result)

@@ -6,6 +6,10 @@ _PARTS = {
         "Normal LogNormal HalfNormal Uniform Laplace Exponential Gamma Chi2 Beta Dirichlet Cauchy StudentT Gumbel "
         "MultivariateNormal"
     ),
+    "derived": (
+        "HalfCauchy Pareto Weibull InverseGamma NegativeBinomial LogitRelaxedBernoulli RelaxedBernoulli ExpRelaxedCategorical "
+        "RelaxedOneHotCategorical OneHotCategoricalStraightThrough"
+    ),
     "discrete": "Bernoulli Binomial Geometric Poisson Categorical OneHotCategorical Multinomial",
     "independent": "Independent",
     "kl": "kl_divergence register_kl",

@@ -8,7 +8,7 @@ from torch.distributions.distribution import Distribution, ExponentialFamily, _L
 
 
 def _standard_normal(shape, dtype, device):
-    return torch.normal(torch.zeros(shape, dtype=dtype, device=device), torch.ones(shape, dtype=dtype, device=device))
+    return torch.empty(shape, dtype=dtype, device=device).normal_()
 
 
 def _shape_of(values, tensor):
@@ -67,9 +67,14 @@ class LogNormal(Distribution):
     has_rsample = True
 
     def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = broadcast_all(loc, scale)
         self.base_dist = Normal(loc, scale, validate_args=validate_args)
         super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    loc = property(lambda self: self.base_dist.loc)
+    scale = property(lambda self: self.base_dist.scale)
+
+    def _parameters(self):
+        return {"loc": self.loc, "scale": self.scale}
 
     mean = property(lambda self: (self.loc + self.scale.pow(2) / 2).exp())
     mode = property(lambda self: (self.loc - self.scale.square()).exp())
@@ -91,6 +96,12 @@ class LogNormal(Distribution):
         logarithm = value.log()
         return self.base_dist.log_prob(logarithm) - logarithm
 
+    def cdf(self, value):
+        return self.base_dist.cdf(value.log())
+
+    def icdf(self, value):
+        return self.base_dist.icdf(value).exp()
+
     def entropy(self):
         return self.base_dist.entropy() + self.loc
 
@@ -103,11 +114,16 @@ class HalfNormal(Distribution):
     has_rsample = True
 
     def __init__(self, scale, validate_args=None):
-        base = Normal(0, scale, validate_args=False)
-        self.scale, self.base_dist = base.scale, base
-        super().__init__(base.batch_shape, validate_args=validate_args)
+        self.base_dist = Normal(0, scale, validate_args=False)
+        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    scale = property(lambda self: self.base_dist.scale)
+
+    def _parameters(self):
+        return {"scale": self.scale}
 
     mean = property(lambda self: self.scale * math.sqrt(2 / math.pi))
+    mode = property(lambda self: torch.zeros_like(self.scale))
     variance = property(lambda self: self.scale.pow(2) * (1 - 2 / math.pi))
 
     def sample(self, sample_shape=torch.Size()):
@@ -121,6 +137,12 @@ class HalfNormal(Distribution):
             self._validate_sample(value)
         logarithm = self.base_dist.log_prob(value) + math.log(2)
         return torch.where(value >= 0, logarithm, -math.inf)
+
+    def cdf(self, value):
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value):
+        return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self):
         return self.base_dist.entropy() - math.log(2)
@@ -141,6 +163,7 @@ class Uniform(Distribution):
 
     support = property(lambda self: constraints.interval(self.low, self.high))
     mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: torch.nan * self.high)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
 
     def rsample(self, sample_shape=torch.Size()):
@@ -193,6 +216,10 @@ class Laplace(Distribution):
         away = value - self.loc
         return 0.5 - 0.5 * away.sign() * torch.expm1(-away.abs() / self.scale)
 
+    def icdf(self, value):
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
+
     def entropy(self):
         return 1 + torch.log(2 * self.scale)
 
@@ -209,6 +236,7 @@ class Exponential(ExponentialFamily):
         super().__init__(_shape_of((rate,), self.rate), validate_args=validate_args)
 
     mean = property(lambda self: self.rate.reciprocal())
+    mode = property(lambda self: torch.zeros_like(self.rate))
     stddev = property(lambda self: self.rate.reciprocal())
     variance = property(lambda self: self.rate.pow(-2))
 
@@ -243,6 +271,7 @@ class Gamma(ExponentialFamily):
         super().__init__(shape, validate_args=validate_args)
 
     mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
     variance = property(lambda self: self.concentration / self.rate.pow(2))
 
     def rsample(self, sample_shape=torch.Size()):
@@ -301,6 +330,14 @@ class Dirichlet(ExponentialFamily):
     mean = property(lambda self: self.concentration / self.concentration.sum(-1, True))
 
     @property
+    def mode(self):
+        above = (self.concentration - 1).clamp(min=0.0)
+        mode = above / above.sum(-1, True)
+        corner = (self.concentration < 1).all(dim=-1)
+        mode[corner] = torch.nn.functional.one_hot(mode[corner].argmax(dim=-1), above.shape[-1]).to(mode)
+        return mode
+
+    @property
     def variance(self):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
@@ -343,6 +380,7 @@ class Beta(ExponentialFamily):
     concentration1 = property(lambda self: self._dirichlet.concentration[..., 0])
     concentration0 = property(lambda self: self._dirichlet.concentration[..., 1])
     mean = property(lambda self: self.concentration1 / (self.concentration1 + self.concentration0))
+    mode = property(lambda self: self._dirichlet.mode[..., 0])
 
     @property
     def variance(self):
@@ -378,6 +416,14 @@ class Cauchy(Distribution):
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(_shape_of((loc, scale), self.loc), validate_args=validate_args)
 
+    mode = property(lambda self: self.loc)
+
+    def _everywhere(self, value):
+        return torch.full(self._extended_shape(), value, dtype=self.loc.dtype, device=self.loc.device)
+
+    mean = property(lambda self: self._everywhere(math.nan))
+    variance = property(lambda self: self._everywhere(math.inf))
+
     def rsample(self, sample_shape=torch.Size()):
         drawn = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
         return self.loc + drawn * self.scale
@@ -394,6 +440,9 @@ class Cauchy(Distribution):
     def cdf(self, value):
         return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
 
+    def icdf(self, value):
+        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
     def entropy(self):
         return math.log(4 * math.pi) + self.scale.log()
 
@@ -408,7 +457,27 @@ class StudentT(Distribution):
     def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
         self._chi2 = Chi2(self.df)
-        super().__init__(self.df.size(), validate_args=validate_args)
+        super().__init__(_shape_of((df,), self.df), validate_args=validate_args)
+
+    mode = property(lambda self: self.loc)
+
+    @property
+    def mean(self):
+        mean = self.loc.clone(memory_format=torch.contiguous_format)
+        mean[self.df <= 1] = math.nan
+        return mean
+
+    @property
+    def variance(self):
+        spread = self.scale.pow(2) * self.df / (self.df - 2)
+        known = torch.where(self.df > 2, spread, math.inf)
+        return torch.where(self.df <= 1, math.nan, known)
+
+    def entropy(self):
+        half = 0.5 * (self.df + 1)
+        beta = torch.lgamma(0.5 * self.df) + math.lgamma(0.5) - torch.lgamma(half)
+        slope = torch.digamma(half) - torch.digamma(0.5 * self.df)
+        return self.scale.log() + half * slope + 0.5 * self.df.log() + beta
 
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
@@ -441,6 +510,7 @@ class Gumbel(Distribution):
         super().__init__(_shape_of((loc, scale), self.loc), validate_args=validate_args)
 
     mean = property(lambda self: self.loc + self.scale * 0.57721566490153286060)
+    mode = property(lambda self: self.loc)
     stddev = property(lambda self: (math.pi / math.sqrt(6)) * self.scale)
     variance = property(lambda self: self.stddev.pow(2))
 
@@ -455,6 +525,12 @@ class Gumbel(Distribution):
             self._validate_sample(value)
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
+
+    def cdf(self, value):
+        return torch.exp(-torch.exp((self.loc - value) / self.scale))
+
+    def icdf(self, value):
+        return self.loc - self.scale * torch.log(-torch.log(value))
 
     def entropy(self):
         return self.scale.log() + (1 + 0.57721566490153286060)

@@ -63,6 +63,12 @@ class Bernoulli(_ByProbability):
     mean = property(lambda self: self.probs)
     variance = property(lambda self: self.probs * (1 - self.probs))
 
+    @property
+    def mode(self):
+        mode = (self.probs >= 0.5).to(self.probs)
+        mode[self.probs == 0.5] = torch.nan
+        return mode
+
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
@@ -93,6 +99,7 @@ class Geometric(_ByProbability):
         super().__init__(self._take(probs, logits), validate_args=validate_args)
 
     mean = property(lambda self: 1.0 / self.probs - 1.0)
+    mode = property(lambda self: torch.zeros_like(self.probs))
     variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
 
     def sample(self, sample_shape=torch.Size()):
@@ -132,6 +139,7 @@ class Binomial(_ByProbability):
 
     support = property(lambda self: constraints.integer_interval(0, self.total_count))
     mean = property(lambda self: self.total_count * self.probs)
+    mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().clamp(max=self.total_count))
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 
     def _parameters(self):
@@ -163,6 +171,7 @@ class Poisson(ExponentialFamily):
         super().__init__(shape, validate_args=validate_args)
 
     mean = variance = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
 
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():
@@ -245,6 +254,23 @@ class OneHotCategorical(Distribution):
     probs = property(lambda self: self._categorical.probs)
     logits = property(lambda self: self._categorical.logits)
     mean = property(lambda self: self._categorical.probs)
+    has_enumerate_support = True
+
+    @property
+    def mode(self):
+        best = self.probs.argmax(axis=-1)
+        return torch.nn.functional.one_hot(best, num_classes=self.probs.shape[-1]).to(self.probs)
+
+    def _parameters(self):
+        return self._categorical._parameters()
+
+    def enumerate_support(self, expand=True):
+        """Every corner."""
+        count = self.event_shape[0]
+        values = torch.eye(count, dtype=self._categorical._param.dtype, device=self._categorical._param.device)
+        values = values.view((count,) + (1,) * len(self.batch_shape) + (count,))
+        return values.expand((count,) + tuple(self.batch_shape) + (count,)) if expand else values
+
     variance = property(lambda self: self.probs * (1 - self.probs))
 
     def sample(self, sample_shape=torch.Size()):

@@ -101,6 +101,11 @@ class Distribution:
         raise NotImplementedError
 
     @property
+    def mode(self):
+        """The likeliest value."""
+        raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+    @property
     def variance(self):
         """The variance."""
         raise NotImplementedError
@@ -133,6 +138,10 @@ class Distribution:
 
     def icdf(self, value):
         """The quantile function."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand=True):
+        """Every value there is."""
         raise NotImplementedError
 
     def entropy(self):

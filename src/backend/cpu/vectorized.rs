@@ -1,0 +1,156 @@
+//! Arithmetic in the order in which PyTorch's vectorized CPU kernels do it, so that last digits agree: products that are fused
+//! with a sum, the exponential of the SLEEF library, sums by lanes, and the mean and variance of a row.
+//!
+//! A compiler of PyTorch's fuses `a * b + c` where a kernel is vectorized, and each kernel is built for a width of its own:
+//! softmax for sixteen lanes, sums and moments of rows for eight.
+
+use super::dense::Real;
+
+/// Lanes of a softmax in single precision; half as many in double precision.
+const WIDE: usize = 16;
+
+/// A float with the operations of the vectorized kernels.
+pub trait Vectorized: Real {
+    /// How many lanes sums of tensors have.
+    const LANES: usize;
+    /// `self * b + c`, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+    /// The exponential.
+    fn exponential(self) -> Self;
+}
+
+impl Vectorized for f32 {
+    const LANES: usize = 8;
+    fn fused(self, b: Self, c: Self) -> Self {
+        // The product is exact in double precision.
+        (f64::from(self) * f64::from(b) + f64::from(c)) as f32
+    }
+    fn exponential(self) -> Self {
+        exponential(self)
+    }
+}
+
+impl Vectorized for f64 {
+    const LANES: usize = 4;
+    fn fused(self, b: Self, c: Self) -> Self {
+        self.mul_add(b, c)
+    }
+    fn exponential(self) -> Self {
+        self.exp()
+    }
+}
+
+/// e^x as 2^q e^s with s small: a polynomial in s, within one unit in the last place.
+fn exponential(x: f32) -> f32 {
+    const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
+    const TERMS: [f32; 6] = [0.000_198_527_62, 0.001_393_043_6, 0.008_333_361, 0.041_666_485, 0.166_666_67, 0.5];
+    if x < -104.0 {
+        return 0.0;
+    }
+    if x > 104.0 {
+        return f32::INFINITY;
+    }
+    let q = (x * std::f32::consts::LOG2_E).round_ties_even();
+    let s = q.fused(-LN2[1], q.fused(-LN2[0], x));
+    let u = TERMS[1..].iter().fold(TERMS[0], |u, term| u.fused(s, *term));
+    let u = 1.0 + (s * s).fused(u, s);
+    let (half, q) = (q as i32 >> 1, q as i32);
+    let power = |q: i32| f32::from_bits(((q + 127) as u32) << 23);
+    u * power(half) * power(q - half)
+}
+
+/// The lanes of a sum, added in halves.
+fn fold<T: Vectorized>(mut lanes: Vec<T>) -> T {
+    while lanes.len() > 1 {
+        let upper = lanes.split_off(lanes.len() / 2);
+        lanes.iter_mut().zip(upper).for_each(|(a, b)| *a += b);
+    }
+    lanes.first().copied().unwrap_or_default()
+}
+
+/// The sum of a line as softmax kernels add it.
+pub fn line_sum<T: Vectorized>(values: &[T]) -> T {
+    line_reduce(values.len(), |i| values[i], |i, sum| sum + values[i])
+}
+
+/// The sum of products of two lines as softmax kernels add it: what is left over after whole groups of lanes is fused.
+pub fn line_dot<T: Vectorized>(a: &[T], b: &[T]) -> T {
+    line_reduce(a.len(), |i| a[i] * b[i], |i, sum| a[i].fused(b[i], sum))
+}
+
+fn line_reduce<T: Vectorized>(n: usize, term: impl Fn(usize) -> T, last: impl Fn(usize, T) -> T) -> T {
+    let width = WIDE * T::LANES / f32::LANES;
+    if n < width {
+        return (1..n).fold(if n > 0 { term(0) } else { T::default() }, |sum, i| sum + term(i));
+    }
+    let mut lanes: Vec<T> = (0..width).map(&term).collect();
+    let whole = n - n % width;
+    (width..whole).for_each(|i| lanes[i % width] += term(i));
+    (whole..n).for_each(|i| lanes[i - whole] = last(i, lanes[i - whole]));
+    fold(lanes)
+}
+
+/// Counts, means and sums of squared distances, of one set of numbers per lane.
+#[derive(Clone)]
+struct Moments<T> {
+    count: usize,
+    mean: Vec<T>,
+    squares: Vec<T>,
+}
+
+impl<T: Vectorized> Moments<T> {
+    fn new(lanes: usize) -> Self {
+        Moments { count: 0, mean: vec![T::default(); lanes], squares: vec![T::default(); lanes] }
+    }
+
+    /// One more number per lane.
+    fn push(&mut self, values: &[T]) {
+        self.count += 1;
+        let share = T::of(1.0) / T::of(self.count as f64);
+        for (lane, x) in values.iter().enumerate() {
+            let delta = *x - self.mean[lane];
+            self.mean[lane] = delta.fused(share, self.mean[lane]);
+            self.squares[lane] = delta.fused(*x - self.mean[lane], self.squares[lane]);
+        }
+    }
+
+    /// Other sets, lane by lane.
+    fn join(&mut self, other: &Moments<T>) {
+        let n = self.count + other.count;
+        let share = if n == 0 { T::default() } else { T::of(other.count as f64) / T::of(n as f64) };
+        for lane in 0..self.mean.len() {
+            let delta = other.mean[lane] - self.mean[lane];
+            self.mean[lane] = share.fused(delta, self.mean[lane]);
+            self.squares[lane] += (delta * delta * share).fused(T::of(self.count as f64), other.squares[lane]);
+        }
+        self.count = n;
+    }
+}
+
+/// Mean and variance of a row: by lanes and in chunks of sixteen steps, joined as a binary counter counts them; then what is left
+/// over, then the lanes.
+pub fn row_moments<T: Vectorized>(row: &[T]) -> (T, T) {
+    const CHUNK: usize = 16;
+    let lanes = T::LANES;
+    let whole = row.len() / lanes * lanes;
+    let chunks: Vec<&[T]> = row[..whole].chunks(CHUNK * lanes).collect();
+    let depth = chunks.len().next_power_of_two().ilog2().max(1) as usize;
+    let mut levels = vec![Moments::new(lanes); depth];
+    for (i, chunk) in chunks.iter().enumerate() {
+        let mut sets = Moments::new(lanes);
+        chunk.chunks(lanes).for_each(|values| sets.push(values));
+        levels[0].join(&sets);
+        for level in 1..depth.min(1 + (i + 1).trailing_zeros() as usize) {
+            let full = std::mem::replace(&mut levels[level - 1], Moments::new(lanes));
+            levels[level].join(&full);
+        }
+    }
+    let (first, rest) = levels.split_at_mut(1);
+    rest.iter().for_each(|level| first[0].join(level));
+    let mut all = Moments::new(1);
+    row[whole..].iter().for_each(|x| all.push(&[*x]));
+    for lane in 0..lanes {
+        all.join(&Moments { count: first[0].count, mean: vec![first[0].mean[lane]], squares: vec![first[0].squares[lane]] });
+    }
+    (all.mean[0], all.squares[0] / T::of(row.len() as f64))
+}
