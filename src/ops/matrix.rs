@@ -330,21 +330,22 @@ fn addmm_grad(b: &Backward) -> Result<Grads> {
     Ok(grads)
 }
 
-fn batch_transpose(t: &Tensor) -> Result<Tensor> {
-    t!("transpose.int", t, 1, 2)
+fn batch_adjoint(t: &Tensor) -> Result<Tensor> {
+    let transposed = t!("transpose.int", t, 1, 2)?;
+    if t.dtype().is_complex() { t!("_conj", transposed) } else { Ok(transposed) }
 }
 
 fn bmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad) = (Grads::new(b), b.grad()?);
-    grads.set(b, "mat2", || t!("bmm", batch_transpose(b.saved("self")?)?, grad))?;
-    grads.set(b, "self", || t!("bmm", grad, batch_transpose(b.saved("mat2")?)?))?;
+    grads.set(b, "mat2", || t!("bmm", batch_adjoint(b.saved("self")?)?, grad))?;
+    grads.set(b, "self", || t!("bmm", grad, batch_adjoint(b.saved("mat2")?)?))?;
     Ok(grads)
 }
 
 fn baddbmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
-    grads.set(b, "batch1", || maybe_multiply(t!("bmm", grad, batch_transpose(b.saved("batch2")?)?)?, alpha))?;
-    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_transpose(b.saved("batch1")?)?, grad)?, alpha))?;
+    grads.set(b, "batch1", || maybe_multiply(t!("bmm", grad, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
+    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_adjoint(b.saved("batch1")?)?, grad)?, alpha))?;
     grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
     Ok(grads)
 }
@@ -353,8 +354,8 @@ fn addbmm_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad, alpha) = (Grads::new(b), b.grad()?, b.arg("alpha"));
     let (first, second) = (b.sizes("batch1")?, b.sizes("batch2")?);
     let batched = || t!("expand", t!("unsqueeze", grad, 0)?, vec![first[0].clone(), first[1].clone(), second[2].clone()]);
-    grads.set(b, "batch1", || maybe_multiply(t!("bmm", batched()?, batch_transpose(b.saved("batch2")?)?)?, alpha))?;
-    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_transpose(b.saved("batch1")?)?, batched()?)?, alpha))?;
+    grads.set(b, "batch1", || maybe_multiply(t!("bmm", batched()?, batch_adjoint(b.saved("batch2")?)?)?, alpha))?;
+    grads.set(b, "batch2", || maybe_multiply(t!("bmm", batch_adjoint(b.saved("batch1")?)?, batched()?)?, alpha))?;
     grads.set(b, "self", || maybe_multiply(grad.clone(), b.arg("beta")))?;
     Ok(grads)
 }

@@ -54,7 +54,7 @@ pub fn register(t: &mut KernelTable) {
         "aten.softshrink.default", "softshrink_cpu", (lambd) =>
             |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
         "aten.softplus.default", "softplus_cpu", (beta, threshold) =>
-            |x| if x * beta > threshold { x } else { (x * beta).exp().ln_1p() / beta };
+            |x| if x * beta > threshold { x } else { (x * beta).exponential().ln_1p() / beta };
         "aten.hardswish.default", "hardswish_cpu", () => |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0;
         "aten.hardsigmoid.default", "hardsigmoid_cpu", () => |x| (x + 3.0).clamp(0.0, 6.0) / 6.0;
     }
@@ -159,8 +159,8 @@ pub fn register(t: &mut KernelTable) {
             "log_sigmoid_cpu",
             c.get("self"),
             &o[0],
-            |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
-            |x| x.min(0.0) - (-x.abs()).exp().ln_1p(),
+            |x| x.min(0.0) - (-x.abs()).exponential().ln_1p(),
+            |x| x.min(0.0) - (-x.abs()).exponential().ln_1p(),
         )
     });
     t.fill("aten.log_sigmoid_backward.default", |c, o| {

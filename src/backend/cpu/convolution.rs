@@ -1,7 +1,11 @@
 //! Convolutions by im2col and matrix products, one item and one group at a time. Fewer than three spatial dimensions get
 //! leading ones; a transposed convolution is the input gradient of the plain one.
+//!
+//! A product adds along a column, so its rows are in the order in which PyTorch's kernels add: places of the kernel outside,
+//! channels inside. Gradients of small convolutions are added one product after the other, as there.
 
 use super::dense::{Lane, Matrix, Real};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -80,6 +84,18 @@ impl Shape {
         g * self.per_group() * self.rows()
     }
 
+    /// The weights of a group, a row of the column matrix after the other.
+    fn by_rows<T: Real>(&self, weight: &[T], g: usize) -> Vec<T> {
+        let own = &weight[self.weight_at(g)..][..self.per_group() * self.rows()];
+        (0..own.len()).map(|i| own[self.weight_of_row(i)]).collect()
+    }
+
+    /// The weight that comes `i`th in [`Shape::by_rows`].
+    fn weight_of_row(&self, i: usize) -> usize {
+        let (channels, kernel) = (self.inner_channels / self.groups, self.kernel.iter().product::<usize>());
+        i / self.rows() * self.rows() + i % self.rows() % channels * kernel + i % self.rows() / channels
+    }
+
     /// Calls `f` with (place in the column matrix, place in one group of the inner side) for every pair that lies inside.
     fn columns(&self, mut f: impl FnMut(usize, usize)) {
         let inside = |out: usize, k: usize, d: usize| {
@@ -87,10 +103,10 @@ impl Shape {
             (at < self.inner[d]).then_some(at)
         };
         let mut row = 0;
-        for channel in 0..self.inner_channels / self.groups {
-            for k0 in 0..self.kernel[0] {
-                for k1 in 0..self.kernel[1] {
-                    for k2 in 0..self.kernel[2] {
+        for k0 in 0..self.kernel[0] {
+            for k1 in 0..self.kernel[1] {
+                for k2 in 0..self.kernel[2] {
+                    for channel in 0..self.inner_channels / self.groups {
                         let mut at = row * self.outer_size();
                         for o0 in 0..self.outer[0] {
                             let i0 = inside(o0, k0, 0);
@@ -124,26 +140,88 @@ impl Shape {
     /// From the inner side to the outer one.
     fn to_outer<T: Real>(&self, inner: &[T], weight: &[T]) -> Vec<T> {
         let (rows, places, per) = (self.rows(), self.outer_size(), self.per_group());
+        let weights: Vec<Vec<T>> = (0..self.groups).map(|g| self.by_rows(weight, g)).collect();
         let mut outer = vec![T::of(0.0); self.batch * self.outer_channels * places];
         let mut columns = vec![T::of(0.0); rows * places];
         for n in 0..self.batch {
             for g in 0..self.groups {
                 self.unfold(&inner[self.inner_at(n, g)..], &mut columns);
-                let (w, x) = (Matrix::rows(weight, self.weight_at(g), rows), Matrix::rows(&columns, 0, places));
+                let (w, x) = (Matrix::rows(&weights[g], 0, rows), Matrix::rows(&columns, 0, places));
                 T::gemm(per, rows, places, T::of(1.0), w, x, T::of(0.0), &mut outer[self.outer_at(n, g)..]);
             }
         }
         outer
     }
 
+    /// Whether gradients are added one product after the other: what larger ones gain is not worth the time.
+    fn in_order(&self) -> bool {
+        const PRODUCTS: usize = 1 << 22;
+        self.batch * self.outer_channels * self.outer_size() * self.rows() <= PRODUCTS
+    }
+
+    /// Per place of the kernel, the places of both sides that it joins: outer, inner.
+    fn joined(&self) -> Vec<Vec<(usize, usize)>> {
+        let (channels, places) = (self.inner_channels / self.groups, self.outer_size());
+        let mut pairs = vec![Vec::new(); self.kernel.iter().product()];
+        self.columns(|column, inner| {
+            let row = column / places;
+            if row % channels == 0 {
+                pairs[row / channels].push((column % places, inner));
+            }
+        });
+        pairs
+    }
+
+    /// [`Shape::to_inner`] in order: places of the kernel outside, outer channels inside.
+    fn to_inner_in_order<T: Vectorized>(&self, outer: &[T], weight: &[T]) -> Vec<T> {
+        let (channels, kernel, size) = (self.inner_channels / self.groups, self.kernel.iter().product::<usize>(), self.inner_size());
+        let mut inner = vec![T::of(0.0); self.batch * self.inner_channels * size];
+        let joined = self.joined();
+        for (n, g) in (0..self.batch).flat_map(|n| (0..self.groups).map(move |g| (n, g))) {
+            let (from, own) = (&outer[self.outer_at(n, g)..], &weight[self.weight_at(g)..]);
+            let target = &mut inner[self.inner_at(n, g)..];
+            for (k, pairs) in joined.iter().enumerate() {
+                for (o, c) in (0..self.per_group()).flat_map(|o| (0..channels).map(move |c| (o, c))) {
+                    let w = own[(o * channels + c) * kernel + k];
+                    for (from_place, place) in pairs {
+                        let at = &mut target[c * size + place];
+                        *at = from[o * self.outer_size() + from_place].fused(w, *at);
+                    }
+                }
+            }
+        }
+        inner
+    }
+
+    /// [`Shape::to_weight`] in order: items outside, places inside.
+    fn to_weight_in_order<T: Vectorized>(&self, inner: &[T], outer: &[T]) -> Vec<T> {
+        let kernel = self.kernel.iter().product::<usize>();
+        let mut weight = vec![T::of(0.0); self.outer_channels * self.rows()];
+        let joined = self.joined();
+        for (i, w) in weight.iter_mut().enumerate() {
+            let (o, c, k) = (i / self.rows(), i % self.rows() / kernel, i % kernel);
+            let (g, o) = (o / self.per_group(), o % self.per_group());
+            for n in 0..self.batch {
+                let x = &inner[self.inner_at(n, g) + c * self.inner_size()..];
+                let y = &outer[self.outer_at(n, g) + o * self.outer_size()..];
+                *w = joined[k].iter().fold(*w, |sum, (outer, inner)| x[*inner].fused(y[*outer], sum));
+            }
+        }
+        weight
+    }
+
     /// From the outer side to the inner one: the input gradient.
-    fn to_inner<T: Real>(&self, outer: &[T], weight: &[T]) -> Vec<T> {
+    fn to_inner<T: Vectorized>(&self, outer: &[T], weight: &[T]) -> Vec<T> {
+        if self.in_order() {
+            return self.to_inner_in_order(outer, weight);
+        }
         let (rows, places, per) = (self.rows(), self.outer_size(), self.per_group());
+        let weights: Vec<Vec<T>> = (0..self.groups).map(|g| self.by_rows(weight, g)).collect();
         let mut inner = vec![T::of(0.0); self.batch * self.inner_channels * self.inner_size()];
         let mut columns = vec![T::of(0.0); rows * places];
         for n in 0..self.batch {
             for g in 0..self.groups {
-                let (w, y) = (Matrix::rows(weight, self.weight_at(g), rows).t(), Matrix::rows(outer, self.outer_at(n, g), places));
+                let (w, y) = (Matrix::rows(&weights[g], 0, rows).t(), Matrix::rows(outer, self.outer_at(n, g), places));
                 T::gemm(rows, per, places, T::of(1.0), w, y, T::of(0.0), &mut columns);
                 let target = &mut inner[self.inner_at(n, g)..];
                 self.columns(|c, i| target[i] += columns[c]);
@@ -153,17 +231,22 @@ impl Shape {
     }
 
     /// The weight gradient.
-    fn to_weight<T: Real>(&self, inner: &[T], outer: &[T]) -> Vec<T> {
+    fn to_weight<T: Vectorized>(&self, inner: &[T], outer: &[T]) -> Vec<T> {
+        if self.in_order() {
+            return self.to_weight_in_order(inner, outer);
+        }
         let (rows, places, per) = (self.rows(), self.outer_size(), self.per_group());
-        let mut weight = vec![T::of(0.0); self.outer_channels * rows];
+        let mut sums = vec![T::of(0.0); self.outer_channels * rows];
         let mut columns = vec![T::of(0.0); rows * places];
         for n in 0..self.batch {
             for g in 0..self.groups {
                 self.unfold(&inner[self.inner_at(n, g)..], &mut columns);
                 let (y, x) = (Matrix::rows(outer, self.outer_at(n, g), places), Matrix::rows(&columns, 0, places).t());
-                T::gemm(per, places, rows, T::of(1.0), y, x, T::of(1.0), &mut weight[self.weight_at(g)..]);
+                T::gemm(per, places, rows, T::of(1.0), y, x, T::of(1.0), &mut sums[self.weight_at(g)..]);
             }
         }
+        let mut weight = vec![T::of(0.0); sums.len()];
+        sums.into_iter().enumerate().for_each(|(i, sum)| weight[self.weight_of_row(i)] = sum);
         weight
     }
 }

@@ -115,10 +115,47 @@ fn float_product<T: Real>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Te
     };
     if m * n > 0 {
         for (i, c) in c.chunks_mut(m * n).enumerate() {
-            T::gemm(m, k, n, alpha, a.matrix(i), b.matrix(i), beta, c);
+            multiply([m, k, n], alpha, a.matrix(i), b.matrix(i), beta, c);
         }
     }
     T::write(out, &c)
+}
+
+/// `c = alpha * a b + beta * c`, in single precision added in the order in which the library that PyTorch calls adds: long sums
+/// in blocks, small products without fused steps, and those with a transposed matrix in four lanes.
+fn multiply<T: Real>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>, beta: T, c: &mut [T]) {
+    const BLOCK: usize = 192;
+    let small = T::DTYPE == Dtype::Float32 && (m < 4 || n <= 8) && n > 1;
+    let in_lanes = b.row == 1 && a.col == 1 && k % 4 == 0 && m > 1 && m * n <= 64;
+    if small && (b.col == 1 || in_lanes) {
+        let term = |i: usize, j: usize, p: usize| {
+            a.data[a.offset + i * a.row as usize + p * a.col as usize] * b.data[b.offset + p * b.row as usize + j * b.col as usize]
+        };
+        for (at, c) in c.iter_mut().enumerate() {
+            let (i, j) = (at / n, at % n);
+            let sum = if b.col == 1 {
+                (0..k).fold(T::default(), |sum, p| sum + term(i, j, p))
+            } else {
+                let lane = |l: usize| (l..k).step_by(4).fold(T::default(), |sum, p| sum + term(i, j, p));
+                (lane(0) + lane(2)) + (lane(1) + lane(3))
+            };
+            *c = if beta == T::of(0.0) { alpha * sum } else { beta * *c + alpha * sum };
+        }
+        return;
+    }
+    let block = match k {
+        _ if T::DTYPE != Dtype::Float32 || k <= BLOCK => k.max(1),
+        _ if k <= 2 * BLOCK => k / 2,
+        _ => BLOCK,
+    };
+    let mut start = 0;
+    while start == 0 || start < k {
+        let size = if k - start < 2 * block && k <= 2 * BLOCK && start > 0 { k - start } else { block.min(k - start) };
+        let left = Matrix { offset: a.offset + start * a.col as usize, ..a };
+        let right = Matrix { offset: b.offset + start * b.row as usize, ..b };
+        T::gemm(m, size, n, alpha, left, right, if start == 0 { beta } else { T::of(1.0) }, c);
+        start += size.max(1);
+    }
 }
 
 fn int_product(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {

@@ -85,6 +85,19 @@ impl Plan {
         (0..x.len()).map(at).collect()
     }
 
+    /// Mean and variance of every set, of which each row of a batch has one element: carried in the elements' precision.
+    fn column_moments<T: Vectorized>(&self, x: &[T]) -> (Vec<f64>, Vec<f64>) {
+        let (n, zero) = (T::of(self.size() as f64), vec![T::default(); self.sets]);
+        let (mut mean, mut var) = (zero.clone(), zero);
+        x.iter().zip(&self.set_of).for_each(|(v, s)| mean[*s] += *v);
+        mean.iter_mut().for_each(|m| *m /= n);
+        for (v, s) in x.iter().zip(&self.set_of) {
+            let away = *v - mean[*s];
+            var[*s] = away.fused(away, var[*s]);
+        }
+        (mean.into_iter().map(T::wide).collect(), var.into_iter().map(|v| (v / n).wide()).collect())
+    }
+
     /// Mean and inverse deviation of sets that lie side by side, one after the other.
     fn row_moments<T: Vectorized>(&self, x: &[T], eps: f64) -> (Vec<T>, Vec<T>) {
         let rows = x.chunks(self.size().max(1)).map(row_moments);
@@ -187,6 +200,7 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
         let stats = c.opt_tensor("running_mean").zip(c.opt_tensor("running_var"));
         let (mean, var) = match stats {
             Some((mean, var)) if !training => (wide::<T>(mean)?, wide::<T>(var)?),
+            _ if plan.size() == input.concrete()?.sizes[0] => plan.column_moments(&x),
             _ => plan.moments(&x),
         };
         let rstd = inverse_std(&var, eps);

@@ -297,51 +297,8 @@ fn fill_random(c: &Call, o: Option<&Tensor>) -> Result<()> {
     }
 }
 
-/// A complex tensor as pairs of real ones; PyTorch draws for these.
-fn pairs(t: &Tensor) -> Tensor {
-    let mut g = (*t.geometry()).clone();
-    g.strides.iter_mut().for_each(|s| *s = &*s * 2);
-    g.offset = &g.offset * 2;
-    g.sizes.push(2.into());
-    g.strides.push(1.into());
-    t.view_dtype(g, t.dtype().to_real())
-}
-
-/// Complex samples: both parts uniform, or normal with half the variance each.
-fn fill_complex(c: &Call, o: Option<&Tensor>) -> Result<()> {
-    let (out, g) = (pairs(target(c, o)?), generator(c)?);
-    let half = |std: f64| std / std::f64::consts::SQRT_2;
-    match c.entry.base_name().trim_end_matches('_') {
-        "uniform" => uniform(&out, c.float("from")?, c.float("to")?, &g),
-        "rand" | "rand_like" => uniform(&out, 0.0, 1.0, &g),
-        "randn" | "randn_like" => normal(&out, 0.0, half(1.0), &g),
-        _ => normal(&out, c.float("mean")?, half(c.float("std")?), &g),
-    }
-}
-
-fn register_complex(t: &mut KernelTable) {
-    for name in [
-        "aten.uniform.default",
-        "aten.normal_functional.default",
-        "aten.rand.default",
-        "aten.rand.generator",
-        "aten.rand_like.default",
-        "aten.rand_like.generator",
-        "aten.randn.default",
-        "aten.randn.generator",
-        "aten.randn_like.default",
-        "aten.randn_like.generator",
-    ] {
-        t.complex(name, Kernel::Fill(|c, o| fill_complex(c, Some(&o[0]))));
-    }
-    for name in ["aten.uniform_.default", "aten.normal_.default"] {
-        t.complex(name, Kernel::Mutate(|c| fill_complex(c, None)));
-    }
-}
-
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
-    register_complex(t);
     for name in [
         "aten.uniform.default",
         "aten.normal_functional.default",

@@ -181,7 +181,21 @@ fn vector_norm(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.tensor("self")?;
     let dims = dims_of(c, x.dim())?;
     let ord = crate::ops::norms::order(c)?;
+    if ord == 2.0 && (x.dtype(), o[0].dtype()) == (Dtype::Float32, Dtype::Float32) {
+        let (kept, dense) = (x.dim() - dims.len(), x.concrete()?.is_contiguous());
+        let lanes = dense && dims.iter().all(|d| *d >= kept);
+        return reduce::<f32, f32>(x, &dims, &o[0], |v| length(v, if lanes { f32::LANES } else { 1 }));
+    }
     reduce::<f64, f64>(x, &dims, &o[0], |v| norm(v, ord))
+}
+
+/// The Euclidean norm as PyTorch adds it: by lanes, the lanes one after the other, then what is left over.
+fn length(v: &[f32], lanes: usize) -> f32 {
+    let whole = v.len() / lanes * lanes;
+    let mut sums = vec![0.0; lanes];
+    v[..whole].iter().enumerate().for_each(|(i, x)| sums[i % lanes] += x * x);
+    let sum = sums.into_iter().reduce(|a, b| a + b).unwrap_or(0.0);
+    v[whole..].iter().fold(sum, |sum, x| sum + x * x).sqrt()
 }
 
 fn norm(v: &[f64], ord: f64) -> f64 {

@@ -246,7 +246,9 @@ class Tensor(TensorBase):
 
     @overridable
     def new(self, *args):
-        return self.new_empty(args) if all(isinstance(a, int) for a in args) else self.new_tensor(args[0])
+        if len(args) == 1 and isinstance(args[0], torch.Size):
+            return self.new_empty(args[0])
+        return self.new_empty(args or (0,)) if all(isinstance(a, int) for a in args) else self.new_tensor(args[0])
 
     # Properties that are operators
 
