@@ -13,7 +13,7 @@ use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::decompositions::Table;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Arg, Graph, NodeId};
 use crate::partition::{PartitionConfig, Partitioned, Study, partition};
 use crate::shape::SymInt;
 use crate::tensor::{Device, Dtype, Tensor, TensorSpec};
@@ -508,8 +508,20 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
         all
     };
     let mut graph = tracer.finish(&outputs)?;
+    return_before_writes(&mut graph);
     graph.joint_signature = true;
     Ok(graph)
+}
+
+/// A joint graph returns a written input as the input itself, not as the result of the trailing write.
+fn return_before_writes(graph: &mut Graph) {
+    let Some(output) = graph.output().map(|n| n.id) else { return };
+    let before = |id: NodeId| match graph.node(id).args.first() {
+        Some(target) if graph.node(id).op() == Some("aten.copy_.default") => target.clone(),
+        _ => Arg::Node(id),
+    };
+    let args = graph.node(output).args.iter().map(|a| a.map_nodes(&mut |id| before(id))).collect();
+    graph.node_mut(output).args = args;
 }
 
 /// Positions among the forward's returns of values that have a tangent.

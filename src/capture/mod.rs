@@ -13,6 +13,7 @@ mod constraints;
 mod failure;
 mod recorder;
 mod split;
+mod stored;
 mod symbols;
 mod unsupported;
 pub mod what_if;

@@ -137,6 +137,8 @@ pub struct Surroundings {
     pub look_around: Rc<dyn Fn(&Recorder) -> Result<()>>,
     /// Called where recording has to stop.
     pub on_break: OnBreak,
+    /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
+    pub stores_result: Rc<dyn Fn() -> bool>,
 }
 
 /// What is recorded of one call of a compiled function, region after region.
@@ -166,7 +168,9 @@ pub struct Recorder {
     pub(super) input_places: RefCell<Vec<Rc<[u32]>>>,
     /// Where the frames stood when what is recorded again was recorded first.
     pub(super) repeated_at: RefCell<Option<Rc<[u32]>>>,
-    surroundings: Surroundings,
+    /// Inputs that were written to and stored back where they came from, and the calls that did it.
+    pub(super) stored: RefCell<Vec<(Tensor, NodeId)>>,
+    pub(super) surroundings: Surroundings,
     input_name: InputName,
     plan: Plan,
     constants: Cell<usize>,
@@ -182,6 +186,8 @@ pub struct Recorder {
     floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
     numbers: RefCell<HashMap<Expr, String>>,
+    /// What the script computed from such numbers alone: calls that are made where something reads them.
+    deferred: RefCell<HashMap<Expr, (&'static str, [SymInt; 2])>>,
 }
 
 /// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
@@ -236,6 +242,7 @@ impl Recorder {
             stacks: RefCell::default(),
             input_places: RefCell::default(),
             repeated_at: RefCell::default(),
+            stored: RefCell::default(),
             surroundings,
             input_name,
             plan,
@@ -247,6 +254,7 @@ impl Recorder {
             sizes: RefCell::default(),
             floats: RefCell::default(),
             numbers: RefCell::default(),
+            deferred: RefCell::default(),
         })
     }
 
@@ -268,11 +276,6 @@ impl Recorder {
     /// Whether the call that ends the region reads a tensor's values.
     pub fn needs(&self, t: &Tensor) -> bool {
         self.needed.borrow().iter().any(|n| n.is(t) || self.current(n).is(t))
-    }
-
-    /// Whether an input was written to in this region.
-    pub fn writes_inputs(&self) -> bool {
-        self.inputs.borrow().iter().any(|i| i.twin.version() > 0)
     }
 
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
@@ -349,11 +352,16 @@ impl Recorder {
     pub fn end(&self, outputs: &[Value]) -> Result<Region> {
         let wanted = |output: &Value| match output {
             Value::Tensor(t) => {
-                self.nodes.borrow().get(&t.id()).map(|id| Arg::Node(*id)).ok_or_else(|| Error::runtime("an output that was not recorded"))
+                let stored = self.stored.borrow().iter().find(|(twin, _)| twin.is(t)).map(|(_, id)| *id);
+                stored
+                    .or_else(|| self.nodes.borrow().get(&t.id()).copied())
+                    .map(Arg::Node)
+                    .ok_or_else(|| Error::runtime("an output that was not recorded"))
             }
             other => self.argument(other),
         };
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
+        self.stored.borrow_mut().clear();
         self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
         let as_written = |(value, arg): (&Value, &Arg)| {
@@ -374,6 +382,7 @@ impl Recorder {
         let symbols = self.symbols.take();
         self.sizes.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
+        self.deferred.borrow_mut().clear();
         self.floats.borrow_mut().clear();
         unify_sizes(&mut graph);
         let recorded = graph.nodes().map(|n| n.id).collect();
@@ -577,7 +586,9 @@ impl Recorder {
         if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
             return;
         }
-        if let [Ok(a), Ok(b)] = operands.map(|size| self.size(size)) {
+        if self.is_of_numbers(&result.expr()) {
+            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.map(Clone::clone)));
+        } else if let [Ok(a), Ok(b)] = operands.map(|size| self.size(size)) {
             Sizes(self, env).emit(name, vec![a, b], &result.expr());
         }
     }
@@ -681,6 +692,7 @@ impl Recorder {
             Value::Tensor(t) if entry.is_mutable() => {
                 // The written tensor keeps its node: replaying the write replays it on that value.
                 self.writing.gave_again(t, None, id);
+                self.note_stored(t, id);
             }
             Value::Tensor(t) => note(t, id),
             Value::List(items) => {
@@ -732,6 +744,12 @@ impl SizeNodes for Sizes<'_> {
             let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
             let id = self.0.graph.borrow_mut().placeholder(&name, meta);
             self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        }
+        let deferred = self.0.deferred.borrow_mut().remove(expr);
+        if let Some((name, operands)) = deferred
+            && let [Ok(a), Ok(b)] = operands.each_ref().map(|size| self.0.size(size))
+        {
+            return Some(self.emit(name, vec![a, b], expr));
         }
         self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
     }

@@ -156,6 +156,13 @@ pub fn caller(depth: usize) -> Option<(PyRef<PyCode>, u32)> {
     Some((frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1)))
 }
 
+/// The code of the script's innermost frame, and the instruction it is at.
+pub fn script_caller() -> Option<(PyRef<PyCode>, u32)> {
+    let run = current()?;
+    let frame = Frames(current_thread_iframe()).find(|frame| std::ptr::eq(frame.code().source_path(), run.filename))?;
+    Some((frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1)))
+}
+
 /// [`here`] as the compiler keeps it: every recorded call asks, so that a place is made out once.
 pub fn source() -> Option<crate::span::Source> {
     let run = current()?;

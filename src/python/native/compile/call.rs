@@ -13,16 +13,18 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use super::entries::Remembered;
+use super::escapes;
 use super::frames::{self, Chain, Frame};
 use super::reads::Resumed;
-use super::session::{About, CompiledFunction, count, flush, note_break, stance, symbol_number};
-use super::values;
+use super::session::{About, CompiledFunction, count, flush, note_break, stance};
+use super::sources::Locals;
+use super::values::{self, Replaced, Verdict};
 use crate::aot::trace::Pushed;
 use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsupported, from_user_code};
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint};
+use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
@@ -88,11 +90,13 @@ pub fn in_body<R>(call: impl FnOnce() -> R) -> R {
 /// Python goes one of two ways: what follows is code of its own.
 pub fn branched(truth: bool) {
     let Some(call) = CALL.with_borrow(Clone::clone) else { return };
-    if let Some((chain, resumed)) = call.top().pending.borrow_mut().as_mut() {
+    let top = call.top();
+    if let Some((chain, resumed)) = top.pending.borrow_mut().as_mut() {
         chain.push((usize::from(truth), u32::MAX));
-        if let Some(resumed) = resumed {
-            resumed.truth = Some(truth);
-        }
+        resumed.truth = Some(truth);
+    }
+    if let Some(recorder) = RECORDER.with_borrow(Clone::clone) {
+        top.resume(&recorder);
     }
 }
 
@@ -124,23 +128,37 @@ struct Session {
     /// The part of its code that is recorded.
     at: Cell<usize>,
     /// Where it goes on after its last graph ended.
-    pending: RefCell<Option<(Chain, Option<Resumed>)>>,
+    pending: RefCell<Option<(Chain, Resumed)>>,
+    /// Numbers that are symbols until its next graph ends, and the variables that they are found from.
+    replaced: RefCell<Vec<(Locals, Replaced)>>,
     given_up: Cell<bool>,
     /// Whether gradients were on where it was called.
     grad: bool,
 }
 
 impl Session {
-    /// What is recorded belongs to the place that Python went on from; which way it went is known by now.
-    fn place(&self) -> usize {
-        if let Some((chain, resumed)) = self.pending.take() {
-            self.at.set(self.function.place(chain));
-            let verdict = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                resumed.map(|r| self.function.values.at_break(self.at.get(), &r, vm)).unwrap_or_default()
-            });
+    /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
+    /// numbers that have varied there are symbols.
+    fn resume(&self, recorder: &Recorder) {
+        let Some((chain, resumed)) = self.pending.take() else { return };
+        self.at.set(self.function.place(chain));
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let verdict = self.function.values.at_break(self.at.get(), &resumed, self.function.dynamic(), vm);
+            self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
+        });
+    }
+
+    fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {
+        let replaced = values::replace_in_frame(&mut resumed, &verdict.needs, recorder, vm);
+        self.replaced.borrow_mut().push((resumed.locals, replaced));
+    }
+
+    /// Its graph has ended: what was a symbol is a number again.
+    fn restore_numbers(&self, vm: &VirtualMachine) {
+        for (mut locals, replaced) in self.replaced.take() {
+            replaced.restore(&mut locals, vm);
         }
-        self.at.get()
     }
 
     fn depth(&self) -> usize {
@@ -154,6 +172,8 @@ struct Call {
     outer: Rc<CompiledFunction>,
     /// The functions that are recorded on their own, innermost last.
     sessions: RefCell<Vec<Rc<Session>>>,
+    /// What variables held that numbers took the place of: expressions under way may hold it still.
+    kept: RefCell<Vec<PyObjectRef>>,
     busy: Cell<bool>,
 }
 
@@ -192,7 +212,7 @@ impl Call {
         if let Some(depth) = called {
             rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let frames = frames::standing(self.base, vm)?;
-                if frames.len() > depth { self.enter(&frames, depth, modes().grad, vm) } else { Ok(()) }
+                if frames.len() > depth { self.enter(&frames, depth, modes().grad, Some(recorder), vm) } else { Ok(()) }
             })
             .map_err(raised)?;
             self.go_on(recorder);
@@ -200,20 +220,23 @@ impl Call {
         Ok(())
     }
 
-    /// A function is recorded on its own from now on.
-    fn enter(&self, frames: &[Frame], depth: usize, grad: bool, vm: &VirtualMachine) -> PyResult<()> {
+    /// A function is recorded on its own from now on; where it has only just begun, its numbers can become symbols of what the
+    /// `recorder` records.
+    fn enter(&self, frames: &[Frame], depth: usize, grad: bool, recorder: Option<&Recorder>, vm: &VirtualMachine) -> PyResult<()> {
         let frame = &frames[depth];
         let function = self.outer.inner(&frame.code);
         let (name, namer) = frame.names(vm)?;
-        let verdict = function.values.at_entry(&frame.resumed(true, vm), vm);
+        let resumed = frame.resumed(true, vm);
+        let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
+        let verdict = function.values.at_entry(&resumed, dynamic, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = function.given_up.borrow().contains(&0);
-        self.sessions.borrow_mut().push(Rc::new(Session {
+        let session = Rc::new(Session {
             function,
             about: About {
                 name,
                 namer: RefCell::new(namer),
-                verdict: RefCell::new(verdict),
+                verdict: RefCell::new(verdict.clone()),
                 globals: Some(frame.globals.clone()),
                 remembered: RefCell::default(),
                 resumed: RefCell::default(),
@@ -221,9 +244,14 @@ impl Call {
             frame: Some(Activation::of(depth, &standing)),
             at: Cell::new(0),
             pending: RefCell::default(),
+            replaced: RefCell::default(),
             given_up: Cell::new(given_up),
             grad,
-        }));
+        });
+        if let Some(recorder) = recorder.filter(|_| !given_up) {
+            session.set_numbers(resumed, &verdict, recorder, vm);
+        }
+        self.sessions.borrow_mut().push(session);
         Ok(())
     }
 
@@ -232,12 +260,14 @@ impl Call {
         let top = self.top();
         let flushed = self.flush(&top, recorder, &alive(recorder).into_iter().map(Value::Tensor).collect::<Vec<_>>(), !top.given_up.get());
         self.sessions.borrow_mut().pop();
+        rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
         flushed
     }
 
     fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<()> {
-        let place = session.place();
+        session.resume(recorder);
+        let place = session.at.get();
         self.busy.set(true);
         let flushed = flush(&session.function, recorder, place, outputs, &session.about, compiles);
         self.busy.set(false);
@@ -266,7 +296,8 @@ impl Call {
                 _ => frames.len(),
             };
             let stops = frames[start..end].iter().any(|f| f.gives_up);
-            let here = top.place();
+            top.resume(recorder);
+            let here = top.at.get();
             let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
             if !reported {
                 let title = if stops { "graph break in loop" } else { reason.title() };
@@ -285,28 +316,39 @@ impl Call {
             for value in wanted.map_err(raised)? {
                 match &value {
                     Value::Tensor(t) if is_among(t, &outputs) => {}
-                    Value::Int(size) if !recorder.has_size(size) => {}
+                    Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) => {}
                     _ => outputs.push(value),
                 }
             }
+            outputs.extend(recorder.stored_back().into_iter().map(|(twin, _)| Value::Tensor(twin)));
             let grad = recorder.grad_mode();
             self.flush(&top, recorder, &outputs, !gives_up)?;
             if gives_up {
                 top.function.given_up.borrow_mut().insert(here);
                 top.given_up.set(true);
             }
+            let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {
+                top.restore_numbers(vm);
+                let scripts = frames[start..end].iter().filter(|f| f.is_script);
+                scripts.map(|f| f.settle(vm)).collect::<PyResult<Vec<_>>>()
+            });
+            self.kept.borrow_mut().extend(settled.map_err(raised)?.into_iter().flatten());
             if let Some(frame) = frames.get(own) {
                 let (names, resumed) = rustpython_vm::vm::thread::with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.rest());
-                top.pending.replace(Some((frame.place(), Some(resumed))));
+                top.pending.replace(Some((frame.place(), resumed)));
+                // Which way Python goes is not known yet where that was the question.
+                if !(reason.is_branch() && inner.is_none()) && !gives_up {
+                    top.resume(recorder);
+                }
             }
             let (Some(inner), Some(rest)) = (inner, rest) else {
                 self.go_on(recorder);
                 return Ok(());
             };
-            rustpython_vm::vm::thread::with_current_vm(|vm| self.enter(&frames, inner, grad, vm)).map_err(raised)?;
+            rustpython_vm::vm::thread::with_current_vm(|vm| self.enter(&frames, inner, grad, None, vm)).map_err(raised)?;
             self.go_on(recorder);
             recorder.record_again(&rest, &replace_payload)?;
         }
@@ -322,7 +364,7 @@ fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &Virt
         }
     } else if let Some(size) = symbolic(o, vm) {
         let same = |v: &Value| matches!(v, Value::Int(known) if known.expr() == size.expr());
-        if recorder.has_size(&size) && !found.iter().any(same) {
+        if recorder.has_size(&size) && !recorder.is_number(&size) && !found.iter().any(same) {
             found.push(Value::Int(size));
         }
     } else if let Some(items) = o.downcast_ref::<PyTuple>() {
@@ -372,6 +414,41 @@ fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyRes
     Ok(o)
 }
 
+/// A tensor of the caller's that is all that a function returns: PyTorch's front end returns it from the graph, which does more.
+fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
+    let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());
+    recorder.touch(&t, false).ok()?;
+    recorder.twin(&t).map(Value::Tensor)
+}
+
+/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too.
+fn add_escaped(
+    outputs: &mut Vec<Value>,
+    recorder: &Recorder,
+    result: Option<&PyObjectRef>,
+    bound: Option<&values::Bound>,
+    vm: &VirtualMachine,
+) {
+    let mut escaped: Vec<(Tensor, Tensor)> =
+        alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (t.clone(), t)).collect();
+    escaped.extend(recorder.stored_back());
+    if escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
+        outputs.extend(escaped.into_iter().map(|(t, _)| Value::Tensor(t)));
+        return;
+    }
+    let objects: Vec<usize> = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id())).collect();
+    let none = Locals::new();
+    let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
+    let locals = bound.map_or(&none, |b| &b.locals);
+    let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
+    let mut ranked: Vec<_> = escapes::ranks(&objects, &roots, vm).into_iter().zip(escaped).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let first = ranked.iter().filter(|(rank, _)| rank.is_first()).count();
+    let mut values: Vec<Value> = ranked.into_iter().map(|(_, (t, _))| Value::Tensor(t)).collect();
+    outputs.extend(values.split_off(first));
+    outputs.splice(0..0, values);
+}
+
 fn is_among(t: &Tensor, values: &[Value]) -> bool {
     values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
 }
@@ -411,16 +488,24 @@ pub fn call(
         frame: None,
         at: Cell::new(0),
         pending: RefCell::default(),
+        replaced: RefCell::default(),
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
         grad: modes().grad,
     });
-    let call = Rc::new(Call { base, outer: function.clone(), sessions: RefCell::new(vec![first.clone()]), busy: Cell::new(false) });
+    let call = Rc::new(Call {
+        base,
+        outer: function.clone(),
+        sessions: RefCell::new(vec![first.clone()]),
+        kept: RefCell::default(),
+        busy: Cell::new(false),
+    });
     let surroundings = {
         let (looks, breaks) = (call.clone(), call.clone());
         Surroundings {
             places: Rc::new(move || instructions_above(base)),
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
+            stores_result: Rc::new(frames::stores_result),
         }
     };
     let input_name = {
@@ -431,7 +516,7 @@ pub fn call(
         let call = call.clone();
         Rc::new(move |input: &InputSource, sizes: &[SymInt]| {
             let top = call.top();
-            let place = top.place();
+            let place = top.at.get();
             top.function.seen.borrow().plan(place, input, sizes, top.function.dynamic())
         })
     };
@@ -443,7 +528,7 @@ pub fn call(
     let needs = first.about.verdict.borrow().needs.clone();
     let mut args = args;
     let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
-        Some(bound) => values::replace(bound, &needs, &recorder, symbol_number, &mut args, vm),
+        Some(bound) => values::replace(bound, &needs, &recorder, &mut args, vm),
         None => values::Replaced::default(),
     };
     let latest = function.cache.borrow().latest(0).and_then(|i| function.values.entry(0, i));
@@ -468,13 +553,14 @@ pub fn call(
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs, vm);
     }
-    // What escaped otherwise (to a global, an attribute, a list) is wanted too.
-    for t in alive(&recorder) {
-        if !is_among(&t, &outputs) {
-            outputs.push(Value::Tensor(t));
-        }
+    add_escaped(&mut outputs, &recorder, result.as_ref().ok(), bound.as_ref(), vm);
+    if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
+        outputs.extend(lone_input(value, &recorder));
     }
-    if flushed.is_ok() {
+    if result.is_err() && outputs.is_empty() {
+        // An error ends the region; nobody asks for what it computed.
+        flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
+    } else if flushed.is_ok() {
         flushed = call.flush(&first, &recorder, &outputs, !first.given_up.get());
     }
     drop(layer);

@@ -22,6 +22,8 @@ pub struct Step {
     pub next: u32,
     /// Where it may jump to.
     pub target: Option<u32>,
+    /// The line that it was made of.
+    pub line: usize,
 }
 
 /// The decoded code of a function.
@@ -85,7 +87,8 @@ impl Code {
                 Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => Some(next.saturating_sub(arg)),
                 _ => op.has_jump().then_some(next + arg),
             };
-            steps.push(Step { at: at as u32, op, arg, next, target });
+            let line = code.locations.get(at).map_or(0, |(start, _)| start.line.get());
+            steps.push(Step { at: at as u32, op, arg, next, target, line });
             at = next as usize;
         }
         let index = steps.iter().enumerate().map(|(i, s)| (s.at, i)).collect();
@@ -157,6 +160,9 @@ impl Code {
         let at = self.steps[position].at;
         for (i, step) in self.steps.iter().enumerate().skip(position + 1) {
             if matches!(step.op, Instruction::ReturnValue) {
+                if self.is_copied_exit(i, at) {
+                    continue;
+                }
                 return false;
             }
             let Some(head) = step.target.filter(|t| *t <= at && *t < step.at) else { continue };
@@ -170,5 +176,24 @@ impl Code {
             }
         }
         false
+    }
+
+    /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.
+    fn is_copied_exit(&self, exit: usize, at: u32) -> bool {
+        let rest = &self.steps[exit + 1..];
+        let goes_back = |s: &Step| s.target.is_some_and(|t| t <= at && t < s.at);
+        let line = self.steps[exit].line;
+        rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))
+    }
+
+    /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
+    pub fn stores_result(&self, position: usize) -> bool {
+        let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Instruction::Swap { .. } | Instruction::Copy { .. }));
+        after.is_some_and(|s| {
+            matches!(
+                s.op,
+                Instruction::StoreAttr { .. } | Instruction::StoreSubscr | Instruction::StoreGlobal { .. } | Instruction::StoreDeref { .. }
+            )
+        })
     }
 }

@@ -65,13 +65,19 @@ fn same(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
     a.is(b) || (a.class().is(b.class()) && vm.bool_eq(a, b).unwrap_or(false))
 }
 
+/// Whether two functions run the same code: one that is made anew on every call does.
+fn same_code(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
+    let code = |o: &PyObject| o.downcast_ref::<PyFunction>()?.as_object().get_attr("__code__", vm).ok();
+    code(a).zip(code(b)).is_some_and(|(a, b)| a.is(&b))
+}
+
 impl Fact {
     /// Whether it holds.
     pub fn holds(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
         let Some(value) = self.source.value(locals, vm) else { return false };
         match &self.kind {
             Kind::Equals(want) => same(&value, want, vm),
-            Kind::Is(want) => value.is(want),
+            Kind::Is(want) => value.is(want) || same_code(&value, want, vm),
             Kind::Type(class) => value.class().as_object().is(class),
             Kind::Length(n) | Kind::Entries(n) => length(&value) == Some(*n),
             Kind::KeyAt(index, key) => {

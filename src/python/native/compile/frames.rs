@@ -14,7 +14,7 @@ use super::code::Code;
 use super::reads::Resumed;
 use super::session::Rest;
 use crate::dispatch::Value;
-use crate::python::native::tensor::{TensorBase, symbolic, wrap};
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
@@ -54,6 +54,8 @@ pub struct Frame {
     pub standing: Standing,
     /// Its code.
     pub code: PyObjectRef,
+    /// Whether it is the script's.
+    pub is_script: bool,
     /// Whether the front end would give the whole function up: it cannot go on inside a loop or a `try`.
     pub gives_up: bool,
     position: usize,
@@ -138,7 +140,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             }
         }
         let globals = frame.iframe().globals().to_owned();
-        frames.push(Frame { standing, code, gives_up, position, object: object.clone(), globals, live, dead, held, compares });
+        frames.push(Frame { standing, code, is_script, gives_up, position, object: object.clone(), globals, live, dead, held, compares });
     }
     Ok(frames)
 }
@@ -157,6 +159,26 @@ impl Frame {
         }
     }
 
+    /// Symbolic numbers in its variables become the numbers that they are: the graph that they were symbols of has ended. Gives
+    /// what was there, which expressions under way may still hold.
+    pub fn settle(&self, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
+        let mut before = Vec::new();
+        let variables = self.variables(vm)?;
+        let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(before) };
+        for (name, value) in variables {
+            let number: PyObjectRef = match (symbolic_hint(&value, vm), float_hint(&value, vm)) {
+                (Some(n), _) => vm.ctx.new_int(n).into(),
+                (_, Some(f)) => vm.ctx.new_float(f).into(),
+                _ => continue,
+            };
+            if let Some(name) = name.downcast_ref::<PyStr>() {
+                set_variable(&self.object, &name.to_string_lossy(), number, vm)?;
+                before.push(value);
+            }
+        }
+        Ok(before)
+    }
+
     /// Where the function goes on, or (`at_entry`) where it begins.
     pub fn resumed(&self, at_entry: bool, vm: &VirtualMachine) -> Resumed {
         let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
@@ -171,6 +193,7 @@ impl Frame {
             locals: locals.unwrap_or_default(),
             position: (!at_entry).then_some(self.position),
             truth: None,
+            frame: self.object.clone(),
         }
     }
 
@@ -189,6 +212,11 @@ impl Frame {
         let name = self.code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
         Ok((name, namer))
     }
+}
+
+/// Puts a value into a variable of a frame.
+pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
 }
 
 /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
@@ -242,4 +270,12 @@ pub fn unpacked_count(depth: usize) -> Option<u32> {
 pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
     let range = code.locations.get(at as usize)?;
     crate::python::span::place_in(code.source_path.as_str(), code.obj_name.as_str(), *range)
+}
+
+/// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer
+/// function's variable.
+pub fn stores_result() -> bool {
+    let Some((code, at)) = crate::python::span::script_caller() else { return false };
+    let decoded = decoded(&code);
+    decoded.position(at).is_some_and(|position| decoded.stores_result(position))
 }

@@ -9,6 +9,7 @@ mod call;
 mod code;
 mod custom;
 mod entries;
+mod escapes;
 mod facts;
 mod frames;
 mod functions;

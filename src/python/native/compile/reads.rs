@@ -83,6 +83,8 @@ pub struct Resumed {
     pub position: Option<usize>,
     /// Which way Python goes, where that was the question.
     pub truth: Option<bool>,
+    /// Its frame.
+    pub frame: PyObjectRef,
 }
 
 fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {

@@ -455,11 +455,10 @@ pub fn flush(
     about: &About,
     compiles: bool,
 ) -> Result<()> {
-    let wanted = !outputs.is_empty() || recorder.writes_inputs();
-    let region = recorder.end(if wanted { outputs } else { &[] })?;
-    let has_calls = crate::capture::computes(&region.graph);
+    let region = recorder.end(outputs)?;
     let env = region.env.clone();
-    if !wanted || !has_calls {
+    let twins: Vec<Tensor> = region.touched.iter().map(|i| i.twin.clone()).collect();
+    if !crate::capture::computes(&region.graph) {
         env.settle();
         return Ok(());
     }
@@ -472,6 +471,10 @@ pub fn flush(
     crate::dispatch::set_modes(before);
     for (output, value) in outputs.iter().zip(outcome?) {
         let Value::Tensor(lazy) = output else { continue };
+        // What was stored back is the caller's tensor itself.
+        if twins.iter().any(|t| t.is(lazy)) {
+            continue;
+        }
         let real = value.into_tensor()?;
         replace_payload(lazy, &real);
         recorder.arrive(lazy, &real);

@@ -11,7 +11,9 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::entries::Found;
 use super::facts::{Fact, Kind, unmet};
+use super::frames::set_variable;
 use super::reads::{self, Resumed};
+use super::session::symbol_number;
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::python::native::tensor::{TensorBase, float_hint, float_object, size_object, symbolic_hint};
@@ -135,6 +137,11 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
 }
 
 impl Bound {
+    /// The code of its function.
+    pub fn code(&self, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        self.function.as_ref()?.get_attr("__code__", vm).ok()
+    }
+
     /// The globals of its function.
     pub fn globals(&self, vm: &VirtualMachine) -> Option<PyDictRef> {
         self.function.as_ref()?.get_attr("__globals__", vm).ok()?.downcast().ok()
@@ -235,13 +242,13 @@ impl Values {
     }
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
-    pub fn at_entry(&self, entered: &Resumed, vm: &VirtualMachine) -> Verdict {
-        self.judge(0, &entered.locals, || reads::facts_from(entered, vm), Some(false), vm)
+    pub fn at_entry(&self, entered: &Resumed, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
+        self.judge(0, &entered.locals, || reads::facts_from(entered, vm), dynamic, vm)
     }
 
     /// What they mean where a function goes on.
-    pub fn at_break(&self, place: usize, resumed: &Resumed, vm: &VirtualMachine) -> Verdict {
-        self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), Some(false), vm)
+    pub fn at_break(&self, place: usize, resumed: &Resumed, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
+        self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), dynamic, vm)
     }
 
     /// What an entry depends on where the numbers of some floats were needed.
@@ -272,7 +279,8 @@ impl Values {
                 needs.facts.push(fact);
                 continue;
             };
-            let is_float = is_dynamic_float(value, vm) && place == 0 && !self.numbers.borrow().contains(&fact.source.text(vm));
+            let is_variable = place == 0 || matches!(*fact.source, Source::Local(_));
+            let is_float = is_dynamic_float(value, vm) && is_variable && !self.numbers.borrow().contains(&fact.source.text(vm));
             let is_int = value.class().is(vm.ctx.types.int_type);
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
             if !is_float && (!is_int || !is_local) {
@@ -311,25 +319,23 @@ pub fn config(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
     modules.get_item("torch._dynamo.config", vm).ok()?.get_attr(name, vm).ok()
 }
 
+/// A symbol for a number that is found there.
+fn symbol(source: &Source, value: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let text = source.text(vm);
+    let number = symbol_number(&text);
+    match (value.downcast_ref::<PyInt>(), value.downcast_ref::<PyFloat>()) {
+        (Some(i), _) => size_object(&recorder.number(&text, number, i.try_to_primitive::<i64>(vm).ok()?), vm).ok(),
+        (_, Some(f)) => float_object(&recorder.float_number(&text, number, f.to_f64()), vm).ok(),
+        _ => None,
+    }
+}
+
 /// Puts symbols where a call finds its dynamic numbers.
-pub fn replace(
-    bound: &mut Bound,
-    needs: &Needs,
-    recorder: &Recorder,
-    number: fn(&str) -> u32,
-    args: &mut FuncArgs,
-    vm: &VirtualMachine,
-) -> Replaced {
+pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut FuncArgs, vm: &VirtualMachine) -> Replaced {
     let mut replaced = Replaced::default();
     for source in &needs.dynamic {
         let Some(value) = source.value(&bound.locals, vm) else { continue };
-        let text = source.text(vm);
-        let symbol = match (value.downcast_ref::<PyInt>(), value.downcast_ref::<PyFloat>()) {
-            (Some(i), _) => i.try_to_primitive::<i64>(vm).and_then(|n| size_object(&recorder.number(&text, number(&text), n), vm)),
-            (_, Some(f)) => float_object(&recorder.float_number(&text, number(&text), f.to_f64()), vm),
-            _ => continue,
-        };
-        let Ok(symbol) = symbol else { continue };
+        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
         if let Source::Local(name) = &**source {
             let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
             if let Some(slot) = args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == **name).map(|(_, v)| v) {
@@ -344,6 +350,22 @@ pub fn replace(
             }
         } else if source.set(&mut bound.locals, symbol.clone(), vm) {
             replaced.0.push((source.clone(), value, symbol));
+        }
+    }
+    replaced
+}
+
+/// Puts symbols where a function that goes on, or has just begun, finds its dynamic numbers.
+pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorder, vm: &VirtualMachine) -> Replaced {
+    let mut replaced = Replaced::default();
+    for source in &needs.dynamic {
+        let Some(value) = source.value(&resumed.locals, vm) else { continue };
+        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
+        match &**source {
+            // A variable that cannot be written stays a number: the region is another one then.
+            Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
+            _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),
+            _ => {}
         }
     }
     replaced

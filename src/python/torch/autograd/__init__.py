@@ -122,12 +122,20 @@ def backward(
     tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
 ):
     """Adds to the leaves' `.grad` the gradients of the sum of `tensors`, weighted by `grad_tensors`."""
-    _native_compile._graph_break("backward")
+    if _native_compile._is_compiling():
+        _native_compile._graph_break("backward")
+        # What the engine and its hooks do is no part of a graph.
+        with _native_compile._suspended():
+            return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+    return _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+
+
+def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs):
     if grad_variables is not None:
         import warnings
 
         warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3
         )
         if grad_tensors is not None:
             raise RuntimeError(
