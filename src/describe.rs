@@ -122,7 +122,7 @@ fn alias_in_words(info: &metadata::OutputInfo, inputs: &[&str]) -> String {
     let number = info.base_idx.unwrap_or(0);
     let gradient = if info.requires_grad { "" } else { ", without its history" };
     match info.output_type {
-        _ if !info.is_tensor => "No tensor: handed out as it is.".to_owned(),
+        _ if info.spec.is_none() => "No tensor: handed out as it is.".to_owned(),
         OutputType::NonAlias if info.base_idx.is_some() => {
             format!("One of several views of {} that one operator made: returned as the graph made it.", input())
         }

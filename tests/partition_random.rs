@@ -15,6 +15,7 @@ use random_graph::{Random, joint_graph};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 
 /// What a graph computes, each value as a hash of its call on hashes; inputs by name.
 fn values(graph: &Graph, inputs: &HashMap<String, u64>) -> Vec<Option<u64>> {
@@ -169,7 +170,7 @@ fn the_cut_of_a_joint_graph_is_its_largest_flow() {
                 joint.node_mut(id).meta.recompute = mark[random.below(4)];
             }
         }
-        let Answer::Network { network } = Study::new(joint.clone(), 1, PartitionConfig::default()).answer(&Question::Network {
+        let Answer::Network { network } = Study::new(Rc::new(joint.clone()), 1, PartitionConfig::default()).answer(&Question::Network {
             query: Default::default(),
             around: None,
             radius: None,
@@ -235,7 +236,7 @@ fn what_is_explained_fits_what_was_decided() {
 #[test]
 fn memory_is_alive_from_birth_to_last_use() {
     let joint = joint_graph(40, 4, 3);
-    let study = Study::new(joint.clone(), 1, PartitionConfig::default());
+    let study = Study::new(Rc::new(joint.clone()), 1, PartitionConfig::default());
     let Answer::Eager { memory: eager } = study.answer(&Question::Eager) else { panic!("no answer") };
     let Answer::Partition { partition } = study.answer(&Question::Partition { query: Default::default() }) else { panic!("no answer") };
     for memory in [&eager, &partition.memory] {
@@ -256,7 +257,7 @@ fn memory_is_alive_from_birth_to_last_use() {
 #[test]
 fn a_counterfactual_recomputes_the_value_and_saves_no_less_in_weight() {
     let joint = joint_graph(150, 6, 77);
-    let study = Study::new(joint.clone(), 1, PartitionConfig::default());
+    let study = Study::new(Rc::new(joint.clone()), 1, PartitionConfig::default());
     let done = partition(&joint, 1, &PartitionConfig::default()).unwrap();
     let mut answered = 0;
     for name in &done.saved {

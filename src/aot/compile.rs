@@ -5,7 +5,7 @@ use super::epilogue::Epilogue;
 use super::functionalize::{self, FunctionalizeLayer};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
 use super::passes::Passes;
-use super::runtime::Runtime;
+use super::runtime::{Runtime, views_of};
 use super::synthetic_base::{self, Identity};
 use super::tensorify::tensorify;
 use super::trace::{Pushed, TraceLayer, Tracer};
@@ -117,7 +117,7 @@ pub struct Config {
 
 impl Config {
     /// Where a graph will be traced again, it is seen, and that is all.
-    fn stop_if_outdated(&self, traced: &Graph, is_joint: bool, metadata: &ViewAndMutationMeta) -> Result<()> {
+    fn stop_if_outdated(&self, traced: &Rc<Graph>, is_joint: bool, metadata: &ViewAndMutationMeta) -> Result<()> {
         if !self.is_outdated.as_ref().is_some_and(|f| f()) {
             return Ok(());
         }
@@ -133,7 +133,7 @@ impl Config {
 /// What one compilation made.
 pub struct Artifacts {
     /// The joint graph, or the inference graph.
-    pub traced: Graph,
+    pub traced: Rc<Graph>,
     /// Whether it is a joint graph.
     pub is_joint: bool,
     /// Mutation and aliasing.
@@ -230,7 +230,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let (f, inputs) = (&f, &inputs[..]);
     if differentiates {
-        let joint = trace_joint(f, inputs, &metadata, config)?;
+        let joint = Rc::new(trace_joint(f, inputs, &metadata, config)?);
         let of_tensors = tensorify(&joint)?;
         config.stop_if_outdated(&joint, true, &metadata)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
@@ -238,8 +238,8 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let mut options = config.partition.clone();
         options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
         options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
-        let whole = with_passes(&of_tensors, config, &options.replayed_mutations)?;
-        let partitioned = match &config.partition_fn {
+        let whole = with_passes(of_tensors, config, &options.replayed_mutations)?;
+        let mut partitioned = match &config.partition_fn {
             Some(split) => {
                 let (forward, backward, report) = split(&whole, num_fwd, &options.static_inputs)?;
                 own_partition(forward, backward, num_fwd, report)
@@ -249,36 +249,46 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let study = Some(Rc::new(Study::new(whole, num_fwd, options)));
         if let Some(observer) = &config.observer {
             let (prologue, epilogue) = around(prologue, &joint, &metadata, true);
-            let partitioned = Some(partitioned.clone());
-            observer(&Artifacts { traced: joint, is_joint: true, metadata: metadata.clone(), partitioned, study, prologue, epilogue });
+            let metadata = metadata.clone();
+            let artifacts =
+                Artifacts { traced: joint, is_joint: true, metadata, partitioned: Some(partitioned), study, prologue, epilogue };
+            observer(&artifacts);
+            partitioned = artifacts.partitioned.ok_or_else(|| Error::runtime("a partition was lost"))?;
         }
-        let mut partitioned = partitioned;
         if let Some(parts) = partitioned.replaying.take().filter(|_| config.replay_random) {
             (partitioned.forward, partitioned.backward) = *parts;
         }
-        let forward = (config.fw_compiler)(partitioned.forward.clone(), &examples[..inputs.len().min(examples.len())])?;
-        let forward = with_symbols(forward, inputs);
-        let runtime = Runtime::joint(metadata, forward, partitioned, config.bw_compiler.clone())?;
+        let Partitioned { forward, backward, num_saved_symints, .. } = partitioned;
+        let views = views_of(&forward);
+        let forward = with_symbols((config.fw_compiler)(forward, &examples[..inputs.len().min(examples.len())])?, inputs);
+        let runtime = Runtime::joint(metadata, forward, views, backward, num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
-    let graph = trace_inference(f, inputs, &metadata, config)?;
+    let graph = Rc::new(trace_inference(f, inputs, &metadata, config, false)?);
     let of_tensors = tensorify(&graph)?;
     config.stop_if_outdated(&graph, false, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
-        let traced = graph.clone();
-        observer(&Artifacts { traced, is_joint: false, metadata: metadata.clone(), partitioned: None, study: None, prologue, epilogue });
+        observer(&Artifacts {
+            traced: graph,
+            is_joint: false,
+            metadata: metadata.clone(),
+            partitioned: None,
+            study: None,
+            prologue,
+            epilogue,
+        });
     }
-    let callable = with_symbols((config.inference_compiler)(with_passes(&of_tensors, config, &[])?, &examples)?, inputs);
+    let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
+    let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 
 /// The graph as it is split or compiled: what was traced is reported, and Inductor's passes come after.
-fn with_passes(traced: &Graph, config: &Config, replayed: &[usize]) -> Result<Graph> {
-    let mut graph = traced.clone();
+fn with_passes(mut graph: Rc<Graph>, config: &Config, replayed: &[usize]) -> Result<Rc<Graph>> {
     if let Some(passes) = &config.passes {
-        passes.apply(&mut graph, replayed)?;
+        passes.apply(Rc::make_mut(&mut graph), replayed)?;
     }
     Ok(graph)
 }
@@ -343,7 +353,7 @@ impl Tracing {
         Tracing {
             before,
             _trace: Pushed::new(Rc::new(TraceLayer(tracer.clone()))),
-            _functionalize: Pushed::new(Rc::new(FunctionalizeLayer)),
+            _functionalize: Pushed::new(Rc::new(FunctionalizeLayer::default())),
         }
     }
 }
@@ -421,10 +431,18 @@ fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &
     returned
 }
 
-fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+/// The graph of a function without a backward; where it is `differentiable`, its inputs require grad, for what it asks for itself.
+pub(super) fn trace_inference(
+    f: &Function,
+    specs: &[InputSpec],
+    metadata: &ViewAndMutationMeta,
+    config: &Config,
+    differentiable: bool,
+) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
     tracer.decompose(config.decompositions);
-    let inputs = make_inputs(&tracer, specs, |i| format!("arg{i}_1"), false)?;
+    tracer.show_alias(differentiable);
+    let inputs = make_inputs(&tracer, specs, |i| format!("arg{i}_1"), differentiable)?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
@@ -437,7 +455,7 @@ fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutation
     tracer.finish(&outputs)
 }
 
-fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("inner_f");
     tracer.decompose(config.decompositions);
     let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", i + 1), true)?;
@@ -449,8 +467,8 @@ fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta
         tangents.push(functionalize::wrap(&inner)?);
         Ok(())
     };
-    for spec in tangent_specs(f, specs, metadata)? {
-        add_tangent(&spec)?;
+    for spec in tangent_specs(metadata) {
+        add_tangent(spec)?;
     }
     let outputs = {
         let _tracing = Tracing::start(&tracer);
@@ -536,7 +554,7 @@ pub fn tangent_positions(metadata: &ViewAndMutationMeta) -> Vec<usize> {
     }
     for (o, info) in metadata.output_info.iter().enumerate() {
         let plain = matches!(info.output_type, OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView);
-        if plain && info.is_tensor && info.requires_grad_for_backward {
+        if plain && info.spec.is_some() && info.requires_grad_for_backward {
             positions.push(mutated.len() + o);
         }
     }
@@ -556,28 +574,11 @@ fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
     Ok(TensorSpec::strided(g.sizes.clone(), strides, spec.dtype, spec.device))
 }
 
-/// Specs of the values that have tangents, found by running the function once more on fake tensors.
-fn tangent_specs(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Vec<TensorSpec>> {
-    let before = modes();
-    let regions = super::trace::set_checkpoint_regions(None);
-    set_modes(Modes { fake: true, ..before });
-    let outcome = (|| {
-        let _layer = Pushed::new(Rc::new(FunctionalizeLayer));
-        let outer: Vec<Tensor> = specs
-            .iter()
-            .map(|s| {
-                let t = super::metadata::functional_input(s)?;
-                if s.requires_grad && s.is_leaf {
-                    super::metadata::give_history(&t)?;
-                }
-                Ok(t)
-            })
-            .collect::<Result<_>>()?;
-        let outputs = f(&outer)?;
-        let returned = forward_returns(metadata, &outer, &outputs);
-        tangent_positions(metadata).into_iter().map(|p| Ok(returned[p].tensor()?.spec())).collect()
-    })();
-    super::trace::set_checkpoint_regions(Some(regions));
-    set_modes(before);
-    outcome
+/// The values that have tangents, by [`tangent_positions`].
+fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<&TensorSpec> {
+    let mutated = metadata.runtime_mutated().into_iter().map(|i| Some(&metadata.input_info[i].spec));
+    let outputs = metadata.output_info.iter().map(|o| o.spec.as_ref());
+    let bases = metadata.output_info.iter().filter(|o| o.base.is_some()).map(|o| o.base.as_ref());
+    let returned: Vec<Option<&TensorSpec>> = mutated.chain(outputs).chain(bases).collect();
+    tangent_positions(metadata).into_iter().filter_map(|p| returned[p]).collect()
 }

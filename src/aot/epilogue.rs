@@ -112,7 +112,12 @@ impl Epilogue {
         let mut outputs: Vec<Value> = Vec::with_capacity(raw.len());
         for (made, value) in self.outputs.iter().zip(&raw) {
             outputs.push(match made {
-                Made::AsReturned | Made::UnsafeView => value.clone(),
+                Made::AsReturned | Made::UnsafeView => {
+                    if modes().inference {
+                        value.for_each_tensor(&mut |t| meta::with(t, |m| m.inference = true));
+                    }
+                    value.clone()
+                }
                 Made::Input(i) => Value::from(&inputs[*i]),
                 Made::View { base, steps, requires_grad } => {
                     let base = match base {

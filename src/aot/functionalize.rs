@@ -120,7 +120,8 @@ fn apply_updates(storage: &FunctionalStorage) -> Result<()> {
 pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
     let call = Call { entry: step.entry, args: &step.args };
     let g = base.geometry();
-    match step.entry.base_name() {
+    let name = step.entry.base_name();
+    match name.strip_suffix("_copy").unwrap_or(name) {
         "_unsafe_view" => t!("_unsafe_view", view, &g.sizes),
         "view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
         "t" => t!("t", view),
@@ -135,6 +136,8 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "slice" => t!("slice_scatter", base, view, call.get("dim"), call.get("start"), call.get("end"), call.get("step")),
         "diagonal" => t!("diagonal_scatter", base, view, call.get("offset"), call.get("dim1"), call.get("dim2")),
         "as_strided" => t!("as_strided_scatter", base, view, call.get("size"), call.get("stride"), call.get("storage_offset")),
+        "view_as_real" => t!("view_as_complex", view),
+        "view_as_complex" => t!("view_as_real", view),
         "unsqueeze" => t!("squeeze.dim", view, call.get("dim")),
         "squeeze" => unsqueeze_like(view, base, &call),
         "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
@@ -204,7 +207,11 @@ fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor
 }
 
 /// The layer of dispatch.
-pub struct FunctionalizeLayer;
+#[derive(Default)]
+pub struct FunctionalizeLayer {
+    /// Whether views become copies, too.
+    pub copies_views: bool,
+}
 
 impl Layer for FunctionalizeLayer {
     fn key(&self) -> Key {
@@ -220,9 +227,9 @@ impl Layer for FunctionalizeLayer {
         let result = match entry.rule {
             // A constant of the script's becomes a value of the graph as a copy.
             Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
-            Rule::View(_) => view(entry, args),
+            Rule::View(_) => view(entry, args, self.copies_views),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
-            _ if entry.base_name() == "_unsafe_view" => view(entry, args),
+            _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
@@ -242,7 +249,7 @@ fn keep_for_checkpoint(entry: &OpEntry, result: &Value) -> Result<()> {
     }
     // A region within another keeps it for both.
     for _ in 0..super::trace::origin().checkpoint_depth {
-        result.map_tensors(&mut |t| view(DETACH.get(), vec![t.into()])?.into_tensor())?;
+        result.map_tensors(&mut |t| view(DETACH.get(), vec![t.into()], false)?.into_tensor())?;
     }
     Ok(())
 }
@@ -263,7 +270,13 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     out.map_tensors(&mut |t| wrap(t))
 }
 
-fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+/// The operator that copies what a view shows, where there is one.
+fn copying(view: &'static OpEntry) -> Option<&'static OpEntry> {
+    let (packet, overload) = view.name.rsplit_once('.')?;
+    lookup(&format!("{packet}_copy.{overload}"))
+}
+
+fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool) -> Result<Value> {
     let Some(of) = args.iter().find_map(Value::as_tensor).cloned() else { return fresh(entry, args) };
     let Some(_) = state(&of) else {
         let out = call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
@@ -271,7 +284,8 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     };
     let inner = unwrap_args(&args)?;
     let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
-    let out = call_below(Key::Functionalize, entry, inner)?;
+    let below = if copies { copying(entry).unwrap_or(entry) } else { entry };
+    let out = call_below(Key::Functionalize, below, inner)?;
     let mut kept = args;
     kept[0] = Value::None;
     let several = matches!(out, Value::List(_));
@@ -283,7 +297,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
             of.view_dtype((*value.geometry()).clone(), value.dtype())
         };
         let mut steps = base.steps.clone();
-        steps.push(ViewStep { entry, args: kept.clone(), result: several.then_some(index) });
+        steps.push(ViewStep { entry: below, args: kept.clone(), result: several.then_some(index) });
         index += 1;
         set_state(
             &outer,

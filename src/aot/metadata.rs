@@ -9,7 +9,7 @@ use crate::autograd::{Body, Node, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::span::Source;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, TensorSpec};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -54,6 +54,8 @@ pub struct InputInfo {
     pub mutation_type: MutationType,
     /// Lines that write to it.
     pub written_at: Vec<Source>,
+    /// Its tensor when the function has returned.
+    pub spec: TensorSpec,
 }
 
 impl InputInfo {
@@ -124,10 +126,10 @@ pub struct OutputInfo {
     pub requires_grad_for_backward: bool,
     /// View operators that regenerate it from what it aliases.
     pub steps: Vec<crate::autograd::ViewStep>,
-    /// Its geometry.
-    pub geometry: crate::tensor::Geometry,
-    /// Whether it is a tensor at all.
-    pub is_tensor: bool,
+    /// Its tensor, where it is one.
+    pub spec: Option<TensorSpec>,
+    /// The intermediate that is returned for its sake.
+    pub base: Option<TensorSpec>,
 }
 
 /// The result of the analysis.
@@ -198,7 +200,7 @@ pub fn collect(
 ) -> Result<ViewAndMutationMeta> {
     let before = modes();
     set_modes(Modes { fake: true, ..before });
-    let layer = Pushed::new(Rc::new(FunctionalizeLayer));
+    let layer = Pushed::new(Rc::new(FunctionalizeLayer::default()));
     let outcome = analyse(f, inputs, keep_input_mutations, before.grad);
     drop(layer);
     let grad_after = modes().grad;
@@ -248,6 +250,7 @@ fn analyse(
             requires_grad,
             mutation_type: MutationType::NotMutated,
             written_at: s.storage.written_at.borrow().clone(),
+            spec: t.spec(),
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(keep_input_mutations), ..info });
     }
@@ -294,8 +297,8 @@ fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<Outp
                 requires_grad: false,
                 requires_grad_for_backward: false,
                 steps: Vec::new(),
-                geometry: crate::tensor::Geometry::default(),
-                is_tensor: false,
+                spec: None,
+                base: None,
             });
             continue;
         };
@@ -343,8 +346,8 @@ fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<Outp
             requires_grad,
             requires_grad_for_backward: grad && requires_grad && (base.is_none() || grad_fn.is_some()),
             steps: state.map(|s| s.steps).unwrap_or_default(),
-            geometry: (*o.geometry()).clone(),
-            is_tensor: true,
+            spec: Some(o.spec()),
+            base: base.filter(|_| output_type == OutputType::AliasOfIntermediateSaveAsOutput).map(|b| b.spec()),
         });
     }
     Ok(found)

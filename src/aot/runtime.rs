@@ -11,7 +11,6 @@ use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, gradient_ed
 use crate::dispatch::{Modes, Value, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
-use crate::partition::Partitioned;
 use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
@@ -41,7 +40,7 @@ enum Kind {
 
 /// The compiled backward, made when it is first needed.
 struct Backward {
-    partitioned: Partitioned,
+    graph: Graph,
     compiler: GraphCompiler,
     compiled: RefCell<Option<Rc<dyn GraphCallable>>>,
     /// Whether it was compiled for a run that keeps the graph: then it may overwrite nothing, in any run.
@@ -54,7 +53,7 @@ impl Backward {
             return Ok(compiled);
         }
         self.keeps.set(keeps_graph);
-        let graph = self.partitioned.backward.clone();
+        let graph = self.graph.clone();
         let examples: Vec<Value> = graph
             .placeholders()
             .map(|n| match &n.meta.value {
@@ -78,6 +77,11 @@ pub struct Runtime {
     views: Vec<bool>,
 }
 
+/// Per output of a forward, whether a view operator makes it.
+pub fn views_of(forward: &Graph) -> Vec<bool> {
+    forward.outputs().iter().map(|value| is_view(forward, value)).collect()
+}
+
 /// Whether a view operator makes a value of a graph; `detach` makes no view for autograd.
 fn is_view(graph: &Graph, value: &Arg) -> bool {
     let Arg::Node(id) = value else { return false };
@@ -95,16 +99,17 @@ impl Runtime {
         Runtime { metadata, kind: Kind::Inference(graph), epilogue, views: Vec::new() }
     }
 
-    /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late.
+    /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late. `views`
+    /// is what [`views_of`] says of the forward.
     pub fn joint(
         metadata: ViewAndMutationMeta,
         forward: Rc<dyn GraphCallable>,
-        partitioned: Partitioned,
+        views: Vec<bool>,
+        graph: Graph,
+        at_once: bool,
         compiler: GraphCompiler,
     ) -> Result<Self> {
-        let views = partitioned.forward.outputs().iter().map(|value| is_view(&partitioned.forward, value)).collect();
-        let at_once = partitioned.num_saved_symints > 0;
-        let backward = Rc::new(Backward { partitioned, compiler, compiled: RefCell::default(), keeps: Cell::default() });
+        let backward = Rc::new(Backward { graph, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             backward.get(false)?;
         }
@@ -134,7 +139,7 @@ impl Runtime {
             forward.call(&mut given)?
         };
         let saved = all.split_off(num_returns.min(all.len()));
-        let edges = self.edges(&backward.partitioned.backward, inputs)?;
+        let edges = self.edges(&backward.graph, inputs)?;
         if edges.iter().all(Option::is_none) {
             return Ok(all);
         }
@@ -209,7 +214,7 @@ impl Runtime {
             None => return self.metadata.input_info[mutated[position]].requires_grad,
             Some(output) => self.metadata.output_info.get(output),
         };
-        info.is_none_or(|o| o.is_tensor && o.requires_grad && !o.output_type.is_regenerated())
+        info.is_none_or(|o| o.spec.is_some() && o.requires_grad && !o.output_type.is_regenerated())
     }
 }
 
@@ -254,7 +259,7 @@ impl Body for CompiledBackward {
                 "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
             ));
         }
-        let graph = &self.backward.partitioned.backward;
+        let graph = &self.backward.graph;
         let mut tensors = Vec::new();
         let mut numbers = Vec::new();
         {

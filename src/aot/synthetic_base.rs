@@ -183,7 +183,7 @@ pub fn check_tangents(before: &ViewAndMutationMeta, merged: &ViewAndMutationMeta
     for (input, position) in counted.iter().zip(&wanted) {
         let output = position.checked_sub(returned.len()).and_then(|o| merged.output_info.get(o));
         let sizes = hints(&inputs[*input].spec.geometry.sizes).unwrap_or_default();
-        if let Some(numel) = output.and_then(|o| o.geometry.numel().hint()).filter(|n| *n != sizes.iter().product::<i64>()) {
+        if let Some(numel) = output.and_then(|o| o.spec.as_ref()?.geometry.numel().hint()).filter(|n| *n != sizes.iter().product::<i64>()) {
             let sizes = sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Err(Error::runtime(format!("shape '[{sizes}]' is invalid for input of size {numel}")));
         }
@@ -193,7 +193,12 @@ pub fn check_tangents(before: &ViewAndMutationMeta, merged: &ViewAndMutationMeta
 
 /// What is known of the merged inputs, derived from what was known of each, as in PyTorch: a base counts as written to, and outputs
 /// keep the view operators that were seen before the merge, also where these do not fit the base.
-fn merged_metadata(before: &ViewAndMutationMeta, groups: &[Vec<usize>], others: &[usize]) -> Result<ViewAndMutationMeta> {
+fn merged_metadata(
+    before: &ViewAndMutationMeta,
+    groups: &[Vec<usize>],
+    others: &[usize],
+    inputs: &[InputSpec],
+) -> Result<ViewAndMutationMeta> {
     let old = &before.input_info;
     let mut input_info = Vec::new();
     for group in groups.iter().cloned().chain(others.iter().map(|i| vec![*i])) {
@@ -211,6 +216,7 @@ fn merged_metadata(before: &ViewAndMutationMeta, groups: &[Vec<usize>], others: 
             requires_grad: group.iter().any(|i| old[*i].requires_grad),
             mutation_type: MutationType::NotMutated,
             written_at: group.iter().flat_map(|i| old[*i].written_at.clone()).collect(),
+            spec: if merged { base_spec(inputs, &group).spec } else { old[group[0]].spec.clone() },
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(before.keep_input_mutations), ..info });
     }
@@ -247,7 +253,7 @@ pub fn merge(
         }
     }
     let others: Vec<usize> = (0..inputs.len()).filter(|i| !groups.iter().any(|g| g.contains(i))).collect();
-    let merged = merged_metadata(metadata, &groups, &others)?;
+    let merged = merged_metadata(metadata, &groups, &others, inputs)?;
     let origins: Vec<Origin> = (0..inputs.len())
         .map(|i| match groups.iter().position(|g| g.contains(&i)) {
             Some(base) => Origin::ViewOf(base, inputs[i].spec.clone(), inputs[i].requires_grad),

@@ -108,11 +108,11 @@ fn float_of(node: &Node) -> Option<Rc<FloatExpr>> {
 }
 
 /// The graph with tensors for its symbolic floats. Floats that stay are said to be needed as numbers.
-pub fn tensorify(traced: &Graph) -> Result<Graph> {
-    let mut graph = traced.clone();
+pub fn tensorify(traced: &Rc<Graph>) -> Result<Rc<Graph>> {
     if !traced.nodes().any(|n| float_of(n).is_some()) {
-        return Ok(graph);
+        return Ok(traced.clone());
     }
+    let mut graph = Graph::clone(traced);
     let nodes: Vec<NodeId> = traced.nodes().map(|n| n.id).collect();
     let mut tensors = Tensors { graph: &mut graph, order: Vec::new(), known: Vec::new(), meta: Meta::default() };
     let size = |graph: &Graph, expr: &crate::shape::Expr| {
@@ -171,7 +171,7 @@ pub fn tensorify(traced: &Graph) -> Result<Graph> {
         }
     }
     graph.validate()?;
-    Ok(graph)
+    Ok(Rc::new(graph))
 }
 
 /// `prims.convert_element_type`

@@ -2,7 +2,7 @@
 
 use crate::autograd;
 use crate::decompositions::Table;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Type, Value, run_backend};
+use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Type, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::graph::{
     Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size,
@@ -105,13 +105,6 @@ pub fn next_checkpoint_region() -> u32 {
     REGIONS.get()
 }
 
-/// How many checkpointed regions were counted; a run that only looks at shapes puts the count back.
-pub(super) fn set_checkpoint_regions(count: Option<u32>) -> u32 {
-    let before = REGIONS.get();
-    REGIONS.set(count.unwrap_or(before));
-    before
-}
-
 /// Keeps a checkpoint policy under a number.
 pub fn add_checkpoint_policy(policy: CheckpointPolicy) -> u32 {
     POLICIES.with_borrow_mut(|p| {
@@ -155,6 +148,10 @@ pub struct Tracer {
     tangents: RefCell<Vec<(Tensor, NodeId)>>,
     forward: RefCell<BTreeMap<i64, Forward>>,
     constants: Cell<usize>,
+    /// Whether the graph is that of the calls as they are made (`make_fx`): a constant is read wherever it is used.
+    as_called: bool,
+    /// Whether a `detach` shows as `alias`, as in graphs that PyTorch traces twice.
+    shows_alias: Cell<bool>,
     in_backward: Cell<bool>,
     /// Whether the argument being recorded is a number to calculate with, not a size.
     wants_number: Cell<bool>,
@@ -171,7 +168,16 @@ pub struct Tracer {
 impl Tracer {
     /// A tracer of a graph that prints as the given class. Inside another tracer's work it decomposes as that one does.
     pub fn new(class_name: &str) -> Rc<Self> {
-        Rc::new(Tracer {
+        Rc::new(Self::plain(class_name, false))
+    }
+
+    /// A tracer of calls as they are made.
+    pub(super) fn as_called(class_name: &str) -> Rc<Self> {
+        Rc::new(Self::plain(class_name, true))
+    }
+
+    fn plain(class_name: &str, as_called: bool) -> Self {
+        Tracer {
             graph: RefCell::new(Graph::new(class_name)),
             nodes: RefCell::default(),
             input_sizes: RefCell::default(),
@@ -181,18 +187,31 @@ impl Tracer {
             tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
+            as_called,
+            shows_alias: Cell::new(as_called),
             in_backward: Cell::new(false),
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             last_node: Cell::new(None),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
-        })
+        }
     }
 
     /// Says what calls are taken apart by.
     pub fn decompose(&self, table: Option<&'static Table>) {
         self.decompositions.set(table);
+    }
+
+    /// Says whether a `detach` shows as `alias`.
+    pub(super) fn show_alias(&self, shows: bool) {
+        self.shows_alias.set(shows);
+    }
+
+    /// The operator that a call is recorded as.
+    pub(super) fn shown(&self, entry: &'static OpEntry) -> &'static OpEntry {
+        static ALIAS: OpRef = OpRef::new("alias");
+        if self.shows_alias.get() && entry.name == "aten.detach.default" { ALIAS.get() } else { entry }
     }
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
@@ -258,19 +277,45 @@ impl Tracer {
         Ok(graph)
     }
 
+    /// Ends a graph of calls as they were made: but for sizes that nobody reads, everything stays.
+    pub(super) fn finish_as_called(&self, outputs: &[Value]) -> Result<Graph> {
+        let items = outputs.iter().map(|value| self.argument(value)).collect::<Result<_>>()?;
+        let mut graph = self.graph.take();
+        graph.set_output(Arg::Tuple(items));
+        let is_size = |target: &Target| matches!(target, Target::Operator(_)) || target.op().is_some_and(|op| &**op == "aten.sym_size.int");
+        graph.eliminate_dead_code(&|node| !is_size(&node.target));
+        graph.validate()?;
+        Ok(graph)
+    }
+
+    /// Adds an input that is neither a tensor nor a symbol.
+    pub(super) fn plain_input(&self, name: &str, value: &Value) -> NodeId {
+        self.graph.borrow_mut().placeholder(name, Meta { value: Some(fake_value(value)), ..Meta::default() })
+    }
+
+    /// Whether a tensor is a value of this graph.
+    pub(super) fn knows(&self, t: &Tensor) -> bool {
+        self.known(t).is_some()
+    }
+
     fn known(&self, t: &Tensor) -> Option<NodeId> {
         self.nodes.borrow().get(&t.id()).copied()
     }
 
     /// A tensor that is no value of this graph: a constant of the module.
     fn constant(&self, t: &Tensor) -> NodeId {
-        let name = format!("_tensor_constant{}", self.constants.get());
-        self.constants.set(self.constants.get() + 1);
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..self.meta() };
         let mut graph = self.graph.borrow_mut();
-        graph.constants.push((name.as_str().into(), t.clone()));
+        let known = graph.constants.iter().find(|(_, constant)| constant.is(t)).map(|(name, _)| name.clone());
+        let name = known.unwrap_or_else(|| {
+            let name: Rc<str> = format!("_tensor_constant{}", self.constants.replace(self.constants.get() + 1)).into();
+            graph.constants.push((name.clone(), t.clone()));
+            name
+        });
         let id = graph.get_attr(&name, meta);
-        self.nodes.borrow_mut().insert(t.id(), id);
+        if !self.as_called {
+            self.nodes.borrow_mut().insert(t.id(), id);
+        }
         id
     }
 
@@ -410,7 +455,7 @@ impl Tracer {
         }
     }
 
-    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+    pub(super) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
         let (positional, keywords) = self.arguments(entry, args)?;
         let mut meta = Meta { value: Some(fake_value(result)), ..self.meta() };
         let policy = origin().policy.filter(|_| entry.name != "aten.detach.default" && !self.in_backward.get());
@@ -604,6 +649,7 @@ impl Layer for TraceLayer {
         {
             return Ok(made);
         }
+        let entry = self.0.shown(entry);
         let result = run_backend(entry, &args, true)?;
         self.0.record(entry, &args, &result)?;
         Ok(result)

@@ -4,13 +4,15 @@ use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
-use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Rule, Tags, Value, call_below, modes, push_layer};
+use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, modes, push_layer};
 use crate::error::{Error, Result};
 use crate::t;
 use crate::tensor::{Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
+
+static DETACH: OpRef = OpRef::new("detach");
 
 /// The dispatch layer.
 pub struct AutogradLayer;
@@ -229,7 +231,13 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<V
     let node = if wants_grad && !is_detach { Some(make_node(entry, &args, None)?) } else { None };
     let mut kept = args.clone();
     kept[0] = Value::None;
-    let out = call_below(Key::Autograd, entry, args)?;
+    let mut out = call_below(Key::Autograd, entry, args)?;
+    if entry.not_differentiable && !is_detach {
+        // A view that no gradient goes through is cut off as PyTorch does it, by an operator of its own.
+        out = out.map_tensors(&mut |t| call_below(Key::Autograd, DETACH.get(), vec![t.into()])?.into_tensor())?;
+    }
+    // A literal's tensor is itself, not a view of something that nobody has.
+    let is_view = !is_detach && entry.name != "aten.lift_fresh.default";
     let several = matches!(out, Value::List(_));
     let creation = match (modes(), several) {
         (m, _) if m.inference => CreationMeta::Inference,
@@ -243,7 +251,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<V
         if let Some((node, _)) = &node {
             meta::set_history(&t, node);
         }
-        if !is_detach {
+        if is_view {
             make_view(&t, &of, step, creation, true);
         }
     }

@@ -1,8 +1,8 @@
 //! Views and in-place writes: what a view is a view of, and how a write through it changes history.
 //!
 //! A write to a view makes the base's history a `CopySlices` node; every other view regenerates its grad_fn when next asked
-//! (its version tells). Real tensors regenerate through `as_strided`, functional ones by replaying the view operators, as in
-//! PyTorch.
+//! (its version tells). Real tensors regenerate through `as_strided`, functional ones, and views in another dtype, by replaying the
+//! view operators, as in PyTorch.
 
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Edge, Node, gradient_edge};
@@ -127,6 +127,11 @@ pub fn set_creation(view: &Tensor, creation: CreationMeta) {
     });
 }
 
+/// Whether a view is made again by its operators: strides alone do not say how it reads its base's bytes, or must not be shown.
+fn is_replayed(base: &Tensor, view: &Tensor) -> bool {
+    is_functional(base) || base.dtype() != view.dtype()
+}
+
 fn is_functional(t: &Tensor) -> bool {
     t.imp().functional.borrow().is_some()
 }
@@ -142,7 +147,7 @@ pub fn refresh(view: &Tensor) -> Result<()> {
     let fresh = {
         let _grad = GradMode::set(true);
         let _all = Exclude::capture_alone();
-        if is_functional(&info.base) {
+        if is_replayed(&info.base, view) {
             replay(&info.steps, &info.base)?
         } else {
             let g = view.geometry();
@@ -224,7 +229,7 @@ pub fn rebase_history(target: &Tensor, node: &Rc<Node>) -> Result<()> {
     }
     edges[0] = base_edge;
     let view_geometry = (*target.geometry()).clone();
-    let replay_steps = is_functional(&info.base).then(|| info.steps.clone());
+    let replay_steps = is_replayed(&info.base, target).then(|| info.steps.clone());
     let body = CopySlices { base: (*info.base.geometry()).clone(), view: view_geometry, steps: replay_steps, inner: node.clone() };
     let copy_slices = Node::new("CopySlices", edges, Box::new(body));
     let index = copy_slices.add_input(&info.base);

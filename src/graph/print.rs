@@ -7,7 +7,6 @@
 use super::literal::{arg_repr, symbol_of};
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Recompute, Shown, Target};
 use crate::shape::SymInt;
-use std::collections::HashMap;
 
 /// What `print_readable` shows of each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +162,7 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
             }
         };
         let released = match node.opcode {
-            Opcode::Call | Opcode::GetAttr => releases.get(&node.id).map(Vec::as_slice).unwrap_or_default(),
+            Opcode::Call | Opcode::GetAttr => releases[node.id.0 as usize].as_slice(),
             _ => &[],
         };
         let mut line = text;
@@ -182,17 +181,17 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
 }
 
 /// Per node, the values it is the last to read, itself included where nobody reads it.
-fn releases(graph: &Graph) -> HashMap<NodeId, Vec<NodeId>> {
+fn releases(graph: &Graph) -> Vec<Vec<NodeId>> {
     let mut read = vec![false; graph.arena_len()];
-    let mut releases: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+    let mut releases = vec![Vec::new(); graph.arena_len()];
     for node in graph.nodes().rev() {
         for input in node.inputs() {
             if !std::mem::replace(&mut read[input.0 as usize], true) {
-                releases.entry(node.id).or_default().push(input);
+                releases[node.id.0 as usize].push(input);
             }
         }
         if !read[node.id.0 as usize] {
-            releases.entry(node.id).or_default().push(node.id);
+            releases[node.id.0 as usize].push(node.id);
         }
     }
     releases

@@ -65,7 +65,8 @@ fn as_complex(call: &Call) -> Result<Vec<Geometry>> {
 
 /// One part of complex numbers.
 fn part(call: &Call, index: i64) -> Result<Value> {
-    t!("select.int", t!("view_as_real", call.tensor("self")?)?, -1, index).map(Value::from)
+    let x = call.tensor("self")?;
+    t!("select.int", t!("view_as_real", x)?, x.dim(), index).map(Value::from)
 }
 
 /// Registers views as other dtypes.

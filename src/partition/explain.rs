@@ -15,7 +15,7 @@ use crate::report::{self, Capacity, CapacityParts, Cost, Cut, Decision};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Calls looked at to say what one value is recomputed from; a longer way back is not followed to its end.
-const FAR_BACK: usize = 500;
+const FAR_BACK: u64 = 100;
 
 /// A partition's parts, as explanations ask of them. Vectors are indexed by the joint graph's node id.
 struct Explained<'a> {
@@ -117,19 +117,65 @@ fn parts(weight: &Weight) -> CapacityParts {
     }
 }
 
+/// Walks from recomputed values to what they are recomputed from. Thousands of walks cross the same calls: what each costs is
+/// computed once, and where a walk has been is a number per call, not a set per walk.
+struct WaysBack {
+    costs: Vec<Cost>,
+    seen_by: Vec<u32>,
+    walks: u32,
+}
+
+impl WaysBack {
+    fn new(explained: &Explained) -> Self {
+        let graph = explained.joint.graph;
+        let mut costs = vec![Cost::default(); graph.arena_len()];
+        for node in graph.nodes().filter(|n| explained.in_backward[index(n.id)]) {
+            costs[index(node.id)] = cost(explained.joint, std::iter::once(node));
+        }
+        WaysBack { costs, seen_by: vec![0; graph.arena_len()], walks: 0 }
+    }
+
+    /// What a value is recomputed from, and what that costs where nothing else is.
+    fn of(&mut self, explained: &Explained, node: &Node) -> (Vec<String>, Option<Cost>) {
+        self.walks += 1;
+        self.seen_by[index(node.id)] = self.walks;
+        let (mut stack, mut from, mut total) = (vec![node.id], Vec::new(), Cost::default());
+        while let Some(id) = stack.pop() {
+            if explained.saved[index(id)] || !explained.in_backward[index(id)] {
+                from.push(id);
+                continue;
+            }
+            let own = &self.costs[index(id)];
+            total = Cost { calls: total.calls + own.calls, flops: total.flops + own.flops, bytes: total.bytes + own.bytes };
+            if total.calls > FAR_BACK {
+                return (Vec::new(), None);
+            }
+            for input in &explained.joint.inputs[index(id)] {
+                if std::mem::replace(&mut self.seen_by[index(*input)], self.walks) != self.walks {
+                    stack.push(*input);
+                }
+            }
+        }
+        from.sort_by_key(|id| id.0);
+        let names = from.iter().map(|id| explained.joint.graph.node(*id).name.to_string()).collect();
+        (names, Some(total))
+    }
+}
+
 impl Explained<'_> {
     fn decisions(&self) -> Vec<Decision> {
+        let mut ways = WaysBack::new(self);
         let of_forward = |n: &Node| {
             let here = self.info.required_fw[index(n.id)] || !(n.meta.is_backward || self.info.required_bw[index(n.id)]);
             self.saved[index(n.id)] || (here && matches!(n.opcode, Opcode::Placeholder | Opcode::Call))
         };
-        self.joint.graph.nodes().filter(|n| of_forward(n)).map(|n| self.decision(n)).collect()
+        self.joint.graph.nodes().filter(|n| of_forward(n)).map(|n| self.decision(n, &mut ways)).collect()
     }
 
-    fn decision(&self, node: &Node) -> Decision {
+    fn decision(&self, node: &Node, ways: &mut WaysBack) -> Decision {
         let at = index(node.id);
         let is_recomputed = !self.saved[at] && self.in_backward[at];
-        let (recomputed_from, cost) = if is_recomputed { self.way_back(node) } else { (Vec::new(), None) };
+        let (recomputed_from, cost) = if is_recomputed { ways.of(self, node) } else { (Vec::new(), None) };
         let (fate, reason) = if self.saved[at] {
             ("saved", self.why_saved(node))
         } else if is_recomputed {
@@ -147,27 +193,6 @@ impl Explained<'_> {
             cost,
             line: node.meta.source.as_ref().map(|s| s.span.line),
         }
-    }
-
-    /// What a value is recomputed from, and what that costs where nothing else is.
-    fn way_back(&self, node: &Node) -> (Vec<String>, Option<Cost>) {
-        let graph = self.joint.graph;
-        let mut seen = HashSet::from([node.id]);
-        let (mut stack, mut made, mut from) = (vec![node.id], Vec::new(), Vec::new());
-        while let Some(id) = stack.pop() {
-            if self.saved[index(id)] || !self.in_backward[index(id)] {
-                from.push(id);
-                continue;
-            }
-            made.push(id);
-            if made.len() > FAR_BACK {
-                return (Vec::new(), None);
-            }
-            stack.extend(self.joint.inputs[index(id)].iter().filter(|i| seen.insert(**i)));
-        }
-        from.sort_by_key(|id| id.0);
-        let names = from.iter().map(|id| graph.node(*id).name.to_string()).collect();
-        (names, Some(cost(self.joint, made.iter().map(|id| graph.node(*id)))))
     }
 
     fn why_saved(&self, node: &Node) -> String {

@@ -10,7 +10,7 @@ use super::op_sets::is_impure;
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, NodeId, Opcode, Target};
 use crate::shape::{Expr, SymInt, Symbol};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Which part is cut out.
@@ -26,7 +26,7 @@ pub(super) enum Side {
 pub(super) struct Kept {
     pub(super) nodes: Vec<NodeId>,
     /// Calls that could be computed but are not needed: only their names are taken.
-    dropped: HashSet<NodeId>,
+    dropped: Vec<bool>,
     pub(super) outputs: Vec<Arg>,
 }
 
@@ -77,13 +77,13 @@ pub(super) fn kept_nodes(joint: &Joint, inputs: &[NodeId], outputs: &[Arg], side
         output.for_each_node(&mut |n| uses[index(n)] += 1);
     }
     let mut kept = Vec::with_capacity(nodes.len());
-    let mut dropped = HashSet::new();
+    let mut dropped = vec![false; graph.arena_len()];
     for id in nodes.into_iter().rev() {
         if uses[index(id)] > 0 || is_impure(graph.node(id), random_is_impure) {
             kept.push(id);
         } else {
             joint.inputs[index(id)].iter().for_each(|i| uses[index(*i)] -= 1);
-            dropped.insert(id);
+            dropped[index(id)] = true;
         }
     }
     kept.reverse();
@@ -103,7 +103,7 @@ fn build(joint: &Joint, inputs: &[NodeId], kept: &Kept) -> Result<Graph> {
     let mut wanted = kept.nodes.iter().peekable();
     for node in source.nodes() {
         // Names in the order torch.fx gives them, which later names continue.
-        if kept.dropped.contains(&node.id) {
+        if kept.dropped[index(node.id)] {
             graph.reserve_name(&node.name);
         }
         let Some(id) = wanted.next_if(|id| **id == node.id) else { continue };
@@ -175,14 +175,13 @@ pub(super) fn extract_fwd_bwd_modules(
 
     let bwd_inputs: Vec<NodeId> = saved_sym_nodes.iter().chain(&saved_values).chain(&tangents).chain(&bwd_seeds).copied().collect();
     let kept = kept_nodes(joint, &bwd_inputs, &bwd_outputs, Side::Backward, random_is_impure)?;
-    let mut read: HashSet<NodeId> = kept.nodes.iter().flat_map(|id| joint.inputs[index(*id)].iter().copied()).collect();
+    let mut read = vec![false; graph.arena_len()];
+    kept.nodes.iter().flat_map(|id| &joint.inputs[index(*id)]).for_each(|input| read[index(*input)] = true);
     for output in &kept.outputs {
-        output.for_each_node(&mut |n| {
-            read.insert(n);
-        });
+        output.for_each_node(&mut |n| read[index(n)] = true);
     }
-    saved_values.retain(|id| read.contains(id));
-    saved_sym_nodes.retain(|id| read.contains(id));
+    saved_values.retain(|id| read[index(*id)]);
+    saved_sym_nodes.retain(|id| read[index(*id)]);
 
     // What is not watched for writes comes last; a stable order otherwise.
     saved_values.sort_by_key(|id| graph.node(*id).meta.no_version_check);

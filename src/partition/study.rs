@@ -12,6 +12,7 @@ use crate::report::{
     Answer, Counterfactual, CurvePoint, CutNetwork, CutNode, MemoryProfile, PartitionAnswer, PartitionQuery, Question, ValueSize,
 };
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// Budgets on the curve beside 0, where none are asked for.
 const CURVE_POINTS: u32 = 20;
@@ -20,14 +21,14 @@ const NETWORK_LIMIT: usize = 400;
 
 /// A joint graph and how it was partitioned.
 pub struct Study {
-    joint: Graph,
+    joint: Rc<Graph>,
     num_fwd_outputs: usize,
     config: PartitionConfig,
 }
 
 impl Study {
     /// Of a joint graph whose first outputs are the forward's.
-    pub fn new(joint: Graph, num_fwd_outputs: usize, config: PartitionConfig) -> Self {
+    pub fn new(joint: Rc<Graph>, num_fwd_outputs: usize, config: PartitionConfig) -> Self {
         Study { joint, num_fwd_outputs, config }
     }
 
@@ -75,7 +76,7 @@ impl Study {
 
     /// The joint graph with a value marked to be recomputed.
     fn with_recomputed(&self, name: &str) -> Result<Graph> {
-        let mut graph = self.joint.clone();
+        let mut graph = Graph::clone(&self.joint);
         let node = graph.find(name).ok_or_else(|| Error::runtime(format!("there is no value {name}")))?;
         if is_primal(node) {
             return Err(Error::runtime(format!("{name} is an input: there is nothing to recompute it from")));
@@ -104,7 +105,7 @@ impl Study {
 
     /// Memory in eager mode.
     fn eager(&self) -> MemoryProfile {
-        let mut graph = self.joint.clone();
+        let mut graph = Graph::clone(&self.joint);
         graph.eliminate_dead_code(&|n| super::op_sets::is_impure(n, self.config.random_is_impure));
         memory::of_joint("eager", &graph, self.num_fwd_outputs)
     }
@@ -167,7 +168,7 @@ impl Study {
 
     fn network(&self, query: &PartitionQuery, around: Option<&str>, radius: u32) -> Result<CutNetwork> {
         let config = PartitionConfig { partitioner: Partitioner::MinCut, ..self.config(query)? };
-        let mut graph = self.joint.clone();
+        let mut graph = Graph::clone(&self.joint);
         prepare(&mut graph, self.num_fwd_outputs, &config);
         let joint = Joint::new(&graph, self.num_fwd_outputs);
         let info = classify_nodes(&joint, &config)?;

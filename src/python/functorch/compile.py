@@ -8,17 +8,13 @@ from torch._functorch.aot_autograd import (
     make_boxed_compiler,
     make_boxed_func,
 )
-from torch._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+from torch._functorch.compilers import draw_graph_compile, memory_efficient_fusion, nop, print_compile, simple_ts_compile, ts_compile
+from torch._functorch.partitioners import default_partition, draw_graph, draw_joint_graph, min_cut_rematerialization_partition
 
 
-def nop(gm, example_inputs):
-    """A compiler that changes nothing."""
-    return gm
+def __getattr__(name):
+    if name != "default_decompositions":
+        raise AttributeError(f"module 'functorch.compile' has no attribute {name!r}")
+    from torch._functorch import compilers
 
-
-def memory_efficient_fusion(fn, **kwargs):
-    """A function or module compiled with recomputation."""
-    from torch.nn import Module
-
-    options = dict(fw_compiler=nop, bw_compiler=nop, partition_fn=min_cut_rematerialization_partition)
-    return (aot_module if isinstance(fn, Module) else aot_function)(fn, **options)
+    return compilers.default_decompositions()

@@ -143,7 +143,7 @@ mod module {
             let Some(edge) = gradient_edge(&output).map_err(error)? else { continue };
             let weight = match weights.get(i).and_then(|w| to_tensor(w)) {
                 Some(weight) => weight,
-                None => crate::t!("ones_like", &output; memory_format = MemoryFormat::Preserve).map_err(error)?,
+                None => crate::t!("ones_like", &output; pin_memory = false, memory_format = MemoryFormat::Preserve).map_err(error)?,
             };
             roots.push((edge, weight));
         }

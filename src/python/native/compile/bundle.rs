@@ -37,7 +37,7 @@ pub fn reset() {
 
 /// Begins a compilation's bundle.
 pub fn begin(id: u32, artifacts: &Artifacts) {
-    let forward = artifacts.partitioned.as_ref().map_or(&artifacts.traced, |p| &p.forward);
+    let forward = artifacts.partitioned.as_ref().map_or(&*artifacts.traced, |p| &p.forward);
     let metadata = &artifacts.metadata;
     let is_float = |n: &Node| n.tensor().is_some_and(|spec| spec.dtype.category() == Category::Floating);
     let trainable =

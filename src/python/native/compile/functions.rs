@@ -316,13 +316,8 @@ mod native {
         args.kwargs.get(name).filter(|o| !vm.is_none(o)).cloned()
     }
 
-    /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
-    /// `flat_function` takes tensors and returns a list; compilers default to running graphs as they are.
-    #[pyfunction]
-    fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
-            return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
-        };
+    /// A Python function of tensors that gives a list, or a captured graph, and what is known of its inputs.
+    fn traced_function(function: PyObjectRef, inputs: &PyObjectRef, vm: &VirtualMachine) -> PyResult<(aot::Function, Vec<InputSpec>)> {
         let inputs: Vec<PyObjectRef> = inputs.try_to_value(vm)?;
         let specs = inputs
             .iter()
@@ -358,6 +353,17 @@ mod native {
                 })
             }),
         };
+        Ok((f, specs))
+    }
+
+    /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
+    /// `flat_function` takes tensors and returns a list; compilers default to running graphs as they are.
+    #[pyfunction]
+    fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
+            return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
+        };
+        let (f, specs) = traced_function(function, inputs, vm)?;
         let partition_fn = option(&args, "partition_fn", vm);
         let named = partition_fn
             .as_ref()
@@ -407,6 +413,66 @@ mod native {
         }
         let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
         Ok(PyAot(compiled).into_pyobject(vm))
+    }
+
+    /// `_make_fx(flat_function, names, inputs, class_name, mode, table)`: what the function calls, as a graph.
+    #[pyfunction]
+    fn _make_fx(
+        function: PyObjectRef,
+        names: Vec<String>,
+        inputs: Vec<PyObjectRef>,
+        class_name: PyStrRef,
+        mode: PyStrRef,
+        table: Option<rustpython_vm::builtins::PyDictRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let class_name = class_name.to_string_lossy().into_owned();
+        super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, vm)
+    }
+
+    /// `_functionalize(flat_function, inputs, copies_views)`: what the function gives, its writes made functional.
+    #[pyfunction]
+    fn _functionalize(function: PyObjectRef, inputs: Vec<PyObjectRef>, copies_views: bool, vm: &VirtualMachine) -> PyResult {
+        super::super::make_fx::functionalize(function, &inputs, copies_views, vm)
+    }
+
+    /// `_decomposed(overload, *args, **kwargs)`: what the call comes to by Inductor's table, or `NotImplemented`.
+    #[pyfunction]
+    fn _decomposed(mut args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let operator = args.take_positional().ok_or_else(|| vm.new_type_error("_decomposed() takes an operator"))?;
+        super::super::make_fx::decomposed(&operator, args, vm)
+    }
+
+    /// Overloads that Inductor's table has rules for.
+    #[pyfunction]
+    fn _decomposition_names(vm: &VirtualMachine) -> PyObjectRef {
+        let names = crate::decompositions::inductor_with_eager_random().names();
+        vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "gradients")`: the graph; of each input whether it is mutated; of
+    /// each output what it aliases, whether it requires grad, and its sizes.
+    #[pyfunction]
+    fn _aot_export(function: PyObjectRef, inputs: PyObjectRef, kind: PyStrRef, vm: &VirtualMachine) -> PyResult {
+        use crate::aot::export::{Exported, export};
+        let kind = match &*kind.to_string_lossy() {
+            "inference" => Exported::Inference,
+            "joint" => Exported::Joint,
+            _ => Exported::WithGradients,
+        };
+        let (f, specs) = traced_function(function, &inputs, vm)?;
+        let config = session::config(&session::Pipeline::plain(Partitioner::Default), false, None);
+        let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
+        let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
+        let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));
+        let mutated = metadata.input_info.iter().map(|i| flag(i.mutates_data || i.mutates_metadata)).collect();
+        let outputs = metadata.output_info.iter().map(|o| {
+            let sizes = o.spec.iter().flat_map(|s| &s.geometry.sizes).map(|size| from_value(Value::Int(size.clone()), vm));
+            let sizes = vm.ctx.new_tuple(sizes.collect::<PyResult<Vec<_>>>()?);
+            Ok(vm.ctx.new_tuple(vec![vm.ctx.new_str(o.output_type.name()).into(), flag(o.requires_grad), sizes.into()]).into())
+        });
+        let outputs = outputs.collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_tuple(vec![module, vm.ctx.new_list(mutated).into(), vm.ctx.new_list(outputs).into()]).into())
     }
 
     /// `_annotate(shown, memory_budget)`: annotates the calls recorded from now on; `_annotate(None, None)` ends that.

@@ -14,6 +14,7 @@ mod facts;
 mod frames;
 mod functions;
 mod graph_module;
+mod make_fx;
 mod modules;
 mod reads;
 mod session;

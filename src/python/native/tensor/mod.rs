@@ -23,6 +23,20 @@ pub(super) fn forget_classes() {
     autograd::functions::forget_size_class();
 }
 
+/// The entry of an overload that Python holds.
+pub(super) fn overload_entry(object: &rustpython_vm::PyObject) -> Option<&'static crate::dispatch::OpEntry> {
+    object.downcast_ref::<packet::PyOverload>().map(|overload| overload.0)
+}
+
+/// All arguments of a call of an overload.
+pub(super) fn bound(
+    entry: &'static crate::dispatch::OpEntry,
+    args: &rustpython_vm::function::FuncArgs,
+    vm: &rustpython_vm::VirtualMachine,
+) -> rustpython_vm::PyResult<Vec<crate::dispatch::Value>> {
+    bind::bind(entry.name, &[entry], args, false, vm).map(|bound| bound.args).map_err(|e| raise(e, vm))
+}
+
 /// An overload as a Python object.
 pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
     use rustpython_vm::{PyObjectRef, PyPayload};

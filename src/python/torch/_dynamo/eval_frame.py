@@ -33,9 +33,9 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
             settings = _settings(mode, options)
         backend = _native._default_backend() or "aot_eager"
     elif isinstance(backend, str):
-        from torch._dynamo.backends.registry import lookup_backend
+        from torch._dynamo.backends.registry import _known
 
-        backend = lookup_backend(backend)
+        backend = _known(backend)
     given = {name: value for name, value in (("mode", mode), ("options", options)) if value and value != "default"}
     if given and callable(backend):
         backend = functools.partial(_with_settings, backend, given)

@@ -1,7 +1,10 @@
 """AOTAutograd as a script calls it: `aot_function`, `aot_module`, `aot_module_simplified`."""
 
+import functools
+from dataclasses import dataclass
+
 from torch import _native, _native_compile
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 from torch._functorch.partitioners import default_partition, name_of
 
 
@@ -69,6 +72,7 @@ def aot_function(
     )
     cached = []
 
+    @functools.wraps(fn)
     def returned_function(*args, **kwargs):
         flat, spec = tree_flatten((args, kwargs))
         tensors = [a for a in flat if isinstance(a, _native.TensorBase)]
@@ -140,3 +144,146 @@ def aot_module_simplified(
 
     compiled = _compile(flat_fn, [*params.values(), *args], options)
     return lambda *given: tree_unflatten(list(compiled(*params.values(), *given)), spec[0])
+
+
+@dataclass
+class BackwardSignature:
+    """Which outputs of a joint graph are gradients, and of what."""
+
+    gradients_to_parameters: dict
+    gradients_to_user_inputs: dict
+    loss_output: str
+
+
+@dataclass
+class GraphSignature:
+    """What the inputs and outputs of an exported graph are, by the names of its nodes."""
+
+    parameters: list
+    buffers: list
+    user_inputs: list
+    user_outputs: list
+    inputs_to_parameters: dict
+    inputs_to_buffers: dict
+    buffers_to_mutate: dict
+    parameters_to_mutate: dict
+    user_inputs_to_mutate: dict
+    in_spec: object
+    out_spec: object
+    backward_signature: object
+    input_tokens: list
+    output_tokens: list
+
+
+def _names(graph):
+    """The graph's inputs and outputs, by name; None for what is no value of the graph."""
+    (outputs,) = graph.output_node().args
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    return [n.name for n in graph.find_nodes(op="placeholder")], [getattr(out, "name", None) for out in outputs]
+
+
+def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_loss_index=None, pre_dispatch=False, dynamic_shapes=None, kwargs=None):
+    """A module's functionalized graph, parameters and buffers first among its inputs, and what is what in it; with `trace_joint`
+    also the gradients of the parameters, from a scalar loss among the outputs."""
+    for given, name in ((decompositions, "decompositions"), (pre_dispatch, "pre_dispatch"), (kwargs, "kwargs")):
+        if given:
+            raise NotImplementedError(f"aot_export_module({name}=...) is not available in the playground")
+    from torch.func import functional_call
+
+    parameters, buffers = dict(mod.named_parameters()), dict(mod.named_buffers())
+    state = {**parameters, **buffers}
+    if trace_joint and output_loss_index is None:
+        raise RuntimeError(
+            "If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss.\n"
+            "You must specify the which (index) output is the loss with output_loss_index."
+        )
+    if not trace_joint and output_loss_index is not None:
+        raise RuntimeError("output_loss_index is only for trace_joint=True")
+    flat_args, spec = tree_flatten((tuple(args), {}))
+    out = {}
+
+    def call(*flat):
+        values = dict(zip(state, flat))
+        args, _ = tree_unflatten(list(flat[len(state) :]), spec)
+        outputs, out["spec"] = tree_flatten(functional_call(mod, values, args))
+        return list(outputs)
+
+    def with_gradients(*flat):
+        outputs = call(*flat)
+        loss = outputs[output_loss_index] if output_loss_index < len(outputs) else None
+        for i, output in enumerate(outputs):
+            if i != output_loss_index and output.requires_grad:
+                raise RuntimeError(
+                    "Found an output of the forward that requires gradients, that was not the scalar loss.\n"
+                    "We require all outputs to the forward that are not the scalar loss to not require gradient,\n"
+                    "because we will only compute a backward graph against the scalar loss.\n"
+                    "You can fix this by calling .detach() on each of your forward outputs that is not the loss.\n"
+                    f"You specified that output index {output_loss_index} is the loss, but we found that\n"
+                    f"the output at index {i} requires gradients."
+                )
+        if loss.numel() != 1 or loss.dim() > 0:
+            raise RuntimeError(
+                f"We require the output marked as the loss (at index {output_loss_index}) to be a scalar, but it has shape {loss.shape}"
+            )
+        wanted = [t for t in flat if isinstance(t, _native.TensorBase) and t.requires_grad]
+        out["wanted"] = [i for i, t in enumerate(flat) if isinstance(t, _native.TensorBase) and t.requires_grad]
+        from torch.autograd import grad
+
+        return [*outputs, *grad(loss, wanted)]
+
+    inputs = [*state.values(), *flat_args]
+    module, mutated, outputs = _native_compile._aot_export(with_gradients if trace_joint else call, inputs, "gradients" if trace_joint else "inference")
+    names, returned = _names(module.graph)
+    written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
+    told = dict(zip(written, returned))
+    first, keys = len(state), list(state)
+    num_outputs = len(outputs) - len(out.get("wanted", ()))
+    user_outputs = returned[len(written) : len(written) + num_outputs]
+    backward = None
+    if trace_joint:
+        gradients = dict(zip(returned[len(written) + num_outputs :], out["wanted"]))
+        backward = BackwardSignature(
+            gradients_to_parameters={name: keys[i] for name, i in gradients.items() if i < len(parameters)},
+            gradients_to_user_inputs={name: names[i] for name, i in gradients.items() if i >= first},
+            loss_output=returned[output_loss_index],
+        )
+    return module, GraphSignature(
+        parameters=list(parameters),
+        buffers=list(buffers),
+        user_inputs=names[first:],
+        user_outputs=user_outputs,
+        inputs_to_parameters=dict(zip(names, parameters)),
+        inputs_to_buffers=dict(zip(names[len(parameters) :], buffers)),
+        buffers_to_mutate={told[i]: keys[i] for i in written if len(parameters) <= i < first},
+        parameters_to_mutate={told[i]: keys[i] for i in written if i < len(parameters)},
+        user_inputs_to_mutate={told[i]: names[i] for i in written if i >= first},
+        in_spec=tree_flatten((tuple(inputs), {}))[1],
+        out_spec=out["spec"],
+        backward_signature=backward,
+        input_tokens=[],
+        output_tokens=[],
+    )
+
+
+def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, decompositions=None):
+    """A function's joint graph, or its forward, of the very arguments given: inputs that are written to or aliased by outputs are refused."""
+    if decompositions:
+        raise NotImplementedError("aot_export_joint_simple(decompositions=...) is not available in the playground")
+    flat, spec = tree_flatten(tuple(args))
+
+    def call(*flat):
+        outputs = func(*tree_unflatten(list(flat), spec))
+        leaves, out_spec = tree_flatten(outputs)
+        if type(outputs) not in (tuple, list):
+            raise RuntimeError(f"aot_export_joint_simple requires outputs to be a single list/tuple. out_spec={out_spec}")
+        if not all(tree_is_leaf(output) for output in outputs):
+            raise RuntimeError(f"aot_export_joint_simple requires individual outputs not to be pytrees. out_spec={out_spec}")
+        return leaves
+
+    wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
+    module, mutated, outputs = _native_compile._aot_export(call, flat, "joint" if wants_grad else "inference")
+    if any(mutated):
+        raise RuntimeError("aot_export_joint_simple does not support input mutations.")
+    if any(kind in ("alias_of_input", "is_input") for kind, _, _ in outputs):
+        raise RuntimeError("aot_export_joint_simple does not support outputs that alias inputs.")
+    return module

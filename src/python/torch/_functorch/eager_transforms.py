@@ -6,6 +6,7 @@ Jacobian is linear in that vector, and its own derivative is the product with th
 import functools
 
 import torch
+from torch import _native_compile
 from torch import _native_transforms as _native
 from torch._functorch.vmap import _touch_all, _vmap_list
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -279,7 +280,7 @@ def hessian(func, argnums=0):
 
 
 def functionalize(func, *, remove="mutations"):
-    """The function as it is: whatever compiles it takes its mutations away."""
+    """A function that writes to its inputs when it is done, and to nothing else; what it calls is functional."""
     if remove not in ("mutations", "mutations_and_views"):
         raise RuntimeError(
             "functionalize(f, remove='mutations'): received invalid argument for remove=. Valid options are:\n"
@@ -287,7 +288,23 @@ def functionalize(func, *, remove="mutations"):
             'out-of-place equivalents.\n     remove="mutations_and_views": In addition to the above, all aliasing operators '
             "will be replaced with their non-aliasing counterparts, {view}_copy."
         )
-    return functools.wraps(func)(lambda *args, **kwargs: func(*args, **kwargs))
+
+    @functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        if _native_compile._is_capturing():
+            # What compiles the function takes its mutations away.
+            return func(*args, **kwargs)
+        flat, spec = tree_flatten((args, kwargs))
+        kept = {}
+
+        def run(values):
+            args, kwargs = tree_unflatten(values, spec)
+            leaves, kept["spec"] = tree_flatten(func(*args, **kwargs))
+            return leaves
+
+        return tree_unflatten(_native_compile._functionalize(run, flat, remove == "mutations_and_views"), kept["spec"])
+
+    return wrapped
 
 
 def debug_unwrap(tensor, *, recurse=True):

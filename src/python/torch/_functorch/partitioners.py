@@ -17,6 +17,16 @@ def min_cut_rematerialization_partition(
     return _native_compile._partition(joint_module, num_fwd_outputs, "min_cut", static_lifetime_input_indices or [])
 
 
+def draw_graph(traced, fname, figname="fx_graph", clear_meta=True, prog=None, parse_stack_trace=False, dot_graph_shape=None, **_):
+    """A picture in a file: the page draws every graph, and exports SVG and DOT; a script has no Graphviz here."""
+    raise RuntimeError("FXGraphDrawer requires the pydot package to be installed, which the playground does not have: its page draws graphs")
+
+
+def draw_joint_graph(graph, joint_inputs, file_name="full_graph.png", dot_graph_shape=None):
+    draw_graph(graph, file_name, dot_graph_shape=dot_graph_shape)
+    return default_partition(graph, joint_inputs)
+
+
 def name_of(partition_fn):
     """How the native side calls a partitioner of ours; the function itself for one of the script's."""
     if partition_fn is None or partition_fn is default_partition:

@@ -163,6 +163,7 @@ def grad(
     materialize_grads=False,
 ):
     """The gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`."""
+    _native_compile._graph_break("grad")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

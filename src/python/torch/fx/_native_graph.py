@@ -10,11 +10,22 @@ from torch.fx.graph import Graph
 _OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"}
 _OPERATORS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "&": "and_", "|": "or_", "^": "xor"}
 _OPERATORS |= {"<<": "lshift", ">>": "rshift", "~": "invert", "[]": "getitem", "[]=": "setitem"}
+class _SymSize:
+    """`torch.ops.aten.sym_size`: a number, which the catalogue has no operator for."""
+
+    @staticmethod
+    def int(tensor, dim):
+        return tensor.shape[dim]
+
+
+_SymSize.int.__name__, _SymSize.int.__module__ = "sym_size.int", "torch.ops.aten"
 _ROOTS = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
 
 
 def _named(path):
     """The function of a dotted name."""
+    if path.endswith("aten.sym_size.int"):
+        return _SymSize.int
     root, *rest = path.split(".")
     found = _ROOTS[root] if root in _ROOTS else getattr(builtins, root)
     for name in rest:

@@ -128,6 +128,37 @@ class CodeGen:
         return outputs
 
 
+class _PyTreeCodeGen(CodeGen):
+    """A `forward` of arguments that are trees: it spreads them out, and puts what it returns together."""
+
+    def __init__(self, arguments, names, in_spec, out_spec):
+        self.arguments, self.names = arguments, names
+        self.in_spec, self.out_spec = in_spec, out_spec
+
+    def gen_fn_def(self, free_vars, maybe_return_annotation):
+        head = f"def forward({', '.join(['self', *self.arguments])}){maybe_return_annotation}:"
+        typed = [var for var in free_vars if ":" in var]
+        lines = [head, *([f"    {'; '.join(typed)};", ""] if typed else [])]
+        return "\n".join([*lines, f"    {', '.join(self.names)}, = fx_pytree.tree_flatten_spec([{', '.join(self.arguments)}], self._in_spec)"])
+
+    def generate_output(self, output_args):
+        return f"return pytree.tree_unflatten({output_args}, self._out_spec)"
+
+    def process_inputs(self, *args):
+        return torch.utils._pytree.tree_flatten(args)[0]
+
+    def process_outputs(self, outputs):
+        return torch.utils._pytree.tree_unflatten(outputs, self.out_spec)
+
+
+class _FlattenSpec:
+    """`torch.fx._pytree`, as far as written code reads it."""
+
+    @staticmethod
+    def tree_flatten_spec(tree, spec):
+        return torch.utils._pytree.tree_flatten(tuple(tree))[0]
+
+
 class Graph:
     """Nodes in the order they run. New ones go to the insertion point, which is the end."""
 
@@ -476,7 +507,10 @@ class _Writer:
         lines = lines[1:] if lines[0] == "" else lines
         head = self.graph._codegen.gen_fn_def(self.inputs, self.returns)
         body = "".join(f"    {line}\n" if line else "\n" for line in lines)
-        del self.globals["fx_pytree"], self.globals["pytree"]
+        if isinstance(self.graph._codegen, _PyTreeCodeGen):
+            self.globals |= {"fx_pytree": _FlattenSpec, "pytree": torch.utils._pytree}
+        else:
+            del self.globals["fx_pytree"], self.globals["pytree"]
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         return PythonCode(f"\n{wraps}\n\n{head}\n{body}    ", self.globals)
 

@@ -22,12 +22,12 @@ register_debug_backend = register_experimental_backend = register_backend
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """The names that `torch.compile(backend=...)` takes."""
-    return sorted([*_OWN, *_REGISTERED])
+    """The names that `torch.compile(backend=...)` takes; those for debugging only where nothing is excluded."""
+    return sorted([*_OWN, *(() if exclude_tags else _DEBUG), *_REGISTERED])
 
 
-def lookup_backend(compiler_fn):
-    """The backend of a name; other things are given back."""
+def _known(compiler_fn):
+    """What `torch.compile` compiles with: the name of a backend of PyTorch's, or a function of the script's."""
     if not isinstance(compiler_fn, str):
         return compiler_fn
     if compiler_fn not in _REGISTERED and compiler_fn not in (*_OWN, *_DEBUG):
@@ -35,3 +35,26 @@ def lookup_backend(compiler_fn):
 
         raise InvalidBackend(compiler_fn)
     return _REGISTERED.get(compiler_fn, compiler_fn)
+
+
+def lookup_backend(compiler_fn):
+    """The backend of a name, as a function; other things are given back."""
+    found = _known(compiler_fn)
+    return _function(found) if isinstance(found, str) else found
+
+
+def _function(name):
+    def backend(gm, example_inputs, **_):
+        if name.startswith("eager"):
+            return gm.forward
+        from torch._dynamo.backends.common import aot_autograd
+        from torch._functorch.compilers import nop
+        from torch._functorch.partitioners import default_partition, min_cut_rematerialization_partition
+
+        partitioners = {"aot_eager": min_cut_rematerialization_partition, "aot_eager_default_partitioner": default_partition}
+        if name not in partitioners:
+            raise NotImplementedError(f"calling the backend {name!r} as a function is not available in the playground")
+        return aot_autograd(fw_compiler=nop, partition_fn=partitioners[name])(gm, example_inputs)
+
+    backend.__name__ = backend.__qualname__ = name
+    return backend
