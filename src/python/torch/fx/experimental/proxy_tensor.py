@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 
 import torch
 from torch import _native_compile
@@ -78,6 +79,12 @@ def make_fx(
         raise AssertionError(f"unexpected tracing_mode: {tracing_mode}")
     if pre_dispatch:
         raise NotImplementedError("make_fx(pre_dispatch=True) is not available in the playground")
+    decompositions = sys.modules.get("torch._decomp")
+    if decompositions is not None and decomposition_table is decompositions.decomposition_table:
+        raise NotImplementedError(
+            "PyTorch's whole decomposition_table takes programs apart into prims, which the playground does not have; "
+            "give make_fx the rules that are wanted (torch._decomp.get_decompositions)"
+        )
 
     @functools.wraps(f)
     def wrapped(*args):
