@@ -1,0 +1,186 @@
+//! Calls: into functions and modules of Python's, and what is known of others.
+
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, Py, PyObjectRef};
+
+use super::super::facts::Kind;
+use super::super::sources::{Source, cell, own_attribute};
+use super::steps::Path;
+use super::values::{is_module, is_tensor, own_method};
+use super::{DEPTH, Reader, Seen, constant, join, slot_names};
+
+impl Reader<'_> {
+    /// What a call gives.
+    pub(super) fn call(&mut self, callee: &Seen, args: Vec<Seen>, names: Vec<String>, depth: usize) -> Seen {
+        let vm = self.vm;
+        if depth > DEPTH {
+            return Seen::Unknown;
+        }
+        match callee {
+            Seen::Method(function, own) => {
+                let mut all = vec![(**own).clone()];
+                all.extend(args);
+                self.call(&constant(function.clone()), all, names, depth)
+            }
+            Seen::Known(all) => {
+                let mut result = None;
+                for (o, source) in all.clone() {
+                    let one = if let Some(function) = o.downcast_ref::<PyFunction>() {
+                        if let Some(source @ (Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..))) =
+                            source.as_deref()
+                        {
+                            self.note(&Rc::new(source.clone()), Kind::Is(o.clone()), None);
+                        }
+                        self.call_function(function, source.as_ref(), args.clone(), &names, depth)
+                    } else if is_module(&o, vm) {
+                        let own = Seen::Known(vec![(o.clone(), source.clone())]);
+                        match o.class().get_attr(vm.ctx.intern_str("forward")) {
+                            Some(forward) if own_attribute(&o, "forward", vm).is_none() => {
+                                self.call(&Seen::Method(forward, Box::new(own)), args.clone(), names.clone(), depth + 1)
+                            }
+                            _ => Seen::Unknown,
+                        }
+                    } else if let Some(call) = own_method(&o, "__call__", vm) {
+                        let own = Seen::Known(vec![(o.clone(), source.clone())]);
+                        if let Some(source) = &source {
+                            self.realize_one(&o, source);
+                        }
+                        self.call(&Seen::Method(call, Box::new(own)), args.clone(), names.clone(), depth + 1)
+                    } else {
+                        if let Some(source) = &source {
+                            self.realize_one(&o, source);
+                        }
+                        self.call_native(&o, &args, &names)
+                    };
+                    result = Some(match result {
+                        None => one,
+                        Some(r) => join(r, one),
+                    });
+                }
+                result.unwrap_or(Seen::Unknown)
+            }
+            _ => {
+                args.iter().for_each(|a| self.realize(a));
+                Seen::Unknown
+            }
+        }
+    }
+
+    /// A call of something that is not written in Python.
+    fn call_native(&mut self, o: &PyObjectRef, args: &[Seen], names: &[String]) -> Seen {
+        let vm = self.vm;
+        let name = o.get_attr("__name__", vm).ok().and_then(|n| n.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()));
+        let name = name.unwrap_or_default();
+        match (name.as_str(), args) {
+            ("print", _) => return Seen::Unknown,
+            ("enumerate", [items, ..]) => {
+                return match self.elements(items) {
+                    Seen::Each(one) => Seen::Each(Box::new(Seen::Items(vec![Seen::Unknown, *one]))),
+                    _ => Seen::Unknown,
+                };
+            }
+            ("zip", _) => {
+                let each = args.iter().map(|a| match self.elements(a) {
+                    Seen::Each(one) => *one,
+                    _ => Seen::Unknown,
+                });
+                return Seen::Each(Box::new(Seen::Items(each.collect())));
+            }
+            ("reversed" | "iter" | "list" | "tuple", [items]) => return self.elements(items),
+            ("len", [Seen::Known(all)]) => {
+                self.realize(&args[0]);
+                return match all.as_slice() {
+                    [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() => {
+                        o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
+                    }
+                    _ => Seen::Unknown,
+                };
+            }
+            ("isinstance", [Seen::Known(all), Seen::Known(classes)]) => {
+                let class = classes.first().map(|(c, _)| c.clone());
+                let (Some(class), [(o, source)]) = (class, all.as_slice()) else { return Seen::Unknown };
+                if let Some(source) = source.as_ref().filter(|_| !is_tensor(o) && !is_module(o, vm)) {
+                    self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                }
+                return o.is_instance(&class, vm).map_or(Seen::Unknown, |b| constant(vm.ctx.new_bool(b).into()));
+            }
+            ("getattr" | "hasattr", [object, attr, ..]) => {
+                let Some(attr) = self.known_constant(attr) else { return Seen::Unknown };
+                let Some(attr) = attr.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()) else { return Seen::Unknown };
+                let found = self.attribute(object, &attr);
+                return if name == "getattr" { found } else { Seen::Unknown };
+            }
+            _ => {}
+        }
+        args.iter().for_each(|a| match a {
+            Seen::Items(items) => items.iter().for_each(|i| self.realize(i)),
+            other => self.realize(other),
+        });
+        let constants: Option<Vec<PyObjectRef>> = args.iter().map(|a| self.known_constant(a)).collect();
+        match (name.as_str(), constants) {
+            ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values)) if names.is_empty() => {
+                o.call(FuncArgs::from(values), vm).map_or(Seen::Unknown, constant)
+            }
+            _ => Seen::Unknown,
+        }
+    }
+
+    fn call_function(
+        &mut self,
+        function: &Py<PyFunction>,
+        source: Option<&Rc<Source>>,
+        args: Vec<Seen>,
+        names: &[String],
+        depth: usize,
+    ) -> Seen {
+        let vm = self.vm;
+        let object = function.as_object();
+        let Ok(code) = object.get_attr("__code__", vm) else { return Seen::Unknown };
+        let Some(code) = code.downcast_ref::<PyCode>() else { return Seen::Unknown };
+        // What `disable` keeps out is not followed; a compiled function is.
+        if let Ok(inner) = object.get_attr("_torchdynamo_orig_callable", vm) {
+            return self.call(&constant(inner), args, names.to_vec(), depth + 1);
+        }
+        if object.get_attr("_torchdynamo_disable", vm).is_ok() {
+            return Seen::Unknown;
+        }
+        let slots: Vec<String> = slot_names(code).collect();
+        let mut values: Vec<Seen> = vec![Seen::Unknown; slots.len()];
+        let (count, only) = (code.arg_count as usize, code.kwonlyarg_count as usize);
+        let split = args.len() - names.len().min(args.len());
+        let (positional, keywords) = args.split_at(split);
+        let mut given = vec![false; count + only];
+        for (i, v) in positional.iter().take(count).enumerate() {
+            values[i] = v.clone();
+            given[i] = true;
+        }
+        for (name, v) in names.iter().zip(keywords) {
+            if let Some(i) = slots.iter().take(count + only).position(|s| s == name) {
+                values[i] = v.clone();
+                given[i] = true;
+            }
+        }
+        if code.flags.contains(rustpython_vm::bytecode::CodeFlags::VARARGS)
+            && let Some(rest) = values.get_mut(count + only)
+        {
+            *rest = Seen::Items(positional.iter().skip(count).cloned().collect());
+        }
+        let defaults = object.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
+        for (i, v) in defaults.unwrap_or_default().into_iter().rev().enumerate() {
+            if let Some(slot) = count.checked_sub(i + 1).filter(|s| !given[*s]) {
+                values[slot] = constant(v);
+            }
+        }
+        let cells = code.freevars.len();
+        for i in 0..cells {
+            let Some(value) = cell(object, i, vm) else { continue };
+            let slot = slots.len() - cells + i;
+            values[slot] = Seen::Known(vec![(value, source.map(|s| Rc::new(Source::Cell(s.clone(), i))))]);
+        }
+        let globals = object.get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
+        self.run(code, Path { position: 0, stack: Vec::new(), slots: values }, globals, depth + 1)
+    }
+}

@@ -1,0 +1,149 @@
+//! Which Python values a function reads: its bytecode is followed without running it, with the values that its arguments,
+//! globals and modules have, into the functions and modules that it calls.
+//!
+//! Branches on known values are taken one way, others both ways, a loop's body once. What comes out are the facts that the
+//! front end guards on; a read that is missed costs a guard, never a wrong result: regions are compared as they are recorded.
+
+mod calls;
+mod steps;
+mod values;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
+use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
+
+use super::facts::Fact;
+use super::frames::decoded;
+use super::sources::{Locals, Source};
+use crate::span;
+use steps::Path;
+
+/// How deep calls are followed, and how many instructions in all.
+const DEPTH: usize = 24;
+const BUDGET: usize = 40_000;
+
+/// What is known of a value.
+#[derive(Clone)]
+enum Seen {
+    /// Nothing.
+    Unknown,
+    /// No value: what calls push for a missing `self`.
+    Null,
+    /// One of these, each with where it was found, if anywhere.
+    Known(Vec<(PyObjectRef, Option<Rc<Source>>)>),
+    /// A function with its first argument.
+    Method(PyObjectRef, Box<Seen>),
+    /// A tuple or list made here.
+    Items(Vec<Seen>),
+    /// What a loop goes through.
+    Each(Box<Seen>),
+}
+
+fn constant(o: PyObjectRef) -> Seen {
+    Seen::Known(vec![(o, None)])
+}
+
+/// Puts two together.
+fn join(a: Seen, b: Seen) -> Seen {
+    match (a, b) {
+        (Seen::Known(mut a), Seen::Known(b)) => {
+            a.extend(b);
+            Seen::Known(a)
+        }
+        (Seen::Unknown, _) | (_, Seen::Unknown) => Seen::Unknown,
+        (a, _) => a,
+    }
+}
+
+/// The facts that a call of a function depends on.
+pub struct Reader<'a> {
+    vm: &'a VirtualMachine,
+    globals: Option<PyDictRef>,
+    facts: Vec<Fact>,
+    known: HashSet<String>,
+    place: Option<span::Source>,
+    budget: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(globals: Option<PyDictRef>, vm: &'a VirtualMachine) -> Self {
+        Reader { vm, globals, facts: Vec::new(), known: HashSet::new(), place: None, budget: BUDGET }
+    }
+}
+
+/// Where a function goes on after a graph ended.
+pub struct Resumed {
+    /// Its code.
+    pub code: PyObjectRef,
+    /// Its globals.
+    pub globals: Option<PyDictRef>,
+    /// Its variables.
+    pub locals: Locals,
+    /// The instruction that ended the graph; none at the function's beginning.
+    pub position: Option<usize>,
+    /// Which way Python goes, where that was the question.
+    pub truth: Option<bool>,
+    /// Its frame.
+    pub frame: PyObjectRef,
+}
+
+fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
+    let slot = |name: String| match locals.iter().find(|(n, _)| **n == *name) {
+        Some((n, v)) => Seen::Known(vec![(v.clone(), Some(Rc::new(Source::Local(n.clone()))))]),
+        None => Seen::Unknown,
+    };
+    slot_names(code).map(slot).collect()
+}
+
+/// Facts that a call of a function depends on. `locals` are its arguments by name, and what it closes over.
+pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+    let globals = function.as_object().get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
+    let mut reader = Reader::new(globals.clone(), vm);
+    if let Ok(code) = function.as_object().get_attr("__code__", vm)
+        && let Some(code) = code.downcast_ref::<PyCode>()
+    {
+        reader.run(code, Path { position: 0, stack: Vec::new(), slots: slots_of(code, locals) }, globals, 0);
+    }
+    reader.facts
+}
+
+/// Facts that a call of one of PyTorch's modules depends on: it is `fn`, called with `args` and `kwargs`.
+pub fn facts_of_module(module: &PyObjectRef, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+    let mut reader = Reader::new(None, vm);
+    let args = locals.iter().find(|(n, _)| &**n == "args").and_then(|(_, v)| v.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
+    let source = Rc::new(Source::Local("args".into()));
+    let args = args.unwrap_or_default().into_iter().enumerate();
+    let args = args.map(|(i, v)| Seen::Known(vec![(v, Some(Rc::new(Source::Index(source.clone(), i))))])).collect();
+    let callee = Seen::Known(vec![(module.clone(), Some(Rc::new(Source::Local("fn".into()))))]);
+    reader.call(&callee, args, Vec::new(), 0);
+    reader.facts
+}
+
+/// Facts that the rest of a function depends on.
+pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
+    let mut reader = Reader::new(resumed.globals.clone(), vm);
+    let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return Vec::new() };
+    let slots = slots_of(code, &resumed.locals);
+    let decoded = decoded(code);
+    let Some(last) = resumed.position else {
+        reader.run(code, Path { position: 0, stack: Vec::new(), slots }, resumed.globals.clone(), 0);
+        return reader.facts;
+    };
+    let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
+    let top = resumed.truth.map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
+    let position = if jumps { last } else { last + 1 };
+    if position < decoded.steps.len() {
+        reader.run(code, Path { position, stack: vec![top], slots }, resumed.globals.clone(), 0);
+    }
+    reader.facts
+}
+
+/// Names of a code's slots, in order.
+fn slot_names(code: &Py<PyCode>) -> impl Iterator<Item = String> {
+    let names: Vec<String> = code.varnames.iter().map(|n| n.as_str().to_owned()).collect();
+    let cells: Vec<String> = code.cellvars.iter().map(|n| n.as_str().to_owned()).filter(|n| !names.contains(n)).collect();
+    let free: Vec<String> = code.freevars.iter().map(|n| n.as_str().to_owned()).collect();
+    names.into_iter().chain(cells).chain(free)
+}

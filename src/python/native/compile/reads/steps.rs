@@ -1,0 +1,433 @@
+//! Following a function's code: one instruction after the other, each branch that may be taken.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyStr, PyTuple, PyType};
+use rustpython_vm::bytecode::{Instruction, oparg};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
+
+use super::super::code::Step;
+use super::super::facts::Kind;
+use super::super::frames::{decoded, place_of};
+use super::super::sources::Source;
+use super::values::{is_constant, is_enum};
+use super::{Reader, Seen, constant, join};
+
+/// A path that is still to be followed.
+pub(super) struct Path {
+    /// The next instruction.
+    pub position: usize,
+    /// What expressions under way hold.
+    pub stack: Vec<Seen>,
+    /// What variables hold.
+    pub slots: Vec<Seen>,
+}
+
+impl Reader<'_> {
+    /// Follows a function's code; gives what it returns.
+    pub(super) fn run(&mut self, code: &Py<PyCode>, start: Path, globals: Option<PyDictRef>, depth: usize) -> Seen {
+        let decoded = decoded(code);
+        let here = self.place.clone();
+        let mut visited = HashSet::new();
+        let mut paths = vec![start];
+        let mut result: Option<Seen> = None;
+        while let Some(mut path) = paths.pop() {
+            while visited.insert(path.position) && self.budget > 0 {
+                self.budget -= 1;
+                let step = decoded.steps[path.position];
+                if let Some(place) = place_of(code, step.at) {
+                    self.place = Some(place);
+                }
+                if matches!(step.op, Instruction::ReturnValue) {
+                    let value = path.stack.pop().unwrap_or(Seen::Unknown);
+                    result = Some(match result {
+                        None => value,
+                        Some(r) => join(r, value),
+                    });
+                    break;
+                }
+                let jump = self.step(code, &step, &mut path, globals.as_ref(), depth);
+                let next =
+                    decoded.position(step.next).filter(|_| (step.next as usize) <= decoded.steps.last().map_or(0, |s| s.at as usize));
+                let target = step.target.and_then(|t| decoded.position(t));
+                match (jump, next, target) {
+                    (Jump::Never, Some(next), _) => path.position = next,
+                    (Jump::Always, _, Some(target)) => path.position = target,
+                    (Jump::Maybe, Some(next), Some(target)) => {
+                        paths.push(Path { position: target, stack: path.stack.clone(), slots: path.slots.clone() });
+                        path.position = next;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        self.place = here;
+        result.unwrap_or(Seen::Unknown)
+    }
+
+    /// One instruction.
+    fn step(&mut self, code: &Py<PyCode>, step: &Step, path: &mut Path, globals: Option<&PyDictRef>, depth: usize) -> Jump {
+        let vm = self.vm;
+        let arg = step.arg as usize;
+        let stack = &mut path.stack;
+        let slot = |slots: &[Seen], i: u32| slots.get(i as usize).cloned().unwrap_or(Seen::Unknown);
+        let pair = || {
+            let (a, b) = oparg::VarNums::from_u32(step.arg).indexes();
+            (a.as_u32(), b.as_u32())
+        };
+        fn pop(stack: &mut Vec<Seen>) -> Seen {
+            stack.pop().unwrap_or(Seen::Unknown)
+        }
+        fn take(stack: &mut Vec<Seen>, n: usize) -> Vec<Seen> {
+            let at = stack.len().saturating_sub(n);
+            stack.split_off(at)
+        }
+        match step.op {
+            Instruction::LoadConst { .. } => {
+                let value: PyObjectRef = code.constants[step.arg.into()].clone().into();
+                stack.push(constant(value));
+            }
+            Instruction::LoadSmallInt { .. } => stack.push(constant(vm.ctx.new_int(step.arg).into())),
+            Instruction::LoadFast { .. }
+            | Instruction::LoadFastBorrow { .. }
+            | Instruction::LoadFastCheck { .. }
+            | Instruction::LoadFastAndClear { .. }
+            | Instruction::LoadDeref { .. } => stack.push(slot(&path.slots, step.arg)),
+            Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
+                let (a, b) = pair();
+                stack.push(slot(&path.slots, a));
+                stack.push(slot(&path.slots, b));
+            }
+            Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => {
+                let value = pop(stack);
+                if let Some(s) = path.slots.get_mut(arg) {
+                    *s = value;
+                }
+            }
+            Instruction::StoreFastStoreFast { .. } => {
+                let (a, b) = pair();
+                for i in [a, b] {
+                    let value = pop(stack);
+                    if let Some(s) = path.slots.get_mut(i as usize) {
+                        *s = value;
+                    }
+                }
+            }
+            Instruction::StoreFastLoadFast { .. } => {
+                let (a, b) = pair();
+                let value = pop(stack);
+                if let Some(s) = path.slots.get_mut(a as usize) {
+                    *s = value;
+                }
+                stack.push(slot(&path.slots, b));
+            }
+            Instruction::LoadGlobal { .. } | Instruction::LoadName { .. } => {
+                let is_global = matches!(step.op, Instruction::LoadGlobal { .. });
+                let name = code.names[if is_global { arg >> 1 } else { arg }];
+                let own = globals.and_then(|g| g.get_item_opt(name.as_str(), vm).ok().flatten());
+                let is_root = globals.zip(self.globals.as_ref()).is_some_and(|(a, b)| a.is(b));
+                stack.push(match (own, globals) {
+                    (Some(value), Some(globals)) if is_root => {
+                        Seen::Known(vec![(value, Some(Rc::new(Source::Global(globals.clone(), name.as_str().into()))))])
+                    }
+                    (Some(value), _) => constant(value),
+                    (None, _) => vm.builtins.get_attr(name, vm).map_or(Seen::Unknown, constant),
+                });
+                if is_global && arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::LoadAttr { .. } => {
+                let object = pop(stack);
+                let name = code.names[arg >> 1];
+                let found = self.attribute(&object, name.as_str());
+                let stack = &mut path.stack;
+                stack.push(found);
+                if arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::LoadSuperAttr { .. } => {
+                let taken = take(stack, 3);
+                let name = code.names[arg >> 2];
+                let found = match (taken.get(1), taken.get(2)) {
+                    (Some(Seen::Known(classes)), Some(own @ Seen::Known(objects))) => {
+                        let class = classes.first().and_then(|(c, _)| c.downcast_ref::<PyType>().map(|c| c.to_owned()));
+                        let mro = objects.first().map(|(o, _)| o.class().mro_map_collect(|c| c.to_owned())).unwrap_or_default();
+                        let after = mro.iter().position(|c| class.as_ref().is_some_and(|k| c.is(k))).map_or(mro.len(), |i| i + 1);
+                        let held = |c: &Py<PyType>| c.as_object().get_attr("__dict__", vm).ok()?.get_item(name.as_str(), vm).ok();
+                        let found = mro[after.min(mro.len())..].iter().find_map(|c| held(c));
+                        found
+                            .filter(|f| f.downcast_ref::<PyFunction>().is_some())
+                            .map_or(Seen::Unknown, |f| Seen::Method(f, Box::new(own.clone())))
+                    }
+                    _ => Seen::Unknown,
+                };
+                stack.push(found);
+                if arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::Call { .. } | Instruction::CallKw { .. } => {
+                let names = match step.op {
+                    Instruction::CallKw { .. } => match pop(stack) {
+                        Seen::Known(all) => all.first().and_then(|(o, _)| {
+                            o.downcast_ref::<PyTuple>().map(|t| {
+                                t.as_slice()
+                                    .iter()
+                                    .filter_map(|n| n.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()))
+                                    .collect()
+                            })
+                        }),
+                        _ => None,
+                    }
+                    .unwrap_or_default(),
+                    _ => Vec::new(),
+                };
+                let mut args = take(stack, arg);
+                let own = pop(stack);
+                let callee = pop(stack);
+                if !matches!(own, Seen::Null) {
+                    args.insert(0, own);
+                }
+                let result = self.call(&callee, args, names, depth);
+                path.stack.push(result);
+            }
+            Instruction::CallFunctionEx => {
+                let (keywords, args) = (pop(stack), pop(stack));
+                let own = pop(stack);
+                let callee = pop(stack);
+                let mut given = match args {
+                    Seen::Items(items) => items,
+                    _ => Vec::new(),
+                };
+                if !matches!(own, Seen::Null) {
+                    given.insert(0, own);
+                }
+                drop(keywords);
+                let result = self.call(&callee, given, Vec::new(), depth);
+                path.stack.push(result);
+            }
+            Instruction::PushNull => stack.push(Seen::Null),
+            Instruction::Copy { .. } => {
+                let value = stack.len().checked_sub(arg).and_then(|i| stack.get(i)).cloned().unwrap_or(Seen::Unknown);
+                stack.push(value);
+            }
+            Instruction::Swap { .. } => {
+                let top = stack.len().wrapping_sub(1);
+                if let Some(other) = stack.len().checked_sub(arg).filter(|_| !stack.is_empty()) {
+                    stack.swap(top, other);
+                }
+            }
+            Instruction::BuildTuple { .. } | Instruction::BuildList { .. } => {
+                let items = take(stack, arg);
+                stack.push(Seen::Items(items));
+            }
+            Instruction::ListExtend { .. } => {
+                let more = pop(stack);
+                if let (Some(Seen::Items(items)), Seen::Items(more)) = (stack.last_mut(), more) {
+                    items.extend(more);
+                }
+            }
+            Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
+            Instruction::UnpackSequence { .. } => {
+                let value = pop(stack);
+                let parts: Vec<Seen> = match &value {
+                    Seen::Items(items) if items.len() == arg => items.clone(),
+                    Seen::Known(_) => (0..arg).map(|i| self.item(&value, &constant(vm.ctx.new_int(i).into()))).collect(),
+                    _ => vec![Seen::Unknown; arg],
+                };
+                path.stack.extend(parts.into_iter().rev());
+            }
+            Instruction::BinaryOp { op } => {
+                let (b, a) = (pop(stack), pop(stack));
+                let op = op.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let result = if matches!(op, oparg::BinaryOperator::Subscr) {
+                    self.item(&a, &b)
+                } else {
+                    self.realize(&a);
+                    self.realize(&b);
+                    match (self.known_constant(&a), self.known_constant(&b)) {
+                        (Some(a), Some(b)) => binary(op, &a, &b, vm).map_or(Seen::Unknown, constant),
+                        _ => Seen::Unknown,
+                    }
+                };
+                path.stack.push(result);
+            }
+            Instruction::CompareOp { opname } => {
+                let (b, a) = (pop(stack), pop(stack));
+                self.realize(&a);
+                self.realize(&b);
+                let op = opname.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let single = |s: &Seen| match s {
+                    Seen::Known(all) if all.len() == 1 && (is_constant(&all[0].0, vm) || is_enum(&all[0].0, vm)) => Some(all[0].0.clone()),
+                    _ => None,
+                };
+                let result = match (single(&a), single(&b)) {
+                    (Some(a), Some(b)) => a.rich_compare_bool(&b, compare_op(op), vm).ok().map(|t| constant(vm.ctx.new_bool(t).into())),
+                    _ => None,
+                };
+                path.stack.push(result.unwrap_or(Seen::Unknown));
+            }
+            Instruction::IsOp { invert } => {
+                let (b, a) = (pop(stack), pop(stack));
+                self.realize(&a);
+                self.realize(&b);
+                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
+                let result = match (&a, &b) {
+                    (Seen::Known(a), Seen::Known(b)) if a.len() == 1 && b.len() == 1 => {
+                        Some(constant(vm.ctx.new_bool(a[0].0.is(&b[0].0) != negated).into()))
+                    }
+                    _ => None,
+                };
+                path.stack.push(result.unwrap_or(Seen::Unknown));
+            }
+            Instruction::ContainsOp { invert } => {
+                let (container, key) = (pop(stack), pop(stack));
+                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
+                self.realize(&key);
+                let mut result = Seen::Unknown;
+                if let (Seen::Known(all), Some(key)) = (&container, self.known_constant(&key)) {
+                    match all.as_slice() {
+                        [(o, Some(source))] if o.downcast_ref::<PyDict>().is_some() => {
+                            let has = o.downcast_ref::<PyDict>().is_some_and(|d| d.get_item_opt(&*key, vm).ok().flatten().is_some());
+                            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                            self.note(source, Kind::Contains(key, has), None);
+                            result = constant(vm.ctx.new_bool(has != negated).into());
+                        }
+                        _ => self.realize(&container),
+                    }
+                }
+                path.stack.push(result);
+            }
+            Instruction::ToBool => {
+                let value = pop(stack);
+                self.realize_truth(&value);
+                let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
+                path.stack.push(truth);
+            }
+            Instruction::UnaryNot => {
+                let value = pop(stack);
+                let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(!t).into()));
+                path.stack.push(truth);
+            }
+            Instruction::PopJumpIfFalse { .. } | Instruction::PopJumpIfTrue { .. } => {
+                let value = pop(stack);
+                self.realize_truth(&value);
+                let on = matches!(step.op, Instruction::PopJumpIfTrue { .. });
+                return match self.truth(&value) {
+                    Some(t) if t == on => Jump::Always,
+                    Some(_) => Jump::Never,
+                    None => Jump::Maybe,
+                };
+            }
+            Instruction::PopJumpIfNone { .. } | Instruction::PopJumpIfNotNone { .. } => {
+                let value = pop(stack);
+                self.realize(&value);
+                let on = matches!(step.op, Instruction::PopJumpIfNone { .. });
+                return match &value {
+                    Seen::Known(all) if all.len() == 1 => {
+                        if vm.is_none(&all[0].0) == on {
+                            Jump::Always
+                        } else {
+                            Jump::Never
+                        }
+                    }
+                    Seen::Method(..) | Seen::Items(_) => {
+                        if on {
+                            Jump::Never
+                        } else {
+                            Jump::Always
+                        }
+                    }
+                    _ => Jump::Maybe,
+                };
+            }
+            Instruction::GetIter => {
+                let value = pop(stack);
+                let each = self.elements(&value);
+                path.stack.push(each);
+            }
+            Instruction::ForIter { .. } => {
+                let one = match stack.last() {
+                    Some(Seen::Each(one)) => (**one).clone(),
+                    _ => Seen::Unknown,
+                };
+                stack.push(one);
+                return Jump::Maybe;
+            }
+            Instruction::JumpForward { .. } | Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => {
+                return Jump::Always;
+            }
+            Instruction::RaiseVarargs { .. } | Instruction::Reraise { .. } => return Jump::Nowhere,
+            op => {
+                let effect = op.stack_effect_info(step.arg);
+                let (popped, pushed) = (effect.popped() as usize, effect.pushed() as usize);
+                let uses = !matches!(
+                    op,
+                    Instruction::PopTop
+                        | Instruction::StoreAttr { .. }
+                        | Instruction::StoreSubscr
+                        | Instruction::StoreGlobal { .. }
+                        | Instruction::EndFor
+                        | Instruction::PopIter
+                );
+                for value in take(stack, popped) {
+                    if uses {
+                        self.realize(&value);
+                    }
+                }
+                path.stack.extend(std::iter::repeat_n(Seen::Unknown, pushed));
+            }
+        }
+        Jump::Never
+    }
+
+    /// A value decides which way to go.
+    fn realize_truth(&mut self, seen: &Seen) {
+        if let Seen::Known(all) = seen {
+            for (o, source) in all.clone() {
+                if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), &source) {
+                    self.note(source, Kind::Entries(dict.__len__()), None);
+                }
+            }
+        }
+        self.realize(seen);
+    }
+}
+
+/// Where an instruction goes on.
+enum Jump {
+    Never,
+    Always,
+    Maybe,
+    Nowhere,
+}
+
+fn compare_op(op: oparg::ComparisonOperator) -> rustpython_vm::types::PyComparisonOp {
+    use rustpython_vm::types::PyComparisonOp as Op;
+    match op {
+        oparg::ComparisonOperator::Less => Op::Lt,
+        oparg::ComparisonOperator::LessOrEqual => Op::Le,
+        oparg::ComparisonOperator::Equal => Op::Eq,
+        oparg::ComparisonOperator::NotEqual => Op::Ne,
+        oparg::ComparisonOperator::Greater => Op::Gt,
+        oparg::ComparisonOperator::GreaterOrEqual => Op::Ge,
+    }
+}
+
+/// Arithmetic of constants.
+fn binary(op: oparg::BinaryOperator, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    use oparg::BinaryOperator as Op;
+    match op {
+        Op::Add | Op::InplaceAdd => vm._add(a, b),
+        Op::Subtract | Op::InplaceSubtract => vm._sub(a, b),
+        Op::Multiply | Op::InplaceMultiply => vm._mul(a, b),
+        Op::FloorDivide | Op::InplaceFloorDivide => vm._floordiv(a, b),
+        Op::Remainder | Op::InplaceRemainder => vm._mod(a, b),
+        Op::TrueDivide | Op::InplaceTrueDivide => vm._truediv(a, b),
+        _ => return None,
+    }
+    .ok()
+}

@@ -1,0 +1,283 @@
+//! Reading values: what is used of them, and what their attributes and elements are.
+
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+
+use super::super::facts::{Fact, Kind, MODULE_INTEGER};
+use super::super::sources::{Source, own_attribute, submodule};
+use super::{Reader, Seen, constant, join};
+use crate::python::native::tensor::TensorBase;
+
+/// Whether a constant of this type is compared by value.
+pub(super) fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
+    let types = &vm.ctx.types;
+    let class = o.class();
+    [types.int_type, types.bool_type, types.float_type, types.str_type, types.none_type, types.complex_type].iter().any(|t| class.is(*t))
+        || matches!(class.name().to_string().as_str(), "dtype" | "device" | "memory_format" | "layout")
+}
+
+pub(super) fn is_module(o: &PyObject, vm: &VirtualMachine) -> bool {
+    own_attribute(o, "_modules", vm).is_some() && own_attribute(o, "_parameters", vm).is_some()
+}
+
+pub(super) fn is_tensor(o: &PyObject) -> bool {
+    o.downcast_ref::<TensorBase>().is_some()
+}
+
+/// A method that a script's class defines.
+pub(super) fn own_method(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    if o.downcast_ref::<PyType>().is_some() {
+        return None;
+    }
+    o.class().get_attr(vm.ctx.intern_str(name)).filter(|m| m.downcast_ref::<PyFunction>().is_some())
+}
+
+pub(super) fn is_enum(o: &PyObject, vm: &VirtualMachine) -> bool {
+    own_attribute(o, "_value_", vm).is_some() && own_attribute(o, "_name_", vm).is_some()
+}
+
+impl Reader<'_> {
+    pub(super) fn note(&mut self, source: &Rc<Source>, kind: Kind, hint: Option<&'static str>) {
+        let fact = Fact { source: source.clone(), kind, place: self.place.clone(), hint };
+        if self.known.insert(fact.text(self.vm)) {
+            self.facts.push(fact);
+        }
+    }
+
+    /// A value is used: what it is matters.
+    pub(super) fn realize(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Known(all) => {
+                for (o, source) in all.clone() {
+                    let Some(source) = source else { continue };
+                    self.realize_one(&o, &source);
+                }
+            }
+            Seen::Each(inner) => self.realize(&inner.clone()),
+            _ => {}
+        }
+    }
+
+    pub(super) fn realize_one(&mut self, o: &PyObjectRef, source: &Rc<Source>) {
+        let vm = self.vm;
+        if is_tensor(o) {
+            return;
+        }
+        if is_constant(o, vm) {
+            let in_module = o.class().is(vm.ctx.types.int_type)
+                && matches!(&**source, Source::Attr(base, _) if matches!(**base, Source::Module(..) | Source::Local(_)));
+            let holder = in_module && matches!(&**source, Source::Attr(_, name) if &**name != "training");
+            self.note(source, Kind::Equals(o.clone()), holder.then_some(MODULE_INTEGER));
+        } else if let Some(list) = o.downcast_ref::<PyList>() {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            let n = list.borrow_vec().len();
+            self.note(source, Kind::Length(n), None);
+        } else if let Some(tuple) = o.downcast_ref::<PyTuple>() {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            self.note(source, Kind::Length(tuple.as_slice().len()), None);
+        } else if o.downcast_ref::<PyDict>().is_some() {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+        } else if o.class().fast_issubclass(vm.ctx.types.type_type) || o.class().name().to_string() == "module" {
+            // Classes and modules of Python hardly ever change.
+        } else if is_enum(o, vm)
+            || (o.downcast_ref::<PyFunction>().is_some() || o.is_callable())
+                && !is_module(o, vm)
+                && own_attribute(o, "__dict__", vm).is_none()
+                && o.dict().is_none_or(|_| o.downcast_ref::<PyFunction>().is_some())
+        {
+            if matches!(**source, Source::Local(_) | Source::Key(..) | Source::Index(..) | Source::Attr(..)) || is_enum(o, vm) {
+                self.note(source, Kind::Is(o.clone()), None);
+            }
+        } else if !is_module(o, vm) {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+        }
+    }
+
+    /// The one constant that a value is.
+    pub(super) fn known_constant(&self, seen: &Seen) -> Option<PyObjectRef> {
+        match seen {
+            Seen::Known(all) => match all.as_slice() {
+                [(o, _)] if is_constant(o, self.vm) => Some(o.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(super) fn truth(&self, seen: &Seen) -> Option<bool> {
+        match seen {
+            Seen::Known(all) => match all.as_slice() {
+                [(o, _)] if is_tensor(o) => None,
+                [(o, _)]
+                    if is_constant(o, self.vm)
+                        || o.downcast_ref::<PyDict>().is_some()
+                        || o.downcast_ref::<PyList>().is_some()
+                        || o.downcast_ref::<PyTuple>().is_some() =>
+                {
+                    o.clone().try_to_bool(self.vm).ok()
+                }
+                [(o, _)] if o.downcast_ref::<PyFunction>().is_some() || is_module(o, self.vm) => Some(true),
+                _ => None,
+            },
+            Seen::Method(..) => Some(true),
+            Seen::Items(items) => Some(!items.is_empty()),
+            _ => None,
+        }
+    }
+
+    /// An attribute of a value.
+    pub(super) fn attribute(&mut self, seen: &Seen, name: &str) -> Seen {
+        let Seen::Known(all) = seen else { return Seen::Unknown };
+        let mut found: Option<Seen> = None;
+        for (o, source) in all.clone() {
+            let one = self.attribute_of(&o, source.as_ref(), name);
+            found = Some(match found {
+                None => one,
+                Some(f) => join(f, one),
+            });
+        }
+        found.unwrap_or(Seen::Unknown)
+    }
+
+    fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
+        let vm = self.vm;
+        if is_tensor(o) {
+            return Seen::Unknown;
+        }
+        let attr = |s: &Rc<Source>| Rc::new(Source::Attr(s.clone(), name.into()));
+        if is_module(o, vm) {
+            if let Some(sub) = submodule(o, name, vm) {
+                let source = source.map(|s| Rc::new(Source::Module(s.clone(), name.into())));
+                return Seen::Known(vec![(sub, source)]);
+            }
+            if name == "_modules" {
+                return Seen::Unknown;
+            }
+        }
+        if let Some(source) = source
+            && !is_module(o, vm)
+            && !is_constant(o, vm)
+            && o.class().name().to_string() != "module"
+        {
+            self.realize_one(o, source);
+        }
+        if let Some(own) = own_attribute(o, name, vm) {
+            let is_python_module = o.class().name().to_string() == "module";
+            return Seen::Known(vec![(own, source.filter(|_| !is_python_module).map(attr))]);
+        }
+        let class = if let Some(class) = o.downcast_ref::<PyType>() { class.to_owned() } else { o.class().to_owned() };
+        let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else { return Seen::Unknown };
+        if inherited.downcast_ref::<PyFunction>().is_some() {
+            if o.downcast_ref::<PyType>().is_some() {
+                return constant(inherited);
+            }
+            return Seen::Method(inherited, Box::new(Seen::Known(vec![(o.clone(), source.cloned())])));
+        }
+        let kind = inherited.class().name().to_string();
+        match kind.as_str() {
+            "property" => {
+                let getter = inherited.get_attr("fget", vm).ok();
+                let own = Seen::Known(vec![(o.clone(), source.cloned())]);
+                getter.map_or(Seen::Unknown, |g| self.call(&constant(g), vec![own], Vec::new(), 1))
+            }
+            "staticmethod" => inherited.get_attr("__func__", vm).map_or(Seen::Unknown, constant),
+            _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, source.map(attr))]),
+            _ if is_enum(&inherited, vm) => constant(inherited),
+            _ => Seen::Unknown,
+        }
+    }
+
+    /// What a loop over a value goes through.
+    pub(super) fn elements(&mut self, seen: &Seen) -> Seen {
+        self.realize(seen);
+        let vm = self.vm;
+        match seen {
+            Seen::Each(_) => seen.clone(),
+            Seen::Items(items) => Seen::Each(Box::new(items.iter().cloned().reduce(join).unwrap_or(Seen::Unknown))),
+            Seen::Known(all) => {
+                let mut found = Vec::new();
+                for (o, source) in all {
+                    let index = |i: usize| source.as_ref().map(|s| Rc::new(Source::Index(s.clone(), i)));
+                    if let Some(items) = o.downcast_ref::<PyTuple>() {
+                        found.extend(items.as_slice().iter().enumerate().map(|(i, v)| (v.clone(), index(i))));
+                    } else if let Some(items) = o.downcast_ref::<PyList>() {
+                        let items = items.borrow_vec().to_vec();
+                        found.extend(items.into_iter().enumerate().map(|(i, v)| (v, index(i))));
+                    } else if let Some(modules) = own_attribute(o, "_modules", vm) {
+                        let Some(modules) = modules.downcast_ref::<PyDict>() else { continue };
+                        if let Some(s) = source {
+                            let held = Rc::new(Source::Attr(s.clone(), "_modules".into()));
+                            self.note(&held, Kind::Entries(modules.__len__()), None);
+                        }
+                        for (key, sub) in modules {
+                            let Some(key) = key.downcast_ref::<PyStr>().map(|k| k.to_string_lossy().into_owned()) else { continue };
+                            found.push((sub, source.as_ref().map(|s| Rc::new(Source::Module(s.clone(), key.as_str().into())))));
+                        }
+                    } else if o.downcast_ref::<PyDict>().is_some() {
+                        self.entries(o, source.as_ref());
+                        return Seen::Each(Box::new(Seen::Unknown));
+                    } else {
+                        return Seen::Each(Box::new(Seen::Unknown));
+                    }
+                }
+                Seen::Each(Box::new(if found.is_empty() || found.len() > 256 { Seen::Unknown } else { Seen::Known(found) }))
+            }
+            _ => Seen::Each(Box::new(Seen::Unknown)),
+        }
+    }
+
+    /// All keys of a dictionary matter; gives its values.
+    fn entries(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>) -> Seen {
+        let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) else { return Seen::Unknown };
+        self.note(source, Kind::Entries(dict.__len__()), None);
+        let mut values = Vec::new();
+        for (i, (key, value)) in dict.into_iter().enumerate().take(64) {
+            self.note(source, Kind::KeyAt(i, key.clone()), None);
+            values.push((value, Some(Rc::new(Source::Key(source.clone(), key)))));
+        }
+        if values.is_empty() { Seen::Unknown } else { Seen::Known(values) }
+    }
+
+    /// `container[key]`
+    pub(super) fn item(&mut self, container: &Seen, key: &Seen) -> Seen {
+        self.realize(key);
+        let vm = self.vm;
+        let at = self.known_constant(key);
+        if let Seen::Items(items) = container {
+            let index = at.and_then(|o| o.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok()));
+            let index = index.map(|i| if i < 0 { i + items.len() as i64 } else { i });
+            return index.and_then(|i| items.get(usize::try_from(i).ok()?).cloned()).unwrap_or(Seen::Unknown);
+        }
+        self.realize(container);
+        let (Seen::Known(all), Some(key)) = (container, at) else { return Seen::Unknown };
+        let mut found = Vec::new();
+        for (o, source) in all.clone() {
+            if let Some(dict) = o.downcast_ref::<PyDict>() {
+                let Ok(Some(value)) = dict.get_item_opt(&*key, vm) else { return Seen::Unknown };
+                found.push((value, source.map(|s| Rc::new(Source::Key(s, key.clone())))));
+                continue;
+            }
+            let index = key.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok());
+            let Some(index) = index else { return Seen::Unknown };
+            if let Some(modules) = own_attribute(&o, "_modules", vm) {
+                let modules = modules.downcast_ref::<PyDict>().map(|d| d.into_iter().collect::<Vec<_>>()).unwrap_or_default();
+                let index = if index < 0 { index + modules.len() as i64 } else { index };
+                let Some((name, sub)) = usize::try_from(index).ok().and_then(|i| modules.get(i).cloned()) else { return Seen::Unknown };
+                let name = name.downcast_ref::<PyStr>().map(|k| k.to_string_lossy().into_owned()).unwrap_or_default();
+                found.push((sub, source.map(|s| Rc::new(Source::Module(s, name.as_str().into())))));
+                continue;
+            }
+            let items = match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>()) {
+                (Some(t), _) => t.as_slice().to_vec(),
+                (_, Some(l)) => l.borrow_vec().to_vec(),
+                _ => return Seen::Unknown,
+            };
+            let index = if index < 0 { index + items.len() as i64 } else { index };
+            let Some(i) = usize::try_from(index).ok().filter(|i| *i < items.len()) else { return Seen::Unknown };
+            found.push((items[i].clone(), source.map(|s| Rc::new(Source::Index(s, i)))));
+        }
+        if found.is_empty() { Seen::Unknown } else { Seen::Known(found) }
+    }
+}
