@@ -178,8 +178,8 @@ fn nll_loss_nd(input: &Tensor, target: &Tensor, weight: &Value, reduction: i64, 
     if !same_sizes(&target_sizes[1..], &sizes[2..])? {
         return Err(Error::runtime(format!("Expected target size {result:?}, got {target_sizes:?}")));
     }
-    let flat = |t: &Tensor, lead: &[SymInt], empty: &[i64], full: &[i64]| {
-        let t = t!("contiguous", t)?;
+    let (input, target) = (t!("contiguous", input)?, t!("contiguous", target)?);
+    let flat = |t: Tensor, lead: &[SymInt], empty: &[i64], full: &[i64]| {
         let tail = if t.numel().sym_eq(0)? { empty } else { full };
         t!("view", t, lead.iter().cloned().chain(tail.iter().map(|i| SymInt::Int(*i))).collect::<Vec<_>>())
     };

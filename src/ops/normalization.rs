@@ -220,7 +220,8 @@ fn rms_norm(c: &Call) -> Result<Value> {
     if let Some(w) = weight {
         result = t!("mul.Tensor", result, w)?;
     }
-    Ok(if narrow { t!("to.dtype", result, input.dtype())? } else { result }.into())
+    let result = if narrow { t!("to.dtype", result, input.dtype())? } else { result };
+    Ok(t!("contiguous", result)?.into())
 }
 
 fn batch_norm(c: &Call) -> Result<Value> {

@@ -720,6 +720,7 @@ pub mod functions {
             requires_grad: meta::requires_grad(&t),
             grad_fn,
             prefix: if is_fake { "FakeTensor(".to_owned() } else { class_name.to_string_lossy().into_owned() },
+            default_dtype: default_dtype(),
             ..Default::default()
         };
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
