@@ -2,7 +2,7 @@
 //!
 //! Which kernel a matmul ends in, and whether it folds its batch dimensions first, shows in every traced graph.
 
-use crate::dispatch::{Backward, Call, Grad, Grads, OpBuilder, Rule, Value};
+use crate::dispatch::{Backward, Call, Grad, Grads, OpBuilder, Rule, Value, modes};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{broadcast_two, wrap_dims};
 use crate::shape::{SymInt, numel};
@@ -120,11 +120,16 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if db == 1 {
         let right = t!("reshape", t!("expand", b, with(&[&inner_b]))?, vec![count, inner_b])?;
         let product = t!("squeeze.dim", t!("bmm", left, t!("unsqueeze", right, 2)?)?, -1)?;
-        return t!("view", product, result);
+        return shaped(product, result);
     }
     let right = t!("reshape", t!("expand", b, with(&[&inner_b, &cols]))?, vec![count, inner_b, cols.clone()])?;
     result.push(cols);
-    t!("view", t!("bmm", left, right)?, result)
+    shaped(t!("bmm", left, right)?, result)
+}
+
+/// A product of batches in its own shape: no view for autograd, but what is traced shows one.
+fn shaped(product: Tensor, sizes: Vec<SymInt>) -> Result<Tensor> {
+    if modes().fake || product.is_fake() { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
 }
 
 fn linear(c: &Call) -> Result<Value> {

@@ -76,6 +76,7 @@ pub(super) fn reset() {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);
+    tensor::sdp::reset();
     crate::tensor::print::set_print_options(Default::default());
     crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);
     crate::autograd::set_seq_nr(0);

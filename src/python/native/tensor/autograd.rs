@@ -498,6 +498,17 @@ pub mod functions {
         PyDtype::object(default_dtype(), vm)
     }
 
+    /// The backends of attention that may be used, a bit each.
+    #[pyfunction]
+    fn _allowed_sdp() -> u32 {
+        super::super::sdp::all_allowed()
+    }
+
+    #[pyfunction]
+    fn _allow_sdp(backends: u32) {
+        super::super::sdp::allow(backends);
+    }
+
     #[pyfunction]
     fn _set_default_dtype(dtype: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         match to_value(&dtype, vm) {

@@ -10,6 +10,7 @@ mod convert;
 pub(super) mod objects;
 mod packet;
 mod saved_hooks;
+pub mod sdp;
 mod symint;
 
 pub(super) use autograd::functions::module_def;

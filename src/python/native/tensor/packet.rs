@@ -59,6 +59,17 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
         return as_written(|| callee(written), args, vm, || bind_and_run(packet, written, &plain, vm));
     }
+    // Without the fused operator attention is its parts, which are called here: a region that is compiled later does not know what
+    // was allowed.
+    if packet == "aten.scaled_dot_product_attention" && !super::sdp::allowed(super::sdp::FLASH) {
+        if !super::sdp::allowed(super::sdp::MATH) {
+            return Err(vm.new_runtime_error(
+                "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and the fused kernels.",
+            ));
+        }
+        let parts = || bind_and_run("aten._scaled_dot_product_attention_math", written, args, vm)?.get_item(&0, vm);
+        return as_written(|| callee(written), args, vm, parts);
+    }
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
 }
 

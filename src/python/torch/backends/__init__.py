@@ -34,6 +34,20 @@ class _Flags:
         self.backend.__dict__.update(self.before)
 
 
+def _allowed(backend):
+    """Whether a way of computing attention may be used; numbers are those of `SDPBackend`."""
+    from torch import _native
+
+    return bool(_native._allowed_sdp() >> backend & 1)
+
+
+def _allow(backend, enabled):
+    from torch import _native
+
+    before = _native._allowed_sdp() & ~(1 << backend)
+    _native._allow_sdp(before | (bool(enabled) << backend))
+
+
 cudnn = _Backend(enabled=True, benchmark=False, deterministic=False, allow_tf32=True)
 mps = _Backend()
 mkldnn = _Backend(enabled=True)
@@ -44,12 +58,14 @@ cuda = _Backend(
     matmul=_Backend(
         allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True
     ),
-    enable_flash_sdp=lambda enabled: None,
-    enable_mem_efficient_sdp=lambda enabled: None,
-    enable_math_sdp=lambda enabled: None,
-    flash_sdp_enabled=lambda: True,
-    mem_efficient_sdp_enabled=lambda: True,
-    math_sdp_enabled=lambda: True,
+    enable_math_sdp=lambda enabled: _allow(0, enabled),
+    enable_flash_sdp=lambda enabled: _allow(1, enabled),
+    enable_mem_efficient_sdp=lambda enabled: _allow(2, enabled),
+    enable_cudnn_sdp=lambda enabled: _allow(3, enabled),
+    math_sdp_enabled=lambda: _allowed(0),
+    flash_sdp_enabled=lambda: _allowed(1),
+    mem_efficient_sdp_enabled=lambda: _allowed(2),
+    cudnn_sdp_enabled=lambda: _allowed(3),
 )
 cpu = _Backend(True, get_cpu_capability=lambda: "DEFAULT")
 mha = _Backend(True, get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)

@@ -7,15 +7,16 @@ _PARTS = {
         "MultivariateNormal"
     ),
     "derived": (
-        "HalfCauchy Pareto Weibull InverseGamma NegativeBinomial LogitRelaxedBernoulli RelaxedBernoulli ExpRelaxedCategorical "
-        "RelaxedOneHotCategorical OneHotCategoricalStraightThrough"
+        "HalfCauchy Kumaraswamy LogisticNormal Pareto Weibull InverseGamma NegativeBinomial LogitRelaxedBernoulli "
+        "RelaxedBernoulli ExpRelaxedCategorical RelaxedOneHotCategorical OneHotCategoricalStraightThrough"
     ),
     "discrete": "Bernoulli Binomial Geometric Poisson Categorical OneHotCategorical Multinomial",
     "independent": "Independent",
     "kl": "kl_divergence register_kl",
     "transforms": (
         "AbsTransform AffineTransform ComposeTransform ExpTransform IndependentTransform PowerTransform ReshapeTransform "
-        "SigmoidTransform SoftmaxTransform SoftplusTransform TanhTransform Transform identity_transform"
+        "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
+        "Transform identity_transform"
     ),
     "transformed_distribution": "TransformedDistribution MixtureSameFamily",
 }

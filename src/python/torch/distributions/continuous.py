@@ -291,6 +291,11 @@ class Gamma(ExponentialFamily):
             - torch.lgamma(self.concentration)
         )
 
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return torch.special.gammainc(self.concentration, self.rate * value)
+
     def entropy(self):
         return (
             self.concentration

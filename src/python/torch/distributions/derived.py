@@ -4,11 +4,18 @@ import math
 
 import torch
 from torch.distributions import constraints
-from torch.distributions.continuous import Cauchy, Exponential, Gamma
+from torch.distributions.continuous import Cauchy, Exponential, Gamma, Normal, Uniform
 from torch.distributions.discrete import Categorical, OneHotCategorical, _ByProbability
 from torch.distributions.distribution import Distribution, broadcast_all
 from torch.distributions.transformed_distribution import TransformedDistribution
-from torch.distributions.transforms import AbsTransform, AffineTransform, ExpTransform, PowerTransform, SigmoidTransform
+from torch.distributions.transforms import (
+    AbsTransform,
+    AffineTransform,
+    ExpTransform,
+    PowerTransform,
+    SigmoidTransform,
+    StickBreakingTransform,
+)
 from torch.nn.functional import logsigmoid
 
 _EULER = 0.57721566490153286060
@@ -250,6 +257,10 @@ class ExpRelaxedCategorical(Distribution):
     logits = property(lambda self: self._categorical.logits)
     probs = property(lambda self: self._categorical.probs)
 
+    def expand(self, batch_shape, _instance=None):
+        logits = self.logits.expand(tuple(batch_shape) + tuple(self.event_shape))
+        return ExpRelaxedCategorical(self.temperature, logits=logits, validate_args=False)
+
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
         drawn = _inside(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
@@ -281,6 +292,10 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     logits = property(lambda self: self.base_dist.logits)
     probs = property(lambda self: self.base_dist.probs)
 
+    def expand(self, batch_shape, _instance=None):
+        logits = self.logits.expand(tuple(batch_shape) + tuple(self.event_shape))
+        return RelaxedOneHotCategorical(self.temperature, logits=logits, validate_args=False)
+
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """A one-hot choice whose gradient is that of its probabilities."""
@@ -289,3 +304,66 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     def rsample(self, sample_shape=torch.Size()):
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+class Kumaraswamy(TransformedDistribution):
+    """The Kumaraswamy distribution: much like the beta distribution, with a simple cdf."""
+
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, concentration1, concentration0, validate_args=None):
+        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        low, high = torch.full_like(self.concentration0, 0), torch.full_like(self.concentration0, 1)
+        steps = [
+            PowerTransform(exponent=self.concentration0.reciprocal()),
+            AffineTransform(loc=1.0, scale=-1.0),
+            PowerTransform(exponent=self.concentration1.reciprocal()),
+        ]
+        super().__init__(Uniform(low, high, validate_args=validate_args), steps, validate_args=validate_args)
+
+    def _moment(self, order):
+        a, b = self.concentration1, self.concentration0
+        place = 1 + order / a
+        return torch.exp(b.log() + torch.lgamma(place) + torch.lgamma(b) - torch.lgamma(place + b))
+
+    mean = property(lambda self: self._moment(1))
+    variance = property(lambda self: self._moment(2) - torch.pow(self.mean, 2))
+
+    @property
+    def mode(self):
+        a, b = self.concentration1, self.concentration0
+        logarithm = b.reciprocal() * (-b).log1p() - (-b * a).log1p()
+        logarithm[(b < 1) | (a < 1)] = math.nan
+        return logarithm.exp()
+
+    def entropy(self):
+        a, b = self.concentration1, self.concentration0
+        harmonic = torch.digamma(b + 1) + _EULER
+        return (1 - b.reciprocal()) + (1 - a.reciprocal()) * harmonic - torch.log(a) - torch.log(b)
+
+    def expand(self, batch_shape, _instance=None):
+        parameters = [one.expand(batch_shape) for one in (self.concentration1, self.concentration0)]
+        return Kumaraswamy(*parameters, validate_args=False)
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probabilities of normally distributed log odds, by breaking a stick."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        base = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand([1])
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+    loc = property(lambda self: self.base_dist.base_dist.loc)
+    scale = property(lambda self: self.base_dist.base_dist.scale)
+
+    def expand(self, batch_shape, _instance=None):
+        shape = tuple(batch_shape) + tuple(self.loc.shape[-1:])
+        return LogisticNormal(self.loc.expand(shape), self.scale.expand(shape), validate_args=False)

@@ -20,6 +20,7 @@ __all__ = [
     "SigmoidTransform",
     "SoftmaxTransform",
     "SoftplusTransform",
+    "StickBreakingTransform",
     "TanhTransform",
     "Transform",
     "identity_transform",
@@ -499,3 +500,45 @@ class SoftmaxTransform(Transform):
 
     def _inverse(self, y):
         return y.log()
+
+
+class StickBreakingTransform(Transform):
+    """Log odds to probabilities of one class more: each takes its share of what the ones before it left."""
+
+    domain = constraints.real_vector
+    codomain = constraints.simplex
+    bijective = True
+
+    def __eq__(self, other):
+        return isinstance(other, StickBreakingTransform)
+
+    __hash__ = object.__hash__
+
+    @staticmethod
+    def _offsets(x, count):
+        """How many shares are left before each one."""
+        return count + 1 - x.new_ones(count).cumsum(-1)
+
+    def _call(self, x):
+        info = torch.finfo(x.dtype)
+        share = torch.sigmoid(x - self._offsets(x, x.shape[-1]).log()).clamp(min=info.tiny, max=1.0 - info.eps)
+        return F.pad(share, [0, 1], value=1) * F.pad((1 - share).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y):
+        shares = y[..., :-1]
+        left = torch.clamp(1 - shares.cumsum(-1), min=torch.finfo(y.dtype).tiny)
+        return shares.log() - left.log() + self._offsets(y, shares.shape[-1]).log()
+
+    def log_abs_det_jacobian(self, x, y):
+        x = x - self._offsets(x, x.shape[-1]).log()
+        return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+    def forward_shape(self, shape):
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return tuple(shape[:-1]) + (shape[-1] + 1,)
+
+    def inverse_shape(self, shape):
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        return tuple(shape[:-1]) + (shape[-1] - 1,)
