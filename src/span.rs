@@ -88,6 +88,7 @@ pub enum Written {
 thread_local! {
     static WRITTEN: std::cell::Cell<Option<Written>> = const { std::cell::Cell::new(None) };
     static MODULE: std::cell::RefCell<Option<std::rc::Rc<str>>> = const { std::cell::RefCell::new(None) };
+    static ASKING: std::cell::RefCell<Option<Source>> = const { std::cell::RefCell::new(None) };
     static PROVIDER: std::cell::Cell<Option<fn() -> Option<Source>>> = const { std::cell::Cell::new(None) };
 }
 
@@ -115,6 +116,16 @@ impl Drop for WrittenGuard {
 /// Says who knows where the script is.
 pub fn set_source_provider(provider: fn() -> Option<Source>) {
     PROVIDER.set(Some(provider));
+}
+
+/// Says which line of the script the calls that follow are made for, where that is not where the script is.
+pub fn set_asking(source: Option<Source>) {
+    ASKING.set(source);
+}
+
+/// The line of the script that asks for something now.
+pub fn asking() -> Option<Source> {
+    ASKING.with_borrow(Clone::clone).or_else(current_source)
 }
 
 /// Where the script is.

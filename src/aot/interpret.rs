@@ -5,7 +5,7 @@ use crate::autograd::anomaly;
 use crate::dispatch::{Modes, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target};
-use crate::shape::{FloatExpr, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -168,18 +168,26 @@ fn blame(node: &Node) {
 
 fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Value> {
     let args: Vec<Value> = node.args.iter().map(|a| value(a, values)).collect::<Result<_>>()?;
+    if node.op() == Some("aten._assert_scalar.default") {
+        return check(graph, node, &args, values, tell);
+    }
     match &node.target {
         Target::Op(name) | Target::Torch { op: name, .. } => {
             if let Some(special) = special(name, &args) {
                 return special;
             }
-            if let (Some(FakeValue::SymFloat(float)), Some(Value::Tensor(t))) = (&node.meta.value, args.first())
+            let symbol = match &node.meta.value {
+                Some(FakeValue::SymFloat(float)) => Some(Value::SymFloat(float.clone())),
+                Some(FakeValue::Int(size)) if &**name == "aten._local_scalar_dense.default" => Some(Value::Int(size.clone())),
+                _ => None,
+            };
+            if let (Some(number), Some(Value::Tensor(t))) = (symbol, args.first())
                 && super::functionalize::unwrap(t)?.is_fake()
             {
                 if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
-                    tracer.item(&super::functionalize::unwrap(t)?, float)?;
+                    tracer.item(&super::functionalize::unwrap(t)?, &number)?;
                 }
-                return Ok(Value::SymFloat(float.clone()));
+                return Ok(number);
             }
             let (entry, mut args) = operator(name, args, node, values)?;
             if let Target::Torch { shown, .. } = &node.target
@@ -193,6 +201,12 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             let index = args.get(1).map_or(Ok(0), Value::int)?;
             let items = args.first().map_or(Ok(&[][..]), Value::list)?;
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
+        }
+        Target::Operator(name) if relation(name).is_some() => {
+            // One that is not known yet is looked at where it is checked.
+            let known = |v: &Value| v.sym_int().ok()?.as_int();
+            let numbers = known(&args[0]).zip(known(&args[1]));
+            Ok(relation(name).zip(numbers).map_or(Value::None, |(r, (a, b))| Value::Bool(r.holds(a, b))))
         }
         Target::Operator(name) => {
             let result = arithmetic(name, &args)?;
@@ -218,6 +232,28 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+fn relation(name: &str) -> Option<Relation> {
+    Relation::ALL.into_iter().find(|r| r.operator() == name)
+}
+
+/// `_assert_scalar`: an error where the condition does not hold; while it is traced, part of the graph.
+fn check(graph: &Graph, node: &Node, args: &[Value], values: &[Value], tell: bool) -> Result<Value> {
+    if let Some(Value::Bool(holds)) = args.first() {
+        let said = || args.get(1).map_or_else(String::new, |v| if let Value::Str(s) = v { s.to_string() } else { String::new() });
+        return if *holds { Ok(Value::None) } else { Err(Error::runtime(said())) };
+    }
+    let Some(Arg::Node(id)) = node.args.first() else { return Ok(Value::None) };
+    let condition = graph.node(*id);
+    let Target::Operator(name) = &condition.target else { return Ok(Value::None) };
+    if let (Some(relation), Some(tracer), true) = (relation(name), super::trace::current_tracer(), tell) {
+        let sides = condition.args.iter().map(|a| value(a, values)).collect::<Result<Vec<_>>>()?;
+        if let ([a, b], Some(said)) = (sides.as_slice(), args.get(1)) {
+            tracer.expect(relation.operator(), [a, b], condition, said)?;
+        }
+    }
+    Ok(Value::None)
 }
 
 /// The catalogue's entry of an operator, and all its arguments.

@@ -5,7 +5,7 @@ use crate::decompositions::Table;
 use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Type, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::graph::{
-    Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size,
+    Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, Node, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size,
 };
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::span::Source;
@@ -66,6 +66,7 @@ pub fn set_replayed(value: Option<u64>) -> Option<u64> {
 
 /// Says where the calls that follow come from; gives what was said before.
 pub fn set_origin(origin: Origin) -> Origin {
+    crate::span::set_asking(origin.source.clone());
     ORIGIN.replace(origin)
 }
 
@@ -339,10 +340,26 @@ impl Tracer {
         }
     }
 
-    /// A tensor's number was asked for, which is a float of the call.
-    pub fn item(&self, t: &Tensor, float: &SymFloat) -> Result<()> {
-        let tensor = self.argument(&Value::from(t))?;
-        self.float_call("_local_scalar_dense", Target::Op("aten._local_scalar_dense.default".into()), vec![tensor], float);
+    /// A tensor's number was asked for, which is a symbol.
+    pub fn item(&self, t: &Tensor, number: &Value) -> Result<()> {
+        let args = vec![self.argument(&Value::from(t))?];
+        let (name, target) = ("_local_scalar_dense", Target::Op("aten._local_scalar_dense.default".into()));
+        match number {
+            Value::SymFloat(float) => drop(self.float_call(name, target, args, float)),
+            Value::Int(size @ SymInt::Sym(_, env)) => drop(Sizes(self, env).call(name, target, args, &size.expr())),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A condition on numbers that only the run knows: it is checked where it stands.
+    pub fn expect(&self, name: &'static str, sides: [&Value; 2], node: &Node, said: &Value) -> Result<()> {
+        let sides = sides.into_iter().map(|side| self.argument(side)).collect::<Result<Vec<_>>>()?;
+        let meta = Meta { value: node.meta.value.clone(), ..self.meta() };
+        let condition = self.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
+        let args = vec![Arg::Node(condition), self.argument(said)?];
+        let target = Target::Op("aten._assert_scalar.default".into());
+        self.graph.borrow_mut().call("_assert_scalar", target, args, Vec::new(), self.meta());
         Ok(())
     }
 
@@ -615,7 +632,9 @@ fn give_writes_their_lines(graph: &mut Graph) {
 
 pub(super) fn is_impure(op: &str) -> bool {
     // Writes, checks and what draws from a generator's state must stay.
-    op.starts_with("aten._assert_async.") || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
+    op.starts_with("aten._assert_async.")
+        || op == "aten._assert_scalar.default"
+        || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
 }
 
 /// A value without its numbers.

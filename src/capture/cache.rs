@@ -152,6 +152,7 @@ impl Entry {
             Place::Size(input, dim) => region.touched.get(*input)?.real.sizes().get(*dim)?.as_int(),
             Place::Stride(input, dim) => region.touched.get(*input)?.real.geometry().strides.get(*dim)?.as_int(),
             Place::Number => region.env.info(symbol)?.hint,
+            Place::Item(input) => super::recorder::number_of(&region.touched.get(*input)?.real),
         };
         self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
     }
@@ -192,6 +193,7 @@ impl Entry {
         let read = |w: &Witness| match w.at {
             Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
             Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
+            Place::Item(input) => super::recorder::number_of(found.get(input)?.as_ref()?),
             Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),
                 Number::Float(_) => None,

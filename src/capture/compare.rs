@@ -17,7 +17,12 @@ struct Side<'a> {
 
 /// Calls are compared; sizes and floats are where they are read.
 fn is_compared(node: &Node) -> bool {
-    !matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::SymFloat(_)))
+    match &node.meta.value {
+        // Where a number comes from that only the run knows is compared.
+        Some(FakeValue::Int(size)) => size.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
+        Some(FakeValue::SymFloat(float)) => float.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
+        _ => true,
+    }
 }
 
 impl<'a> Side<'a> {
@@ -38,9 +43,13 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn float(&self, id: NodeId) -> Option<String> {
+    /// A float, or a size that only the run knows, as an expression.
+    fn unknown(&self, id: NodeId) -> Option<String> {
         match &self.graph.node(id).meta.value {
             Some(FakeValue::SymFloat(float)) => Some(float.to_string()),
+            Some(FakeValue::Int(size)) if value_of(size, self.values).is_none() => {
+                Some(size.expr().substitute(&|s| self.values.get(s).map(|v| (*v).into())).to_string())
+            }
             _ => None,
         }
     }
@@ -55,7 +64,7 @@ fn same_arg(a: &Side, b: &Side, left: &Arg, right: &Arg) -> bool {
         return l == r;
     }
     match (left, right) {
-        (Arg::Node(l), Arg::Node(r)) => match (a.float(*l), b.float(*r)) {
+        (Arg::Node(l), Arg::Node(r)) => match (a.unknown(*l), b.unknown(*r)) {
             (None, None) => a.size(left).is_none() && b.size(right).is_none() && a.order[l.0 as usize] == b.order[r.0 as usize],
             (l, r) => l == r,
         },

@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{
     self, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, WrittenCall, compute_float, compute_size,
 };
-use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt, Symbol};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
 use std::cell::{Cell, RefCell};
@@ -116,6 +116,12 @@ impl Region {
     }
 }
 
+/// The integer that a tensor of one element holds.
+pub(super) fn number_of(t: &Tensor) -> Option<i64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
+}
+
 /// Whether a captured graph computes anything.
 pub fn computes(graph: &Graph) -> bool {
     graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| o.starts_with("aten.")))
@@ -139,6 +145,8 @@ pub struct Surroundings {
     pub on_break: OnBreak,
     /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
     pub stores_result: Rc<dyn Fn() -> bool>,
+    /// Whether `.item()` is part of the graph.
+    pub wants_scalars: Rc<dyn Fn() -> bool>,
 }
 
 /// What is recorded of one call of a compiled function, region after region.
@@ -160,6 +168,10 @@ pub struct Recorder {
     needed: RefCell<Vec<Tensor>>,
     /// Calls as they are written.
     pub(super) writing: Writing,
+    /// Numbers that only the run knows and that what ends the region reads.
+    needed_numbers: RefCell<Vec<Value>>,
+    /// Numbers of tensors that are part of the graph, by tensor.
+    scalars: RefCell<HashMap<u64, Value>>,
     /// Calls that `x[...]` makes.
     pub(super) items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
@@ -238,6 +250,8 @@ impl Recorder {
             lazy: RefCell::default(),
             needed: RefCell::default(),
             writing: Writing::default(),
+            needed_numbers: RefCell::default(),
+            scalars: RefCell::default(),
             items: RefCell::default(),
             stacks: RefCell::default(),
             input_places: RefCell::default(),
@@ -384,6 +398,7 @@ impl Recorder {
         self.numbers.borrow_mut().clear();
         self.deferred.borrow_mut().clear();
         self.floats.borrow_mut().clear();
+        self.scalars.borrow_mut().clear();
         unify_sizes(&mut graph);
         let recorded = graph.nodes().map(|n| n.id).collect();
         drop_unread_items(&mut graph, &self.items.take());
@@ -442,6 +457,101 @@ impl Recorder {
             return Ok(());
         }
         (self.surroundings.on_break.clone())(self, reason, current_source())
+    }
+
+    /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
+    pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
+        self.needed_numbers.borrow_mut().push(number.clone());
+        let broke = self.break_graph(reason);
+        self.needed_numbers.borrow_mut().clear();
+        broke
+    }
+
+    /// The script says that a condition holds on numbers that only the run knows: the graph checks it.
+    pub fn expect(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
+        // A bound of one number is the least or the largest that it may be.
+        let is_bare = left.expr().as_symbol().is_some();
+        let (relation, right) = match (relation, right.as_int().filter(|_| is_bare)) {
+            (Relation::Lt, Some(bound)) => (Relation::Le, &SymInt::Int(bound - 1)),
+            (Relation::Gt, Some(bound)) => (Relation::Ge, &SymInt::Int(bound + 1)),
+            (relation, _) => (relation, right),
+        };
+        let condition = relation.condition(left, right);
+        let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
+        let args = vec![self.size(left)?, self.size(right)?];
+        let name = relation.operator();
+        let id = self.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
+        let shown = self.graph.borrow().node(id).name.to_string();
+        let said = format!("Runtime assertion failed for expression {condition} on node '{shown}'");
+        let target = Target::Op("aten._assert_scalar.default".into());
+        let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
+        let check = self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
+        for id in [id, check] {
+            self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+        }
+        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
+        Ok(())
+    }
+
+    /// Whether `.item()` is part of the graph.
+    pub fn wants_scalars(&self) -> bool {
+        (self.surroundings.wants_scalars)()
+    }
+
+    /// Numbers that what ends the region reads, as far as they belong to it.
+    pub fn needed_numbers(&self) -> Vec<Value> {
+        let belongs = |v: &&Value| match v {
+            Value::Int(size) => self.has_size(size),
+            Value::SymFloat(float) => self.has_float(float),
+            _ => false,
+        };
+        self.needed_numbers.borrow().iter().filter(belongs).cloned().collect()
+    }
+
+    /// The number that a tensor holds, as part of the graph: that of an input is known in this call and guarded on where it decides,
+    /// another only when the graph runs. `None` where it cannot be part of it.
+    fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
+        let twin = self.stand_in(t)?;
+        let Some(node) = self.nodes.borrow().get(&twin.id()).copied() else { return Ok(None) };
+        let dtype = twin.dtype();
+        let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
+        if !is_integer && !dtype.is_floating() {
+            return Ok(None);
+        }
+        let known = self.scalars.borrow().get(&twin.id()).cloned();
+        let number = match known {
+            Some(number) => number,
+            None if is_integer => {
+                let index = self.inputs.borrow().iter().position(|i| i.twin.is(&twin) && i.real.dim() == 0 && i.twin.version() == 0);
+                Value::Int(match index {
+                    Some(index) => {
+                        let input = self.inputs.borrow()[index].clone();
+                        let value = number_of(&input.real).unwrap_or_default();
+                        self.symbols.borrow_mut().item(&input.source, index, value)
+                    }
+                    None => self.symbols.borrow().env.unbacked("item", i64::MIN),
+                })
+            }
+            None => Value::SymFloat(self.symbols.borrow().env.unbacked_float("item")),
+        };
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        let inputs = self.inputs.borrow().len();
+        let id = match &number {
+            Value::SymFloat(float) => match self.float_call("item", target, vec![Arg::Node(node)], float) {
+                Arg::Node(id) => id,
+                _ => return Ok(None),
+            },
+            other => {
+                let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
+                if let Value::Int(size) = other {
+                    self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
+                }
+                id
+            }
+        };
+        self.stacks.borrow_mut().insert(id, (self.place(), inputs));
+        self.scalars.borrow_mut().insert(twin.id(), number.clone());
+        Ok(Some(number))
     }
 
     /// Stops the region before a call that needs values, and makes the call.
@@ -827,6 +937,14 @@ impl Layer for CaptureLayer {
         let on_callers =
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
         let sized_by_values = sized_by_values(entry, &args);
+        if entry.name == "aten._local_scalar_dense.default"
+            && Written::current() == Some(Written::Method("item"))
+            && recorder.wants_scalars()
+            && let Some(Value::Tensor(t)) = args.first()
+            && let Some(number) = recorder.scalar(t)?
+        {
+            return Ok(number);
+        }
         if matches!(entry.rule, Rule::Data) || on_callers || sized_by_values.is_some() {
             let reason = if on_callers {
                 let input = args.first().and_then(Value::as_tensor).map(|t| (recorder.input_name)(t, 0).source);

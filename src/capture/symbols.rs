@@ -33,7 +33,7 @@ pub struct InputSource {
     pub is_number: bool,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
-    /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension.
+    /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension; for the number it holds, where it has none.
     pub numbers: Vec<u32>,
 }
 
@@ -100,6 +100,8 @@ pub enum Place {
     Stride(usize, usize),
     /// A Python number of the call.
     Number,
+    /// The number that an input of one element holds.
+    Item(usize),
 }
 
 /// A symbol, and where its value is read.
@@ -159,6 +161,16 @@ impl Symbols {
         let info = SymbolInfo { origin: format!("{}.size()[{dim}]", input.source), hint: Some(hint), lower, upper };
         let size = self.env.symbol(&name, info);
         self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Size(index, dim) });
+        size
+    }
+
+    /// A symbol for the number that an input holds, which is `value` in this call.
+    pub fn item(&mut self, input: &InputSource, index: usize, value: i64) -> SymInt {
+        let source = format!("{}.item()", input.source);
+        let size = self.number(&source, input.numbers.first().copied().unwrap_or(0), value);
+        if let Some(witness) = self.witnesses.last_mut() {
+            witness.at = Place::Item(index);
+        }
         size
     }
 

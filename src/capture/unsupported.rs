@@ -13,6 +13,9 @@ pub struct Unsupported {
     number: u32,
 }
 
+/// Not a number of PyTorch's: what is said of it is an exception of its own there.
+const DATA_DEPENDENT: u32 = u32::MAX;
+
 const FUNDAMENTAL: &str = "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code. Consider finding a workaround.";
 
 impl Unsupported {
@@ -37,6 +40,41 @@ impl Unsupported {
                 "Set `torch._dynamo.config.capture_scalar_outputs = True` or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph.",
             ],
         )
+    }
+
+    /// A decision on a number that only the run knows. The title is what PyTorch says first.
+    pub fn data_dependent(expression: &str, is_decision: bool) -> Self {
+        let (asked, advice) = if is_decision {
+            (
+                "guard on",
+                "\nconsider using data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true. If this was caused by Python `not` on a symbolic boolean, use torch.sym_not() or an equivalent comparison instead; Python `not` cannot be overloaded outside Dynamo bytecode tracing.",
+            )
+        } else {
+            ("extract specialized integer from", "\n")
+        };
+        Self::new(
+            DATA_DEPENDENT,
+            format!(
+                "Consider annotating your code using torch._check*(). Could not {asked} data-dependent expression {expression} (unhinted: {expression}).  (Size-like symbols: none)\n{advice}"
+            ),
+            "",
+            expression,
+            &[],
+        )
+    }
+
+    /// What `torch._dynamo.exc.UserError` says of it, where it is the script's to mend.
+    pub fn user_error(&self, source: Option<&Source>) -> Option<String> {
+        let place = source.filter(|_| self.number == DATA_DEPENDENT)?;
+        let marks = place.marks().map_or_else(String::new, |m| format!("\n    {m}"));
+        let (line, title) = (place.span.line, &self.title);
+        Some(format!(
+            "{title}\nCaused by: {code}  # {file}:{line} in {function}\nFor more information, run with TORCH_LOGS=\"dynamic\"\n\nUser Stack (most recent call last):\n  (snipped, see stack below for prefix)\n  File \"{file}\", line {line}, in {function}\n    {code}{marks}\n\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example{}",
+            super::from_user_code(Some(place)),
+            code = place.code,
+            file = place.file,
+            function = place.function,
+        ))
     }
 
     /// `if tensor:`; `condition` says how the tensor was computed: the place, and the call.
@@ -250,7 +288,7 @@ impl Unsupported {
 
     /// All that is said, but for the place.
     pub fn text(&self) -> String {
-        if self.number == 0 {
+        if self.number == 0 || self.number == DATA_DEPENDENT {
             return self.title.clone();
         }
         let mut text = format!("{}\n  Explanation: {}\n", self.title, self.explanation);

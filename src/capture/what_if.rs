@@ -15,8 +15,6 @@ use std::collections::HashMap;
 /// Entries a piece of code may have.
 pub const RECOMPILE_LIMIT: usize = 8;
 
-const RELATIONS: [Relation; 6] = [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
-
 /// An entry as plain data.
 pub fn view(entry: &Entry, frame: u32, dynamic: Option<bool>) -> EntryView {
     let region = &entry.region;
@@ -161,7 +159,7 @@ fn failed_guard(entry: &EntryView, trials: &[Trial]) -> Result<Option<(String, O
     }
     for condition in &entry.conditions {
         let (Some(left), Some(right)) = (number(&condition.left)?, number(&condition.right)?) else { continue };
-        let relation = RELATIONS.into_iter().find(|r| r.text() == condition.relation);
+        let relation = Relation::ALL.into_iter().find(|r| r.text() == condition.relation);
         if relation.is_some_and(|r| !r.holds(left, right)) {
             let text = format!("{} {} {}", in_source(&condition.left, entry), condition.relation, in_source(&condition.right, entry));
             return Ok(Some((text, condition.span.clone())));

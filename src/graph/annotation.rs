@@ -30,6 +30,10 @@ impl<'a> Symbols<'a> {
 /// What an annotation says of a value.
 pub(super) fn annotation(text: &str, line: usize, symbols: &mut Symbols) -> Result<FakeValue> {
     let mut cursor = Cursor::new(text, line);
+    let is_condition = |inner: &&str| ["Eq(", "Ne("].iter().any(|f| inner.starts_with(f)) || inner.contains(['<', '>']);
+    if let Some(condition) = text.strip_prefix("Sym(").and_then(|t| t.strip_suffix(')')).filter(is_condition) {
+        return Ok(FakeValue::Condition(condition.into()));
+    }
     if cursor.eat("Sym(") {
         let value = sum(&mut cursor, symbols)?;
         cursor.expect(")")?;

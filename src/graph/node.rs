@@ -151,6 +151,8 @@ pub enum FakeValue {
     SymFloat(SymFloat),
     /// A boolean.
     Bool(Option<bool>),
+    /// A condition on numbers that only the run knows, as it prints.
+    Condition(Rc<str>),
     /// Several results.
     List(Vec<FakeValue>),
     /// Nothing.

@@ -241,6 +241,7 @@ fn annotation(node: &Node, style: Style) -> Option<String> {
         }
         FakeValue::Int(size @ SymInt::Sym(..)) => Some(format!("Sym({size})")),
         FakeValue::SymFloat(float) => Some(format!("Sym({float})")),
+        FakeValue::Condition(text) => Some(format!("Sym({text})")),
         _ => None,
     }
 }

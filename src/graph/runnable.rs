@@ -127,6 +127,7 @@ fn input(node: &Node, known: Option<Known>) -> String {
         Some(FakeValue::Int(size)) => size.hint().unwrap_or(4).to_string(),
         Some(FakeValue::Float(value)) => value.map_or_else(|| "1.0".to_owned(), super::float_repr),
         Some(FakeValue::SymFloat(float)) => super::float_repr(float.hint().unwrap_or(1.0)),
+        Some(FakeValue::Condition(_)) => "True".to_owned(),
         Some(FakeValue::Bool(value)) => if value.unwrap_or(false) { "True" } else { "False" }.to_owned(),
         Some(FakeValue::List(_) | FakeValue::None) | None => "None".to_owned(),
     }

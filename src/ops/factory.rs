@@ -4,7 +4,7 @@ use super::common::*;
 use super::shapes::{default_dtype, pointwise_strides};
 use crate::dispatch::{Call, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::tensor::{Device, Dtype, Geometry, MemoryFormat, Tensor, TensorSpec};
 
 const OPTIONS: &str = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
@@ -128,6 +128,13 @@ fn arange(c: &Call) -> Specs {
     let dtype = c.dtype("dtype")?.unwrap_or(if integral { Dtype::Int64 } else { default_dtype() });
     if integral && matches!((&start, &step), (Value::Int(s), Value::Int(k)) if s.as_int() == Some(0) && k.as_int() == Some(1)) {
         return made(c, vec![end.sym_int()?], dtype);
+    }
+    if let (true, Value::Int(start), Value::Int(end), Value::Int(step)) = (integral, &start, &end, &step)
+        && (start.as_int().is_none() || end.as_int().is_none())
+        && let Some(step) = step.as_int().filter(|step| *step > 0)
+        && end.compare(Relation::Ge, start)?
+    {
+        return made(c, vec![(&(end - start) + (step - 1)).floor_div(&step.into())?], dtype);
     }
     let (start, end, step) = (start.float()?, end.float()?, step.float()?);
     if step == 0.0 {

@@ -7,7 +7,7 @@ use super::common::*;
 use super::shapes::{default_dtype, wrap_dim, wrap_dims};
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{FloatExpr, Relation, SymFloat, SymInt};
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 use crate::{aten, t};
 
@@ -267,6 +267,23 @@ fn correction(b: &Backward) -> Result<f64> {
     if b.arg("correction").is_none() { Ok(1.0) } else { b.arg("correction").float() }
 }
 
+/// `2 / (count - correction)`, symbolic where the count is.
+fn twice_over(count: &SymInt, correction: f64) -> Result<Value> {
+    let is_positive = |n: i64| n as f64 - correction > 0.0;
+    if let (Some(n), SymInt::Sym(_, env), Some(float)) = (count.hint(), count, SymFloat::of_size(count))
+        && is_positive(n)
+    {
+        // It is above zero for every count from the smallest such on.
+        let least = (0..=n).find(|n| is_positive(*n)).unwrap_or(n);
+        if count.compare(Relation::Ge, &least.into())? {
+            let freedom = SymFloat::binary("sub", &float.expr, &FloatExpr::Number(correction), env);
+            return Ok(Value::SymFloat(SymFloat::binary("truediv", &FloatExpr::Number(2.0), &freedom.expr, env)));
+        }
+    }
+    let freedom = count.guard_int()? as f64 - correction;
+    Ok(Value::Float(if freedom > 0.0 { 2.0 / freedom } else { f64::INFINITY }))
+}
+
 fn var_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let x = b.saved("self")?;
     let all = x.dim() == 0 || b.arg("dim").is_none();
@@ -276,11 +293,10 @@ fn var_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
         Value::List(dims) if dims.is_empty() => SymInt::Int(1),
         _ => reduced_count(b)?,
     };
-    let freedom = count.guard_int()? as f64 - correction(b)?;
-    let scale = if freedom > 0.0 { 2.0 / freedom } else { f64::INFINITY };
+    let scale = twice_over(&count, correction(b)?)?;
     if all {
         let centred = t!("sub.Tensor", x, t!("mean", x)?)?;
-        return t!("mul.Tensor", t!("mul.Scalar", grad, scale)?, centred);
+        return t!("mul.Tensor", t!("mul.Scalar", grad, scale.clone())?, centred);
     }
     let keep = b.arg("keepdim").bool()?;
     let grad = if !keep && x.dim() > 1 { unsqueeze_multiple(grad, b.arg("dim"), x.dim())? } else { grad.clone() };

@@ -120,7 +120,10 @@ pub(super) fn is_copy_(node: &Node) -> bool {
 
 /// A symbolic number.
 pub(super) fn is_sym_node(node: &Node) -> bool {
-    matches!(node.meta.value, Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_)))
+    matches!(
+        node.meta.value,
+        Some(FakeValue::Int(_) | FakeValue::Float(_) | FakeValue::SymFloat(_) | FakeValue::Bool(_) | FakeValue::Condition(_))
+    )
 }
 
 /// Whether checkpointing asks to recompute a node.

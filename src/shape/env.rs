@@ -25,6 +25,30 @@ pub enum Relation {
 }
 
 impl Relation {
+    /// All of them.
+    pub const ALL: [Relation; 6] = [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
+
+    /// Its name in Python's `operator` module.
+    pub fn operator(self) -> &'static str {
+        match self {
+            Relation::Eq => "eq",
+            Relation::Ne => "ne",
+            Relation::Lt => "lt",
+            Relation::Le => "le",
+            Relation::Gt => "gt",
+            Relation::Ge => "ge",
+        }
+    }
+
+    /// A condition as PyTorch prints it.
+    pub fn condition(self, left: &dyn std::fmt::Display, right: &dyn std::fmt::Display) -> String {
+        match self {
+            Relation::Eq => format!("Eq({left}, {right})"),
+            Relation::Ne => format!("Ne({left}, {right})"),
+            _ => format!("{left} {} {right}", self.text()),
+        }
+    }
+
     /// Whether it holds between two numbers.
     pub fn holds(self, a: i64, b: i64) -> bool {
         match self {
@@ -103,7 +127,8 @@ pub struct FloatGuard {
 /// A float of the call.
 struct Float {
     origin: String,
-    hint: f64,
+    /// None for one that is known only when the program runs.
+    hint: Option<f64>,
     /// Whether something needed the number.
     is_number: bool,
 }
@@ -126,12 +151,17 @@ struct Inner {
     symbols: BTreeMap<Symbol, SymbolInfo>,
     replacements: BTreeMap<Symbol, Expr>,
     guards: Vec<ShapeGuard>,
+    /// Conditions on numbers that only the run knows, which the graph checks.
+    expected: Vec<(Expr, Relation, Expr)>,
     floats: BTreeMap<Symbol, Float>,
     float_guards: Vec<FloatGuard>,
     /// Numbers that are known to divide symbols.
     divisors: BTreeMap<Symbol, i64>,
-    source: Option<Source>,
     unbacked: u32,
+    unbacked_floats: u32,
+    /// Numbers that were known only when the program ran.
+    learned: HashMap<Expr, i64>,
+    learned_floats: Vec<(Rc<FloatExpr>, f64)>,
     settled: bool,
     /// What the symbols are in the region that goes on after this one.
     successors: Option<HashMap<Symbol, SymInt>>,
@@ -147,6 +177,22 @@ impl std::fmt::Debug for ShapeEnv {
     }
 }
 
+/// A bound on a bare symbol narrows its range.
+fn narrow(inner: &mut Inner, left: &Expr, relation: Relation, right: &Expr) {
+    if let (Some(symbol), Some(bound)) = (left.as_symbol(), right.as_int())
+        && let Some(info) = inner.symbols.get_mut(symbol)
+    {
+        match relation {
+            Relation::Lt => info.upper = info.upper.min(bound - 1),
+            Relation::Le => info.upper = info.upper.min(bound),
+            Relation::Gt => info.lower = info.lower.max(bound + 1),
+            Relation::Ge => info.lower = info.lower.max(bound),
+            Relation::Ne if bound == info.lower => info.lower += 1,
+            _ => {}
+        }
+    }
+}
+
 impl ShapeEnv {
     /// A new symbol of the given name.
     pub fn symbol(&self, name: &str, info: SymbolInfo) -> SymInt {
@@ -155,39 +201,72 @@ impl ShapeEnv {
         SymInt::Sym(Expr::symbol(symbol), self.clone())
     }
 
-    /// A new unbacked symbol: a size known only when the program runs.
-    pub fn unbacked(&self, origin: &str) -> SymInt {
+    /// A new unbacked symbol: an integer known only when the program runs, `lower` at least (`i64::MIN`: any).
+    pub fn unbacked(&self, origin: &str, lower: i64) -> SymInt {
         let name = {
             let mut inner = self.0.borrow_mut();
             inner.unbacked += 1;
             format!("u{}", inner.unbacked - 1)
         };
-        self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower: 0, upper: i64::MAX })
+        self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
+    }
+
+    /// A new unbacked symbol: a float known only when the program runs.
+    pub fn unbacked_float(&self, origin: &str) -> SymFloat {
+        let name = {
+            let mut inner = self.0.borrow_mut();
+            inner.unbacked_floats += 1;
+            format!("zuf{}", inner.unbacked_floats - 1)
+        };
+        self.add_float(&name, origin.to_owned(), None)
     }
 
     /// A symbol for a float of the call.
     pub fn float_symbol(&self, name: &str, origin: String, hint: f64) -> SymFloat {
+        self.add_float(name, origin, Some(hint))
+    }
+
+    fn add_float(&self, name: &str, origin: String, hint: Option<f64>) -> SymFloat {
         let symbol = Symbol(name.into());
         self.0.borrow_mut().floats.insert(symbol.clone(), Float { origin, hint, is_number: false });
         SymFloat { expr: Rc::new(FloatExpr::Symbol(symbol)), env: self.clone() }
     }
 
+    /// The program ran: an integer that was not known is.
+    pub fn learn(&self, expr: &Expr, value: i64) {
+        let simple = self.simplify(expr);
+        let mut inner = self.0.borrow_mut();
+        inner.learned.insert(expr.clone(), value);
+        inner.learned.insert(simple, value);
+    }
+
+    /// The program ran: a float that was not known is.
+    pub fn learn_float(&self, expr: &Rc<FloatExpr>, value: f64) {
+        self.0.borrow_mut().learned_floats.push((expr.clone(), value));
+    }
+
+    /// A float that was known only when the program ran.
+    pub fn learned_float(&self, expr: &Rc<FloatExpr>) -> Option<f64> {
+        self.0.borrow().learned_floats.iter().find(|(e, _)| e == expr).map(|(_, value)| *value)
+    }
+
     /// The value of a float in the call being compiled.
     pub fn float(&self, symbol: &Symbol) -> Option<f64> {
-        self.0.borrow().floats.get(symbol).map(|f| f.hint)
+        self.0.borrow().floats.get(symbol).and_then(|f| f.hint)
     }
 
     /// Something needs the number that a float is.
     pub fn specialize_float(&self, symbol: &Symbol) {
         if let Some(float) = self.0.borrow_mut().floats.get_mut(symbol) {
-            float.is_number = true;
+            float.is_number = float.hint.is_some();
         }
     }
 
     /// Floats whose numbers were needed, with where they come from.
     pub fn needed_floats(&self) -> Vec<(Symbol, String, f64)> {
         let inner = self.0.borrow();
-        inner.floats.iter().filter(|(_, f)| f.is_number).map(|(s, f)| (s.clone(), f.origin.clone(), f.hint)).collect()
+        let needed = inner.floats.iter().filter(|(_, f)| f.is_number);
+        needed.filter_map(|(s, f)| Some((s.clone(), f.origin.clone(), f.hint?))).collect()
     }
 
     /// Whether something needed the number that a float is.
@@ -210,13 +289,13 @@ impl ShapeEnv {
 
     /// The value of the float that comes from there.
     pub fn float_from(&self, origin: &str) -> Option<f64> {
-        self.0.borrow().floats.values().find(|f| f.origin == origin).map(|f| f.hint)
+        self.0.borrow().floats.values().find(|f| f.origin == origin).and_then(|f| f.hint)
     }
 
     /// Installs a condition on floats.
     pub fn guard_floats(&self, left: Rc<FloatExpr>, relation: Relation, right: Rc<FloatExpr>) {
         let mut inner = self.0.borrow_mut();
-        let source = inner.source.clone();
+        let source = crate::span::asking();
         inner.float_guards.push(FloatGuard { left, relation, right, source });
     }
 
@@ -261,11 +340,6 @@ impl ShapeEnv {
         self.0.borrow().settled
     }
 
-    /// The line that guards installed from now on are blamed on.
-    pub fn set_source(&self, source: Option<Source>) {
-        self.0.borrow_mut().source = source;
-    }
-
     /// The expression with every known equality used.
     pub fn simplify(&self, expr: &Expr) -> Expr {
         let inner = self.0.borrow();
@@ -303,7 +377,24 @@ impl ShapeEnv {
     /// The value in the call being compiled.
     pub fn hint(&self, expr: &Expr) -> Option<i64> {
         let inner = self.0.borrow();
-        expr.evaluate(&|s| inner.symbols.get(s).and_then(|i| i.hint))
+        let learned = inner.learned.get(expr).copied();
+        learned.or_else(|| expr.evaluate(&|s| inner.symbols.get(s).and_then(|i| i.hint)))
+    }
+
+    /// What is taken to hold of integers that are known only when the program runs, where a rule of an operator has to decide:
+    /// they are sizes that are neither zero nor one and fit the others. PyTorch decides so too.
+    fn presume(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
+        let inner = self.0.borrow();
+        let value = |s: &Symbol| {
+            let info = inner.symbols.get(s)?;
+            Some(info.hint.unwrap_or_else(|| 2.clamp(info.lower, info.upper.max(info.lower))))
+        };
+        let is_small = [left, right].iter().any(|e| matches!(e.as_int(), Some(0 | 1)));
+        match relation {
+            Relation::Eq => Some(!is_small),
+            Relation::Ne => Some(is_small),
+            _ => Some(relation.holds(left.evaluate(&value)?, right.evaluate(&value)?)),
+        }
     }
 
     /// Bounds of an expression that is linear with one symbol per term; `None` where nothing is known.
@@ -346,16 +437,19 @@ impl ShapeEnv {
                 return Some(relation.holds(sign as i64, 0));
             }
         }
-        for guard in &self.0.borrow().guards {
-            if guard.left == left && guard.right == right {
-                if guard.relation == relation {
+        let inner = self.0.borrow();
+        let guarded = inner.guards.iter().map(|g| (&g.left, g.relation, &g.right));
+        for (l, known, r) in guarded.chain(inner.expected.iter().map(|(l, known, r)| (l, *known, r))) {
+            if *l == left && *r == right {
+                if known == relation {
                     return Some(true);
                 }
-                if guard.relation == relation.negated() {
+                if known == relation.negated() {
                     return Some(false);
                 }
             }
         }
+        drop(inner);
         // left - constant, bounded.
         let constant = right.as_int().or_else(|| left.as_int());
         let (varying, flipped) = if right.as_int().is_some() { (&left, false) } else { (&right, true) };
@@ -390,6 +484,9 @@ impl ShapeEnv {
             return Ok(answer);
         }
         let (Some(l), Some(r)) = (self.hint(left), self.hint(right)) else {
+            if let Some(answer) = self.presume(left, relation, right) {
+                return Ok(answer);
+            }
             return Err(Error::new(
                 ErrorKind::GuardOnDataDependent,
                 format!(
@@ -416,9 +513,16 @@ impl ShapeEnv {
         Ok(value)
     }
 
+    /// The graph checks a condition on numbers that only the run knows: it holds from here on.
+    pub fn expect(&self, left: &Expr, relation: Relation, right: &Expr) {
+        let mut inner = self.0.borrow_mut();
+        inner.expected.push((left.clone(), relation, right.clone()));
+        narrow(&mut inner, left, relation, right);
+    }
+
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
-        let source = inner.source.clone();
+        let source = crate::span::asking();
         inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
         if relation == Relation::Eq
             && right.as_int() == Some(0)
@@ -445,19 +549,7 @@ impl ShapeEnv {
                 inner.replacements.insert(symbol, value);
             }
         }
-        // A bound on a bare symbol narrows its range.
-        if let (Some(symbol), Some(bound)) = (left.as_symbol(), right.as_int())
-            && let Some(info) = inner.symbols.get_mut(symbol)
-        {
-            match relation {
-                Relation::Lt => info.upper = info.upper.min(bound - 1),
-                Relation::Le => info.upper = info.upper.min(bound),
-                Relation::Gt => info.lower = info.lower.max(bound + 1),
-                Relation::Ge => info.lower = info.lower.max(bound),
-                Relation::Ne if bound == info.lower => info.lower += 1,
-                _ => {}
-            }
-        }
+        narrow(&mut inner, left, relation, right);
     }
 
     /// Every symbol made so far, with what is known of it.

@@ -103,7 +103,8 @@ impl SymFloat {
 
     /// The number in the call being compiled.
     pub fn hint(&self) -> Option<f64> {
-        self.expr.evaluate(&|s| self.env.info(s)?.hint, &|s| self.env.float(s))
+        let learned = self.env.learned_float(&self.expr);
+        learned.or_else(|| self.expr.evaluate(&|s| self.env.info(s)?.hint, &|s| self.env.float(s)))
     }
 
     /// Whether the number of every float in it was needed.

@@ -105,6 +105,14 @@ impl SymInt {
         self.env2(other).is_some_and(|env| env.decide(&self.expr(), relation, &other.expr()) == Some(true))
     }
 
+    /// Whether the relation holds, where that is known for every value of the symbols; never guards.
+    pub fn decide(&self, relation: Relation, other: &SymInt) -> Option<bool> {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => Some(relation.holds(*a, *b)),
+            _ => self.env2(other)?.decide(&self.expr(), relation, &other.expr()),
+        }
+    }
+
     /// Whether the relation holds; guards where symbols decide.
     pub fn compare(&self, relation: Relation, other: &SymInt) -> Result<bool> {
         match (self, other) {

@@ -188,7 +188,31 @@ class SymFloat(_SymNumber):
 
 
 class SymBool:
-    """A symbolic boolean."""
+    """A condition on numbers that only the run of a graph knows. Whoever decides by it ends the graph."""
+
+    def __init__(self, node):
+        self.node = node
+
+    def __bool__(self):
+        return self.node.guard_bool()
+
+    def __sym_not__(self):
+        return self.node.negated()
+
+    def __and__(self, other):
+        return bool(self) and bool(other)
+
+    def __or__(self, other):
+        return bool(self) or bool(other)
+
+    def __eq__(self, other):
+        return bool(self) == other
+
+    def __hash__(self):
+        return hash(bool(self))
+
+    def __repr__(self):
+        return self.node.text()
 
 
 class _InferenceMode:

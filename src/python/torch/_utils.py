@@ -225,6 +225,8 @@ def _check_with(error_type, cond, message):
     """Raises `error_type` with what `message()` says unless `cond`."""
     if not isinstance(cond, (bool, torch.SymBool)):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if isinstance(cond, torch.SymBool) and cond.node.expect():
+        return
     if cond:
         return
     if message is None:

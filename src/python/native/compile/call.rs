@@ -16,7 +16,7 @@ use super::entries::Remembered;
 use super::escapes;
 use super::frames::{self, Chain, Frame};
 use super::reads::Resumed;
-use super::session::{About, CompiledFunction, count, flush, note_break, stance};
+use super::session::{About, CompiledFunction, count, dynamo_error, flush, note_break, stance, switch};
 use super::sources::Locals;
 use super::values::{self, Replaced, Verdict};
 use crate::aot::trace::Pushed;
@@ -24,7 +24,9 @@ use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsuppor
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_hint, wrap};
+use crate::python::native::tensor::{
+    TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_float, symbolic_hint, take_unknown, wrap,
+};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
@@ -276,6 +278,9 @@ impl Call {
 
     /// Recording has to stop.
     fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
+        if let Some(said) = reason.user_error(source.as_ref()).filter(|_| self.outer.fullgraph) {
+            return Err(dynamo_error("UserError", &said));
+        }
         if self.outer.fullgraph {
             let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
             return Err(Error::new(ErrorKind::Unsupported, message));
@@ -313,10 +318,11 @@ impl Call {
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
                 frames::wanted(&frames[start..end], alive, &operands, &|t| recorder.needs(t), vm)
             });
-            for value in wanted.map_err(raised)? {
+            for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
                 match &value {
                     Value::Tensor(t) if is_among(t, &outputs) => {}
-                    Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) => {}
+                    Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
+                    Value::SymFloat(float) if !recorder.has_float(float) || is_known(&value, &outputs) => {}
                     _ => outputs.push(value),
                 }
             }
@@ -363,10 +369,11 @@ fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &Virt
             found.push(Value::Tensor(t));
         }
     } else if let Some(size) = symbolic(o, vm) {
-        let same = |v: &Value| matches!(v, Value::Int(known) if known.expr() == size.expr());
-        if recorder.has_size(&size) && !recorder.is_number(&size) && !found.iter().any(same) {
-            found.push(Value::Int(size));
-        }
+        let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
+        found.extend(is_new.then_some(Value::Int(size)));
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+        let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
+        found.extend(is_new.then_some(Value::SymFloat(float)));
     } else if let Some(items) = o.downcast_ref::<PyTuple>() {
         items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
     } else if let Some(items) = o.downcast_ref::<PyList>() {
@@ -449,6 +456,15 @@ fn add_escaped(
     outputs.splice(0..0, values);
 }
 
+/// Whether a symbolic number is among values.
+fn is_known(number: &Value, values: &[Value]) -> bool {
+    values.iter().any(|v| match (v, number) {
+        (Value::Int(a), Value::Int(b)) => a.expr() == b.expr(),
+        (Value::SymFloat(a), Value::SymFloat(b)) => a.expr == b.expr,
+        _ => false,
+    })
+}
+
 fn is_among(t: &Tensor, values: &[Value]) -> bool {
     values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
 }
@@ -506,6 +522,10 @@ pub fn call(
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
+            wants_scalars: {
+                let whole = function.fullgraph;
+                Rc::new(move || whole || switch("capture_scalar_outputs"))
+            },
         }
     };
     let input_name = {
@@ -557,6 +577,16 @@ pub fn call(
     if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
         outputs.extend(lone_input(value, &recorder));
     }
+    for number in take_unknown(vm) {
+        let belongs = match &number {
+            Value::Int(size) => recorder.has_size(size),
+            Value::SymFloat(float) => recorder.has_float(float),
+            _ => false,
+        };
+        if belongs && !is_known(&number, &outputs) {
+            outputs.push(number);
+        }
+    }
     if result.is_err() && outputs.is_empty() {
         // An error ends the region; nobody asks for what it computed.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
@@ -577,9 +607,23 @@ pub fn call(
             let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             Err(recorder.uncaught(&said).map_or(e, |error| raise(error, vm)))
         }
+        (Err(e), _) if function.fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {
+            // A call that takes no symbol is none that the front end captures.
+            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            let message = format!("TypeError when making fake tensor call\n  Explanation: {said}");
+            Err(if said.contains("SymFloat") { raise(Error::new(ErrorKind::Unsupported, message), vm) } else { e })
+        }
         (Err(e), _) => Err(e),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
+    }
+}
+
+/// A number that only the run knows is needed: the graph ends, and it is known.
+pub fn need_number(number: &Value, reason: &Unsupported) -> Result<()> {
+    match recorder() {
+        Some(recorder) => recorder.need_number(number, reason),
+        None => Ok(()),
     }
 }
 

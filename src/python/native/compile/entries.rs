@@ -39,7 +39,7 @@ pub struct Remembered {
 impl Remembered {
     /// Where a tensor is found, if it is where the input of that number was.
     pub fn source(&self, t: &Tensor, index: usize, vm: &VirtualMachine) -> Option<InputSource> {
-        let known = self.inputs.get(index).filter(|f| f.source.marks.is_empty() && f.source.numbers.len() == t.dim())?;
+        let known = self.inputs.get(index).filter(|f| f.source.marks.is_empty() && f.source.numbers.len() == t.dim().max(1))?;
         let object = wrap(t, vm).ok()?;
         let is_there = known.path.as_ref()?.value(&self.locals, vm)?.is(&object);
         (is_there && own_attribute(&object, "_dynamo_marks", vm).is_none()).then(|| known.source.clone())

@@ -14,9 +14,8 @@ use super::code::Code;
 use super::reads::Resumed;
 use super::session::Rest;
 use crate::dispatch::Value;
-use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_hint, wrap};
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
-use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
 thread_local! {
@@ -42,10 +41,10 @@ pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
 /// Code and instruction of each frame, outermost first: what goes on from here is code of its own.
 pub type Chain = Vec<(usize, u32)>;
 
-/// A tensor or a symbolic size that a variable holds.
+/// A tensor or a symbolic number that a variable holds.
 struct Held {
     id: usize,
-    size: Option<SymInt>,
+    number: Option<Value>,
 }
 
 /// Where one frame stands.
@@ -75,9 +74,11 @@ pub struct Frame {
 /// Tensors and symbolic sizes in a variable's value, in order.
 fn tensors(o: &PyObject, depth: usize, found: &mut Vec<Held>, vm: &VirtualMachine) {
     if o.downcast_ref::<TensorBase>().is_some() {
-        found.push(Held { id: o.get_id(), size: None });
+        found.push(Held { id: o.get_id(), number: None });
     } else if let Some(size) = symbolic(o, vm) {
-        found.push(Held { id: o.get_id(), size: Some(size) });
+        found.push(Held { id: o.get_id(), number: Some(Value::Int(size)) });
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+        found.push(Held { id: o.get_id(), number: Some(Value::SymFloat(float)) });
     } else if depth < 4 {
         if let Some(items) = o.downcast_ref::<PyTuple>() {
             items.as_slice().iter().for_each(|i| tensors(i, depth + 1, found, vm));
@@ -234,8 +235,8 @@ pub fn wanted(
     for held in frames.iter().flat_map(|f| &f.live) {
         let next = ranks.len();
         let rank = *ranks.entry(held.id).or_insert(next);
-        if let Some(size) = held.size.as_ref().filter(|_| rank == next) {
-            wanted.push(((1, rank), Value::Int(size.clone())));
+        if let Some(number) = held.number.as_ref().filter(|_| rank == next) {
+            wanted.push(((1, rank), number.clone()));
         }
     }
     let compares = frames.iter().any(|f| f.compares);

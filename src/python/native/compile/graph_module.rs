@@ -260,6 +260,7 @@ impl Tell<'_> {
             FakeValue::SymFloat(f) => from_value(Value::SymFloat(f.clone()), vm)?,
             FakeValue::Float(Some(f)) => vm.ctx.new_float(*f).into(),
             FakeValue::Bool(Some(b)) => vm.ctx.new_bool(*b).into(),
+            FakeValue::Condition(text) => vm.ctx.new_str(&**text).into(),
             FakeValue::List(items) => vm.ctx.new_tuple(items.iter().map(|v| self.value(v)).collect::<PyResult<Vec<_>>>()?).into(),
             FakeValue::Float(None) | FakeValue::Bool(None) | FakeValue::None => vm.ctx.none(),
         })

@@ -29,7 +29,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
-pub(super) use call::{branched, break_graph, capturing, is_called, record_autocast, record_grad_mode, recorder, touch, twin};
+pub(super) use call::{branched, break_graph, capturing, is_called, need_number, record_autocast, record_grad_mode, recorder, touch, twin};
 pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;

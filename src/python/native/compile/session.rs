@@ -25,6 +25,7 @@ use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
 use crate::python::native::tensor::{raise, raised, replace_payload, to_value, wrap};
 use crate::report::{self, Event, GraphRun};
+use crate::shape::SymInt;
 use crate::span::Source;
 use crate::tensor::Tensor;
 
@@ -207,7 +208,7 @@ fn recompile_limit() -> usize {
     })
 }
 
-fn switch(name: &'static str) -> bool {
+pub fn switch(name: &'static str) -> bool {
     rustpython_vm::vm::thread::with_current_vm(|vm| values::setting(name, vm))
 }
 
@@ -223,7 +224,7 @@ pub fn count(group: &str, key: &str, amount: usize) {
 }
 
 /// An exception of `torch._dynamo.exc`.
-fn dynamo_error(class: &'static str, message: &str) -> Error {
+pub fn dynamo_error(class: &'static str, message: &str) -> Error {
     exception("torch._dynamo.exc", class, message)
 }
 
@@ -470,14 +471,19 @@ pub fn flush(
     env.settle();
     crate::dispatch::set_modes(before);
     for (output, value) in outputs.iter().zip(outcome?) {
-        let Value::Tensor(lazy) = output else { continue };
-        // What was stored back is the caller's tensor itself.
-        if twins.iter().any(|t| t.is(lazy)) {
-            continue;
+        match output {
+            // What was stored back is the caller's tensor itself.
+            Value::Tensor(lazy) if twins.iter().any(|t| t.is(lazy)) => {}
+            Value::Tensor(lazy) => {
+                let real = value.into_tensor()?;
+                replace_payload(lazy, &real);
+                recorder.arrive(lazy, &real);
+            }
+            // A number that only the run knew.
+            Value::Int(SymInt::Sym(expr, env)) => env.learn(expr, value.int()?),
+            Value::SymFloat(float) if float.hint().is_none() => float.env.learn_float(&float.expr, value.float()?),
+            _ => {}
         }
-        let real = value.into_tensor()?;
-        replace_payload(lazy, &real);
-        recorder.arrive(lazy, &real);
     }
     Ok(())
 }
@@ -556,6 +562,9 @@ impl About {
                 InputSource { name, source: place, ..InputSource::default() }
             });
             source.numbers = (0..t.dim()).map(|d| symbol_number(&format!("{}.size()[{d}]", source.source))).collect();
+            if t.dim() == 0 {
+                source.numbers.push(symbol_number(&format!("{}.item()", source.source)));
+            }
             source
         })
     }

@@ -405,6 +405,16 @@ impl AsMapping for TensorBase {
                 let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
                 let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
                 let value = super::packet::value(&value, vm)?;
+                // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.
+                let read = |t: &Tensor| super::super::compile::touch(t, false).map_err(|e| raise(e, vm));
+                let value = match &value {
+                    Value::Tensor(source) => {
+                        read(&t)?;
+                        read(source)?;
+                        super::super::compile::twin(source).map_or(value, Value::Tensor)
+                    }
+                    _ => value,
+                };
                 let set = || {
                     let _written = Written::Operator("[]=").enter();
                     setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))?;
@@ -442,6 +452,10 @@ pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &Virtua
 
 /// A nested list of the elements.
 fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
+    if is_integer && super::super::compile::recorder().is_some_and(|r| r.wants_scalars()) {
+        return nested_symbols(t, vm);
+    }
     let t = &with_values(t, Unsupported::tolist, vm)?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
@@ -457,6 +471,22 @@ fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         objects = objects.chunks(size).map(|chunk| vm.ctx.new_list(chunk.to_vec()).into()).collect();
     }
     Ok(objects.into_iter().next().unwrap_or_else(|| vm.ctx.new_list(Vec::new()).into()))
+}
+
+/// The same, each number a symbol of the graph that is recorded.
+fn nested_symbols(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    if t.dim() == 0 {
+        let _written = Written::Method("item").enter();
+        return from_value(item(t, vm)?, vm);
+    }
+    let rows = t.size(0).guard_int().map_err(|e| raise(e, vm))?;
+    let row = |i: i64| {
+        let written = Written::Operator("[]").enter();
+        let row = crate::t!("select.int", t, 0, i).map_err(|e| raise(e, vm))?;
+        drop(written);
+        nested_symbols(&row, vm)
+    };
+    Ok(vm.ctx.new_list((0..rows).map(row).collect::<PyResult<Vec<_>>>()?).into())
 }
 
 /// The elements of a contiguous tensor as Python numbers.
@@ -672,6 +702,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn item(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let _written = Written::Method("item").enter();
         from_value(item(&zelf.tensor(), vm)?, vm)
     }
     #[pymethod]

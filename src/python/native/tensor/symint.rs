@@ -3,20 +3,28 @@
 //! The class says that it is an `int`, but is none: arithmetic and comparison go to the node, where comparison guards, and
 //! whatever needs the number asks the node for it, which guards too.
 
-use rustpython_vm::builtins::PyFloat;
+use std::cell::RefCell;
+
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyWeak};
 use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::convert::{raise, to_int, to_value};
+use crate::capture::Unsupported;
 use crate::dispatch::Value;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
 #[derive(Debug, PyPayload)]
 pub struct PySymNode(SymInt);
+
+thread_local! {
+    /// Objects of numbers that only the run knows.
+    static UNKNOWN: RefCell<Vec<PyRef<PyWeak>>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The Python object of a size.
 pub fn object(size: &SymInt, vm: &VirtualMachine) -> PyResult {
@@ -28,7 +36,23 @@ pub fn object(size: &SymInt, vm: &VirtualMachine) -> PyResult {
     }
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     let node: PyObjectRef = PySymNode(size.clone()).into_pyobject(vm);
-    module.get_attr("SymInt", vm)?.call((node,), vm)
+    let object = module.get_attr("SymInt", vm)?.call((node,), vm)?;
+    if size.hint().is_none() {
+        note_unknown(&object, vm)?;
+    }
+    Ok(object)
+}
+
+fn note_unknown(object: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let weak = object.downgrade(None, vm)?;
+    UNKNOWN.with_borrow_mut(|u| u.push(weak));
+    Ok(())
+}
+
+/// Numbers that only the run knows and that Python still knows, wherever it keeps them; forgets them.
+pub fn take_unknown(vm: &VirtualMachine) -> Vec<Value> {
+    let alive = UNKNOWN.take();
+    alive.iter().filter_map(|weak| to_value(&*weak.upgrade()?, vm)).collect()
 }
 
 fn number(size: &SymInt, vm: &VirtualMachine) -> PyResult {
@@ -65,15 +89,7 @@ fn operand(o: &PyObject, vm: &VirtualMachine) -> Option<SymInt> {
 }
 
 fn relation(name: &str) -> Option<Relation> {
-    Some(match name {
-        "eq" => Relation::Eq,
-        "ne" => Relation::Ne,
-        "lt" => Relation::Lt,
-        "le" => Relation::Le,
-        "gt" => Relation::Gt,
-        "ge" => Relation::Ge,
-        _ => return None,
-    })
+    Relation::ALL.into_iter().find(|r| r.operator() == name)
 }
 
 /// The result, and the function of Python's or PyTorch's that makes it.
@@ -110,9 +126,16 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         return Ok(Some(vm.ctx.not_implemented()));
     };
     let Some(env) = env.or(other) else { return Ok(Some(vm.ctx.not_implemented())) };
-    env.set_source(crate::span::current_source());
     if let Some(relation) = relation(name) {
-        let left = SymFloat { expr: x.into(), env };
+        let (left, right) = (SymFloat { expr: x.into(), env: env.clone() }, SymFloat { expr: y.clone().into(), env });
+        if left.hint().is_none() || right.hint().is_none() {
+            let condition = format!("{left} {} {right}", relation.text());
+            for side in [&left, &right].into_iter().filter(|side| side.hint().is_none()) {
+                need(&Value::SymFloat(side.clone()), &condition, true, vm)?;
+            }
+            let holds = left.hint().zip(right.hint()).map(|(a, b)| relation.holds_for(a, b));
+            return holds.map(|b| Some(vm.ctx.new_bool(b).into())).ok_or_else(|| unknown(&condition, vm));
+        }
         if let Some(recorder) = super::super::compile::recorder() {
             recorder.computed_float(&left);
         }
@@ -164,7 +187,11 @@ pub fn float_object(float: &SymFloat, vm: &VirtualMachine) -> PyResult {
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     drop(PySymFloatNode::make_static_type());
     let node: PyObjectRef = PySymFloatNode(float.clone()).into_pyobject(vm);
-    module.get_attr("SymFloat", vm)?.call((node,), vm)
+    let object = module.get_attr("SymFloat", vm)?.call((node,), vm)?;
+    if float.hint().is_none() {
+        note_unknown(&object, vm)?;
+    }
+    Ok(object)
 }
 
 fn float_node(o: &PyObject, vm: &VirtualMachine) -> Option<SymFloat> {
@@ -221,12 +248,16 @@ impl PySymFloatNode {
     #[pymethod]
     fn guard_float(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<f64> {
         if zelf.0.env.is_settled() {
-            return Ok(zelf.0.hint().unwrap_or_default());
+            return zelf.0.hint().ok_or_else(|| unknown(&zelf.0.to_string(), vm));
+        }
+        if zelf.0.hint().is_none() {
+            let text = zelf.0.to_string();
+            need(&Value::SymFloat(zelf.0.clone()), &text, false, vm)?;
+            return zelf.0.hint().ok_or_else(|| unknown(&text, vm));
         }
         if let Some(recorder) = super::super::compile::recorder() {
             recorder.computed_float(&zelf.0);
         }
-        zelf.0.env.set_source(crate::span::current_source());
         zelf.0.guard_float().map_err(|e| raise(e, vm))
     }
 
@@ -247,6 +278,69 @@ impl PySymFloatNode {
     }
 }
 
+/// `torch.SymBool.node`: a condition on numbers that only the run knows.
+#[pyclass(module = "torch", name = "SymBoolNode")]
+#[derive(Debug, PyPayload)]
+pub struct PySymCondition(SymInt, Relation, SymInt);
+
+impl PySymCondition {
+    fn object(a: SymInt, relation: Relation, b: SymInt, vm: &VirtualMachine) -> PyResult {
+        drop(PySymCondition::make_static_type());
+        let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
+        let node: PyObjectRef = PySymCondition(a, relation, b).into_pyobject(vm);
+        module.get_attr("SymBool", vm)?.call((node,), vm)
+    }
+}
+
+#[pyclass]
+impl PySymCondition {
+    /// Whether it holds: the region ends, so that it is known.
+    #[pymethod]
+    fn guard_bool(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        let PySymCondition(a, relation, b) = &**zelf;
+        let condition = relation.condition(a, b);
+        for side in [a, b].into_iter().filter(|side| side.hint().is_none()) {
+            need(&Value::Int(side.clone()), &condition, true, vm)?;
+        }
+        a.hint().zip(b.hint()).map(|(a, b)| relation.holds(a, b)).ok_or_else(|| unknown(&condition, vm))
+    }
+
+    /// Has the graph that is recorded check it; whether there is one.
+    #[pymethod]
+    fn expect(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+        let PySymCondition(a, relation, b) = &**zelf;
+        match super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
+            Some(recorder) => recorder.expect(a, *relation, b).map(|()| true).map_err(|e| raise(e, vm)),
+            None => Ok(false),
+        }
+    }
+
+    /// The condition that holds where this one does not.
+    #[pymethod]
+    fn negated(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let PySymCondition(a, relation, b) = &**zelf;
+        Self::object(a.clone(), relation.negated(), b.clone(), vm)
+    }
+
+    /// The condition as it prints.
+    #[pymethod]
+    fn text(zelf: &Py<Self>) -> String {
+        zelf.1.condition(&zelf.0, &zelf.2)
+    }
+}
+
+/// Ends the region because a number is needed that only the run knows: as the operand of a decision, or by itself.
+fn need(number: &Value, expression: &str, is_decision: bool, vm: &VirtualMachine) -> PyResult<()> {
+    let reason = Unsupported::data_dependent(expression, is_decision);
+    super::super::compile::need_number(number, &reason).map_err(|e| raise(e, vm))
+}
+
+/// What is raised where a number is known neither now nor later.
+fn unknown(expression: &str, vm: &VirtualMachine) -> PyBaseExceptionRef {
+    let message = format!("the number {expression} is known only inside of a compiled graph, which did not return it");
+    raise(Error::new(ErrorKind::GuardOnDataDependent, message), vm)
+}
+
 /// `op(name, a, b)`: arithmetic and comparison of sizes; `NotImplemented` where one of them is no integer.
 pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
     if let Some(float) = operate_on_floats(name, a, b, vm)? {
@@ -255,12 +349,10 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     let (Some(a), Some(b)) = (operand(a, vm), operand(b, vm)) else {
         return Ok(vm.ctx.not_implemented());
     };
-    for size in [&a, &b] {
-        if let SymInt::Sym(_, env) = size {
-            env.set_source(crate::span::current_source());
-        }
-    }
     if let Some(relation) = relation(name) {
+        if (a.hint().is_none() || b.hint().is_none()) && a.decide(relation, &b).is_none() {
+            return PySymCondition::object(a, relation, b, vm);
+        }
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
@@ -279,7 +371,11 @@ impl PySymNode {
             if let (true, Some(number)) = (env.is_settled(), zelf.0.hint()) {
                 return Ok(number);
             }
-            env.set_source(crate::span::current_source());
+            if zelf.0.hint().is_none() {
+                let text = zelf.0.to_string();
+                need(&Value::Int(zelf.0.clone()), &text, false, vm)?;
+                return zelf.0.hint().ok_or_else(|| unknown(&text, vm));
+            }
         }
         zelf.0.guard_int().map_err(|e| raise(e, vm))
     }
