@@ -44,22 +44,6 @@ mod module {
         since_start().as_nanos()
     }
 
-    /// The processor time of the thread that interprets, where the system tells it; elsewhere the time that went by.
-    fn on_processor() -> Duration {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        told.and_then(|text| text.split(' ').next()?.parse().ok()).map_or_else(since_start, Duration::from_nanos)
-    }
-
-    #[pyfunction]
-    fn process_time() -> f64 {
-        on_processor().as_secs_f64()
-    }
-
-    #[pyfunction]
-    fn process_time_ns() -> u128 {
-        on_processor().as_nanos()
-    }
-
     #[pyfunction]
     fn sleep(seconds: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         let seconds = seconds.try_float(vm)?.to_f64();

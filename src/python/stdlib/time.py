@@ -1,9 +1,9 @@
 """Clocks and calendar. There is no time zone but UTC."""
 
-from _time import monotonic, monotonic_ns, process_time, process_time_ns, sleep, time, time_ns
+from _time import monotonic, monotonic_ns, sleep, time, time_ns
 
-perf_counter, thread_time = monotonic, process_time
-perf_counter_ns, thread_time_ns = monotonic_ns, process_time_ns
+perf_counter = process_time = thread_time = monotonic
+perf_counter_ns = process_time_ns = thread_time_ns = monotonic_ns
 
 timezone = altzone = daylight = 0
 tzname = ("UTC", "UTC")
