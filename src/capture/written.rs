@@ -215,6 +215,13 @@ impl Recorder {
         Some(node)
     }
 
+    /// A value is handed to a function of PyTorch's own, whose variables name it.
+    pub fn name_argument(&self, t: &Tensor, name: &str) {
+        if let Some(id) = self.written_node(t, None) {
+            self.name_late(id, &name.into());
+        }
+    }
+
     /// A value that a container kept was stored in a variable, and is named after it unless it has a name.
     fn name_late(&self, id: NodeId, name: &Rc<str>) {
         let mut graph = self.graph.borrow_mut();

@@ -280,9 +280,9 @@ pub(super) fn tied(grad: &Tensor, a: &Tensor, b: &Tensor, mask: Tensor) -> Resul
 
 fn register_clamps(b: &mut OpBuilder) {
     b.op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE | Tags::CORE);
-    b.grad("ClampBackward", &["self"], clamp_backward).inplace();
+    b.grad("ClampBackward1", &["self"], clamp_backward).inplace();
     b.op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
-    b.grad("ClampBackward1", &["self", "min", "max"], super::clamp_tensor::backward).inplace();
+    b.grad("ClampBackward", &["self", "min", "max"], super::clamp_tensor::backward).inplace();
     b.op("clamp_min(Tensor self, Scalar min) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
     b.grad("ClampMinBackward", &["self"], |b| inside(b, "min", above)).inplace();
     b.op("clamp_max(Tensor self, Scalar max) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);

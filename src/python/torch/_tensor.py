@@ -419,6 +419,18 @@ def _only_matrices(name, tensor):
     raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.dim()}-D tensor.")
 
 
+def _warn_of_grad():
+    import warnings
+
+    warnings.warn(
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
+        "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+        "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead. See "
+        "github.com/pytorch/pytorch/pull/30531 for more information.",
+        stacklevel=2,
+    )
+
+
 def _Parameter():
     from torch.nn.parameter import Parameter
 

@@ -267,6 +267,7 @@ pub struct Forward {
 pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<(Forward, bool)> {
     for t in args.iter().filter_map(|o| to_tensor(o)) {
         recorder.touch(&t, false).map_err(|e| raise(e, vm))?;
+        recorder.name_argument(&t, "arg");
     }
     let mark = recorder.mark();
     let before = no_grad(recorder);

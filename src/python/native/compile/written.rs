@@ -121,7 +121,7 @@ fn at_depth(
     let result = make()?;
     let mut results = Vec::new();
     tensors(&result, &mut Vec::new(), &mut results);
-    let fate = fate(&frames, !results.iter().any(|(way, _)| way.is_empty()));
+    let fate = fate_of(&frames, &results);
     let known: Option<Vec<NodeId>> = unknown.iter().map(|t| recorder.written_node(t, None)).collect();
     let call = match (positional, keywords, known) {
         (Some(args), Some(kwargs), Some(known)) => {
@@ -141,7 +141,7 @@ fn at_depth(
 pub fn name_results(recorder: &Recorder, result: &PyObject) {
     let mut results = Vec::new();
     tensors(result, &mut Vec::new(), &mut results);
-    let fate = fate(&call::frames(), !results.iter().any(|(way, _)| way.is_empty()));
+    let fate = fate_of(&call::frames(), &results);
     recorder.name_results(&results, &fate.names());
 }
 
@@ -226,6 +226,9 @@ impl Slot {
     }
 }
 
+/// The way to every item of a result.
+const EACH: [u32; 1] = [u32::MAX];
+
 /// A value is stored.
 fn store(fate: &mut Fate, slot: Slot, variable: Option<Variable>) {
     if let (Slot::Result(way), Some(variable)) = (slot, variable) {
@@ -234,9 +237,10 @@ fn store(fate: &mut Fate, slot: Slot, variable: Option<Variable>) {
 }
 
 /// What becomes of the result of the call that is being made: followed through the frames that it is returned from. A sequence may be
-/// subscripted on the way.
-fn fate(frames: &[(PyRef<PyCode>, u32)], is_sequence: bool) -> Fate {
+/// subscripted on the way, or walked through by a loop.
+fn fate_of(frames: &[(PyRef<PyCode>, u32)], results: &[(Vec<u32>, Tensor)]) -> Fate {
     let mut fate = Fate::default();
+    let is_sequence = !results.iter().any(|(way, _)| way.is_empty());
     let mut result = Slot::Result(Vec::new());
     for (code, at) in frames {
         let decoded = decoded(code);
@@ -245,6 +249,12 @@ fn fate(frames: &[(PyRef<PyCode>, u32)], is_sequence: bool) -> Fate {
             Some(returned) => result = returned,
             None => break,
         }
+    }
+    // A loop's variable is stored once per item.
+    if let Some(at) = fate.stored.iter().position(|(way, _)| *way == EACH) {
+        let (_, variable) = fate.stored.remove(at);
+        let items = results.iter().filter(|(way, _)| way.len() == 1);
+        fate.stored.extend(items.map(|(way, _)| (way.clone(), variable.clone())));
     }
     fate
 }
@@ -323,6 +333,13 @@ fn follow(code: &Py<PyCode>, decoded: &Code, position: usize, (result, is_sequen
     for _ in 0..LONG {
         let step: &Step = decoded.steps.get(at)?;
         at += 1;
+        if matches!(step.op, Instruction::GetIter) && is_sequence && matches!(stack.last(), Some(Slot::Result(way)) if way.is_empty()) {
+            let next = (decoded.steps.get(at)?, decoded.steps.get(at + 1)?);
+            if let (Instruction::ForIter { .. }, Instruction::StoreFast { .. }) = (next.0.op, next.1.op) {
+                store(fate, Slot::Result(EACH.to_vec()), variable(code, next.1.arg));
+            }
+            return None;
+        }
         let mut pop = || stack.pop().unwrap_or(Slot::Other);
         match step.op {
             Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => store(fate, pop(), variable(code, step.arg)),

@@ -316,7 +316,7 @@ impl Comparable for TensorBase {
 
 impl Hashable for TensorBase {
     fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
-        Ok(zelf.tensor().id() as i64)
+        Ok(zelf.as_object().get_id() as i64)
     }
 }
 
@@ -735,7 +735,15 @@ impl TensorBase {
     }
     #[pygetset]
     fn grad(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        meta::grad(&zelf.tensor()).map_or_else(|| Ok(vm.ctx.none()), |g| super::wrap(&g, vm))
+        let t = zelf.tensor();
+        if let Some(grad) = meta::grad(&t) {
+            return super::wrap(&grad, vm);
+        }
+        if meta::requires_grad(&t) && !meta::is_leaf(&t) && !meta::peek(&t, |m| m.retains_grad) {
+            let module = vm.import("torch._tensor", 0)?.get_attr("_tensor", vm)?;
+            vm.call_method(&module, "_warn_of_grad", ())?;
+        }
+        Ok(vm.ctx.none())
     }
     #[pygetset(setter)]
     fn set_grad(zelf: &Py<Self>, value: rustpython_vm::function::PySetterValue<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {

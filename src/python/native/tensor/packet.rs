@@ -218,8 +218,12 @@ impl Representable for PyPacket {
         Ok(match zelf.style {
             Style::Ops => format!("<OpOverloadPacket(op='{}')>", zelf.packet),
             Style::Method => format!("<method '{}' of 'torch._C.TensorBase' objects>", base_name(zelf.packet)),
-            Style::Function("torch._C._nn.") => format!("<built-in function {}>", base_name(zelf.packet)),
-            Style::Function(_) => format!("<built-in method {} of type object>", base_name(zelf.packet)),
+            Style::Function("torch._C._nn." | "torch._C._linalg." | "torch._C._fft." | "torch._C._special.") => {
+                format!("<built-in function {}>", base_name(zelf.packet))
+            }
+            Style::Function(_) => {
+                format!("<built-in method {} of type object at {:#x}>", base_name(zelf.packet), zelf.as_object().get_id())
+            }
         })
     }
 }
