@@ -2,7 +2,7 @@
 //!
 //! Which kernel a matmul ends in, and whether it folds its batch dimensions first, shows in every traced graph.
 
-use crate::dispatch::{Backward, Call, Grad, Grads, OpBuilder, Rule, Value, modes};
+use crate::dispatch::{Backward, Call, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{broadcast_two, wrap_dims};
 use crate::shape::{SymInt, numel};
@@ -129,7 +129,7 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// A product of batches in its own shape: no view for autograd, but what is traced shows one.
 fn shaped(product: Tensor, sizes: Vec<SymInt>) -> Result<Tensor> {
-    if modes().fake || product.is_fake() { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
+    if modes().fake || product.is_fake() || has_layer(Key::Trace) { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
 }
 
 fn linear(c: &Call) -> Result<Value> {

@@ -15,8 +15,10 @@ use super::call;
 use super::code::{Code, Step};
 use super::frames::decoded;
 use crate::capture::{Fate, Recorder, Variable};
+use crate::dispatch::Value;
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
-use crate::python::native::tensor::{items, to_tensor, to_value};
+use crate::python::native::tensor::{items, raise, to_tensor, to_value};
+use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
 /// What is called, as the captured graph shows it.
@@ -108,6 +110,12 @@ fn at_depth(
     make: impl FnOnce() -> PyResult,
 ) -> PyResult {
     let Some(recorder) = call::recorder().filter(|r| !r.is_in_call()) else { return make() };
+    recorder.look_around().map_err(|e| raise(e, vm))?;
+    if !recorder.is_over() {
+        // As PyTorch's front end looks at them: what the call is made on, then what its containers hold.
+        let direct = args.args.iter().chain(args.kwargs.values()).filter_map(|o| to_tensor(o));
+        direct.map(|t| recorder.touch(&t, false)).collect::<Result<(), _>>().map_err(|e| raise(e, vm))?;
+    }
     let frames = call::frames();
     let operands = frames.get(depth).map(|(code, at)| operands(code, *at, args.args.len(), args.kwargs.len())).unwrap_or_default();
     let mut told = Told { recorder: &recorder, unknown: Vec::new(), read: Vec::new(), vm };
@@ -188,7 +196,12 @@ impl Told<'_> {
         if o.downcast_ref::<PyDict>().is_some() || o.downcast_ref::<PyRange>().is_some() {
             return None;
         }
-        to_value(o, vm).and_then(|value| self.recorder.argument(&value).ok())
+        let value = to_value(o, vm)?;
+        // A number that varies becomes an input where it is first read: after the tensors that are read before it.
+        if matches!(value, Value::SymFloat(_) | Value::Int(SymInt::Sym(..))) {
+            self.unknown.iter().try_for_each(|t| self.recorder.touch(t, false)).ok()?;
+        }
+        self.recorder.argument(&value).ok()
     }
 }
 

@@ -410,6 +410,7 @@ impl AsMapping for TensorBase {
                 let value = match &value {
                     Value::Tensor(source) => {
                         read(&t)?;
+                        super::to_tensor(needle).map_or(Ok(()), |index| read(&index))?;
                         read(source)?;
                         super::super::compile::twin(source).map_or(value, Value::Tensor)
                     }
