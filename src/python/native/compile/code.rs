@@ -180,7 +180,9 @@ impl Code {
 
     /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.
     fn is_copied_exit(&self, exit: usize, at: u32) -> bool {
+        // What handles exceptions stands behind the function, and jumps back into it.
         let rest = &self.steps[exit + 1..];
+        let rest = &rest[..rest.iter().position(|s| matches!(s.op, Instruction::PushExcInfo)).unwrap_or(rest.len())];
         let goes_back = |s: &Step| s.target.is_some_and(|t| t <= at && t < s.at);
         let line = self.steps[exit].line;
         rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))

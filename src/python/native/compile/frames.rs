@@ -91,6 +91,24 @@ fn tensors(o: &PyObject, depth: usize, found: &mut Vec<Held>, vm: &VirtualMachin
     }
 }
 
+/// The tensors of a list, tuple or dictionary that nothing else holds than what holds it: they go when it goes. `owners` are the
+/// references to it that are known.
+fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>) {
+    if depth > 0 && o.downcast_ref::<TensorBase>().is_some() {
+        found.push(o.get_id());
+        return;
+    }
+    if o.strong_count() > owners || depth > 4 {
+        return;
+    }
+    // The container has an item, and the copy of its items.
+    if let Some(dict) = o.downcast_ref::<PyDict>() {
+        dict.into_iter().for_each(|(_, v)| held_alone(&v, 2, depth + 1, found));
+    } else if let Some(items) = super::super::tensor::items(o) {
+        items.iter().for_each(|i| held_alone(i, 2, depth + 1, found));
+    }
+}
+
 /// Whether an exception raised at an instruction would be caught by a `try` of the function.
 fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
     let Some(handler) = find_exception_handler(&code.exceptiontable, at) else { return false };
@@ -136,6 +154,8 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());
                 } else {
+                    // The variable has it, the dictionary of variables, and `value`.
+                    held_alone(&value, 3, 0, &mut dead);
                     held.extend(found.into_iter().map(|h| h.id));
                 }
             }
