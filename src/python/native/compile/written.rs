@@ -113,8 +113,8 @@ fn at_depth(
     recorder.look_around().map_err(|e| raise(e, vm))?;
     if !recorder.is_over() {
         // As PyTorch's front end looks at them: what the call is made on, then what its containers hold.
-        let direct = args.args.iter().chain(args.kwargs.values()).filter_map(|o| to_tensor(o));
-        direct.map(|t| recorder.touch(&t, false)).collect::<Result<(), _>>().map_err(|e| raise(e, vm))?;
+        let mut direct = args.args.iter().chain(args.kwargs.values()).filter_map(|o| to_tensor(o));
+        direct.try_for_each(|t| recorder.touch(&t, false)).map_err(|e| raise(e, vm))?;
     }
     let frames = call::frames();
     let operands = frames.get(depth).map(|(code, at)| operands(code, *at, args.args.len(), args.kwargs.len())).unwrap_or_default();
