@@ -16,7 +16,7 @@ use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt, Symbol
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// An input of a region: the caller's tensor and what stands for it while recording.
@@ -222,6 +222,35 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
     graph.retain(|n| !dropped.contains(&n.id));
 }
 
+/// The grad mode that a node sets.
+pub(super) fn sets_grad_mode(node: &graph::Node) -> Option<bool> {
+    match (&node.target, node.args.as_slice()) {
+        (Target::Torch { op, .. }, [Arg::Bool(enabled)]) if &**op == "_C._set_grad_enabled" => Some(*enabled),
+        _ => None,
+    }
+}
+
+/// Drops changes of the grad mode that the next node takes back, as PyTorch's front end does: `grad` is the mode that the graph
+/// begins in.
+fn drop_idle_grad_modes(graph: &mut Graph, mut grad: bool) {
+    let mut idle = HashSet::new();
+    let nodes: Vec<_> = graph.nodes().map(|n| (n.id, sets_grad_mode(n))).collect();
+    for pair in nodes.windows(2) {
+        let [(first, set_first), (second, set_second)] = pair else { continue };
+        if *set_first != Some(!grad) || idle.contains(first) {
+            continue;
+        }
+        grad = !grad;
+        if *set_second == Some(!grad) {
+            grad = !grad;
+            idle.extend([*first, *second]);
+        }
+    }
+    if !idle.is_empty() {
+        graph.retain(|n| !idle.contains(&n.id));
+    }
+}
+
 /// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
 pub(super) fn grad_fn(t: &Tensor) -> Option<Rc<str>> {
     let node = || autograd_meta::peek(t, |m| m.grad_fn.as_ref().map(|(node, _)| node.name.as_str().into()));
@@ -402,6 +431,7 @@ impl Recorder {
         unify_sizes(&mut graph);
         let recorded = graph.nodes().map(|n| n.id).collect();
         drop_unread_items(&mut graph, &self.items.take());
+        drop_idle_grad_modes(&mut graph, self.grad.get());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
         let readers = readers(&graph);
         let unused = |id: NodeId| readers[id.0 as usize] == 0;

@@ -1,7 +1,7 @@
 //! A graph that ends inside a called function: what was recorded before the call is a region of its own, and what was recorded
 //! since begins the function's. It is recorded again, on the values that the first region gave.
 
-use super::recorder::Recorder;
+use super::recorder::{Recorder, sets_grad_mode};
 use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Modes, Value, call_below, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};
@@ -132,8 +132,7 @@ impl Recorder {
     /// The mode of gradients that was in force where the recording stands.
     pub fn grad_mode(&self) -> bool {
         let graph = self.graph.borrow();
-        let last = graph.nodes().rfind(|n| matches!(&n.target, Target::Torch { op, .. } if &**op == "_C._set_grad_enabled"));
-        last.and_then(|n| n.args.first()).map_or(self.grad.get(), |a| matches!(a, Arg::Bool(true)))
+        graph.nodes().rev().find_map(sets_grad_mode).unwrap_or(self.grad.get())
     }
 
     /// Records the calls of a function again. `rename` gives a lazy tensor's Python object to its new one.
@@ -150,15 +149,14 @@ impl Recorder {
     }
 
     fn repeat(&self, rest: &Rest, node: &Node, made: &mut Made, rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
+        if let Some(enabled) = sets_grad_mode(node) {
+            set_modes(Modes { grad: enabled, ..modes() });
+            self.record_grad_mode(enabled);
+            return Ok(());
+        }
         let op = match &node.target {
             // Sizes are computed where they are read.
             Target::Operator(_) => return Ok(()),
-            Target::Torch { op, .. } if &**op == "_C._set_grad_enabled" => {
-                let enabled = matches!(node.args.first(), Some(Arg::Bool(true)));
-                set_modes(Modes { grad: enabled, ..modes() });
-                self.record_grad_mode(enabled);
-                return Ok(());
-            }
             Target::Torch { op, .. } => Some(op.clone()),
             _ => None,
         };

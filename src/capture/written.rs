@@ -4,7 +4,7 @@
 //! result say where in the result they are. [`shown`] makes the graph that PyTorch's front end would have made: a node per written call,
 //! named after the variable that its result is stored in.
 
-use super::recorder::Recorder;
+use super::recorder::{Recorder, sets_grad_mode};
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target, Written, WrittenCall, snake_case};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
@@ -374,6 +374,9 @@ pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&Given>) -
     let dropped: HashSet<NodeId> =
         nodes().filter(|n| is_input(n) && !kept.contains(&n.id)).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
     drop_unread(&mut made.graph, &dropped);
+    let is_idle = |n: &&Node| sets_grad_mode(n).is_some() && !kept.contains(&n.id);
+    let idle: HashSet<NodeId> = nodes().filter(is_idle).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
+    made.graph.retain(|n| !idle.contains(&n.id));
     for (name, body) in &graph.subgraphs {
         let names = names_of_inputs(&made.graph, name).filter(|n| n.len() == body.placeholders().count());
         let given = names.map(|names| Given { names, are_taken: name.starts_with("cond_") });
