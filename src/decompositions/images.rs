@@ -11,6 +11,7 @@ use crate::{aten, t};
 pub fn register(table: &mut Table) {
     table.add("aten.max_pool2d_with_indices.default", |c| max_pool(c, 2));
     table.add("aten.max_pool3d_with_indices.default", |c| max_pool(c, 3));
+    table.add("aten.adaptive_max_pool2d.default", adaptive_max_pool);
     table.add("aten.max_pool2d_with_indices_backward.default", max_pool_backward);
     for name in ["aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"] {
         table.compute(name, |c| {
@@ -19,6 +20,11 @@ pub fn register(table: &mut Table) {
                 sub(last, inner)
             })
         });
+    }
+    for name in
+        ["aten.reflection_pad1d_backward.default", "aten.reflection_pad2d_backward.default", "aten.reflection_pad3d_backward.default"]
+    {
+        table.add(name, reflection_backward);
     }
     for name in ["aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"] {
         table.compute(name, |c| pad(c, |places, last| t!("clamp", places, 0, last)));
@@ -61,6 +67,24 @@ fn max_pool(c: &Call, n: usize) -> Decomposed {
     all(vec![(&both[0]).into(), indices.into()])
 }
 
+/// The largest of everything, or windows of one size; other sizes stay.
+fn adaptive_max_pool(c: &Call) -> Decomposed {
+    let (x, wanted) = (c.tensor("self")?, c.ints("output_size")?);
+    let [height, width] = [x.size(x.dim() - 2).guard_int()?, x.size(x.dim() - 1).guard_int()?];
+    match wanted[..] {
+        [1, 1] => {
+            let values = t!("amax", x, vec![-2i64, -1], true)?;
+            let places = t!("argmax", t!("flatten.using_ints", x, -2, -1)?, -1)?;
+            let places = t!("unsqueeze", t!("unsqueeze", places, -1)?, -1)?;
+            all(vec![values.into(), places.into()])
+        }
+        [h, w] if h > 0 && w > 0 && height % h == 0 && width % w == 0 => {
+            Ok(Some(aten!("max_pool2d_with_indices", x, vec![height / h, width / w])?))
+        }
+        _ => Ok(None),
+    }
+}
+
 /// Gradients are scattered to the places of the maxima.
 fn max_pool_backward(c: &Call) -> Decomposed {
     let (mut grad, mut x, mut indices) = (c.tensor("grad_output")?.clone(), c.tensor("self")?.clone(), c.tensor("indices")?.clone());
@@ -97,6 +121,61 @@ fn pad(c: &Call, rule: fn(Tensor, i64) -> Result<Tensor>) -> Decomposed {
         made = t!("_unsafe_index.Tensor", made, Value::List(indices))?;
     }
     done(contiguous(&made, suggested_format(x)?)?)
+}
+
+/// A place's gradient: that of its own in the middle, and of the places that reflect it before and after.
+fn reflection_backward(c: &Call) -> Decomposed {
+    let (grad, x, padding) = (c.tensor("grad_output")?, c.tensor("self")?, c.ints("padding")?);
+    let n = padding.len() / 2;
+    let lead = x.dim() - n;
+    let mut places = Vec::new();
+    for d in 0..x.dim() {
+        let mut shape = vec![1i64; x.dim()];
+        shape[d] = -1;
+        places.push(t!("view", iota(x.size(d), 0, 1, Dtype::Int64, x.device())?, shape)?);
+    }
+    // The list begins with the last dimension.
+    let around = |d: usize| (padding[2 * (n - 1 - d)], padding[2 * (n - 1 - d) + 1]);
+    let last = (0..n).map(|d| Ok(x.size(lead + d).guard_int()? - 1)).collect::<Result<Vec<i64>>>()?;
+    let each = |f: &dyn Fn(usize, &Tensor) -> Result<Tensor>| (0..n).map(|d| f(d, &places[lead + d])).collect::<Result<Vec<_>>>();
+    let center = each(&|d, i| add(i, around(d).0))?;
+    let before = each(&|d, i| sub(around(d).0, i))?;
+    let after = each(&|d, i| sub(2 * last[d] + around(d).0, i))?;
+    let read = |at: &[&Tensor], within: &[(&Tensor, i64, i64)]| -> Result<Tensor> {
+        let conditions = within.iter().map(|(i, low, high)| t!("logical_and", ge(*i, *low)?, le(*i, *high)?));
+        let mut valid: Option<Tensor> = None;
+        for condition in conditions.collect::<Result<Vec<_>>>()? {
+            valid = Some(match valid {
+                Some(valid) => t!("logical_and", valid, condition)?,
+                None => condition,
+            });
+        }
+        let indices: Vec<Value> = places[..lead].iter().chain(at.iter().copied()).map(Value::from).collect();
+        t!("_unsafe_masked_index", grad, valid, Value::List(indices), 0.0)
+    };
+    let middle: Vec<(&Tensor, i64, i64)> = (0..n).map(|d| (&center[d], 0, last[d] + around(d).0 + around(d).1)).collect();
+    let mut sum = read(&center.iter().collect::<Vec<_>>(), &middle)?;
+    for area in 0..3usize.pow(n as u32) {
+        let side: Vec<usize> = (0..n).map(|d| area / 3usize.pow((n - 1 - d) as u32) % 3).collect();
+        if side.iter().all(|s| *s == 1) {
+            continue;
+        }
+        let (mut at, mut within) = (Vec::new(), Vec::new());
+        for (d, side) in side.iter().enumerate() {
+            let i = &places[lead + d];
+            let (place, bounds) = match side {
+                0 => (&before[d], (i, 1, around(d).0)),
+                1 => (&center[d], middle[d]),
+                _ => (&after[d], (i, last[d] - around(d).1, last[d] - 1)),
+            };
+            at.push(place);
+            within.push(bounds);
+        }
+        if within.iter().all(|(_, low, high)| low <= high) {
+            sum = add(sum, read(&at, &within)?)?;
+        }
+    }
+    done(sum)
 }
 
 /// Every place reads the one below it, counted from an offset.

@@ -59,6 +59,25 @@ pub fn register(table: &mut Table) {
     table.add("aten._unsafe_index_put.default", |c| {
         done(t!("index_put", c.tensor("self")?, c.get("indices"), c.tensor("values")?, c.get("accumulate"))?)
     });
+    table.add("aten.repeat_interleave.Tensor", |c| {
+        let repeats = c.tensor("repeats")?;
+        let Value::Int(length) = c.get("output_size") else { return Ok(None) };
+        if length.as_int().is_none() || repeats.dim() != 1 {
+            return Ok(None);
+        }
+        let ends = t!("cumsum", repeats, 0)?;
+        let places = iota(length, 0, 1, Dtype::Int64, repeats.device())?;
+        let narrow = repeats.dtype() == Dtype::Int32;
+        let found = if narrow {
+            t!("searchsorted.Tensor", ends, places; out_int32 = true, right = true)?
+        } else {
+            t!("searchsorted.Tensor", ends, places; right = true)?
+        };
+        done(t!("clamp", found, Value::None, repeats.size(0).guard_int()? - 1)?)
+    });
+    for name in ["aten.isin.Tensor_Tensor", "aten.isin.Tensor_Scalar", "aten.isin.Scalar_Tensor"] {
+        table.add(name, isin);
+    }
     table.add("aten.take.default", |c| {
         let flat = t!("reshape", c.tensor("self")?, vec![-1i64])?;
         let index = c.tensor("index")?;
@@ -71,6 +90,44 @@ pub fn register(table: &mut Table) {
         let put = t!("index_put", flat, vec![index.clone()], source, c.get("accumulate"))?;
         done(t!("reshape", put, x.sizes())?)
     });
+}
+
+/// Every element is compared with every test element where these are few, and searched for among them sorted where they are many.
+fn isin(c: &Call) -> Decomposed {
+    let (unique, inverts) = (c.bool("assume_unique")?, c.bool("invert")?);
+    let invert = |found: Tensor| if inverts { t!("bitwise_not", found) } else { Ok(found) };
+    let elements = match &c.args[0] {
+        Value::Tensor(x) => x.clone(),
+        number => t!("scalar_tensor", number; device = c.tensor("test_elements")?.device())?,
+    };
+    let tests = match &c.args[1] {
+        Value::Tensor(tests) => tests,
+        number => return done(if inverts { ne(&elements, number)? } else { eq(&elements, number)? }),
+    };
+    let (count, of) = (elements.numel().guard_int()?, tests.numel().guard_int()?);
+    if (of as f64) < 10.0 * (count as f64).powf(0.145) {
+        if count == 0 {
+            return done(t!("empty_like", elements; dtype = Dtype::Bool)?);
+        }
+        if tests.dim() == 0 {
+            return done(invert(t!("eq.Tensor", elements, tests)?)?);
+        }
+        let mut sizes = elements.sizes();
+        sizes.extend(vec![1.into(); tests.dim()]);
+        let same = t!("eq.Tensor", t!("view", elements, sizes)?, tests)?;
+        let over: Vec<i64> = (1..=tests.dim() as i64).map(|d| -d).collect();
+        return done(invert(t!("any.dims", same, over)?)?);
+    }
+    if unique {
+        return Ok(None);
+    }
+    let flat = t!("flatten.using_ints", &elements)?;
+    let sorted = crate::aten!("sort", t!("flatten.using_ints", tests)?)?.tensors()?.swap_remove(0);
+    let places = t!("searchsorted.Tensor", &sorted, &flat)?;
+    let places = choose(&lt(&places, of)?, &places, 0)?;
+    let same = t!("eq.Tensor", t!("index.Tensor", sorted, vec![places])?, flat)?;
+    let same = if inverts { t!("logical_not", same)? } else { same };
+    done(t!("reshape", same, elements.sizes())?)
 }
 
 /// An index along one dimension, among those of all dimensions before it.

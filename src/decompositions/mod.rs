@@ -9,6 +9,7 @@
 mod expr;
 mod factories;
 mod gradients;
+mod grids;
 mod images;
 mod indexing;
 mod losses;
@@ -135,7 +136,7 @@ pub fn inductor_with_eager_random() -> &'static Table {
 
 fn families() -> Table {
     let mut table = Table { rules: HashMap::new() };
-    let registers: [fn(&mut Table); 13] = [
+    let registers: [fn(&mut Table); 14] = [
         views::register,
         factories::register,
         products::register,
@@ -148,6 +149,7 @@ fn families() -> Table {
         indexing::register,
         moving::register,
         images::register,
+        grids::register,
         random::register,
     ];
     registers.iter().for_each(|register| register(&mut table));

@@ -21,6 +21,7 @@ pub fn register(table: &mut Table) {
         let along = if along.is_empty() { Vec::new() } else { wrap_dims(&along, x.dim())? };
         done(t!("prims.rev", x, dims(&along))?)
     });
+    table.add("aten.block_diag.default", block_diag);
     table.add("aten.linalg_cross.default", cross);
     table.add("aten.roll.default", roll);
     table.add("aten.rot90.default", rot90);
@@ -80,6 +81,27 @@ fn stack(c: &Call) -> Decomposed {
     }
     let wide = tensors.iter().map(|t| t!("unsqueeze", t, dim)).collect::<Result<Vec<_>>>()?;
     done(t!("cat", wide, c.get("dim"))?)
+}
+
+/// Each block between zeros, one above the other.
+fn block_diag(c: &Call) -> Decomposed {
+    let mut blocks = Vec::new();
+    for x in c.tensors("tensors")? {
+        blocks.push(if x.dim() <= 1 { t!("view", x, vec![1i64, -1])? } else { x.clone() });
+    }
+    let mut columns = 0;
+    for x in &blocks {
+        columns += x.size(1).guard_int()?;
+    }
+    let (mut rows, mut start) = (Vec::new(), 0);
+    for x in &blocks {
+        let (height, width) = (x.size(0).guard_int()?, x.size(1).guard_int()?);
+        let left = full(vec![height, start], 0, x.dtype(), x.device())?;
+        let right = full(vec![height, columns - start - width], 0, x.dtype(), x.device())?;
+        rows.push(t!("cat", vec![left, x.clone(), right], 1)?);
+        start += width;
+    }
+    done(t!("cat", rows)?)
 }
 
 fn roll(c: &Call) -> Decomposed {

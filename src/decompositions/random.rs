@@ -32,6 +32,7 @@ pub fn register(table: &mut Table) {
 /// Registers the rules that draw other numbers than eager mode.
 pub fn register_drawn(table: &mut Table) {
     table.add("aten.native_dropout.default", dropout);
+    table.add("aten.rrelu_with_noise_functional.default", rrelu);
     table.add("aten.rand_like.default", |c| drawn_like(c, true));
     table.add("aten.randn_like.default", |c| drawn_like(c, false));
     table.add("aten.randint_like.default", |c| integers_like(c, &Value::from(0)));
@@ -121,6 +122,16 @@ fn normal(c: &Call) -> Decomposed {
         }
     };
     let standard = add(mul(draw(sizes, dtype, device, false)?, 1.0)?, 0.0)?;
+    // A number that the schema has as its default is written as there.
+    let has_defaults = |names: &[&str]| names.contains(&c.entry.name);
+    let std = &match std.is_scalar() && has_defaults(&["aten.normal_functional.default", "aten.normal.Tensor_float"]) {
+        true => or_default(c, "std", 1),
+        false => std.clone(),
+    };
+    let mean = &match mean.is_scalar() && has_defaults(&["aten.normal_functional.default"]) {
+        true => or_default(c, "mean", 0),
+        false => mean.clone(),
+    };
     let scaled = if std.as_tensor().is_some() { mul(std, standard)? } else { mul(standard, std)? };
     done(add(scaled, mean)?)
 }
@@ -188,4 +199,17 @@ fn dropout(c: &Call) -> Decomposed {
     let mask = gt(t!("rand_like", x)?, p)?;
     let kept = mul(mul(&mask, x)?, 1.0 / (1.0 - p))?;
     all(vec![kept.into(), mask.into()])
+}
+
+/// Slopes are drawn where training, below zero; else the middle one is taken.
+fn rrelu(c: &Call) -> Decomposed {
+    let (x, lower, upper) = (c.tensor("self")?, c.float("lower")?, c.float("upper")?);
+    if !c.get("training").bool().unwrap_or(false) {
+        let made = t!("leaky_relu", x, (lower + upper) / 2.0)?;
+        return all(vec![made.into(), full(vec![0i64], 0, x.dtype(), x.device())?.into()]);
+    }
+    let below = le(x, 0)?;
+    let slopes = t!("uniform", x, lower, upper; generator = c.get("generator"))?;
+    let made = choose(&below, mul(x, &slopes)?, x)?;
+    all(vec![made.into(), choose(&below, slopes, 1)?.into()])
 }

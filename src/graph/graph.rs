@@ -236,6 +236,24 @@ impl Graph {
         self.order.retain(|id| !dead.contains(id));
     }
 
+    /// Puts nodes after what they read, and leaves the order as it is otherwise: a node that has to wait comes right after what it
+    /// waited for.
+    pub fn sort(&mut self) {
+        let mut pending: Vec<NodeId> = self.order.iter().rev().copied().collect();
+        let (mut ready, mut order) = (HashSet::new(), Vec::with_capacity(pending.len()));
+        let mut waiting: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        while let Some(id) = pending.pop() {
+            if let Some(last) = self.node(id).inputs().into_iter().rfind(|n| !ready.contains(n)) {
+                waiting.entry(last).or_default().push(id);
+                continue;
+            }
+            ready.insert(id);
+            order.push(id);
+            pending.extend(waiting.remove(&id).unwrap_or_default().into_iter().rev());
+        }
+        self.order = order;
+    }
+
     /// Checks the invariants that every later stage relies on.
     pub fn validate(&self) -> Result<()> {
         let mut seen = vec![false; self.arena.len()];

@@ -79,7 +79,7 @@ impl Target {
 }
 
 /// An argument: a constant, a node, or a tree of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
     /// `None`
     None,

@@ -186,7 +186,7 @@ fn linear(c: &Call) -> Result<Value> {
 }
 
 /// The four weights of cubic convolution.
-fn cubic_weights(x: &Tensor) -> Result<[Tensor; 4]> {
+pub fn cubic_weights(x: &Tensor) -> Result<[Tensor; 4]> {
     const A: f64 = -0.75;
     let near = t!("stack", vec![x.clone(), t!("rsub.Scalar", x, 1.0)?], 0)?;
     let far = t!("stack", vec![t!("add.Tensor", x, 1.0)?, t!("rsub.Scalar", x, 2.0)?], 0)?;
@@ -201,7 +201,8 @@ fn cubic_weights(x: &Tensor) -> Result<[Tensor; 4]> {
     Ok([outer[0].clone(), inner[0].clone(), inner[1].clone(), outer[1].clone()])
 }
 
-fn weighted_sum(values: Vec<Tensor>, weights: &[Tensor; 4]) -> Result<Tensor> {
+/// Values times their weights, added up.
+pub fn weighted_sum(values: Vec<Tensor>, weights: &[Tensor; 4]) -> Result<Tensor> {
     let mut sum: Option<Tensor> = None;
     for (value, weight) in values.into_iter().zip(weights) {
         let term = t!("mul.Tensor", value, weight)?;

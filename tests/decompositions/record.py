@@ -444,6 +444,23 @@ call(aten.index_fill.int_Scalar, I(4, 6), 0, I(2), 3)
 call(aten._prelu_kernel.default, im, T(1, 3, 1, 1))
 call(aten.upsample_nearest2d.default, last, [16, 16], 2.0, 2.0)
 call(aten.tril.default, z)
+call(aten.isin.Tensor_Tensor, I(8, 8), I(3))
+call(aten.isin.Tensor_Tensor, I(3), I(8, 8), invert=True)
+call(aten.isin.Tensor_Scalar, I(3), 2)
+call(aten.block_diag.default, [x, row, sq])
+call(aten.tril_indices.default, 4, 5, 1)
+call(aten.triu_indices.default, 4, 5, -1)
+for mode in range(3):
+    for padding in range(3):
+        call(aten.grid_sampler_2d.default, T(2, 3, 5, 5), T(2, 4, 4, 2), mode, padding, False)
+        call(aten.grid_sampler_2d.default, T(2, 3, 5, 5), T(2, 4, 4, 2), mode, padding, True)
+call(aten.affine_grid_generator.default, T(2, 2, 3), [2, 3, 4, 2], False)
+call(aten.affine_grid_generator.default, T(2, 3, 4), [2, 3, 2, 4, 3], True)
+call(aten.adaptive_max_pool2d.default, im, [4, 2])
+call(aten.adaptive_max_pool2d.default, im, [1, 1])
+call(aten.reflection_pad1d_backward.default, T(2, 3, 11), T(2, 3, 8), [1, 2])
+call(aten.reflection_pad2d_backward.default, T(2, 3, 10, 9), im, [0, 1, 2, 0])
+call(aten.reflection_pad3d_backward.default, T(2, 5, 5, 5), T(2, 3, 3, 3), [1, 1, 1, 1, 1, 1])
 
 
 def text(graph):

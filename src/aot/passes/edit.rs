@@ -91,6 +91,19 @@ impl<'a> Editor<'a> {
         }
     }
 
+    /// The same for readers other than some.
+    pub fn replace_for_others(&mut self, old: NodeId, new: NodeId, but: &[NodeId]) {
+        let kept: Vec<NodeId> = self.users(old).iter().copied().filter(|u| but.contains(u)).collect();
+        self.users[old.0 as usize].retain(|u| !but.contains(u));
+        self.replace(old, new);
+        self.users[old.0 as usize] = kept;
+    }
+
+    /// Whether it was removed.
+    pub fn is_erased(&self, id: NodeId) -> bool {
+        self.erased.contains(&id)
+    }
+
     /// Removes a node, if nobody reads it.
     pub fn erase(&mut self, id: NodeId) {
         if !self.users[id.0 as usize].is_empty() || !self.erased.insert(id) {

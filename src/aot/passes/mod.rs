@@ -1,9 +1,9 @@
 //! Inductor's passes on what was traced, before a joint graph is split: copies that copy nothing, constants, pairs of views,
-//! scatters onto constants, softmax of scaled values, random numbers.
+//! attention, scatters onto constants, softmax of scaled values, random numbers.
 //!
-//! The rules are those of PyTorch 2.15's `joint_graph_passes`, as far as they apply on the CPU. Fusing attention written out by
-//! hand into one call is not among them.
+//! The rules are those of PyTorch 2.15's `joint_graph_passes`, as far as they apply on the CPU.
 
+mod attention;
 mod edit;
 mod noop;
 mod patterns;
@@ -50,6 +50,7 @@ impl Passes {
         }
         if self.pattern_matcher {
             patterns::remove_pointless_views(graph);
+            attention::fuse(graph, self.fallback_random)?;
             patterns::join_casts(graph);
             scatter::compare_instead(graph)?;
             softmax::stabilize(graph)?;

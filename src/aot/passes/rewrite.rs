@@ -50,7 +50,7 @@ pub fn replace(editor: &mut Editor, id: NodeId, args: &[Arg], function: &Functio
 }
 
 /// An argument as a value: fake where it is a tensor.
-fn example(editor: &Editor, arg: &Arg) -> Result<Value> {
+pub fn example(editor: &Editor, arg: &Arg) -> Result<Value> {
     Ok(match arg {
         Arg::Node(n) => match &editor.node(*n).meta.value {
             Some(FakeValue::Tensor(spec)) => Tensor::fake(spec)?.into(),
