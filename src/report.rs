@@ -69,6 +69,8 @@ pub struct NodeView {
     pub span: Option<Span>,
     /// Innermost module first to last, as in `named_modules()`: `layers.0.attn`.
     pub module_path: String,
+    /// What the script called, by name (torch.fx's `source_fn_stack`): `conv2d`; for a backward node, what its forward node is of.
+    pub source_fn: Option<String>,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
     /// Whether it writes to one of its arguments.

@@ -75,6 +75,17 @@ fn module_paths_reach_the_backward() {
 }
 
 #[test]
+fn what_the_script_called_reaches_the_backward() {
+    let all = compilations("source_fns.py", &format!("{NET}torch.compile(net)(torch.ones(2, 4)).backward()\n"));
+    let joint = all[0].joint.as_ref().unwrap();
+    let said = |name: &str| node(joint, name).source_fn.as_deref();
+    for (name, called) in [("add", "add_"), ("t", "linear"), ("addmm", "linear"), ("exp", "exp_"), ("threshold_backward", "relu")] {
+        assert_eq!(said(name), Some(called), "{name}");
+    }
+    assert_eq!(said("primals_1"), None);
+}
+
+#[test]
 fn modules_a_function_calls_go_by_their_class() {
     let script = format!("{NET}@torch.compile\ndef step(x):\n    return net(x) + torch.nn.ReLU()(x).sum()\nstep(torch.ones(2, 4))\n");
     let all = compilations("module_classes.py", &script);

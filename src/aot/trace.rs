@@ -20,6 +20,7 @@ struct Forward {
     source: Option<Source>,
     module_path: Option<Rc<str>>,
     original_op: Option<Rc<str>>,
+    source_fn: Option<Rc<str>>,
     annotation: Option<Rc<Annotation>>,
 }
 
@@ -32,6 +33,8 @@ pub struct Origin {
     pub module_path: Option<Rc<str>>,
     /// The torch-level operator.
     pub original_op: Option<Rc<str>>,
+    /// What the script called, by name.
+    pub source_fn: Option<Rc<str>>,
     /// What checkpointing asks of it.
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.
@@ -444,6 +447,7 @@ impl Tracer {
                 is_backward: true,
                 seq_nr,
                 original_op: forward.original_op,
+                source_fn: forward.source_fn,
                 module_path: forward.module_path,
                 recompute: origin.recompute,
                 checkpoint_region: origin.checkpoint_region,
@@ -458,12 +462,14 @@ impl Tracer {
             source: source.clone(),
             module_path: origin.module_path.clone(),
             original_op: origin.original_op.clone(),
+            source_fn: origin.source_fn.clone(),
             annotation: origin.annotation.clone(),
         });
         Meta {
             source,
             seq_nr: Some(seq_nr),
             original_op: origin.original_op,
+            source_fn: origin.source_fn,
             module_path: origin.module_path,
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::symbols::{Dim, InputSource, Symbols, Witness};
 use super::unsupported::Unsupported;
-use super::written::{Writing, shown};
+use super::written::{Writing, shown, with_source_fns};
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
@@ -98,6 +98,11 @@ impl Region {
     /// The graph as the script wrote it, which is what PyTorch's front end shows.
     pub fn written(&self) -> Graph {
         shown(&self.graph, &self.recorded, None)
+    }
+
+    /// The graph that is traced: the operators, each with what the script called (`source_fn`).
+    pub fn traced(&self) -> Graph {
+        with_source_fns(&self.graph, &self.recorded)
     }
 
     /// Inputs that are one tensor in another region, and are not here.

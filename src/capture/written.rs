@@ -320,6 +320,24 @@ fn candidate(node: &Node) -> String {
     }
 }
 
+/// A recording whose calls, those of bodies too, say which call of the script they are part of.
+pub(super) fn with_source_fns(graph: &Graph, recorded: &[NodeId]) -> Graph {
+    let mut graph = graph.clone();
+    let written = recorded.iter().filter_map(|id| graph.node(*id).written.as_ref());
+    let names: HashMap<u32, Rc<str>> = written.filter_map(|w| Some((w.call, w.says.as_ref()?.name.clone()))).collect();
+    let calls: Vec<NodeId> = graph.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| n.id).collect();
+    for id in calls {
+        let node = graph.node_mut(id);
+        let name = node.written.as_ref().and_then(|w| names.get(&w.call).cloned());
+        node.meta.source_fn = Some(name.unwrap_or_else(|| candidate(node).into()));
+    }
+    for (_, body) in &mut graph.subgraphs {
+        let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
+        *body = with_source_fns(body, &recorded);
+    }
+    graph
+}
+
 /// What the body of a call is given.
 pub(super) struct Given {
     /// The values' names.

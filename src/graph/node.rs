@@ -201,6 +201,8 @@ pub struct Meta {
     pub seq_nr: Option<i64>,
     /// The operator the script's call dispatched to, before decomposition: `aten.linear.default`.
     pub original_op: Option<Rc<str>>,
+    /// What the script called, by name (the last of torch.fx's `source_fn_stack`): `conv2d`; of a backward node, its forward node's.
+    pub source_fn: Option<Rc<str>>,
     /// Modules it ran in, outermost first, joined by dots.
     pub module_path: Option<Rc<str>>,
     /// What checkpointing asked.

@@ -103,5 +103,8 @@ describe("mutation and aliasing", () => {
     await shows(page.locator("[data-pane=script] .cm-linked"), "buf.mul_(0.9)");
     await shows(pane.locator(".runtime").last(), "After the graph");
     await shows(pane.locator("caption"), "Sequence numbers");
+    await shows(pane.locator("tbody tr", { has: page.getByText("aten.mul.Tensor", { exact: true }) }).first(), "mul_");
+    await pane.getByRole("button", { name: "Graphviz" }).click();
+    await shows(page.locator(".preview-text"), "digraph");
   });
 });

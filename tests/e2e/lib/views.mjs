@@ -78,7 +78,6 @@ export const VIEWS = [
       await page.locator(".memory").evaluate((region) => region.scrollTo(0, 0));
     },
   },
-  { name: "aliasing", go: (page) => pane(page, "Aliasing") },
   {
     name: "run",
     async go(page) {
@@ -148,6 +147,14 @@ export const VIEWS = [
       await button(page, "Share");
       await page.getByRole("button", { name: "Export" }).click();
       await page.locator("pre.preview-text").waitFor();
+    },
+  },
+  {
+    name: "aliasing",
+    async go(page) {
+      await example(page, "In-place writes");
+      await settled(page);
+      await pane(page, "Aliasing");
     },
   },
   {

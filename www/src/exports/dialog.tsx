@@ -3,6 +3,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Bundle } from "../generated/report";
 import { STAGE_TITLES, type Stage, type Unit } from "../report/stages";
+import { exportFormat } from "../state/dialogs";
 import { graphsRun } from "../state/session";
 import { selectedStage, selectedUnit } from "../state/unit";
 import { copy, delivered, download } from "./deliver";
@@ -40,14 +41,13 @@ const FORMATS: readonly Format[] = [
 type Made = { text: string } | { blob: Blob; url: string } | { error: string } | undefined;
 
 export function ExportDialog(): JSX.Element {
-  const chosen = useSignal("python");
   const made = useSignal<Made>(undefined);
   const unit = selectedUnit.value;
   const stage = selectedStage.value;
-  const format = FORMATS.find(({ key }) => key === chosen.value);
+  const format = FORMATS.find(({ key }) => key === exportFormat.value);
 
   useSignalEffect(() => {
-    const wanted = FORMATS.find(({ key }) => key === chosen.value);
+    const wanted = FORMATS.find(({ key }) => key === exportFormat.value);
     const [of, at] = [selectedUnit.value, selectedStage.value];
     made.value = undefined;
     delivered.value = "";
@@ -67,7 +67,7 @@ export function ExportDialog(): JSX.Element {
       <div class="export-formats" role="radiogroup" aria-label="Format">
         {FORMATS.map(({ key, title }) => (
           <label key={key} class="choice">
-            <input type="radio" name="format" value={key} checked={key === format.key} onChange={() => (chosen.value = key)} />
+            <input type="radio" name="format" value={key} checked={key === format.key} onChange={() => (exportFormat.value = key)} />
             <span>{title}</span>
           </label>
         ))}

@@ -957,6 +957,10 @@ span: Span | null,
  */
 module_path: string,
 /**
+ * What the script called, by name (torch.fx's `source_fn_stack`): `conv2d`; for a backward node, what its forward node is of.
+ */
+source_fn: string | null,
+/**
  * Whether it was traced while the autograd engine ran.
  */
 is_backward: boolean,

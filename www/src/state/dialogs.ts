@@ -9,6 +9,15 @@ export function openDialog(name: DialogName): void {
   dialog.value = name;
 }
 
+/** The format that the export dialog shows. */
+export const exportFormat = signal("python");
+
+/** Opens the export dialog at a format. */
+export function openExport(format: string): void {
+  exportFormat.value = format;
+  openDialog("export");
+}
+
 export function closeDialog(): void {
   dialog.value = undefined;
 }

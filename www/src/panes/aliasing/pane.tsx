@@ -5,9 +5,10 @@ import type { JSX } from "preact";
 import type { Compilation, Span } from "../../generated/report";
 import { labels } from "../../report/labels";
 import type { Unit } from "../../report/stages";
+import { openExport } from "../../state/dialogs";
 import { select, selection } from "../../state/selection";
 import { graphsAreOld } from "../../state/session";
-import { selectedUnit } from "../../state/unit";
+import { selectedUnit, wantedStage } from "../../state/unit";
 import { CodeView } from "../../ui/code-view";
 import { Columns, number } from "../../ui/columns";
 import "./aliasing.css";
@@ -141,29 +142,47 @@ function Runtime({ title, text, nothing }: { title: string; text: string; nothin
 function SequenceNumbers({ compilation: { seq_nr, joint, inference } }: { compilation: Compilation }): JSX.Element | null {
   if (seq_nr.length === 0) return null;
   const nodes = new Map((joint ?? inference)?.nodes.map((node) => [node.name, node]));
+  const first = seq_nr.reduce((least, [number]) => (number === null ? least : Math.min(least, number)), Infinity);
+  const exported = (format: string): void => {
+    wantedStage.value = joint ? "joint" : "inference";
+    openExport(format);
+  };
   return (
-    <table class="table">
-      <caption>
-        Sequence numbers <span class="muted">count up through the forward; a backward node has its forward node's</span>
-      </caption>
-      <Columns titles={[number("SeqNr"), "OrigAten", "Node", number("Line"), "Direction"]} />
-      <tbody>
-        {seq_nr.map(([number, target, name], index) => {
-          const node = nodes.get(name);
-          const backward = node?.is_backward ?? false;
-          return (
-            <tr key={index} class={selection.value?.names.includes(name) ? "chosen" : ""}>
-              <td class="number">{number}</td>
-              <td class="code">{target}</td>
-              <th scope="row">
-                <Choice name={name} span={node?.span} />
-              </th>
-              <td class="number">{node?.span?.line}</td>
-              <td class={backward ? "legend-backward" : "legend-forward"}>{backward ? "backward" : "forward"}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <>
+      <table class="table">
+        <caption>
+          Sequence numbers <span class="muted">count up from the region's first call; a backward node has its forward node's</span>
+        </caption>
+        <Columns titles={[number("SeqNr"), "OrigAten", { title: "SrcFn", help: "What the script called; of a backward node, its forward node's" }, "Node", number("Line"), "Direction"]} />
+        <tbody>
+          {seq_nr.map(([number, target, name], index) => {
+            const node = nodes.get(name);
+            const backward = node?.is_backward ?? false;
+            return (
+              <tr key={index} class={selection.value?.names.includes(name) ? "chosen" : ""}>
+                <td class="number">{number !== null && number - first}</td>
+                <td class="code">{target}</td>
+                <td class="code">{node?.source_fn}</td>
+                <th scope="row">
+                  <Choice name={name} span={node?.span} />
+                </th>
+                <td class="number">{node?.span?.line}</td>
+                <td class={backward ? "legend-backward" : "legend-forward"}>{backward ? "backward" : "forward"}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      <p class="caption">
+        The graph that they number, drawn:{" "}
+        <button type="button" class="link" onClick={() => exported("dot")}>
+          Graphviz
+        </button>
+        ,{" "}
+        <button type="button" class="link" onClick={() => exported("svg")}>
+          SVG
+        </button>
+      </p>
+    </>
   );
 }
