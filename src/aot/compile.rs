@@ -204,7 +204,8 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 }
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
-    let wants_grad = modes().grad && inputs.iter().any(|i| i.requires_grad);
+    // Whether gradients are on where the function is called does not matter: it may turn them on.
+    let wants_grad = inputs.iter().any(|i| i.requires_grad);
     let mut metadata = collect(&**f, inputs, config.keep_input_mutations)?;
     let differentiates = wants_grad
         && (metadata.output_info.iter().any(|o| o.requires_grad && !views_differentiable_input(o, &metadata))

@@ -122,6 +122,7 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
     let g = base.geometry();
     let name = step.entry.base_name();
     match name.strip_suffix("_copy").unwrap_or(name) {
+        _ if name == "view" && step.entry.view_dtype.is_some() => t!("view.dtype", view, base.dtype()),
         "_unsafe_view" => t!("_unsafe_view", view, &g.sizes),
         "view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
         "t" => t!("t", view),
@@ -179,8 +180,11 @@ fn expand_inverse(view: &Tensor, base: &Tensor) -> Result<Tensor> {
     if dims.is_empty() {
         return Ok(view.clone());
     }
-    let summed = t!("sum.dim_IntList", view, dims, true)?;
-    if lead > 0 { t!("view", summed, wanted) } else { Ok(summed) }
+    // Each element of the base gets what was added to its copies.
+    let added = t!("sub.Tensor", view, base)?;
+    let summed = t!("sum.dim_IntList", added, dims, true)?;
+    let summed = if lead > 0 { t!("view", summed, wanted)? } else { summed };
+    t!("add.Tensor", base, summed)
 }
 
 fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
@@ -230,6 +234,7 @@ impl Layer for FunctionalizeLayer {
             Rule::View(_) => view(entry, args, self.copies_views),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
             _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
+            Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
@@ -363,6 +368,17 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
     Ok(Value::Tensor(target))
 }
 
+/// `out=`: the result of a call is the target's value from now on.
+fn take_result(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let target = args.first().map_or_else(|| Err(Error::runtime("nothing to write to")), |v| v.tensor().cloned())?;
+    let mut inner = unwrap_args(&args)?;
+    match (state(&target), inner.pop()) {
+        (Some(_), Some(Value::Tensor(result))) => replace(&target, result)?,
+        _ => drop(call_below(Key::Functionalize, entry, unwrap_args(&args)?)?),
+    }
+    Ok(Value::Tensor(target))
+}
+
 fn check_shape(target: &Tensor, value: &Tensor) -> Result<()> {
     let (a, b) = (target.sizes(), value.sizes());
     let mut same = a.len() == b.len();
@@ -426,5 +442,9 @@ fn mutating(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
 /// `copy_` of a value into an input at the end of a graph, seen by the tracer only.
 pub fn copy_into(target: &Tensor, value: &Tensor) -> Result<()> {
     let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+    let g = target.geometry();
+    if g.sizes.iter().zip(&g.strides).any(|(size, stride)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1)) {
+        return Err(Error::runtime("more than one element of the written-to tensor refers to a single memory location"));
+    }
     aten!("copy_", target, value).map(|_| ())
 }

@@ -201,7 +201,7 @@ pub fn collect(
     let before = modes();
     set_modes(Modes { fake: true, ..before });
     let layer = Pushed::new(Rc::new(FunctionalizeLayer::default()));
-    let outcome = analyse(f, inputs, keep_input_mutations, before.grad);
+    let outcome = analyse(f, inputs, keep_input_mutations);
     drop(layer);
     let grad_after = modes().grad;
     set_modes(before);
@@ -214,7 +214,6 @@ fn analyse(
     f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>,
     inputs: &[super::compile::InputSpec],
     keep_input_mutations: bool,
-    grad: bool,
 ) -> Result<ViewAndMutationMeta> {
     let mut wrapped: Vec<Tensor> = Vec::with_capacity(inputs.len());
     for (i, spec) in inputs.iter().enumerate() {
@@ -254,7 +253,7 @@ fn analyse(
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(keep_input_mutations), ..info });
     }
-    let output_info = classify(&wrapped, &outputs, grad)?;
+    let output_info = classify(&wrapped, &outputs)?;
     let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
     Ok(ViewAndMutationMeta { input_info, output_info, num_intermediate_bases, keep_input_mutations, grad_enabled_mutation: None })
 }
@@ -275,7 +274,7 @@ fn same_geometry(a: &Tensor, b: &Tensor) -> bool {
         && x.offset.statically_eq(y.offset.clone())
 }
 
-fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<OutputInfo>> {
+fn classify(inputs: &[Tensor], outputs: &[Value]) -> Result<Vec<OutputInfo>> {
     let input_storages: HashMap<u64, usize> = inputs.iter().enumerate().map(|(i, t)| (storage_key(t), i)).collect();
     let tensors: Vec<&Tensor> = outputs.iter().filter_map(Value::as_tensor).collect();
     let mut aliases: HashMap<u64, usize> = HashMap::new();
@@ -344,7 +343,7 @@ fn classify(inputs: &[Tensor], outputs: &[Value], grad: bool) -> Result<Vec<Outp
             output_type,
             base_idx,
             requires_grad,
-            requires_grad_for_backward: grad && requires_grad && (base.is_none() || grad_fn.is_some()),
+            requires_grad_for_backward: requires_grad && (base.is_none() || grad_fn.is_some()),
             steps: state.map(|s| s.steps).unwrap_or_default(),
             spec: Some(o.spec()),
             base: base.filter(|_| output_type == OutputType::AliasOfIntermediateSaveAsOutput).map(|b| b.spec()),

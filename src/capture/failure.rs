@@ -33,7 +33,11 @@ fn shown(value: &Value) -> String {
         Value::Tensor(t) => {
             let sizes: Vec<String> = t.sizes().iter().map(ToString::to_string).collect();
             let comma = if sizes.len() == 1 { "," } else { "" };
-            let grad = if crate::autograd::meta::requires_grad(t) { ", requires_grad=True" } else { "" };
+            let grad = match super::recorder::grad_fn(t) {
+                None => String::new(),
+                Some(leaf) if leaf.is_empty() => ", requires_grad=True".to_owned(),
+                Some(node) => format!(", grad_fn=<{node}>"),
+            };
             format!("FakeTensor(..., size=({}{comma}){grad})", sizes.join(", "))
         }
         Value::None => "None".to_owned(),
@@ -44,12 +48,15 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// A text as Python shows it.
+fn quoted(text: &str) -> String {
+    if text.contains('\'') && !text.contains('"') { format!("\"{text}\"") } else { format!("'{}'", text.replace('\'', "\\'")) }
+}
+
 impl Recorder {
     /// Remembers that a call failed.
-    pub(super) fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
-        // What autograd refuses to write to is not captured: the call is made, and refused, as in eager mode.
-        let refused = ["used in an in-place operation", "being modified inplace", "has been modified inplace"];
-        if error.kind != ErrorKind::Runtime || error.foreign.is_some() || refused.iter().any(|r| error.message.contains(r)) {
+    pub fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
+        if error.kind != ErrorKind::Runtime || error.foreign.is_some() {
             return;
         }
         let called = match Written::current() {
@@ -74,9 +81,9 @@ impl Recorder {
         Some(Error::new(
             ErrorKind::TorchRuntime,
             format!(
-                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError('{}')\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
+                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
                 failure.written,
-                failure.message,
+                quoted(&failure.message),
                 from_user_code(failure.source.as_ref())
             ),
         ))

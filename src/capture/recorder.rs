@@ -165,6 +165,8 @@ pub struct Recorder {
     autocast: Cell<Option<Dtype>>,
     /// Blocks of autocast that began in this region.
     blocks: RefCell<Vec<NodeId>>,
+    /// Blocks of inference mode that began in this region.
+    inference_blocks: RefCell<Vec<NodeId>>,
     /// Lazy tensors whose values have come: what stands for them now.
     arrived: RefCell<HashMap<u64, Tensor>>,
     /// Lazy tensors of the region being recorded.
@@ -280,6 +282,7 @@ impl Recorder {
             grad: Cell::new(modes().grad),
             autocast: Cell::new(modes().autocast),
             blocks: RefCell::default(),
+            inference_blocks: RefCell::default(),
             arrived: RefCell::default(),
             lazy: RefCell::default(),
             needed: RefCell::default(),
@@ -459,6 +462,7 @@ impl Recorder {
         }
         let autocast = self.autocast.replace(modes().autocast);
         self.blocks.borrow_mut().clear();
+        self.inference_blocks.borrow_mut().clear();
         self.nodes.borrow_mut().clear();
         self.lazy.borrow_mut().clear();
         self.stacks.borrow_mut().clear();
@@ -777,6 +781,30 @@ impl Recorder {
         self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), meta);
     }
 
+    /// Records that a block of inference mode begins: one without gradients.
+    pub fn record_inference_mode(&self) {
+        let id = self.inference_call("_enter_inference_mode", false, Arg::Bool(true));
+        self.inference_blocks.borrow_mut().push(id);
+    }
+
+    /// Records that it ends; gradients are as they were around it.
+    pub fn record_inference_mode_end(&self, grad: bool) {
+        let block = self.inference_blocks.borrow_mut().pop();
+        match block {
+            Some(block) => drop(self.inference_call("_exit_inference_mode", grad, Arg::Node(block))),
+            // It began in an earlier region.
+            None => self.record_grad_mode(grad),
+        }
+    }
+
+    fn inference_call(&self, name: &str, grad: bool, shown: Arg) -> NodeId {
+        let path = Shown::Function(format!("torch.autograd.grad_mode.{name}").into());
+        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown: path };
+        let id = self.graph.borrow_mut().call(name, target, vec![Arg::Bool(grad)], Vec::new(), Meta::default());
+        self.write(self.graph.borrow_mut().node_mut(id), vec![shown], Vec::new());
+        id
+    }
+
     /// Records that a block of autocast begins: with the short dtype, which the script says or not, or off.
     pub fn record_autocast(&self, dtype: Dtype, enabled: bool, is_said: bool) {
         let args = |dtype: Arg| vec![Arg::Str("cpu".into()), dtype, Arg::Bool(enabled), Arg::None];
@@ -980,8 +1008,11 @@ impl Layer for CaptureLayer {
         {
             return Ok(number);
         }
-        if matches!(entry.rule, Rule::Data) || on_callers || sized_by_values.is_some() {
-            let reason = if on_callers {
+        let is_resize = entry.name == "aten.resize_.default";
+        if matches!(entry.rule, Rule::Data) || on_callers || is_resize || sized_by_values.is_some() {
+            let reason = if is_resize {
+                Unsupported::other("Unsupported Tensor.resize_() call")
+            } else if on_callers {
                 let input = args.first().and_then(Value::as_tensor).map(|t| (recorder.input_name)(t, 0).source);
                 let name = input.unwrap_or_default().replace("L['", "").replacen("']", "", 1);
                 Unsupported::inplace_view(&name, entry.base_name())

@@ -276,6 +276,22 @@ impl Unsupported {
         Self::new(0, title, "", "", &[])
     }
 
+    /// A block whose begin cannot be captured: PyTorch gives up the function that it stands in.
+    pub fn context_manager(name: &str) -> Self {
+        Self::new(
+            7,
+            "Attempted to inline function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{name}.__enter__` should not be traced."),
+            "",
+            &[],
+        )
+    }
+
+    /// Whether the function is given up, not only its graph.
+    pub fn gives_function_up(&self) -> bool {
+        self.number == 7
+    }
+
     /// Whether a tensor decides which way Python goes.
     pub fn is_branch(&self) -> bool {
         self.number == 170

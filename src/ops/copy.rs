@@ -55,6 +55,8 @@ pub fn register(b: &mut OpBuilder) {
     b.grad("CloneBackward", &[], pass);
     b.op("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Rule::Fresh(copied)).tags(Tags::CORE);
     b.grad("CopyBackwards", &[], copy_backward).inplace();
+    // What `out=` does with a result. Where writes are functional, the target's value is the result from now on.
+    b.op("_copy_result_(Tensor(a!) self, Tensor result) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
     b.op("fill.Scalar(Tensor self, Scalar value) -> Tensor", Rule::Fresh(filled))
         .tags(Tags::CORE)
         .grad("FillBackward", &[], zero_grad)

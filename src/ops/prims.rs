@@ -3,21 +3,35 @@
 use super::common::Specs;
 use super::factory::copy_strides;
 use super::shapes::pointwise;
-use crate::dispatch::{Call, OpBuilder, Rule, Tags};
+use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::Result;
 use crate::shape::SymInt;
+use crate::t;
 use crate::tensor::{Device, Dtype, MemoryFormat, Tensor, TensorSpec};
+
+fn fma_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    let scaled = |by: &Value, of: &str| t!("sum_to_size", t!("mul.Tensor", b.grad()?, by)?, b.sizes(of)?);
+    grads.set(b, "a", || scaled(b.arg("b"), "a"))?;
+    if b.needs("b") {
+        grads.set(b, "b", || scaled(b.arg("a"), "b"))?;
+    }
+    grads.set(b, "c", || t!("sum_to_size", b.grad()?, b.sizes("c")?))?;
+    Ok(grads)
+}
 
 /// Registers the operators.
 pub fn register(b: &mut OpBuilder) {
+    b.namespaced(
+        "prims",
+        "fma(Tensor a, Tensor b, Tensor c) -> Tensor",
+        Rule::Fresh(|c| Ok(vec![Some(pointwise(&[c.get("a"), c.get("b"), c.get("c")], c.tensor("a")?.dtype())?)])),
+    );
+    b.tags(Tags::POINTWISE | Tags::NUMBERS_AS_TENSORS).grad("FmaBackward", &["a", "b"], fma_backward);
     let mut op = |schema: &str, rule: Rule| {
         b.namespaced("prims", schema, rule).not_differentiable();
     };
     op("convert_element_type(Tensor a, ScalarType dtype) -> Tensor", Rule::Fresh(converted));
-    op(
-        "fma(Tensor a, Tensor b, Tensor c) -> Tensor",
-        Rule::Fresh(|c| Ok(vec![Some(pointwise(&[c.get("a"), c.get("b"), c.get("c")], c.tensor("a")?.dtype())?)])),
-    );
     op(
         "rev(Tensor a, SymInt[] dims) -> Tensor",
         Rule::Fresh(|c| {

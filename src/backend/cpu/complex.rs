@@ -170,6 +170,7 @@ const BY_PARTS: &[&str] = &[
     "aten.alias_copy.default",
     "aten.copy.default",
     "aten.copy_.default",
+    "aten._copy_result_.default",
     "aten.fill.Scalar",
     "aten.fill.Tensor",
     "aten.fill_.Scalar",

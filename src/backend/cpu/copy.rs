@@ -115,6 +115,7 @@ pub fn register(t: &mut KernelTable) {
         check_copy(c)?;
         write(c.tensor("self")?, c.tensor("src")?)
     });
+    t.mutate("aten._copy_result_.default", |c| write(c.tensor("self")?, c.tensor("result")?));
     for name in ["aten.fill.Scalar", "aten.fill.Tensor"] {
         t.fill(name, |c, o| fill(&o[0], c.get("value")));
     }

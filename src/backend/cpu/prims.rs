@@ -60,14 +60,20 @@ fn sizes(x: &Tensor) -> Result<Vec<usize>> {
     Ok(x.concrete()?.sizes)
 }
 
-/// One rounding for a product and a sum.
+/// One rounding for a product and a sum; two where the factor is a number, as PyTorch's own kernel has it, which runs when nothing is
+/// lowered.
 fn fma(c: &Call, o: &[Tensor]) -> Result<()> {
     let shape = sizes(&o[0])?;
     use super::elementwise::gather;
     macro_rules! run {
         ($t:ty) => {{
             let operand = |name: &str| gather::<$t>(c.tensor(name)?, &shape);
-            let (a, b, d) = (operand("a")?, operand("b")?, operand("c")?);
+            let (a, d) = (operand("a")?, operand("c")?);
+            if c.get("b").as_tensor().is_none() {
+                let b = c.get("b").float()? as $t;
+                return scatter(&o[0], &a.iter().zip(&d).map(|(a, d)| a * b + d).collect::<Vec<$t>>());
+            }
+            let b = operand("b")?;
             scatter(&o[0], &a.iter().zip(&b).zip(&d).map(|((a, b), d)| a.mul_add(*b, *d)).collect::<Vec<$t>>())
         }};
     }

@@ -223,9 +223,15 @@ class _InferenceMode:
 
     def __enter__(self):
         self.before = (_native.is_inference_mode_enabled(), _native.is_grad_enabled())
-        _native._set_inference_mode(self.mode)
+        # In a graph that is recorded it is a block without gradients.
+        self.is_recorded = self.mode and _native_compile._enter_inference_mode()
+        if not self.is_recorded:
+            _native._set_inference_mode(self.mode)
 
     def __exit__(self, *exc):
+        if self.is_recorded:
+            _native_compile._exit_inference_mode(self.before[1])
+            return
         _native._set_inference_mode(self.before[0])
         _native._set_grad_enabled(self.before[1])
 

@@ -297,16 +297,19 @@ class Tensor(TensorBase):
         """Becomes a view of another tensor's memory."""
         import torch
 
+        _native_compile._graph_break("Unsupported Tensor.set_() call")
         if self.requires_grad and not self.is_leaf:
             raise RuntimeError("set_() of a tensor with history is not available in the playground")
         if source is None:
             source = torch.empty(0, dtype=self.dtype)
-        source = getattr(source, "_tensor", source).detach()
-        if size is not None:
-            source = source.as_strided(size, torch.empty(size).stride() if stride is None else stride, storage_offset)
-        if source.dtype != self.dtype:
-            raise RuntimeError("Could not set tensor of type " + str(source.dtype) + " to a tensor of type " + str(self.dtype))
-        self.data = source
+        with _native_compile._suspended():
+            source = getattr(source, "_tensor", source).detach()
+            if size is not None:
+                source = source.as_strided(size, torch.empty(size).stride() if stride is None else stride, storage_offset)
+            if source.dtype != self.dtype:
+                given, own = str(source.dtype), str(self.dtype)
+                raise RuntimeError("Could not set tensor of type " + given + " to a tensor of type " + own)
+            self.data = source
         return self
 
     # What PyTorch writes in Python

@@ -107,6 +107,7 @@ pub fn checkpoint(
     function: &PyObject,
     args: FuncArgs,
     policy: Option<PyObjectRef>,
+    use_reentrant: bool,
     vm: &VirtualMachine,
 ) -> PyResult {
     let policy = policy.map(|p| policy_number(&p, vm)).transpose()?;
@@ -147,7 +148,7 @@ pub fn checkpoint(
         graph.checkpoint_policy = policy;
         let mut call = vec![Arg::Node(recorder.subgraph("wrap_body", graph))];
         call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
-        recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(false))], &outputs);
+        recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(use_reentrant))], &outputs);
     }
     name_results(recorder, &result);
     Ok(result)

@@ -300,12 +300,13 @@ impl Call {
                 (Some(inner), Some(_)) => inner,
                 _ => frames.len(),
             };
-            let stops = frames[start..end].iter().any(|f| f.gives_up);
+            let stops = reason.gives_function_up() || frames[start..end].iter().any(|f| f.gives_up);
             top.resume(recorder);
             let here = top.at.get();
             let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
             if !reported {
-                let title = if stops { "graph break in loop" } else { reason.title() };
+                let in_loop = stops && !reason.gives_function_up();
+                let title = if in_loop { "graph break in loop" } else { reason.title() };
                 let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
                 note_break(told, source.clone());
                 count("graph_break", &reason.text(), 1);
@@ -587,8 +588,15 @@ pub fn call(
             outputs.push(number);
         }
     }
-    if result.is_err() && outputs.is_empty() {
-        // An error ends the region; nobody asks for what it computed.
+    let uncaught = match &result {
+        Err(e) if e.class().is(vm.ctx.exceptions.runtime_error) => {
+            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+            recorder.uncaught(&said)
+        }
+        _ => None,
+    };
+    if result.is_err() && (outputs.is_empty() || uncaught.is_some()) {
+        // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
     } else if flushed.is_ok() {
         flushed = call.flush(&first, &recorder, &outputs, !first.given_up.get());
@@ -603,10 +611,7 @@ pub fn call(
         replaced.restore(&mut bound.locals, vm);
     }
     match (result, flushed) {
-        (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => {
-            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            Err(recorder.uncaught(&said).map_or(e, |error| raise(error, vm)))
-        }
+        (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => Err(uncaught.map_or(e, |error| raise(error, vm))),
         (Err(e), _) if function.fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {
             // A call that takes no symbol is none that the front end captures.
             let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();

@@ -65,7 +65,7 @@ mod native {
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
     use crate::capture::Unsupported;
-    use crate::dispatch::Value;
+    use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
     use crate::tensor::Tensor;
@@ -205,9 +205,30 @@ mod native {
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
+            "context_manager" => Unsupported::context_manager(arg(0).unwrap_or_default()),
             other => Unsupported::other(other),
         };
         call::break_graph(&reason).map_err(|e| raise(e, vm))
+    }
+
+    /// A block of inference mode begins in what is recorded; false where nothing is.
+    #[pyfunction]
+    fn _enter_inference_mode() -> bool {
+        let recorder = call::recorder();
+        if let Some(recorder) = &recorder {
+            recorder.record_inference_mode();
+            set_modes(Modes { grad: false, ..modes() });
+        }
+        recorder.is_some()
+    }
+
+    /// The block ends: gradients are as they were around it.
+    #[pyfunction]
+    fn _exit_inference_mode(grad: bool) {
+        if let Some(recorder) = call::recorder() {
+            recorder.record_inference_mode_end(grad);
+        }
+        set_modes(Modes { grad, ..modes() });
     }
 
     /// A context manager: what is called inside is not captured.
@@ -253,6 +274,7 @@ mod native {
         args: rustpython_vm::builtins::PyTupleRef,
         kwargs: rustpython_vm::builtins::PyDictRef,
         policy: Option<PyObjectRef>,
+        use_reentrant: bool,
         vm: &VirtualMachine,
     ) -> PyResult {
         let keywords: rustpython_vm::function::KwArgs = (&kwargs)
@@ -261,7 +283,7 @@ mod native {
             .collect();
         let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
         match call::recorder() {
-            Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, policy, vm),
+            Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, policy, use_reentrant, vm),
             None => function.call(call, vm),
         }
     }

@@ -59,6 +59,11 @@ pub(super) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> 
     }
 }
 
+/// Ends the region being recorded, if one is: PyTorch's front end leaves what follows to Python.
+pub(super) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
+    if recorder().is_some() { break_graph(reason) } else { Ok(()) }
+}
+
 /// `print`: what is printed while a function is captured ends its graph.
 pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if recorder().is_some() {

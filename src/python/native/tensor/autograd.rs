@@ -22,12 +22,31 @@ pub fn grad_hook(hook: PyObjectRef) -> GradHook {
                 .ok_or_else(|| Error::type_error(format!("expected Variable, but hook returned '{}'", result.class().name())))?;
             let name = || hook.get_attr("__name__", vm).and_then(|n| n.str(vm)).map_or_else(|_| "<unknown>".to_owned(), |n| n.to_string());
             if replaced.dtype() != grad.dtype() {
-                return Err(Error::runtime(format!("hook '{}' has changed the type of value", name())));
+                let (was, got) = (legacy_type(grad.dtype()), legacy_type(replaced.dtype()));
+                return Err(Error::runtime(format!("hook '{}' has changed the type of value (was {was} got {got})", name())));
             }
             if replaced.dim() != grad.dim() || replaced.sizes().iter().zip(grad.sizes()).any(|(a, b)| a.hint() != b.hint()) {
                 return Err(Error::runtime(format!("hook '{}' has changed the size of value", name())));
             }
             Ok(Some(replaced))
+        })
+    })
+}
+
+/// The class of tensors of a dtype in older code.
+fn legacy_type(dtype: crate::tensor::Dtype) -> String {
+    format!("torch.{}Tensor", dtype.scalar_type())
+}
+
+/// A hook that is called when a leaf's gradient is there.
+pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
+    Rc::new(move |leaf: &Tensor| {
+        with_vm(|vm| {
+            let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(None);
+            }
+            Err(Error::runtime("Tensor post accumulate grad hooks should return None."))
         })
     })
 }
@@ -643,7 +662,7 @@ pub mod functions {
         if meta::grad_fn(&t).map_err(|e| raise(e, vm))?.is_some() {
             return Err(raise(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"), vm));
         }
-        meta::with(&t, |m| m.post_accumulate_hooks.push((id, super::grad_hook(hook))));
+        meta::with(&t, |m| m.post_accumulate_hooks.push((id, super::post_accumulate_hook(hook))));
         Ok(())
     }
 

@@ -26,6 +26,14 @@ use crate::tensor::{Dtype, Layout, Tensor};
 #[derive(PyPayload)]
 pub struct TensorBase(RefCell<Tensor>);
 
+/// PyTorch's front end leaves a change of whether a tensor requires grad to Python.
+fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
+    match meta::requires_grad(t) == requires_grad {
+        true => Ok(()),
+        false => super::super::compile::end_region(&Unsupported::other(what)),
+    }
+}
+
 impl std::fmt::Debug for TensorBase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.tensor().fmt(f)
@@ -717,16 +725,13 @@ impl TensorBase {
     }
     #[pygetset(setter)]
     fn set_requires_grad(zelf: &Py<Self>, value: bool, vm: &VirtualMachine) -> PyResult<()> {
+        leave_to_python(&zelf.tensor(), value, "setattr() on Tensor.requires_grad").map_err(|e| raise(e, vm))?;
         meta::set_requires_grad(&zelf.tensor(), value).map_err(|e| raise(e, vm))
     }
     #[pymethod]
     fn requires_grad_(zelf: PyRef<Self>, value: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
         let value = value.unwrap_or(true);
-        // PyTorch's front end leaves a change to a value of the region to Python.
-        if meta::requires_grad(&zelf.tensor()) != value {
-            let reason = Unsupported::other("Unsupported Tensor.requires_grad_() call");
-            super::super::compile::end_region_of(&zelf.tensor(), &reason).map_err(|e| raise(e, vm))?;
-        }
+        leave_to_python(&zelf.tensor(), value, "Unsupported Tensor.requires_grad_() call").map_err(|e| raise(e, vm))?;
         meta::set_requires_grad(&zelf.tensor(), value).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
     }
@@ -800,11 +805,12 @@ impl TensorBase {
         let t = zelf.tensor();
         let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
         // Where calls are recorded, it is the call's result; else it counts its own writes.
-        let recorded = t.is_fake() || t.imp().functional.borrow().is_some();
+        let recorded = alias.is_fake() || t.imp().functional.borrow().is_some();
         super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
     }
     #[pygetset(setter)]
     fn set_data(zelf: &Py<Self>, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        super::super::compile::end_region(&Unsupported::other("setattr() on Tensor.data")).map_err(|e| raise(e, vm))?;
         let value = to_tensor(&value).ok_or_else(|| vm.new_type_error("Variable data has to be a tensor"))?;
         zelf.tensor().adopt(&value);
         Ok(())

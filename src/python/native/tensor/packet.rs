@@ -59,6 +59,11 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
         return as_written(|| callee(written), args, vm, || bind_and_run(packet, written, &plain, vm));
     }
+    if let (true, Written::Method(_)) = (FUSED.iter().any(|(name, ..)| *name == packet), written)
+        && let Some(result) = fused(packet, args, vm)
+    {
+        return result;
+    }
     // Without the fused operator attention is its parts, which are called here: a region that is compiled later does not know what
     // was allowed.
     if packet == "aten.scaled_dot_product_attention" && !super::sdp::allowed(super::sdp::FLASH) {
@@ -71,6 +76,25 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         return as_written(|| callee(written), args, vm, parts);
     }
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
+}
+
+/// Methods that PyTorch's front end takes apart where `value` is given, and what their operands are combined by.
+const FUSED: [(&str, &str, &str); 2] = [("aten.addcmul_", "aten.mul", "mul"), ("aten.addcdiv_", "aten.div", "div")];
+
+/// `x.addcmul_(a, b, value=v)` as it is captured: a product, a fused sum, and a write.
+fn fused(packet: &str, args: &FuncArgs, vm: &VirtualMachine) -> Option<PyResult> {
+    let (_, combine, name) = FUSED.into_iter().find(|(name, ..)| *name == packet)?;
+    let value = args.kwargs.get("value").filter(|v| !vm.is_none(v) && args.kwargs.len() == 1)?;
+    let [target, a, b] = args.args.as_slice() else { return None };
+    crate::python::native::compile::recorder()?;
+    let fma = super::overload(lookup("prims.fma.default")?, vm);
+    let parts = || {
+        let both = FuncArgs::from(vec![a.clone(), b.clone()]);
+        let combined = call_packet(combine, Written::Function("torch.", name), &both, vm)?;
+        let sum = fma.call((combined, value.clone(), target.clone()), vm)?;
+        call_packet("aten.copy_", Written::Method("copy_"), &FuncArgs::from(vec![target.clone(), sum]), vm)
+    };
+    Some(parts())
 }
 
 /// What a call is shown as.
@@ -94,11 +118,10 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
 
 fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
     let Bound { entry, args, requires_grad, out } = bound;
-    let result = dispatch(entry, args, requires_grad).map_err(|e| raise(e, vm))?;
     if let Some(out) = out {
-        write_out(&result, &out, vm).map_err(|e| raise(e, vm))?;
-        return Ok(out);
+        return with_out(entry, args, &out).map_err(|e| raise(e, vm)).map(|()| out);
     }
+    let result = dispatch(entry, args, requires_grad).map_err(|e| raise(e, vm))?;
     results(entry, result, vm)
 }
 
@@ -116,26 +139,46 @@ fn dispatch(entry: &'static OpEntry, args: Vec<Value>, requires_grad: bool) -> R
     Ok(value)
 }
 
+/// The tensors given as `out=`.
+fn targets(out: &PyObject) -> Vec<Tensor> {
+    super::convert::items(out).map_or_else(|| to_tensor(out).into_iter().collect(), |all| all.iter().filter_map(|o| to_tensor(o)).collect())
+}
+
+/// A call with `out=`: it has no derivative, and PyTorch's front end leaves to Python what gives its target another size.
+fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result<()> {
+    let recorder = crate::python::native::compile::recorder();
+    let given = targets(out);
+    let mut requires_grad = given.iter().any(crate::autograd::meta::requires_grad);
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| requires_grad |= crate::autograd::meta::requires_grad(t)));
+    if crate::dispatch::modes().grad && requires_grad {
+        let error = Error::runtime(format!(
+            "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+            entry.base_name()
+        ));
+        if let Some(recorder) = &recorder {
+            recorder.note_failure(entry, &args, &error);
+        }
+        return Err(error);
+    }
+    let is_empty = |t: &Tensor| t.dim() == 1 && t.size(0).as_int() == Some(0);
+    let Some(recorder) = recorder.filter(|_| given.iter().any(is_empty)) else { return write_out(&call(entry, args)?, out) };
+    crate::python::native::compile::end_region(&crate::capture::Unsupported::other("Shape mismatch with out= tensor variant"))?;
+    let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
+    let _eager = crate::dispatch::Exclude::capture_too();
+    write_out(&call(entry, args)?, out)
+}
+
 /// `out=`: the result is written into the given tensor, which takes its shape.
-fn write_out(result: &Value, out: &PyObject, _vm: &VirtualMachine) -> Result<()> {
+fn write_out(result: &Value, out: &PyObject) -> Result<()> {
     let write = |value: &Tensor, target: &Tensor| -> Result<()> {
         if target.sizes().len() != value.sizes().len() || target.sizes().iter().zip(value.sizes()).any(|(a, b)| !a.statically_eq(b)) {
             crate::t!("resize_", target, value.sizes())?;
         }
-        crate::t!("copy_", target, value).map(|_| ())
+        crate::t!("_copy_result_", target, value).map(|_| ())
     };
-    match (result, super::convert::items(out)) {
-        (Value::List(values), Some(targets)) => {
-            for (v, o) in values.iter().zip(targets) {
-                let target = to_tensor(&o).ok_or_else(|| Error::type_error("out must be a tuple of tensors"))?;
-                write(v.tensor()?, &target)?;
-            }
-            Ok(())
-        }
-        (value, _) => {
-            let target = to_tensor(out).ok_or_else(|| Error::type_error("out must be a Tensor"))?;
-            write(value.tensor()?, &target)
-        }
+    match result {
+        Value::List(values) => values.iter().zip(targets(out)).try_for_each(|(value, target)| write(value.tensor()?, &target)),
+        value => write(value.tensor()?, &to_tensor(out).ok_or_else(|| Error::type_error("out must be a Tensor"))?),
     }
 }
 

@@ -3,7 +3,7 @@
 from collections import namedtuple
 
 import torch
-from torch import _C
+from torch import _C, _native_compile
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "GradientEdge",
@@ -43,6 +43,7 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self):
+        _native_compile._graph_break("context_manager", type(self).__name__)
         _C._autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *args):

@@ -271,6 +271,8 @@ def checkpoint(
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if _native_compile._is_capturing():
+            return _native_compile._checkpoint(function, args, kwargs, None, True)
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
@@ -279,7 +281,7 @@ def checkpoint(
         if context_fn is not noop_context_fn and not isinstance(around, _SelectiveContext):
             _native_compile._graph_break("torch.utils.checkpoint with a context_fn of its own")
         else:
-            return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None))
+            return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False)
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
     forward_context, recompute_context = context_fn()
@@ -295,7 +297,13 @@ def checkpoint(
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
-    """Calls modules one after the other, checkpointed in segments, the last one not."""
+    """Calls modules one after the other, checkpointed in segments, the last one not. PyTorch's front end does not look inside."""
+    _native_compile._graph_break("torch.utils.checkpoint.checkpoint_sequential")
+    with _native_compile._suspended():
+        return _in_segments(functions, segments, input, use_reentrant, kwargs)
+
+
+def _in_segments(functions, segments, input, use_reentrant, kwargs):
     if isinstance(functions, torch.nn.Sequential):
         functions = list(functions.children())
     preserve = kwargs.pop("preserve_rng_state", True)
