@@ -269,7 +269,7 @@ pub(super) fn check_inplace(t: &Tensor, wants_grad: bool) -> Result<()> {
     let view = meta::peek(t, |m| m.view.clone()).filter(|v| v.differentiable);
     if let Some(view) = view {
         allow_write(t, view.creation, "is being")?;
-        if meta::is_leaf(&view.base) && meta::requires_grad(&view.base) {
+        if meta::is_leaf(&view.base) && meta::requires_grad(t) {
             return Err(Error::runtime("a view of a leaf Variable that requires grad is being used in an in-place operation."));
         }
     }
