@@ -71,6 +71,7 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
     }
     let Some(node) = node else { return Ok(outputs) };
     let constant = indices(keywords, "non_differentiable_idx")?;
+    let written = indices(keywords, "dirty_idx")?;
     let mut results = Vec::new();
     for (i, value) in outputs.list()?.iter().enumerate() {
         let Value::Tensor(t) = value else {
@@ -86,6 +87,11 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
         body.specs.borrow_mut().push(Some(t.spec()));
         if constant.contains(&i) || t.dtype().is_integral() {
             node.add_input(t);
+            results.push(value.clone());
+            continue;
+        }
+        if written.contains(&i) {
+            crate::autograd::rebase_history(t, &node)?;
             results.push(value.clone());
             continue;
         }

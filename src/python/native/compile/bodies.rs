@@ -12,7 +12,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 use super::call::in_body;
 use super::written::name_results;
 use crate::aot::trace::add_checkpoint_policy;
-use crate::autograd::{Body, Node, gradient_edge, meta};
+use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
 use crate::capture::{Mark, Part, Recorder};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
@@ -262,6 +262,17 @@ pub struct Forward {
     end: usize,
     /// What the script's forward returned.
     pub result: PyObjectRef,
+    /// What it says it wrote to.
+    written: Vec<Tensor>,
+}
+
+impl Forward {
+    /// Whether what it wrote to are values of the graph, and results of its own: what PyTorch's front end records.
+    pub fn writes_to_values(&self, recorder: &Recorder) -> bool {
+        let results = items(&self.result).unwrap_or_else(|| vec![self.result.clone()]);
+        let returned = |t: &Tensor| results.iter().any(|o| to_tensor(o).is_some_and(|r| r.is(t)));
+        self.written.iter().all(|t| recorder.is_lazy(t) && returned(t))
+    }
 }
 
 /// Runs a custom function's forward on what is recorded; the second value says whether the region is still the same.
@@ -273,19 +284,21 @@ pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectR
     let mark = recorder.mark();
     let before = no_grad(recorder);
     let result = in_body(|| vm.call_method(context, "_run_forward", (vm.ctx.new_tuple(args.to_vec()),)));
+    let written = tensors_of(context, "dirty_tensors", vm)?;
     let result = match result {
-        Ok(result) if recorder.is_since(&mark) => own_outputs(&result, args, vm),
+        Ok(result) if recorder.is_since(&mark) => own_outputs(&result, args, &written, vm),
         other => other,
     };
     restore(recorder, &mark, before);
     let same = recorder.is_since(&mark);
-    Ok((Forward { mark, end: recorder.position(), result: result? }, same))
+    Ok((Forward { mark, end: recorder.position(), result: result?, written }, same))
 }
 
-/// Inputs that are returned as they are become views of themselves.
-fn own_outputs(result: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult {
+/// Inputs that are returned as they are become views of themselves, unless they were `written` to.
+fn own_outputs(result: &PyObjectRef, args: &[PyObjectRef], written: &[Tensor], vm: &VirtualMachine) -> PyResult {
     let own = |o: &PyObjectRef| -> PyResult {
         match to_tensor(o) {
+            Some(t) if written.iter().any(|w| w.is(&t)) => Ok(o.clone()),
             Some(t) if args.iter().any(|a| a.is(o)) => {
                 let view = crate::t!("view_as", &t, &t).map_err(|e| raise(e, vm))?;
                 wrap(&view, vm)
@@ -309,7 +322,7 @@ pub fn function(
     vm: &VirtualMachine,
 ) -> PyResult {
     let error = |e: Error| raise(e, vm);
-    let Forward { mark, end, result } = recorded;
+    let Forward { mark, end, result, written } = recorded;
     let start = recorder.start_of(&mark);
     let mut operands: Vec<Tensor> = Vec::new();
     for t in args.iter().filter_map(|o| to_tensor(o)) {
@@ -358,12 +371,17 @@ pub fn function(
     let returned = tensors.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
     let returns = Arg::Tuple(vec![Arg::Tuple(nodes(returned)), Arg::Tuple(nodes(saved))]);
     let forward = Part { range: start..end, takes, returns };
-    let results = tensors.iter().map(|t| Tensor::fake(&t.spec())).collect::<Result<Vec<_>>>().map_err(error)?;
+    // What was written to stays the tensor that it is.
+    let is_written = |t: &Tensor| written.iter().any(|w| w.is(t));
+    let result_of = |t: &Tensor| if is_written(t) { Ok(t.clone()) } else { Tensor::fake(&t.spec()) };
+    let results = tensors.iter().map(result_of).collect::<Result<Vec<_>>>().map_err(error)?;
     let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
     let node = Node::new(format!("{name}Backward"), edges, Box::new(Recorded(name)));
     for (own, t) in results.iter().zip(&tensors) {
         if is_constant(t) {
             node.add_input(own);
+        } else if is_written(t) {
+            rebase_history(own, &node).map_err(error)?;
         } else {
             meta::set_history(own, &node);
         }
@@ -377,8 +395,12 @@ pub fn function(
             Arg::Node(recorder.subgraph("bwd_body", backward.graph.clone())),
         ];
         call.extend(nodes(forward.takes.iter().filter_map(|id| cut.moved(*id))));
-        let keywords =
+        let mut keywords: Vec<(Rc<str>, Arg)> =
             vec![("non_differentiable_idx".into(), Arg::List(non_differentiable)), ("saved_for_backward_idx".into(), Arg::List(watched))];
+        if !written.is_empty() {
+            let places = (0..tensors.len()).filter(|i| is_written(&tensors[*i])).map(|i| Arg::Int(i as i64)).collect();
+            keywords.push(("dirty_idx".into(), Arg::List(places)));
+        }
         recorder.call_higher_order("autograd_function_apply", call, keywords, &results);
     }
     let mut results = results.iter();

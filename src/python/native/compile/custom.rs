@@ -79,7 +79,11 @@ fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResul
 /// `_function_apply(cls, args)`
 pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
     let recorder = super::call::recorder();
-    let writes = recorder.is_some() && bodies::code_names(&*cls.get_attr("forward", vm)?, &["mark_dirty"], vm);
+    // A function that writes to a tensor of the caller's is called as it is; to a value of the graph, it is part of it.
+    let is_value = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| recorder.as_ref().is_some_and(|r| r.is_lazy(&r.current(&t))));
+    let may_write =
+        |method: &str| -> PyResult<bool> { Ok(bodies::code_names(&*cls.get_attr(vm.ctx.intern_str(method), vm)?, &["mark_dirty"], vm)) };
+    let writes = recorder.is_some() && !args.iter().any(is_value) && (may_write("forward")? || may_write("setup_context")?);
     if writes {
         super::break_graph(&Unsupported::other("Unsupported autograd.Function context `mark_dirty`")).map_err(|e| raise(e, vm))?;
     }
@@ -92,7 +96,7 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
     let mut early = None;
     if let Some(recorder) = recorder.filter(|_| !writes) {
         let (forward, same) = bodies::forward(&recorder, &context, &args, vm)?;
-        if same {
+        if same && forward.writes_to_values(&recorder) {
             return bodies::function(&recorder, forward, &context, cls, &args, vm);
         }
         // The forward broke the graph: its outputs get their values now, and the backward is the script's.
