@@ -169,7 +169,8 @@ fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
     let before = origin();
     let tagged = Origin {
         recompute: Some(Recompute::PreferRecompute),
-        checkpoint_region: Some(next_checkpoint_region()),
+        // A region within another belongs to it.
+        checkpoint_region: before.checkpoint_region.or_else(|| Some(next_checkpoint_region())),
         policy: body.checkpoint_policy,
         checkpoint_depth: before.checkpoint_depth + 1,
         ..before.clone()

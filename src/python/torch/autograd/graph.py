@@ -43,7 +43,8 @@ class saved_tensors_hooks:
         self.unpack_hook = unpack_hook
 
     def __enter__(self):
-        _native_compile._graph_break("context_manager", type(self).__name__)
+        if _native_compile._is_capturing():
+            _native_compile._graph_break("context_manager", type(self).__name__)
         _C._autograd._push_saved_tensors_default_hooks(self.pack_hook, self.unpack_hook)
 
     def __exit__(self, *args):
