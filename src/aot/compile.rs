@@ -396,9 +396,13 @@ fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<V
     (0..metadata.input_info.len()).filter(in_graph).map(|i| Ok((i, functionalize::unwrap(&inputs.outer[i])?))).collect()
 }
 
-/// Writes of inputs that stay in the graph: a trailing `copy_` for each.
+fn data_replaced(outer: &Tensor) -> bool {
+    functionalize::state(outer).is_some_and(|s| s.data_replaced)
+}
+
+/// Writes of inputs that stay in the graph: a trailing `copy_` or `shallow_copy_data_` for each.
 fn copy_mutations(values: &[(usize, Tensor)], inputs: &Inputs) -> Result<()> {
-    values.iter().try_for_each(|(i, value)| functionalize::copy_into(&inputs.inner[*i], value))
+    values.iter().try_for_each(|(i, value)| functionalize::copy_into(&inputs.inner[*i], value, data_replaced(&inputs.outer[*i])))
 }
 
 /// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
@@ -536,7 +540,7 @@ pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndM
 fn return_before_writes(graph: &mut Graph) {
     let Some(output) = graph.output().map(|n| n.id) else { return };
     let before = |id: NodeId| match graph.node(id).args.first() {
-        Some(target) if graph.node(id).op() == Some("aten.copy_.default") => target.clone(),
+        Some(target) if matches!(graph.node(id).op(), Some("aten.copy_.default" | "aten.shallow_copy_data_.default")) => target.clone(),
         _ => Arg::Node(id),
     };
     let args = graph.node(output).args.iter().map(|a| a.map_nodes(&mut |id| before(id))).collect();

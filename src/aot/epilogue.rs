@@ -67,7 +67,10 @@ impl Epilogue {
                 writes.push(Write::Copy { input, value, is_leaf: info.is_leaf });
             }
         }
-        let in_graph = |input: &usize| metadata.input_info[*input].mutation_type == MutationType::MutatedInGraph;
+        let in_graph = |input: &usize| {
+            let info = &metadata.input_info[*input];
+            info.mutation_type == MutationType::MutatedInGraph && info.mutates_data
+        };
         let written = (0..metadata.input_info.len()).filter(in_graph).collect();
         let outputs = metadata.output_info.iter().map(|info| {
             let known = !info.steps.is_empty() && !info.steps.iter().any(is_symbolic);

@@ -23,7 +23,7 @@ pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Valu
     };
     for (input, outer) in &pairs {
         if state(outer).is_some_and(|s| s.storage.writes.get() > 0) {
-            copy_into(input, &unwrap(outer)?)?;
+            copy_into(input, &unwrap(outer)?, state(outer).is_some_and(|s| s.data_replaced))?;
         }
     }
     Ok(outputs)

@@ -38,6 +38,8 @@ pub struct Functional {
     generation: u64,
     /// Whether its geometry was changed in place.
     pub metadata_mutated: bool,
+    /// Whether it was given another tensor's memory: `t.data = other`.
+    pub data_replaced: bool,
 }
 
 impl Functional {
@@ -67,7 +69,10 @@ pub fn wrap(value: &Tensor) -> Result<Tensor> {
         writes_no_grad: Cell::new(0),
         written_at: RefCell::default(),
     });
-    set_state(&outer, Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false });
+    set_state(
+        &outer,
+        Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false, data_replaced: false },
+    );
     Ok(outer)
 }
 
@@ -228,35 +233,39 @@ impl Layer for FunctionalizeLayer {
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         static LIFTED: crate::dispatch::OpRef = crate::dispatch::OpRef::new("lift_fresh_copy");
-        let result = match entry.rule {
+        match entry.rule {
             // A constant of the script's becomes a value of the graph as a copy.
             Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
             Rule::View(_) => view(entry, args, self.copies_views),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
             _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
             Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
+            Rule::Inplace(_) if entry.base_name() == "shallow_copy_data_" => replace_data(entry, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
             _ => fresh(entry, args),
-        }?;
-        keep_for_checkpoint(entry, &result)?;
-        Ok(result)
+        }
     }
 }
 
-/// In a checkpointed region every result is kept, detached, for a recomputation that tracing never makes: nodes that nobody reads,
-/// which leave nothing but a gap in the names.
-fn keep_for_checkpoint(entry: &OpEntry, result: &Value) -> Result<()> {
+/// Calls the operator that stands for a call. In a checkpointed region every result is kept, detached, for a recomputation that
+/// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names. Integers are kept as they are.
+fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
+    let result = call_below(Key::Functionalize, entry, args)?;
     if entry.name == DETACH.get().name || !super::trace::in_checkpoint() {
-        return Ok(());
+        return Ok(result);
     }
+    let is_view = matches!(entry.rule, Rule::View(_));
     // A region within another keeps it for both.
     for _ in 0..super::trace::origin().checkpoint_depth {
-        result.map_tensors(&mut |t| view(DETACH.get(), vec![t.into()], false)?.into_tensor())?;
+        result.map_tensors(&mut |t| match is_view || t.dtype().is_floating() || t.dtype().is_complex() {
+            true => call_below(Key::Functionalize, DETACH.get(), vec![t.into()])?.into_tensor(),
+            false => Ok(t.clone()),
+        })?;
     }
-    Ok(())
+    Ok(result)
 }
 
 /// Arguments of a call: what has to be made anew for it is traced as the value it replaces was.
@@ -271,7 +280,7 @@ fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
 }
 
 fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-    let out = call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
+    let out = call_inner(entry, unwrap_args(&args)?)?;
     out.map_tensors(&mut |t| wrap(t))
 }
 
@@ -284,13 +293,13 @@ fn copying(view: &'static OpEntry) -> Option<&'static OpEntry> {
 fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool) -> Result<Value> {
     let Some(of) = args.iter().find_map(Value::as_tensor).cloned() else { return fresh(entry, args) };
     let Some(_) = state(&of) else {
-        let out = call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
+        let out = call_inner(entry, unwrap_args(&args)?)?;
         return out.map_tensors(&mut |t| wrap(t));
     };
     let inner = unwrap_args(&args)?;
     let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
     let below = if copies { copying(entry).unwrap_or(entry) } else { entry };
-    let out = call_below(Key::Functionalize, below, inner)?;
+    let out = call_inner(below, inner)?;
     let mut kept = args;
     kept[0] = Value::None;
     let several = matches!(out, Value::List(_));
@@ -313,6 +322,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool) -> Result<Value
                 // As in PyTorch, a view starts at generation zero: where its storage was written to before, it is made anew on first use.
                 generation: 0,
                 metadata_mutated: false,
+                data_replaced: false,
             },
         );
         Ok(outer)
@@ -362,7 +372,7 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
         return Ok(Value::Tensor(target));
     };
     let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
-    let out = call_below(Key::Functionalize, functional, inner)?.into_tensor()?;
+    let out = call_inner(functional, inner)?.into_tensor()?;
     check_shape(&before.value, &out)?;
     replace(&target, out)?;
     Ok(Value::Tensor(target))
@@ -376,6 +386,27 @@ fn take_result(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         (Some(_), Some(Value::Tensor(result))) => replace(&target, result)?,
         _ => drop(call_below(Key::Functionalize, entry, unwrap_args(&args)?)?),
     }
+    Ok(Value::Tensor(target))
+}
+
+/// `target.data = source`: from here on they share memory; what viewed the target goes on viewing what it had.
+fn replace_data(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let [target, source] = [&args[0], &args[1]].map(|v| v.tensor().cloned());
+    let (target, source) = (target?, source?);
+    let Some(before) = state(&target) else {
+        call_below(Key::Functionalize, entry, unwrap_args(&args)?)?;
+        return Ok(Value::Tensor(target));
+    };
+    sync(&source)?;
+    let Some(of) = (match state(&source) {
+        Some(s) => Some(s),
+        None => state(&wrap(&source)?),
+    }) else {
+        return Err(Error::runtime("a functional tensor lost its state"));
+    };
+    check_shape(&before.value, &of.value)?;
+    note_line(&of.storage);
+    set_state(&target, Functional { metadata_mutated: before.metadata_mutated, data_replaced: true, ..of });
     Ok(Value::Tensor(target))
 }
 
@@ -404,7 +435,7 @@ fn inplace_view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         call_below(Key::Functionalize, entry, inner)?;
         return Ok(Value::Tensor(target));
     };
-    let value = call_below(Key::Functionalize, view, inner)?.into_tensor()?;
+    let value = call_inner(view, inner)?.into_tensor()?;
     let mut kept = args;
     kept[0] = Value::None;
     s.steps.push(ViewStep { entry: view, args: kept, result: None });
@@ -424,7 +455,7 @@ fn mutating(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         .or_else(|| lookup(&format!("{}_functional.default", &entry.name[..entry.name.rfind('.').unwrap_or(0)])))
         .ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
     let inner = unwrap_args(&args)?;
-    let Value::List(mut results) = call_below(Key::Functionalize, functional, inner)? else {
+    let Value::List(mut results) = call_inner(functional, inner)? else {
         return Err(Error::runtime(format!("{}: expected several results", functional.name)));
     };
     let written: Vec<&Tensor> =
@@ -439,9 +470,12 @@ fn mutating(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     Ok(if entry.schema.returns.len() > 1 { Value::List(wrapped) } else { wrapped.into_iter().next().unwrap_or_default() })
 }
 
-/// `copy_` of a value into an input at the end of a graph, seen by the tracer only.
-pub fn copy_into(target: &Tensor, value: &Tensor) -> Result<()> {
+/// `copy_` of a value into an input at the end of a graph, seen by the tracer only; where the input was given other memory, that.
+pub fn copy_into(target: &Tensor, value: &Tensor, data_replaced: bool) -> Result<()> {
     let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
+    if data_replaced {
+        return aten!("shallow_copy_data_", target, value).map(|_| ());
+    }
     let g = target.geometry();
     if g.sizes.iter().zip(&g.strides).any(|(size, stride)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1)) {
         return Err(Error::runtime("more than one element of the written-to tensor refers to a single memory location"));

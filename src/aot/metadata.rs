@@ -44,6 +44,8 @@ pub struct InputInfo {
     pub mutates_data: bool,
     /// Whether its geometry changes.
     pub mutates_metadata: bool,
+    /// Whether it is given other memory (`t.data = other`), which holds its new values.
+    pub data_replaced: bool,
     /// Every write is one that autograd cannot see.
     pub mutations_hidden_from_autograd: bool,
     /// Every write was under no_grad.
@@ -62,8 +64,10 @@ impl InputInfo {
     /// Who applies its mutation.
     pub fn applied_by(&self, keep_input_mutations: bool) -> MutationType {
         let unseen = self.mutations_hidden_from_autograd || self.mutations_under_no_grad_or_inference_mode;
-        let in_graph = keep_input_mutations && self.mutates_data && ((!self.mutates_metadata && !self.requires_grad) || unseen);
-        match (self.mutates_data || self.mutates_metadata, in_graph) {
+        // Autograd does not see other memory either.
+        let in_graph =
+            self.data_replaced || keep_input_mutations && self.mutates_data && ((!self.mutates_metadata && !self.requires_grad) || unseen);
+        match (self.mutates_data || self.mutates_metadata || self.data_replaced, in_graph) {
             (false, _) => MutationType::NotMutated,
             (true, true) => MutationType::MutatedInGraph,
             (true, false) => MutationType::MutatedOutGraph,
@@ -232,11 +236,11 @@ fn analyse(
         functionalize::sync(t)?;
         let s = functionalize::state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))?;
         let (writes, no_grad) = (s.storage.writes.get(), s.storage.writes_no_grad.get());
-        let mutates_data = writes > 0;
+        let mutates_data = writes > 0 && !s.data_replaced;
         let mutates_metadata = s.metadata_mutated;
         // `mutations_hidden_from_autograd` is true of tensors without a mutation only: what a script can write shows itself to
         // functionalization, also through `detach()`.
-        let all_hidden = !mutates_data && spec.symbol.is_none();
+        let all_hidden = !mutates_data && !s.data_replaced && spec.symbol.is_none();
         let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
@@ -244,6 +248,7 @@ fn analyse(
             is_leaf: spec.is_leaf,
             mutates_data,
             mutates_metadata,
+            data_replaced: s.data_replaced,
             mutations_hidden_from_autograd: all_hidden,
             mutations_under_no_grad_or_inference_mode: all_no_grad,
             requires_grad,

@@ -211,6 +211,7 @@ fn merged_metadata(
             is_leaf: any_leaf,
             mutates_data: merged || old[group[0]].mutates_data,
             mutates_metadata: !merged && old[group[0]].mutates_metadata,
+            data_replaced: !merged && old[group[0]].data_replaced,
             mutations_hidden_from_autograd: group.iter().all(|i| old[*i].mutations_hidden_from_autograd),
             mutations_under_no_grad_or_inference_mode: group.iter().all(|i| old[*i].mutations_under_no_grad_or_inference_mode),
             requires_grad: group.iter().any(|i| old[*i].requires_grad),

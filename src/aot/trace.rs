@@ -624,7 +624,7 @@ impl FloatNodes for Tracer {
 fn give_writes_their_lines(graph: &mut Graph) {
     let written: Vec<(NodeId, NodeId)> = graph
         .nodes()
-        .filter(|n| n.op() == Some("aten.copy_.default"))
+        .filter(|n| matches!(n.op(), Some("aten.copy_.default" | "aten.shallow_copy_data_.default")))
         .filter_map(|n| match n.args.get(1) {
             Some(Arg::Node(value)) => Some((n.id, *value)),
             _ => None,

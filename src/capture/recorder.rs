@@ -324,9 +324,9 @@ impl Recorder {
         self.lazy.borrow().iter().filter_map(Tensor::upgrade).collect()
     }
 
-    /// Whether the call that ends the region reads a tensor's values.
-    pub fn needs(&self, t: &Tensor) -> bool {
-        self.needed.borrow().iter().any(|n| n.is(t) || self.current(n).is(t))
+    /// At which place among its arguments the call that ends the region reads a tensor.
+    pub fn needs(&self, t: &Tensor) -> Option<usize> {
+        self.needed.borrow().iter().position(|n| n.is(t) || self.current(n).is(t))
     }
 
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
@@ -498,6 +498,14 @@ impl Recorder {
         (self.surroundings.on_break.clone())(self, reason, current_source())
     }
 
+    /// Stops the region here, at a call that reads tensors.
+    pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Tensor>) -> Result<()> {
+        self.needed.replace(read);
+        let broke = self.break_graph(reason);
+        self.needed.borrow_mut().clear();
+        broke
+    }
+
     /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
     pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
         self.needed_numbers.borrow_mut().push(number.clone());
@@ -595,12 +603,9 @@ impl Recorder {
 
     /// Stops the region before a call that needs values, and makes the call.
     fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
-        for arg in args {
-            arg.for_each_tensor(&mut |t| self.needed.borrow_mut().push(t.clone()));
-        }
-        let broke = self.break_graph(reason);
-        self.needed.borrow_mut().clear();
-        broke?;
+        let mut read = Vec::new();
+        args.iter().for_each(|arg| arg.for_each_tensor(&mut |t| read.push(t.clone())));
+        self.break_graph_at(reason, read)?;
         let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(self.current(t)))).collect::<Result<Vec<_>>>()?;
         call_below(Key::Capture, entry, args)
     }

@@ -213,6 +213,29 @@ impl Unsupported {
         )
     }
 
+    /// `tensor.data = value` where the graph cannot hold it: of a tensor of its own, or with another dtype or shape.
+    pub fn set_data(same_dtype: bool, same_shape: bool) -> Self {
+        let context = "setattr(TensorVariable(), ConstantVariable(str: 'data'), TensorVariable())";
+        let advice = "Don't mutate `.data` on this tensor, or move the mutation out of `torch.compile` region";
+        if !same_dtype {
+            let explanation = "Dynamo only supports mutating `.data` of tensor to a new one with the same dtype";
+            return Self::new(220, "Failed to mutate tensor data attribute to different dtype", explanation, context, &[advice]);
+        }
+        if !same_shape {
+            return Self::new(
+                6602,
+                "setattr() on Tensor.data with different shape",
+                "Dynamo does not trace shape-changing `.data` mutations on differentiable tensors. AOTAutograd assumes graph input metadata is stable while building the backward graph.",
+                context,
+                &[
+                    "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+                ],
+            );
+        }
+        let explanation = "Dynamo only supports mutating `.data` of tensor created outside `torch.compile` region";
+        Self::new(56, "Failed to mutate tensor data attribute", explanation, context, &[advice])
+    }
+
     /// `tensor.retain_grad()`
     pub fn retain_grad() -> Self {
         Self::new(

@@ -5,7 +5,7 @@
 use super::common::*;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Tensor, TensorSpec};
 use crate::{aten, t};
 
 /// Operators whose formulas hold for complex numbers as they are.
@@ -173,7 +173,8 @@ pub fn register(b: &mut OpBuilder) {
     .tags(Tags::POINTWISE)
     .grad("AngleBackward", &["self"], angle_backward);
     for name in ["_conj", "_conj_physical"] {
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+        let rule: fn(&Call) -> Specs = if name == "_conj" { conjugate_spec } else { like_self };
+        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(rule)).tags(Tags::POINTWISE);
         b.grad("ConjBackward", &[], |b| unary_grad(b, conj));
     }
     b.op(
@@ -193,6 +194,16 @@ pub fn register(b: &mut OpBuilder) {
             if x.dtype().is_complex() { aten!("eq.Scalar", t!("imag", x)?, 0) } else { aten!("ones_like", x; dtype = Dtype::Bool) }
         }),
     );
+}
+
+/// PyTorch's conjugate is a view until somebody reads it: its strides are those of the tensor, where its elements fill the memory.
+fn conjugate_spec(c: &Call) -> Specs {
+    let x = c.tensor("self")?;
+    let g = x.geometry();
+    if super::factory::is_dense(&g)? {
+        return Ok(vec![Some(TensorSpec::strided(g.sizes.clone(), g.strides.clone(), x.dtype(), x.device()))]);
+    }
+    like_self(c)
 }
 
 fn angle_backward(b: &Backward) -> Result<Grads> {

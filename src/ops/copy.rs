@@ -57,6 +57,8 @@ pub fn register(b: &mut OpBuilder) {
     b.grad("CopyBackwards", &[], copy_backward).inplace();
     // What `out=` does with a result. Where writes are functional, the target's value is the result from now on.
     b.op("_copy_result_(Tensor(a!) self, Tensor result) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
+    // `input.data = source`: values, geometry and memory of the source, without a history.
+    b.op("shallow_copy_data_(Tensor(a!) input, Tensor source) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
     b.op("fill.Scalar(Tensor self, Scalar value) -> Tensor", Rule::Fresh(filled))
         .tags(Tags::CORE)
         .grad("FillBackward", &[], zero_grad)

@@ -65,7 +65,13 @@ fn r2c_backward(b: &Backward) -> Result<Grads> {
     let sizes = b.sizes("self")?;
     unary_grad(b, |g| {
         let last = wrap_dim(dim.ints()?.last().copied().unwrap_or(-1), sizes.len())?;
-        let full = if b.arg("onesided").bool()? { resized(g, last, &sizes[last])? } else { g.clone() };
+        let mut full = g.clone();
+        if b.arg("onesided").bool()? && (&sizes[last] - &g.size(last)).guard_int()? > 0 {
+            let mut whole = g.sizes();
+            whole[last] = sizes[last].clone();
+            full = t!("new_zeros", g, whole)?;
+            t!("copy_", t!("slice.Tensor", &full, last as i64, 0, g.size(last))?, g)?;
+        }
         t!("real", t!("_fft_c2c", full, dim, normalization, false)?)
     })
 }

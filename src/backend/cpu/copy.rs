@@ -111,6 +111,10 @@ pub fn register(t: &mut KernelTable) {
         }
     }
     t.fill("aten.copy.default", |c, o| write(&o[0], c.tensor("src")?));
+    t.mutate("aten.shallow_copy_data_.default", |c| {
+        c.tensor("input")?.adopt(c.tensor("source")?);
+        Ok(())
+    });
     t.mutate("aten.copy_.default", |c| {
         check_copy(c)?;
         write(c.tensor("self")?, c.tensor("src")?)

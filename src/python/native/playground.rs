@@ -7,7 +7,7 @@ mod module {
     use rustpython_vm::{
         AsObject, FromArgs, PyObjectRef, PyResult, VirtualMachine,
         builtins::{PyBaseExceptionRef, PyInt, PyTupleRef},
-        function::{KwArgs, OptionalArg},
+        function::OptionalArg,
     };
 
     use crate::python::{current, traceback};
@@ -50,12 +50,20 @@ mod module {
         #[pyarg(any, optional)]
         _buffering: OptionalArg<PyObjectRef>,
         #[pyarg(any, optional)]
-        _encoding: OptionalArg<PyObjectRef>,
+        encoding: OptionalArg<PyObjectRef>,
+        #[pyarg(any, optional)]
+        errors: OptionalArg<PyObjectRef>,
+        #[pyarg(any, optional)]
+        newline: OptionalArg<PyObjectRef>,
+        #[pyarg(any, optional)]
+        _closefd: OptionalArg<PyObjectRef>,
+        #[pyarg(any, optional)]
+        _opener: OptionalArg<PyObjectRef>,
     }
 
-    /// Opens a file. The script itself can be read; there is no other, and nothing can be written.
+    /// Opens a file: the script itself, to be read, or one in memory (`_files`).
     #[pyfunction]
-    fn open(args: OpenArgs, _rest: KwArgs, vm: &VirtualMachine) -> PyResult {
+    fn open(args: OpenArgs, vm: &VirtualMachine) -> PyResult {
         let error = |number: i32, text: &str| {
             let class = vm.ctx.exceptions.os_error.as_object();
             class
@@ -67,16 +75,21 @@ mod module {
             return Err(error(9, "Bad file descriptor")?);
         }
         let mode = args.mode.into_option().unwrap_or_else(|| "r".to_owned());
-        if mode.contains(['w', 'a', 'x', '+']) {
-            return Err(error(30, "Read-only file system")?);
-        }
         let path = match vm.get_attribute_opt(&args.file, "__fspath__")? {
             Some(method) => method.call((), vm)?,
             None => args.file.clone(),
         };
         let path = path.str(vm)?.to_string_lossy().into_owned();
-        let Some(run) = current::current().filter(|run| run.filename.as_str() == path) else {
-            return Err(error(2, "No such file or directory")?);
+        let reads = !mode.contains(['w', 'a', 'x', '+']);
+        let Some(run) = current::current().filter(|run| reads && run.filename.as_str() == path) else {
+            let files = vm.import("_files", 0)?;
+            let mut call = rustpython_vm::function::FuncArgs::from(vec![vm.ctx.new_str(path).into(), vm.ctx.new_str(mode).into()]);
+            for (name, value) in [("encoding", args.encoding), ("errors", args.errors), ("newline", args.newline)] {
+                if let OptionalArg::Present(value) = value {
+                    call.kwargs.insert(name.into(), value);
+                }
+            }
+            return files.get_attr("open", vm)?.call(call, vm);
         };
         let text: String = run.lines.iter().flat_map(|line| [line, "\n"]).collect();
         let io = vm.import("_io", 0)?;

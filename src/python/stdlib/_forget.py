@@ -53,6 +53,7 @@ def _contextvars(contextvars):
 
 
 _UNDO = {
+    "_files": lambda files: files.forget(),
     "os": _os,
     "random": _random,
     "logging": _logging,

@@ -1,14 +1,12 @@
-"""The part of `os` that needs no operating system: the file system is empty and read-only, the environment is the script's own."""
+"""The part of `os` that needs no operating system: files are in memory (`_files`), the environment is the script's own."""
 
 import sys
 from _collections_abc import _check_methods
 from abc import ABC, abstractmethod
 from types import GenericAlias
 
+import _files
 import stat as st
-
-# In a browser `errno` names no errors.
-ENOENT, EROFS = 2, 30
 
 error = OSError
 name = "posix"
@@ -120,14 +118,6 @@ def urandom(size, /):
     return urandom(size)
 
 
-def getcwd():
-    return "/"
-
-
-def getcwdb():
-    return b"/"
-
-
 def getpid():
     return 1
 
@@ -174,41 +164,32 @@ class terminal_size(tuple):
 
 
 def strerror(code):
-    return {ENOENT: "No such file or directory", EROFS: "Read-only file system"}.get(code, f"Unknown error {code}")
+    return _files.MESSAGES.get(code, f"Unknown error {code}")
 
 
 def _exit(status):
     raise SystemExit(status)
 
 
-def _missing(path):
-    return FileNotFoundError(ENOENT, strerror(ENOENT), fspath(path))
-
-
-def _read_only(path):
-    return OSError(EROFS, strerror(EROFS), fspath(path))
-
-
-def _is_root(path):
-    return path in (".", "/", b".", b"/")
-
-
-def stat(path, *, dir_fd=None, follow_symlinks=True):
-    if isinstance(path, int):
-        raise OSError(9, "Bad file descriptor")
-    if _is_root(fspath(path)):
-        return _Directory((st.S_IFDIR | 0o555, 1, 0, 1, 0, 0, 0, 0, 0, 0))
-    raise _missing(path)
-
-
-class _Directory(stat_result):
-    """The only thing there is: the root."""
+class _Status(stat_result):
+    """Of a file or a folder."""
 
     st_mode = property(lambda self: self[0])
     st_ino = property(lambda self: self[1])
     st_dev = property(lambda self: self[2])
     st_size = property(lambda self: self[6])
+    st_atime = property(lambda self: self[7])
     st_mtime = property(lambda self: self[8])
+    st_ctime = property(lambda self: self[9])
+
+
+def stat(path, *, dir_fd=None, follow_symlinks=True):
+    if isinstance(path, int):
+        raise OSError(9, "Bad file descriptor")
+    found = _files.find(fspath(path))
+    is_folder = isinstance(found, dict)
+    kind = st.S_IFDIR | 0o755 if is_folder else st.S_IFREG | 0o644
+    return _Status((kind, id(found), 0, 1, 0, 0, 0 if is_folder else len(found.content()), 0, 0, 0))
 
 
 def lstat(path, *, dir_fd=None):
@@ -216,13 +197,44 @@ def lstat(path, *, dir_fd=None):
 
 
 def listdir(path="."):
-    if _is_root(fspath(path)):
-        return []
-    raise _missing(path)
+    path = fspath(path)
+    found = _files.find(path)
+    if not isinstance(found, dict):
+        raise _files.error(_files.ENOTDIR, path)
+    return list(found)
+
+
+class DirEntry:
+    """An entry of a folder."""
+
+    def __init__(self, folder, name):
+        self.name, self.path = name, _join(folder, name)
+
+    def is_dir(self, *, follow_symlinks=True):
+        return path.isdir(self.path)
+
+    def is_file(self, *, follow_symlinks=True):
+        return path.isfile(self.path)
+
+    def is_symlink(self):
+        return False
+
+    def stat(self, *, follow_symlinks=True):
+        return stat(self.path)
+
+    def __fspath__(self):
+        return self.path
+
+    def __repr__(self):
+        return f"<DirEntry {self.name!r}>"
+
+
+def _join(folder, name):
+    return path.join(folder, name)
 
 
 class _Scan(list):
-    """An iterator of directory entries, of which there are none."""
+    """The entries of a folder."""
 
     def __enter__(self):
         return self
@@ -235,45 +247,96 @@ class _Scan(list):
 
 
 def scandir(path="."):
-    return _Scan(listdir(path))
+    folder = fspath(path)
+    return _Scan(DirEntry(folder, name) for name in listdir(folder))
 
 
 def walk(top, topdown=True, onerror=None, followlinks=False):
-    if _is_root(fspath(top)):
-        yield top, [], []
-    elif onerror is not None:
-        onerror(_missing(top))
+    top = fspath(top)
+    try:
+        entries = scandir(top)
+    except OSError as error:
+        if onerror is not None:
+            onerror(error)
+        return
+    folders, files = [e.name for e in entries if e.is_dir()], [e.name for e in entries if e.is_file()]
+    if topdown:
+        yield top, folders, files
+    for name in folders:
+        yield from walk(path.join(top, name), topdown, onerror, followlinks)
+    if not topdown:
+        yield top, folders, files
 
 
 def access(path, mode, **kwargs):
-    return _is_root(fspath(path)) and not mode & W_OK
-
-
-def makedirs(name, mode=0o777, exist_ok=False):
-    if _is_root(fspath(name)):
-        if exist_ok:
-            return
-        raise FileExistsError(17, "File exists", fspath(name))
-    raise _read_only(name)
+    try:
+        _files.find(fspath(path))
+    except OSError:
+        return False
+    return True
 
 
 def mkdir(path, mode=0o777, *, dir_fd=None):
-    makedirs(path)
+    _files.make_folder(fspath(path))
+
+
+def makedirs(name, mode=0o777, exist_ok=False):
+    name = fspath(name)
+    head, tail = path.split(name)
+    if not tail:
+        head, tail = path.split(head)
+    if head and tail and not path.exists(head):
+        makedirs(head, mode, True)
+    try:
+        mkdir(name, mode)
+    except OSError:
+        if not exist_ok or not path.isdir(name):
+            raise
 
 
 def open(path, flags, mode=0o777, *, dir_fd=None):
-    raise _read_only(path) if flags & (O_WRONLY | O_RDWR | O_CREAT) else _missing(path)
+    raise OSError("the playground has no file descriptors; the builtin open() works")
 
 
 def remove(path, *, dir_fd=None):
-    raise _missing(path)
+    _files.remove_file(fspath(path))
 
 
-unlink = rmdir = removedirs = readlink = chdir = remove
+unlink = remove
+
+
+def rmdir(path, *, dir_fd=None):
+    _files.remove_folder(fspath(path))
+
+
+def removedirs(name):
+    rmdir(name)
+
+
+def readlink(path, *, dir_fd=None):
+    stat(path)
+    raise OSError(22, "Invalid argument", path)
+
+
+def getcwd():
+    return _files.cwd
+
+
+def getcwdb():
+    return _files.cwd.encode()
+
+
+def chdir(folder):
+    folder = fspath(folder)
+    if not isinstance(_files.find(folder), dict):
+        raise _files.error(_files.ENOTDIR, folder)
+    _files.cwd = path.normpath(path.join(_files.cwd, folder))
 
 
 def rename(src, dst, **kwargs):
-    raise _missing(src)
+    if path.isfile(fspath(dst)):
+        remove(dst)
+    _files.move(fspath(src), fspath(dst))
 
 
 replace = renames = rename

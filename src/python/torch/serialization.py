@@ -1,8 +1,10 @@
-"""`torch.save` and `torch.load`: into and out of memory, since there are no files here.
+"""`torch.save` and `torch.load`: into and out of buffers and files (which are in memory here).
 
 What is written is the playground's own: a mark, and Python's pickle of the object with tensors taken apart into bytes."""
 
+import contextlib
 import io
+import os
 import pickle
 
 import torch
@@ -11,12 +13,20 @@ from torch import _native
 _MARK = b"AOT-PLAYGROUND\n"
 
 
-def _check(f, method):
-    if not hasattr(f, method):
-        raise NotImplementedError(
-            f"torch.{'save' if method == 'write' else 'load'} of files is not available in the playground: scripts have no "
-            "files; io.BytesIO works"
-        )
+@contextlib.contextmanager
+def _opened(f, mode):
+    """A buffer as it is, a path as an open file."""
+    if not isinstance(f, (str, os.PathLike)):
+        method = "write" if mode == "wb" else "read"
+        if not hasattr(f, method):
+            raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a '{method}' attribute")
+        yield f
+        return
+    folder = os.path.dirname(os.fspath(f))
+    if mode == "wb" and folder and not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
+    with open(f, mode) as file:
+        yield file
 
 
 def _rebuild(cls, dtype, shape, values, requires_grad):
@@ -115,17 +125,19 @@ class _WeightsUnpickler(pickle._Unpickler):
 
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
-    """Writes an object into a buffer."""
-    _check(f, "write")
+    """Writes an object into a buffer or a file."""
     buffer = io.BytesIO()
     _Pickler(buffer, 4).dump(obj)
-    f.write(_MARK + buffer.getvalue())
+    with _opened(f, "wb") as file:
+        file.write(_MARK + buffer.getvalue())
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Reads what `save` wrote."""
-    _check(f, "read")
-    if f.read(len(_MARK)) != _MARK:
+    with _opened(f, "rb") as file:
+        mark = file.read(len(_MARK))
+        data = file.read() if mark == _MARK else b""
+    if mark != _MARK:
         raise pickle.UnpicklingError("this is no checkpoint of the playground")
     unpickler = _WeightsUnpickler if weights_only is None or weights_only else pickle._Unpickler
-    return unpickler(io.BytesIO(f.read())).load()
+    return unpickler(io.BytesIO(data)).load()

@@ -67,6 +67,14 @@ pub fn break_graph(reason: &Unsupported) -> Result<()> {
     }
 }
 
+/// The same, at a call that reads tensors.
+pub fn break_graph_at(reason: &Unsupported, read: Vec<Tensor>) -> Result<()> {
+    match RECORDER.with_borrow(Clone::clone) {
+        Some(recorder) => recorder.break_graph_at(reason, read),
+        None => Ok(()),
+    }
+}
+
 /// The recorder of the compiled function being recorded, where capture is not suspended.
 pub fn recorder() -> Option<Rc<Recorder>> {
     let recorder = RECORDER.with_borrow(Clone::clone).filter(|_| !is_excluded(Key::Capture))?;
@@ -181,7 +189,7 @@ struct Call {
 
 /// Lazy tensors that Python knows, or that the call that ends the region reads.
 fn alive(recorder: &Recorder) -> Vec<Tensor> {
-    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t)).collect()
+    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
 }
 
 impl Call {
@@ -317,7 +325,7 @@ impl Call {
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let alive = alive(recorder);
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                frames::wanted(&frames[start..end], alive, &operands, &|t| recorder.needs(t), vm)
+                frames::wanted(&frames[start..end], frames.get(end), alive, &operands, &|t| recorder.needs(t), vm)
             });
             for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
                 match &value {

@@ -64,6 +64,8 @@ pub struct Frame {
     pub globals: PyDictRef,
     /// What variables hold that are read later on.
     live: Vec<Held>,
+    /// Tensors it was given as arguments; of the library's, all that it has.
+    given: Vec<usize>,
     /// Tensors in variables that are not.
     dead: Vec<usize>,
     /// Tensors in containers that are not.
@@ -143,12 +145,16 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let gives_up = loops && decoded.is_in_loop(position) || is_script && in_try(plain, &decoded, standing.at);
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
-        let (mut live, mut dead, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
         if let Some(values) = variables.obj().downcast_ref::<PyDict>() {
             for (slot, name) in plain.varnames.iter().enumerate() {
                 let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
                 let mut found = Vec::new();
                 tensors(&value, 0, &mut found, vm);
+                if slot < arguments {
+                    given.extend(found.iter().map(|h| h.id));
+                }
                 if decoded.is_live(position, slot) {
                     live.append(&mut found);
                 } else if value.downcast_ref::<TensorBase>().is_some() {
@@ -161,7 +167,20 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             }
         }
         let globals = frame.iframe().globals().to_owned();
-        frames.push(Frame { standing, code, is_script, gives_up, position, object: object.clone(), globals, live, dead, held, compares });
+        frames.push(Frame {
+            standing,
+            code,
+            is_script,
+            gives_up,
+            position,
+            object: object.clone(),
+            globals,
+            live,
+            dead,
+            held,
+            given,
+            compares,
+        });
     }
     Ok(frames)
 }
@@ -241,22 +260,26 @@ pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &Virtu
 }
 
 /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
-/// under way, those of variables, those that are kept elsewhere. `operands` are what the last call was made on; what the call that
+/// under way (the last of them what the ending call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not looked at for its own sake. `operands` are what the last call was made on; what the call that
 /// ends the region `needs` is wanted whether it lives on or not.
 pub fn wanted(
     frames: &[Frame],
+    inner: Option<&Frame>,
     known: Vec<Tensor>,
     operands: &[Tensor],
-    needs: &dyn Fn(&Tensor) -> bool,
+    needs: &dyn Fn(&Tensor) -> Option<usize>,
     vm: &VirtualMachine,
 ) -> PyResult<Vec<Value>> {
     let mut wanted = Vec::new();
     let mut ranks: HashMap<usize, usize> = HashMap::new();
+    // What the functions have that the script's innermost one called, it was given.
+    let called = frames.iter().rposition(|f| f.is_script).map_or(frames.len(), |i| i + 1);
+    let given: Vec<usize> = frames[called..].iter().chain(inner).flat_map(|f| f.given.iter().copied()).collect();
     for held in frames.iter().flat_map(|f| &f.live) {
         let next = ranks.len();
         let rank = *ranks.entry(held.id).or_insert(next);
         if let Some(number) = held.number.as_ref().filter(|_| rank == next) {
-            wanted.push(((1, rank), number.clone()));
+            wanted.push(((2, rank), number.clone()));
         }
     }
     let compares = frames.iter().any(|f| f.compares);
@@ -265,13 +288,17 @@ pub fn wanted(
         let id = object.get_id();
         let dead = frames.iter().flat_map(|f| &f.dead).filter(|d| **d == id).count()
             + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
-        if dead > 0 && object.strong_count() - 1 <= dead && !needs(&t) {
+        let needed = needs(&t);
+        let argument = needed.or_else(|| given.iter().position(|g| *g == id));
+        let is_read = needed.is_some() || inner.is_some() && argument.is_some();
+        if dead > 0 && object.strong_count() - 1 <= dead && !is_read {
             continue;
         }
-        let key = match ranks.get(&id) {
-            Some(rank) => (1, *rank),
-            None if frames.iter().any(|f| f.held.contains(&id)) => (2, i),
-            None => (0, i),
+        let key = match (argument, ranks.get(&id)) {
+            (Some(position), _) => (1, position),
+            (None, Some(rank)) => (2, *rank),
+            (None, None) if frames.iter().any(|f| f.held.contains(&id)) => (3, i),
+            (None, None) => (0, i),
         };
         wanted.push((key, Value::Tensor(t)));
     }

@@ -67,7 +67,8 @@ pub(super) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
 /// `print`: what is printed while a function is captured ends its graph.
 pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if recorder().is_some() {
-        break_graph(&session::builtin_reason("print", &args)).map_err(|e| super::tensor::raise(e, vm))?;
+        let read = args.args.iter().filter_map(|o| super::tensor::to_tensor(o)).collect();
+        call::break_graph_at(&session::builtin_reason("print", &args), read).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)
 }

@@ -417,7 +417,10 @@ pub mod functions {
             return empty(sizes(first));
         }
         if sequence(first, vm)?.is_some() {
-            return tensor_from(first, Some(dtype), vm);
+            let t = tensor_from(first, Some(dtype), vm)?;
+            // A constant of what is captured, if it is.
+            let is_constant = crate::python::native::compile::is_called() && !t.is_fake();
+            return if is_constant { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm)) } else { Ok(t) };
         }
         match to_value(first, vm) {
             Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),

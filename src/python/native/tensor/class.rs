@@ -13,7 +13,7 @@ use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
 use super::packet::call_packet;
 use crate::autograd::{gradient_edge, meta};
 use crate::capture::Unsupported;
-use crate::dispatch::Value;
+use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::ops::indexing::{IndexItem, getitem, setitem};
 use crate::python::native::compile::{Callee, as_written};
@@ -326,6 +326,33 @@ impl Hashable for TensorBase {
     fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
         Ok(zelf.as_object().get_id() as i64)
     }
+}
+
+fn same_sizes(a: &Tensor, b: &Tensor) -> bool {
+    let (a, b) = (a.sizes(), b.sizes());
+    a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.statically_eq(y.clone()))
+}
+
+/// `target.data = value` where calls are recorded: a call that writes to a tensor from outside. Says whether it was recorded;
+/// what the graph cannot hold ends it.
+fn replace_data(target: &Tensor, value: &Tensor) -> Result<bool> {
+    use crate::python::native::compile::{break_graph, recorder};
+    let recorder = recorder();
+    if recorder.is_none() && !target.is_fake() {
+        return Ok(false);
+    }
+    if let Some(recorder) = recorder {
+        let (same_dtype, same_shape) = (target.dtype() == value.dtype(), same_sizes(target, value));
+        if recorder.is_lazy(target) || !same_dtype || !same_shape {
+            break_graph(&Unsupported::set_data(same_dtype, same_shape))?;
+            return Ok(false);
+        }
+    }
+    let before = modes();
+    set_modes(Modes { grad: false, ..before });
+    let result = crate::aten!("shallow_copy_data_", target, value);
+    set_modes(Modes { grad: before.grad, ..modes() });
+    result.map(|_| true)
 }
 
 fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
@@ -809,10 +836,13 @@ impl TensorBase {
         super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
     }
     #[pygetset(setter)]
-    fn set_data(zelf: &Py<Self>, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
-        super::super::compile::end_region(&Unsupported::other("setattr() on Tensor.data")).map_err(|e| raise(e, vm))?;
-        let value = to_tensor(&value).ok_or_else(|| vm.new_type_error("Variable data has to be a tensor"))?;
-        zelf.tensor().adopt(&value);
+    fn set_data(zelf: &Py<Self>, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let value = to_tensor(&given).ok_or_else(|| vm.new_type_error("Variable data has to be a tensor"))?;
+        if replace_data(&zelf.tensor(), &value).map_err(|e| raise(e, vm))? {
+            return Ok(());
+        }
+        // A graph may have ended: both are what they are now.
+        zelf.tensor().adopt(&to_tensor(&given).unwrap_or(value));
         Ok(())
     }
     #[pygetset]
