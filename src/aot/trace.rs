@@ -485,7 +485,7 @@ impl Tracer {
         if let Some(policy) = policy.and_then(|i| POLICIES.with_borrow(|p| p.get(i as usize).cloned())) {
             meta.recompute = Some(policy(entry, args, result)?);
         }
-        let id = self.graph.borrow_mut().call(entry.base_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
+        let id = self.graph.borrow_mut().call(entry.node_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);

@@ -163,9 +163,14 @@ impl OpEntry {
     pub fn is_view(&self) -> bool {
         matches!(self.rule, Rule::View(_))
     }
-    /// `add`: the name that graphs' nodes start from.
+    /// `add`: the name without overload.
     pub fn base_name(&self) -> &str {
         &self.schema.name
+    }
+    /// The name that graphs' nodes start from: `rshift` for `__rshift__`.
+    pub fn node_name(&self) -> &str {
+        let name = self.base_name();
+        name.strip_prefix("__").and_then(|n| n.strip_suffix("__")).unwrap_or(name)
     }
     /// Whether its result is a list of tensors rather than several results.
     pub fn returns_list(&self) -> bool {

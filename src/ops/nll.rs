@@ -4,7 +4,7 @@ use crate::aten;
 use crate::dispatch::{Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::loss::{MEAN, NONE, SUM};
-use crate::shape::SymInt;
+use crate::shape::{FloatExpr, SymFloat, SymInt};
 use crate::t;
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 
@@ -222,6 +222,14 @@ fn cross_entropy(c: &Call) -> Result<Value> {
     }))
 }
 
+/// What each class gets of the smoothing, symbolic where their number is.
+fn share(smoothing: f64, classes: &SymInt) -> Result<Value> {
+    if let (SymInt::Sym(_, env), Some(float)) = (classes, SymFloat::of_size(classes)) {
+        return Ok(Value::SymFloat(SymFloat::binary("truediv", &FloatExpr::Number(smoothing), &float.expr, env)));
+    }
+    Ok(Value::Float(smoothing / classes.guard_int()? as f64))
+}
+
 fn check_weight(weight: Option<&Tensor>, classes: &SymInt) -> Result<()> {
     match weight {
         Some(w) if !(w.dim() == 1 && w.numel().sym_eq(classes.clone())?) => Err(Error::runtime(format!(
@@ -242,8 +250,7 @@ fn weight_view(weight: &Tensor, ndim: usize, class_dim: usize) -> Result<Tensor>
 fn soft_targets(input: &Tensor, target: &Tensor, weight: Option<&Tensor>, reduction: i64, smoothing: f64, dim: usize) -> Result<Tensor> {
     let classes = input.size(dim);
     let target = if smoothing > 0.0 {
-        let share = smoothing / classes.guard_int()? as f64;
-        t!("add.Scalar", t!("mul.Scalar", target, 1.0 - smoothing)?, share)?
+        t!("add.Scalar", t!("mul.Scalar", target, 1.0 - smoothing)?, share(smoothing, &classes)?)?
     } else {
         target.clone()
     };
@@ -297,6 +304,6 @@ fn smoothed(
         (SUM, _) => t!("sum", smooth)?,
         _ => smooth,
     };
-    let spread = t!("mul.Scalar", spread, smoothing / input.size(dim).guard_int()? as f64)?;
+    let spread = t!("mul.Scalar", spread, share(smoothing, &input.size(dim))?)?;
     t!("add.Tensor", t!("mul.Scalar", nll, 1.0 - smoothing)?, spread)
 }

@@ -207,6 +207,8 @@ def open(path, mode="r", buffering=-1, encoding=None, errors=None, newline=None,
     if isinstance(file, dict):
         raise error(EISDIR, path)
     data = b"" if "w" in mode else file.content()
+    if encoding == "locale":
+        encoding = None
     if "b" in mode:
         opened = BinaryFile(data)
     else:
