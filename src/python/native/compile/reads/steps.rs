@@ -230,6 +230,11 @@ impl Reader<'_> {
                     items.extend(more);
                 }
             }
+            // What is called stands below the dictionary of its keywords, and stays there.
+            Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
+                let more = pop(stack);
+                self.realize(&more);
+            }
             Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
             Instruction::UnpackSequence { .. } => {
                 let value = pop(stack);
