@@ -7,7 +7,7 @@ use super::functionalize::{self, FunctionalizeLayer};
 use super::trace::Pushed;
 use crate::autograd::{Body, Node, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use crate::tensor::{Tensor, TensorSpec};
 use std::collections::HashMap;
@@ -244,6 +244,17 @@ fn analyse(
         let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
+        if s.data_replaced && writes > no_grad {
+            let word = |b: bool| if b { "True" } else { "False" };
+            return Err(Error::new(
+                ErrorKind::Assertion,
+                format!(
+                    "Encountered a set_ on a graph input, but the input has other mutations that we cannot\nkeep in the graph. This is not supported today. Current state:\n  keep_input_mutations={}\n  mutates_data=False\n  mutates_metadata=True\n  mutations_hidden_from_autograd=False\n  mutations_under_no_grad_or_inference_mode=False\n  mutation_inductor_storage_resize=False\n  requires_grad={}",
+                    word(keep_input_mutations),
+                    word(requires_grad)
+                ),
+            ));
+        }
         let info = InputInfo {
             is_leaf: spec.is_leaf,
             mutates_data,

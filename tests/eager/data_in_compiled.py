@@ -80,3 +80,36 @@ def own(x):
 
 
 print(own(torch.ones(2)))
+
+w, mask = nn.Parameter(torch.ones(2, 2)), torch.eye(2)
+
+
+@torch.compile(backend="aot_eager")
+def f(x):
+    w.data *= mask
+    return x @ w
+
+
+try:
+    f(torch.ones(1, 2))
+except Exception as e:
+    print(type(e).__name__, str(e).splitlines()[:4])
+
+
+@torch.compile(backend="aot_eager")
+def g(x):
+    with torch.no_grad():
+        w.data *= mask
+    return x @ w
+
+
+print(g(torch.ones(1, 2)), w)
+
+
+@torch.compile(backend="aot_eager")
+def h(x):
+    w.data.mul_(3)
+    return x @ w
+
+
+print(h(torch.ones(1, 2)), w)
