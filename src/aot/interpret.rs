@@ -2,10 +2,10 @@
 
 use super::trace::{Origin, set_origin};
 use crate::autograd::anomaly;
-use crate::dispatch::{Modes, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
+use crate::dispatch::{Modes, Naming, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target};
-use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -26,6 +26,10 @@ impl Drops {
         for (at, node) in graph.nodes().enumerate() {
             count = at + 1;
             node.inputs().into_iter().for_each(|input| last_use[input.0 as usize] = Some(at));
+            // What is checked is looked at where it is checked.
+            if let (Some("aten._assert_scalar.default"), Some(Arg::Node(condition))) = (node.op(), node.args.first()) {
+                graph.node(*condition).inputs().into_iter().for_each(|input| last_use[input.0 as usize] = Some(at));
+            }
         }
         let mut drops = vec![Vec::new(); count];
         for (id, at) in last_use.into_iter().enumerate() {
@@ -196,6 +200,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             {
                 fill_factory_options(entry, &mut args);
             }
+            let _naming = tell.then(|| unbacked_size(node)).flatten().map(|size| Naming::new(Rc::new(move |_| size.clone())));
             call(entry, args)
         }
         Target::Getitem => {
@@ -233,6 +238,19 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+/// The size that the values of a captured call decide, as it was called when it was captured.
+fn unbacked_size(node: &Node) -> Option<SymInt> {
+    fn of(value: &FakeValue) -> Option<SymInt> {
+        let is_it = |s: &&SymInt| matches!(s, SymInt::Sym(e, _) if e.as_symbol().is_some()) && s.hint().is_none();
+        match value {
+            FakeValue::Tensor(spec) => spec.geometry.sizes.iter().find(is_it).cloned(),
+            FakeValue::List(items) => items.iter().find_map(of),
+            _ => None,
+        }
+    }
+    node.meta.value.as_ref().and_then(of)
 }
 
 fn relation(name: &str) -> Option<Relation> {
@@ -316,6 +334,11 @@ fn operand(value: &Value) -> Result<(FloatExpr, Option<ShapeEnv>)> {
     })
 }
 
+fn rounded(rounding: Rounding, float: f64) -> Result<Value> {
+    let number = rounding.apply(float).ok_or_else(|| Error::runtime(format!("no integer is as large as {float}")))?;
+    Ok(Value::from(number))
+}
+
 /// Arithmetic that has to do with floats; `None` where it has not.
 fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
     let is_float = |v: &Value| matches!(v, Value::Float(_) | Value::SymFloat(_));
@@ -347,8 +370,21 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
 }
 
 fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
+    if let Some(rounding) = Rounding::named(crate::graph::node_name(name)) {
+        return match args.first() {
+            Some(Value::SymFloat(float)) => match float.rounded(rounding) {
+                Some(size) => Ok(Value::Int(size)),
+                None => rounded(rounding, float.guard_float()?),
+            },
+            Some(Value::Int(size)) => Ok(Value::Int(size.clone())),
+            other => rounded(rounding, other.map_or(Ok(0.0), Value::float)?),
+        };
+    }
     if let Some(float) = float_arithmetic(name, args)? {
         return Ok(float);
+    }
+    if let ("sym_sum", Some(Value::List(terms))) = (name, args.first()) {
+        return terms.iter().try_fold(SymInt::Int(0), |sum, term| Ok(&sum + &term.sym_int()?)).map(Value::Int);
     }
     let (a, b) = (args[0].sym_int()?, args.get(1).map_or(Ok(SymInt::Int(0)), Value::sym_int)?);
     Ok(Value::Int(match name {
@@ -360,6 +396,7 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
         "sym_max" => a.max(&b),
         "sym_min" => a.min(&b),
         "neg" => &SymInt::Int(0) - &a,
+        "pow" => (1..b.guard_int()?).fold(a.clone(), |power, _| &power * &a),
         other => return Err(Error::not_implemented(format!("arithmetic on sizes: operator.{other}"))),
     }))
 }

@@ -7,7 +7,7 @@ use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, end_tracing};
 use crate::dispatch::{Call, Exclude, Key, Layer, Modes, OpEntry, OpRef, Value, modes, run_backend, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::shape::SymInt;
+use crate::shape::{SymFloat, SymInt};
 use std::rc::Rc;
 
 /// What calls are taken apart by: gives what a call comes to, or `None` where it stays as it is.
@@ -62,8 +62,20 @@ impl Layer for Recording {
         self.sizes.measure(size)
     }
 
-    fn add_sizes(&self, a: &SymInt, b: &SymInt, sum: &SymInt) -> Result<()> {
-        self.sizes.add_sizes(a, b, sum)
+    fn multiply(&self, sizes: &[SymInt]) -> Result<()> {
+        self.sizes.multiply(sizes)
+    }
+
+    fn measure_float(&self, float: &SymFloat) -> Result<()> {
+        self.sizes.measure_float(float)
+    }
+
+    fn infer(&self, all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
+        self.sizes.infer(all, known, rest)
+    }
+
+    fn calculate(&self, name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
+        self.sizes.calculate(name, a, b, result)
     }
 }
 

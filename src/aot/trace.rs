@@ -5,7 +5,8 @@ use crate::decompositions::Table;
 use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Type, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::graph::{
-    Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, Node, NodeId, Recompute, SizeNodes, Target, compute_float, compute_size,
+    Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, Node, NodeId, Recompute, SizeNodes, Target, compute_float, compute_product,
+    compute_size, node_name,
 };
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::span::Source;
@@ -135,6 +136,15 @@ enum InputSize {
     Asked,
 }
 
+/// Where one computation of a size is found.
+#[derive(Clone, Copy)]
+enum OwnSize {
+    /// It is a tensor's, in a dimension.
+    OfTensor(NodeId, usize),
+    /// A node computes it.
+    Node(NodeId),
+}
+
 /// A graph being recorded.
 pub struct Tracer {
     graph: RefCell<Graph>,
@@ -145,6 +155,10 @@ pub struct Tracer {
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
     sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
+    /// Sizes by identity: one that a rule computed anew is read off the tensor that has it, though another has an equal one.
+    own_sizes: RefCell<HashMap<usize, (Expr, OwnSize)>>,
+    /// The nodes that read a size off a tensor, by its node and the dimension.
+    read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
     floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Inputs whose sizes count where the backward begins, or where nothing else has them: what the forward needs must not come
@@ -187,6 +201,8 @@ impl Tracer {
             input_sizes: RefCell::default(),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            own_sizes: RefCell::default(),
+            read_sizes: RefCell::default(),
             floats: RefCell::default(),
             tangents: RefCell::default(),
             forward: RefCell::default(),
@@ -235,8 +251,13 @@ impl Tracer {
     pub fn symbol(&self, name: &str, size: &SymInt) -> NodeId {
         let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
-        self.symbols.borrow_mut().insert(size.expr(), id);
-        self.input_sizes.borrow_mut().insert(size.expr(), InputSize::Number);
+        // A symbol that turned out to be another is read off the other's input, where that is one.
+        let expr = size.expr();
+        if let SymInt::Sym(own, _) = size {
+            self.symbols.borrow_mut().insert(own.clone(), id);
+        }
+        self.symbols.borrow_mut().entry(expr.clone()).or_insert(id);
+        self.input_sizes.borrow_mut().insert(expr, InputSize::Number);
         id
     }
 
@@ -327,7 +348,12 @@ impl Tracer {
     fn note_sizes(&self, t: &Tensor, id: NodeId) {
         for (dim, size) in t.sizes().iter().enumerate() {
             if size.as_int().is_none() {
-                self.sizes.borrow_mut().entry(size.expr()).or_insert((id, dim));
+                let expr = size.expr();
+                if let SymInt::Sym(own, _) = size {
+                    let of_tensor = || (own.clone(), OwnSize::OfTensor(id, dim));
+                    self.own_sizes.borrow_mut().entry(own.identity()).or_insert_with(of_tensor);
+                }
+                self.sizes.borrow_mut().entry(expr).or_insert((id, dim));
                 if let Some(known) = self.input_sizes.borrow_mut().get_mut(&size.expr()).filter(|s| **s == InputSize::Number) {
                     *known = InputSize::OfTensor;
                 }
@@ -339,7 +365,18 @@ impl Tracer {
     fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {
             SymInt::Int(i) => Ok(Arg::Int(*i)),
-            SymInt::Sym(_, env) => compute_size(&Sizes(self, env), &size.expr()),
+            SymInt::Sym(own, env) => {
+                let (sizes, expr) = (Sizes(self, env), size.expr());
+                let is_computed = expr.as_int().is_none() && expr.as_symbol().is_none();
+                if let Some(known) = is_computed.then(|| sizes.own(own, &expr)).flatten() {
+                    return Ok(known);
+                }
+                let made = compute_size(&sizes, &expr)?;
+                if let (Arg::Node(id), true) = (&made, is_computed) {
+                    self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(*id)));
+                }
+                Ok(made)
+            }
         }
     }
 
@@ -373,6 +410,15 @@ impl Tracer {
         Arg::Node(id)
     }
 
+    /// The product of sizes, multiplied one after the other.
+    fn product(&self, sizes: &[SymInt]) -> Result<Arg> {
+        let env = sizes.iter().find_map(|s| if let SymInt::Sym(_, env) = s { Some(env) } else { None });
+        match env {
+            Some(env) => compute_product(&Sizes(self, env), &sizes.iter().map(SymInt::expr).collect::<Vec<_>>()),
+            None => self.size(&crate::shape::numel(sizes)),
+        }
+    }
+
     /// A size was computed from others: the call stands here, where something reads it.
     pub fn computed(&self, name: &str, operands: &[Value], result: &Value) -> Result<()> {
         if let Value::SymFloat(float) = result {
@@ -380,9 +426,15 @@ impl Tracer {
         }
         let Value::Int(size @ SymInt::Sym(_, env)) = result else { return Ok(()) };
         let expr = size.expr();
-        if expr.as_int().is_none() && !self.symbols.borrow().contains_key(&expr) {
-            let args = operands.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>()?;
-            Sizes(self, env).call(name, Target::operator(name), args, &expr);
+        if expr.as_int().is_none() && expr.as_symbol().is_none() {
+            let operand = |v: &Value| match self.argument(v)? {
+                Arg::List(terms) => Ok(Arg::Tuple(terms)),
+                other => Ok(other),
+            };
+            let args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
+            if let (Arg::Node(id), SymInt::Sym(own, _)) = (Sizes(self, env).call(name, Target::operator(name), args, &expr), size) {
+                self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(id)));
+            }
         }
         Ok(())
     }
@@ -578,24 +630,55 @@ impl Sizes<'_> {
     fn call(&self, name: &str, target: Target, args: Vec<Arg>, expr: &Expr) -> Arg {
         let value = FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()));
         let meta = Meta { value: Some(value), ..self.0.meta() };
-        let id = self.0.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        let id = self.0.graph.borrow_mut().call(node_name(name), target, args, Vec::new(), meta);
         self.0.symbols.borrow_mut().insert(expr.clone(), id);
+        self.0.own_sizes.borrow_mut().insert(expr.identity(), (expr.clone(), OwnSize::Node(id)));
         Arg::Node(id)
+    }
+
+    /// The node that has this very computation of a size.
+    fn own(&self, own: &Expr, expr: &Expr) -> Option<Arg> {
+        let found = self.0.own_sizes.borrow().get(&own.identity()).map(|(_, own)| *own)?;
+        Some(match found {
+            OwnSize::Node(id) => Arg::Node(id),
+            OwnSize::OfTensor(id, dim) => self.size_of(id, dim, expr),
+        })
+    }
+
+    fn size_of(&self, tensor: NodeId, dim: usize, expr: &Expr) -> Arg {
+        let read = self.0.read_sizes.borrow().get(&(tensor, dim)).copied();
+        if let Some(id) = read {
+            return Arg::Node(id);
+        }
+        let made = self.call("sym_size_int", Target::Op("aten.sym_size.int".into()), vec![Arg::Node(tensor), Arg::Int(dim as i64)], expr);
+        if let Arg::Node(id) = made {
+            self.0.read_sizes.borrow_mut().insert((tensor, dim), id);
+        }
+        made
     }
 }
 
 impl SizeNodes for Sizes<'_> {
     fn known(&self, expr: &Expr) -> Option<Arg> {
+        if expr.as_symbol().is_none()
+            && let Some(arg) = self.own(expr, expr)
+        {
+            return Some(arg);
+        }
         if let Some(id) = self.0.symbols.borrow().get(expr).copied() {
             self.0.ask_for_size(expr);
             return Some(Arg::Node(id));
         }
         let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
-        Some(self.call("sym_size_int", Target::Op("aten.sym_size.int".into()), vec![Arg::Node(id), Arg::Int(dim as i64)], expr))
+        Some(self.size_of(id, dim, expr))
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
         self.call(name, Target::operator(name), args, expr)
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
     }
 }
 
@@ -684,10 +767,26 @@ impl Layer for TraceLayer {
         self.0.size(size).map(drop)
     }
 
-    fn add_sizes(&self, a: &SymInt, b: &SymInt, sum: &SymInt) -> Result<()> {
+    fn multiply(&self, sizes: &[SymInt]) -> Result<()> {
+        self.0.product(sizes).map(drop)
+    }
+
+    fn measure_float(&self, float: &SymFloat) -> Result<()> {
+        compute_float(&*self.0, float).map(drop)
+    }
+
+    fn infer(&self, all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
+        let (all, known) = (self.0.product(all)?, self.0.product(known)?);
+        if let (SymInt::Sym(_, env), false) = (rest, matches!(known, Arg::Int(1))) {
+            Sizes(&self.0, env).emit("floordiv", vec![all, known], &rest.expr());
+        }
+        Ok(())
+    }
+
+    fn calculate(&self, name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
         let (a, b) = (self.0.size(a)?, self.0.size(b)?);
-        if let SymInt::Sym(_, env) = sum {
-            Sizes(&self.0, env).emit("add", vec![a, b], &sum.expr());
+        if let SymInt::Sym(_, env) = result {
+            Sizes(&self.0, env).emit(name, vec![a, b], &result.expr());
         }
         Ok(())
     }

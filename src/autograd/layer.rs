@@ -116,7 +116,7 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         return Ok((node, None));
     };
     if let Some(size) = entry.measured {
-        crate::dispatch::measure(&size(&Call { entry, args })?)?;
+        crate::dispatch::multiply(&size(&Call { entry, args })?)?;
     }
     let saved = save_arguments(derivative, entry, args, written)?;
     let kept = args

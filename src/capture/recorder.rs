@@ -7,7 +7,7 @@ use super::written::{Writing, shown, with_source_fns};
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
-use crate::dispatch::{Call, Key, Layer, Modes, OpEntry, Rule, Value, call_below, modes, set_modes};
+use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, Rule, Value, call_below, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{
     self, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, WrittenCall, compute_float, compute_size,
@@ -152,6 +152,8 @@ pub struct Surroundings {
     pub stores_result: Rc<dyn Fn() -> bool>,
     /// Whether `.item()` is part of the graph.
     pub wants_scalars: Rc<dyn Fn() -> bool>,
+    /// Whether calls whose results' sizes their values decide are part of the graph.
+    pub wants_sizes: Rc<dyn Fn() -> bool>,
 }
 
 /// What is recorded of one call of a compiled function, region after region.
@@ -206,7 +208,7 @@ pub struct Recorder {
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
     numbers: RefCell<HashMap<Expr, String>>,
     /// What the script computed from such numbers alone: calls that are made where something reads them.
-    deferred: RefCell<HashMap<Expr, (&'static str, [SymInt; 2])>>,
+    deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
 }
 
 /// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
@@ -446,11 +448,15 @@ impl Recorder {
         let touched = self.inputs.take();
         let mut inputs = touched.clone();
         inputs.retain(|i| !unused(i.node) || i.source.is_number);
-        let in_shapes: std::collections::BTreeSet<Symbol> =
-            inputs.iter().flat_map(|i| i.spec.spec.geometry.sizes.iter().flat_map(|s| s.expr().symbols())).collect();
+        let in_shapes = |i: &RegionInput| {
+            let geometry = &i.spec.spec.geometry;
+            geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
+        };
+        let mut in_shapes: std::collections::BTreeSet<Symbol> = inputs.iter().flat_map(in_shapes).collect();
+        // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
-                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.contains(s))
+                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
             }
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
             _ => true,
@@ -538,6 +544,23 @@ impl Recorder {
         }
         self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
         Ok(())
+    }
+
+    /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
+    fn bind_size(&self, size: &SymInt, most: Option<i64>, result: &Value) -> Result<()> {
+        let mut found = None;
+        result.for_each_tensor(&mut |t| {
+            let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
+            found = found.or(dim.and_then(|d| Some((self.nodes.borrow().get(&t.id()).copied()?, d))));
+        });
+        let Some((node, dim)) = found else { return Ok(()) };
+        let meta = self.meta(FakeValue::Int(size.clone()));
+        let target = Target::Op("aten.sym_size.int".into());
+        let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
+        self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+        self.sizes.borrow_mut().insert(size.expr(), id);
+        self.expect(size, Relation::Ge, &SymInt::Int(0))?;
+        most.map_or(Ok(()), |most| self.expect(size, Relation::Le, &SymInt::Int(most)))
     }
 
     /// Whether `.item()` is part of the graph.
@@ -735,15 +758,17 @@ impl Recorder {
     }
 
     /// The script computed a size from two others: the call stands here, where something reads it.
-    pub fn computed(&self, name: &'static str, operands: [&SymInt; 2], result: &SymInt) {
+    pub fn computed(&self, name: &'static str, operands: &[&SymInt], result: &SymInt) {
         let SymInt::Sym(expr, env) = result else { return };
         if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
             return;
         }
         if self.is_of_numbers(&result.expr()) {
-            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.map(Clone::clone)));
-        } else if let [Ok(a), Ok(b)] = operands.map(|size| self.size(size)) {
-            Sizes(self, env).emit(name, vec![a, b], &result.expr());
+            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
+        } else if let Ok(args) = operands.iter().map(|size| self.size(size)).collect::<Result<Vec<_>>>() {
+            // A sum has one argument, its terms.
+            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
+            Sizes(self, env).emit(name, args, &result.expr());
         }
     }
 
@@ -925,28 +950,44 @@ impl SizeNodes for Sizes<'_> {
         }
         let deferred = self.0.deferred.borrow_mut().remove(expr);
         if let Some((name, operands)) = deferred
-            && let [Ok(a), Ok(b)] = operands.each_ref().map(|size| self.0.size(size))
+            && let Ok(args) = operands.iter().map(|size| self.0.size(size)).collect::<Result<Vec<_>>>()
         {
-            return Some(self.emit(name, vec![a, b], expr));
+            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
+            return Some(self.emit(name, args, expr));
         }
         self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
         let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
-        let id = self.0.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta);
+        let id = self.0.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
         self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
         self.0.sizes.borrow_mut().insert(expr.clone(), id);
         Arg::Node(id)
     }
+
+    fn emit_sum(&self, terms: Vec<Arg>, expr: &Expr) -> Option<Arg> {
+        Some(self.emit("sym_sum", vec![Arg::Tuple(terms)], expr))
+    }
+
+    fn number_first(&self) -> bool {
+        true
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+    }
 }
 
-/// Symbols that turned out to be equal are one input, the first.
+/// Symbols that turned out to be the same number are one input, the first.
 fn unify_sizes(graph: &mut Graph) {
     let mut first: HashMap<Expr, NodeId> = HashMap::new();
     let mut again = Vec::new();
     for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
         let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
+        if size.expr().as_int().is_none() {
+            continue;
+        }
         match first.get(&size.expr()) {
             Some(known) => again.push((node.id, *known)),
             None => drop(first.insert(size.expr(), node.id)),
@@ -993,6 +1034,11 @@ impl Layer for CaptureLayer {
         !self.0.is_over() || self.0.look_around().is_err() || !self.0.is_over()
     }
 
+    fn seen_as(&self, t: &Tensor) -> Result<Option<Tensor>> {
+        self.0.look_around()?;
+        if self.0.is_over() { Ok(None) } else { self.0.stand_in(t).map(Some) }
+    }
+
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let recorder = &self.0;
         recorder.look_around()?;
@@ -1014,7 +1060,9 @@ impl Layer for CaptureLayer {
             return Ok(number);
         }
         let is_resize = entry.name == "aten.resize_.default";
-        if matches!(entry.rule, Rule::Data) || on_callers || is_resize || sized_by_values.is_some() {
+        let names_sizes = (recorder.surroundings.wants_sizes)();
+        let ends = if sized_by_values.is_some() { !names_sizes } else { matches!(entry.rule, Rule::Data) };
+        if ends || on_callers || is_resize {
             let reason = if is_resize {
                 Unsupported::other("Unsupported Tensor.resize_() call")
             } else if on_callers {
@@ -1037,15 +1085,28 @@ impl Layer for CaptureLayer {
         };
         let before = set_modes(Modes { fake: true, ..modes() });
         let hooks = crate::autograd::WithoutSavedTensorHooks::new();
+        let unbacked: Rc<RefCell<Vec<(SymInt, Option<i64>)>>> = Rc::default();
+        let naming = names_sizes.then(|| {
+            let (unbacked, env) = (unbacked.clone(), recorder.symbols.borrow().env.clone());
+            Naming::new(Rc::new(move |most| {
+                let size = env.unbacked_size(most);
+                unbacked.borrow_mut().push((size.clone(), most));
+                size
+            }))
+        });
         let result = call_below(Key::Capture, entry, inner.clone());
-        drop(hooks);
+        drop((hooks, naming));
         set_modes(Modes { fake: before.fake, ..modes() });
-        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && matches!(entry.rule, Rule::Composite(_)) {
-            let operator = if positions(entry) { "aten.nonzero.default" } else { entry.name };
+        let may_need_values = matches!(entry.rule, Rule::Composite(_)) || sized_by_values.is_some();
+        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && may_need_values {
+            let operator = if positions(entry) { "aten.nonzero.default" } else { sized_by_values.unwrap_or(entry.name) };
             return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
         }
         let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
+        for (size, most) in unbacked.take() {
+            recorder.bind_size(&size, most, &result)?;
+        }
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }
 }

@@ -150,8 +150,10 @@ pub struct OpEntry {
     pub non_differentiable_results: &'static [usize],
     /// The dtype of a view that reads its base's bytes as another one (`view.dtype`).
     pub view_dtype: Option<fn(&Call) -> Result<Dtype>>,
+    /// What the results look like where values are not known, for an entry whose rule is its values.
+    pub looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
     /// A size that its derivative needs and that is computed when it is called.
-    pub measured: Option<fn(&Call) -> Result<SymInt>>,
+    pub measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
 }
 
 impl OpEntry {
@@ -313,7 +315,8 @@ pub(super) struct Pending {
     pub(super) not_differentiable: bool,
     pub(super) non_differentiable_results: &'static [usize],
     pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
-    pub(super) measured: Option<fn(&Call) -> Result<SymInt>>,
+    pub(super) measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
+    pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
 }
 
 impl OpBuilder {
@@ -339,6 +342,7 @@ impl OpBuilder {
             non_differentiable_results: &[],
             view_dtype: None,
             measured: None,
+            looks: None,
         });
         self
     }
@@ -377,6 +381,7 @@ impl OpBuilder {
                 non_differentiable_results: entry.non_differentiable_results,
                 view_dtype: None,
                 measured: None,
+                looks: None,
             });
         }
         self.entries.extend(made);
@@ -426,8 +431,14 @@ impl OpBuilder {
     }
 
     /// Says which size the derivative of the entry just started needs, computed when it is called.
-    pub fn measured(&mut self, size: fn(&Call) -> Result<SymInt>) -> &mut Self {
+    pub fn measured(&mut self, size: fn(&Call) -> Result<Vec<SymInt>>) -> &mut Self {
         self.last().measured = Some(size);
+        self
+    }
+
+    /// Says what the results of the entry just started look like where its values are not known: [`Rule::Data`] alone has none.
+    pub fn looks_like(&mut self, specs: fn(&Call) -> Result<Vec<Option<TensorSpec>>>) -> &mut Self {
+        self.last().looks = Some(specs);
         self
     }
 
@@ -459,6 +470,7 @@ impl OpBuilder {
             non_differentiable_results: &[],
             view_dtype: None,
             measured: None,
+            looks: None,
         });
         self
     }

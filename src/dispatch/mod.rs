@@ -11,6 +11,7 @@ mod overlap;
 mod registry;
 mod schema;
 mod stack;
+mod unbacked;
 mod value;
 
 pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
@@ -18,9 +19,10 @@ pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use stack::{
-    Exclude, Key, Layer, Modes, Restore, add_sizes, call, call_below, fill_args, fill_factory_options, has_layer, is_excluded, measure,
-    modes, pop_layer, push_layer, set_modes,
+    Exclude, Key, Layer, Modes, Restore, add_sizes, calculate, call, call_below, fill_args, fill_factory_options, has_layer, infer,
+    is_excluded, measure, measure_float, modes, multiply, pop_layer, push_layer, recorded_size, set_modes,
 };
+pub use unbacked::{Naming, SizeNamer, size_of_values};
 pub use value::Value;
 
 /// Calls an operator by name from Rust: `aten!("add.Tensor", a, b; alpha = 2.0)?` gives a [`Value`].

@@ -33,6 +33,7 @@ fn registry() -> &'static Registry {
                 non_differentiable_results: pending.non_differentiable_results,
                 view_dtype: pending.view_dtype,
                 measured: pending.measured,
+                looks: pending.looks,
             }));
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
             registry.entries.push(entry);

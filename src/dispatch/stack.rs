@@ -2,8 +2,8 @@
 
 use super::{Argument, Call, Default, OpEntry, Rule, Schema, Value, run_backend};
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
-use crate::tensor::{Dtype, MemoryFormat};
+use crate::shape::{SymFloat, SymInt};
+use crate::tensor::{Dtype, MemoryFormat, Tensor};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -39,12 +39,29 @@ pub trait Layer {
     fn wants(&self, call: &Call) -> bool;
     /// Handles the call. To go on down, it uses [`call_below`] with its own key.
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value>;
+    /// What a tensor is to those whose calls the layer sees; `None` where that is the tensor itself.
+    fn seen_as(&self, _t: &Tensor) -> Result<Option<Tensor>> {
+        Ok(None)
+    }
     /// A symbolic size is computed here, whether it is used or not: a graph that is traced has nodes for it from here on.
     fn measure(&self, _size: &SymInt) -> Result<()> {
         Ok(())
     }
-    /// Two symbolic sizes are added here, also where their sum is the size of some tensor.
-    fn add_sizes(&self, _a: &SymInt, _b: &SymInt, _sum: &SymInt) -> Result<()> {
+    /// Sizes are multiplied here, one after the other.
+    fn multiply(&self, _sizes: &[SymInt]) -> Result<()> {
+        Ok(())
+    }
+    /// A float is computed here from sizes.
+    fn measure_float(&self, _float: &SymFloat) -> Result<()> {
+        Ok(())
+    }
+    /// A size is inferred here: what is left of all by those that are known.
+    fn infer(&self, _all: &[SymInt], _known: &[SymInt], _rest: &SymInt) -> Result<()> {
+        Ok(())
+    }
+    /// A size is calculated here from two, by an operation named as in Python's `operator` module, also where it is the size of
+    /// some tensor.
+    fn calculate(&self, _name: &'static str, _a: &SymInt, _b: &SymInt, _result: &SymInt) -> Result<()> {
         Ok(())
     }
 }
@@ -55,6 +72,14 @@ fn tracing() -> Option<Rc<dyn Layer>> {
     (EXCLUDED.get() & (1 << key as u8) == 0).then(|| LAYERS.with_borrow(|l| l[key as usize].last().cloned()))?
 }
 
+/// A tensor's size in a dimension, as it is recorded: one of the caller's may be symbolic there.
+pub fn recorded_size(t: &Tensor, dim: usize) -> Result<SymInt> {
+    let key = Key::Capture;
+    let layer = (EXCLUDED.get() & (1 << key as u8) == 0).then(|| LAYERS.with_borrow(|l| l[key as usize].last().cloned())).flatten();
+    let seen = layer.map_or(Ok(None), |layer| layer.seen_as(t))?;
+    Ok(seen.as_ref().unwrap_or(t).size(dim))
+}
+
 /// Says that a size is computed here, whether it is used or not.
 pub fn measure(size: &SymInt) -> Result<()> {
     match tracing() {
@@ -63,14 +88,43 @@ pub fn measure(size: &SymInt) -> Result<()> {
     }
 }
 
+/// Says that sizes are multiplied here, one after the other, whether the product is used or not.
+pub fn multiply(sizes: &[SymInt]) -> Result<()> {
+    match tracing() {
+        Some(layer) if sizes.iter().any(|s| s.as_int().is_none()) => layer.multiply(sizes),
+        _ => Ok(()),
+    }
+}
+
+/// Says that a float is computed here from sizes, whether it is used or not.
+pub fn measure_float(float: &SymFloat) -> Result<()> {
+    tracing().map_or(Ok(()), |layer| layer.measure_float(float))
+}
+
+/// Says that a size is inferred here, as what is left of all sizes by those that are known.
+pub fn infer(all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
+    match tracing() {
+        Some(layer) if rest.as_int().is_none() => layer.infer(all, known, rest),
+        _ => Ok(()),
+    }
+}
+
 /// `a + b`, computed here.
 pub fn add_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
     let sum = a + b;
     let trivial = sum.as_int().is_some() || a.as_int() == Some(0) || b.as_int() == Some(0);
-    if let Some(layer) = tracing().filter(|_| !trivial) {
-        layer.add_sizes(a, b, &sum)?;
+    if !trivial {
+        calculate("add", a, b, &sum)?;
     }
     Ok(sum)
+}
+
+/// Says that a size is calculated here from two.
+pub fn calculate(name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
+    match tracing() {
+        Some(layer) if result.as_int().is_none() => layer.calculate(name, a, b, result),
+        _ => Ok(()),
+    }
 }
 
 /// Switches that scripts set and several layers read.

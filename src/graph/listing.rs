@@ -35,7 +35,7 @@ pub fn listing_row(graph: &Graph, node: &Node) -> [String; 5] {
     let kwargs: Vec<_> = node.kwargs.iter().map(|(k, v)| format!("{}: {}", str_repr(k), arg_repr(graph, v))).collect();
     let target = match &node.target {
         Target::Getitem => "<built-in function getitem>".to_owned(),
-        Target::Operator(name) => format!("<built-in function {name}>"),
+        Target::Operator(name) => format!("<built-in function {}>", super::node_name(name)),
         Target::HigherOrder(name) => name.to_string(),
         other => other.text(),
     };

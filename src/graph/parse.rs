@@ -395,6 +395,7 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
                 }
                 (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_")) {
                     Some(name) => Target::Operator(name.into()),
+                    None if path.starts_with("math_") => Target::Operator(path.into()),
                     None => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
                 },
             };

@@ -39,7 +39,10 @@ pub fn runnable(graph: &Graph, about: &str, known: &dyn Fn(&str) -> Option<Known
     let mut out = format!("\"\"\"{}\"\"\"\n", about.replace(['"', '\\'], "'"));
     out.push_str("from math import inf, nan\n\nimport torch\nfrom torch import device\n");
     for name in imports {
-        let _ = writeln!(out, "from operator import {name} as _operator_{name}");
+        let _ = match name.strip_prefix("math_") {
+            Some(function) => writeln!(out, "from math import {function} as {name}"),
+            None => writeln!(out, "from operator import {name} as _operator_{name}"),
+        };
     }
     class(graph, "GraphModule", &mut out);
     let inputs: String = graph

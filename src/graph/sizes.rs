@@ -2,7 +2,7 @@
 
 use super::{Arg, Target};
 use crate::error::{Error, Result};
-use crate::shape::{Atom, Expr, FloatExpr, SymFloat, SymInt};
+use crate::shape::{Atom, Expr, FloatExpr, Rounded, SymFloat, SymInt};
 use std::rc::Rc;
 
 /// A graph being made, as far as sizes go.
@@ -11,12 +11,35 @@ pub trait SizeNodes {
     fn known(&self, expr: &Expr) -> Option<Arg>;
     /// Adds a call that computes the size.
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg;
+    /// Adds a call that computes a sum of several at once; `None` where sums are computed step by step. Who has it computes what is
+    /// read off results as PyTorch's front end does, in sympy's order.
+    fn emit_sum(&self, _terms: Vec<Arg>, _expr: &Expr) -> Option<Arg> {
+        None
+    }
+    /// Whether numbers come first in products.
+    fn number_first(&self) -> bool {
+        false
+    }
+    /// The argument that stands for a float.
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg>;
+}
+
+/// The name that a node gets for a call of arithmetic: functions of Python's `math` are named without the module.
+pub fn node_name(operator: &str) -> &str {
+    operator.strip_prefix("math_").unwrap_or(operator)
 }
 
 impl Target {
-    /// Arithmetic by its name in Python's `operator` module.
+    /// Arithmetic by its name in Python's `operator` module, or a function of `math`.
     pub fn operator(name: &str) -> Self {
         Target::Operator(name.into())
+    }
+}
+
+fn value(atom: &Atom) -> Expr {
+    match atom {
+        Atom::Sum(sum) => sum.clone(),
+        other => Expr::from_atom(other),
     }
 }
 
@@ -29,13 +52,25 @@ pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
         return Ok(arg);
     }
     let mut sum: Option<(Arg, Expr)> = None;
-    for (atoms, coefficient) in expr.terms() {
+    let mut terms = Vec::new();
+    let mut parts: Vec<_> = expr.terms().collect();
+    if nodes.number_first() {
+        // Bare symbols come before products, as sympy has them.
+        parts.sort_by_key(|(atoms, coefficient)| match atoms {
+            [] => 0,
+            [(Atom::Symbol(_), 1)] if *coefficient == 1 => 1,
+            _ => 2,
+        });
+    }
+    for (atoms, coefficient) in parts {
         let (mut symbols, others): (Vec<_>, Vec<_>) = atoms.iter().partition(|(a, _)| matches!(a, Atom::Symbol(_)));
         // Sizes in the order of the graph's inputs.
-        symbols.sort_by_key(|(atom, _)| match nodes.known(&Expr::from_atom(atom)) {
-            Some(Arg::Node(id)) => id.0,
-            _ => u32::MAX,
-        });
+        if !nodes.number_first() {
+            symbols.sort_by_key(|(atom, _)| match nodes.known(&Expr::from_atom(atom)) {
+                Some(Arg::Node(id)) => id.0,
+                _ => u32::MAX,
+            });
+        }
         let mut term: Option<(Arg, Expr)> = None;
         // A factor's own node comes right before its product.
         let times = |term: &mut Option<(Arg, Expr)>, factor: (Arg, Expr)| {
@@ -44,23 +79,60 @@ pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
                 None => factor,
             });
         };
+        let number = |term: &mut Option<(Arg, Expr)>| {
+            if coefficient != 1 || atoms.is_empty() {
+                times(term, (Arg::Int(coefficient), Expr::from(coefficient)));
+            }
+        };
+        if nodes.number_first() {
+            number(&mut term);
+        }
         for (atom, power) in symbols {
             let arg = factor(nodes, atom)?;
-            (0..*power).for_each(|_| times(&mut term, (arg.clone(), Expr::from_atom(atom))));
+            (0..*power).for_each(|_| times(&mut term, (arg.clone(), value(atom))));
         }
-        if coefficient != 1 || atoms.is_empty() {
-            times(&mut term, (Arg::Int(coefficient), Expr::from(coefficient)));
+        if !nodes.number_first() {
+            number(&mut term);
         }
         for (atom, power) in others {
             let arg = factor(nodes, atom)?;
-            (0..*power).for_each(|_| times(&mut term, (arg.clone(), Expr::from_atom(atom))));
+            (0..*power).for_each(|_| times(&mut term, (arg.clone(), value(atom))));
+        }
+        terms.extend(term.as_ref().map(|(arg, _)| arg.clone()));
+        if nodes.number_first() {
+            continue;
         }
         sum = match (sum, term) {
             (Some(a), Some(b)) => Some(combine(nodes, "add", a, b, Expr::add)),
             (a, b) => a.or(b),
         };
     }
-    Ok(sum.map_or(Arg::Int(0), |(arg, _)| arg))
+    match (nodes.number_first(), terms.len()) {
+        (true, 1) => Ok(terms.remove(0)),
+        (true, _) => nodes.emit_sum(terms, expr).ok_or_else(|| Error::runtime(format!("the sum {expr} is not computed in this graph"))),
+        _ => Ok(sum.map_or(Arg::Int(0), |(arg, _)| arg)),
+    }
+}
+
+/// The argument that stands for a product, its factors multiplied one after the other.
+pub fn compute_product(nodes: &dyn SizeNodes, factors: &[Expr]) -> Result<Arg> {
+    let mut product: Option<(Arg, Expr)> = None;
+    for factor in factors.iter().filter(|f| f.as_int() != Some(1)) {
+        let factor = (compute(nodes, factor)?, factor.clone());
+        product = Some(match product {
+            Some((Arg::Int(a), _)) if factor.1.as_int().is_some() => {
+                let n = a.wrapping_mul(factor.1.as_int().unwrap_or(1));
+                (Arg::Int(n), Expr::from(n))
+            }
+            // What was multiplied before is not looked for: every product has calls of its own.
+            Some((arg, expr)) => {
+                let product = expr.mul(&factor.1);
+                (nodes.emit("mul", vec![arg, factor.0], &product), product)
+            }
+            None => factor,
+        });
+    }
+    Ok(product.map_or(Arg::Int(1), |(arg, _)| arg))
 }
 
 fn combine(nodes: &dyn SizeNodes, name: &'static str, a: (Arg, Expr), b: (Arg, Expr), op: fn(&Expr, &Expr) -> Expr) -> (Arg, Expr) {
@@ -69,16 +141,25 @@ fn combine(nodes: &dyn SizeNodes, name: &'static str, a: (Arg, Expr), b: (Arg, E
 }
 
 fn factor(nodes: &dyn SizeNodes, atom: &Atom) -> Result<Arg> {
+    if let Atom::Sum(e) = atom {
+        return compute(nodes, e);
+    }
     let expr = Expr::from_atom(atom);
     if let Some(arg) = nodes.known(&expr) {
         return Ok(arg);
     }
+    let fold = |name: &'static str, items: &[Expr], op: fn(&Expr, &Expr) -> Expr| {
+        let (first, others) = items.split_first().ok_or_else(|| Error::runtime("nothing to compare"))?;
+        let start = (compute(nodes, first)?, first.clone());
+        others.iter().try_fold(start, |so_far, e| Ok(combine(nodes, name, so_far, (compute(nodes, e)?, e.clone()), op))).map(|(arg, _)| arg)
+    };
     let (name, a, b) = match atom {
-        Atom::Symbol(_) => return Err(Error::runtime(format!("the size {expr} is not computed in this graph"))),
+        Atom::Rounded(Rounded(rounding, float)) => return Ok(nodes.emit(rounding.function(), vec![nodes.float(float)?], &expr)),
+        Atom::Max(items) => return fold("sym_max", items, Expr::larger),
+        Atom::Min(items) => return fold("sym_min", items, Expr::smaller),
+        Atom::Symbol(_) | Atom::Sum(_) => return Err(Error::runtime(format!("the size {expr} is not computed in this graph"))),
         Atom::FloorDiv(a, b) => ("floordiv", a, b),
-        Atom::Mod(a, b) => ("mod", a, b),
-        Atom::Max(a, b) => ("sym_max", a, b),
-        Atom::Min(a, b) => ("sym_min", a, b),
+        Atom::Mod(a, b) | Atom::PythonMod(a, b) => ("mod", a, b),
     };
     Ok(nodes.emit(name, vec![compute(nodes, a)?, compute(nodes, b)?], &expr))
 }

@@ -7,7 +7,7 @@ use super::shapes::{broadcast, broadcast_two};
 use super::views::zeros_of;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::shape::{SymInt, ints, numel};
+use crate::shape::{SymInt, numel};
 use crate::t;
 use crate::tensor::strided::{dense_bytes, numbers};
 use crate::tensor::{Dtype, Tensor, TensorSpec};
@@ -63,6 +63,14 @@ impl Plan {
                                 geo::list(&sizes)
                             )));
                         }
+                    }
+                    if index.is_fake() {
+                        let positions = vec![crate::dispatch::size_of_values(index.numel().as_int())?];
+                        let positions = TensorSpec::contiguous(positions, Dtype::Int64, index.device());
+                        for _ in 0..index.dim() {
+                            indices.push(Some(Tensor::fake(&positions)?));
+                        }
+                        continue;
                     }
                     for row in set_positions(index)? {
                         indices.push(Some(Tensor::from_slice(&row, &[row.len() as i64])?));
@@ -238,15 +246,19 @@ fn index_put_grad(
 }
 
 /// How many elements of a broadcast mask are set.
-fn selected(call: &Call) -> Result<(Vec<SymInt>, i64)> {
+fn selected(call: &Call) -> Result<(Vec<SymInt>, SymInt)> {
     let (tensor, mask) = (call.tensor("self")?, call.tensor("mask")?);
     if mask.dtype() != Dtype::Bool {
         return Err(Error::runtime("masked_select: expected BoolTensor for mask"));
     }
     let sizes = broadcast_two(&tensor.sizes(), &mask.sizes())?;
     let wide = mask.view_as(geo::expand(&mask.geometry(), &sizes, "")?);
+    if wide.is_fake() {
+        let count = crate::dispatch::size_of_values(tensor.numel().as_int())?;
+        return Ok((sizes, count));
+    }
     let count = dense_bytes(&wide)?.iter().filter(|b| **b != 0).count() as i64;
-    Ok((sizes, count))
+    Ok((sizes, count.into()))
 }
 
 fn masked_scatter(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
@@ -267,8 +279,11 @@ fn masked_scatter(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(like(tensor, broadcast_two(&tensor.sizes(), &mask.sizes())?))
 }
 
-fn nonzero_count(tensor: &Tensor) -> Result<i64> {
-    Ok(numbers(tensor)?.iter().filter(|v| v.truth()).count() as i64)
+fn nonzero_count(tensor: &Tensor) -> Result<SymInt> {
+    if tensor.is_fake() {
+        return crate::dispatch::size_of_values(tensor.numel().as_int());
+    }
+    Ok(SymInt::Int(numbers(tensor)?.iter().filter(|v| v.truth()).count() as i64))
 }
 
 /// Registers indexing by tensors.
@@ -298,7 +313,7 @@ pub fn register(b: &mut OpBuilder) {
         &["indices"],
         |b| index_put_grad(b, |g, i, zeros| t!("_unsafe_index_put", g, i, zeros, false), |g, i| t!("_unsafe_index.Tensor", g, i)),
     );
-    b.op("masked_select(Tensor self, Tensor mask) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, ints(&[selected(c)?.1])))))
+    b.op("masked_select(Tensor self, Tensor mask) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, vec![selected(c)?.1]))))
         .tags(Tags::DYNAMIC_SHAPE)
         .grad("MaskedSelectBackward", &["self", "mask"], |b| {
             Grads::one(b, "self", || {
@@ -329,8 +344,9 @@ pub fn register(b: &mut OpBuilder) {
         "nonzero(Tensor self) -> Tensor",
         Rule::Fresh(|c| {
             let tensor = c.tensor("self")?;
-            let (count, dims) = (nonzero_count(tensor)?, tensor.dim() as i64);
-            Ok(vec![Some(TensorSpec::strided(ints(&[count, dims]), ints(&[1, count]), Dtype::Int64, tensor.device()))])
+            let (count, dims) = (nonzero_count(tensor)?, SymInt::Int(tensor.dim() as i64));
+            let strides = vec![SymInt::Int(1), count.clone()];
+            Ok(vec![Some(TensorSpec::strided(vec![count, dims], strides, Dtype::Int64, tensor.device()))])
         }),
     )
     .tags(Tags::DYNAMIC_SHAPE)

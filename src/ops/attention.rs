@@ -5,7 +5,7 @@ use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::ops::layout;
 use crate::ops::loss::like;
-use crate::shape::{SymInt, concrete};
+use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -83,14 +83,20 @@ fn check(c: &Call) -> Result<()> {
 
 /// Whether the fused operator takes these arguments.
 fn fits_flash(c: &Call, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<bool> {
-    let known = |t: &Tensor| concrete(&t.sizes());
+    let same = |a: &SymInt, b: &SymInt| a.sym_eq(b.clone());
     if [q, k, v].iter().any(|t| t.dim() != 4) || c.float("dropout_p")? > 0.0 || !q.dtype().is_floating() {
         return Ok(false);
     }
-    let (sq, sk, sv) = (known(q)?, known(k)?, known(v)?);
-    let shared = c.bool("enable_gqa")? || sk[1] == 1;
-    let heads = sk[1] == sv[1] && (sq[1] == sk[1] || (shared && sk[1] > 0 && sq[1] % sk[1] == 0));
-    if sq[0] != sk[0] || sq[0] != sv[0] || !heads || sq[3] != sk[3] || sq[3] != sv[3] || sk[2] != sv[2] || sq[2] == 0 || sk[2] == 0 {
+    let (sq, sk, sv) = (q.sizes(), k.sizes(), v.sizes());
+    let shared = c.bool("enable_gqa")? || sk[1].sym_eq(1)?;
+    let divides = || Ok::<bool, Error>(shared && !sk[1].sym_eq(0)? && sq[1].modulo(&sk[1])?.sym_eq(0)?);
+    let heads = same(&sk[1], &sv[1])? && (same(&sq[1], &sk[1])? || divides()?);
+    if !heads || !same(&sq[0], &sk[0])? || !same(&sq[0], &sv[0])? || !same(&sq[3], &sk[3])? || !same(&sq[3], &sv[3])? {
+        return Ok(false);
+    }
+    // Symbolic lengths of keys and values are not compared.
+    let unequal = sk[2].as_int().zip(sv[2].as_int()).is_some_and(|(keys, values)| keys != values);
+    if unequal || sq[2].sym_eq(0)? || sk[2].sym_eq(0)? {
         return Ok(false);
     }
     for t in [q, k, v] {
@@ -102,11 +108,11 @@ fn fits_flash(c: &Call, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor
     if crate::wiring::requires_grad(mask) || mask.dim() < 2 {
         return Ok(false);
     }
-    let sm = known(mask)?;
+    let sm = mask.sizes();
     let n = sm.len();
-    let broadcasts = |size: i64, full: i64| size == 1 || size == full;
-    let inner = broadcasts(sm[n - 2], sq[2]) && broadcasts(sm[n - 1], sk[2]);
-    Ok(inner && (n == 2 || (n == 4 && broadcasts(sm[0], sq[0]) && broadcasts(sm[1], sq[1]))))
+    let broadcasts = |size: &SymInt, full: &SymInt| Ok::<bool, Error>(size.sym_eq(1)? || same(size, full)?);
+    let inner = broadcasts(&sm[n - 2], &sq[2])? && broadcasts(&sm[n - 1], &sk[2])?;
+    Ok(inner && (n == 2 || (n == 4 && broadcasts(&sm[0], &sq[0])? && broadcasts(&sm[1], &sq[1])?)))
 }
 
 /// A boolean mask as numbers to add: zero where it is true, minus infinity elsewhere.

@@ -125,7 +125,7 @@ pub fn symbolic_view(base: &Geometry, wanted: &[SymInt]) -> Result<Option<Geomet
             }
         }
         let stride = strides[end].clone();
-        sizes.splice(i..=end, [whole.clone()]);
+        sizes.splice(i..=end, [if whole.expr() == length.expr() { length.clone() } else { whole.clone() }]);
         strides.splice(i..=end, [stride.clone()]);
         if !whole.sym_eq(length.clone())? {
             let inner = whole.floor_div(length)?;
@@ -147,6 +147,17 @@ pub fn symbolic_view(base: &Geometry, wanted: &[SymInt]) -> Result<Option<Geomet
 pub fn view(base: &Geometry, size: &[SymInt]) -> Result<Geometry> {
     let sizes = infer_size(size, &base.numel())?;
     let symbolic = base.sizes.iter().chain(&sizes).any(|s| s.as_int().is_none());
+    if symbolic && base.sizes.iter().zip(&base.strides).zip(contiguous_strides(&base.sizes)).all(|((_, a), b)| a.statically_eq(b)) {
+        // From and to one dimension the sizes are taken as they are wanted.
+        match (base.sizes.len(), sizes.as_slice()) {
+            (2.., [_]) => return Ok(Geometry { sizes: vec![base.numel()], strides: vec![SymInt::Int(1)], offset: base.offset.clone() }),
+            (1, [_, inner]) => {
+                let strides = vec![inner.clone(), SymInt::Int(1)];
+                return Ok(Geometry { sizes, strides, offset: base.offset.clone() });
+            }
+            _ => {}
+        }
+    }
     if symbolic
         && !base.sizes.is_empty()
         && let Some(view) = symbolic_view(base, &sizes)?

@@ -93,13 +93,8 @@ fn slice(tensor: &Tensor, dim: usize, item: (&Option<SymInt>, &Option<SymInt>, &
     let start = item.0.clone().unwrap_or(SymInt::Int(0));
     let stop = item.1.clone().unwrap_or(SymInt::Int(i64::MAX));
     if !alone && start.as_int() == Some(0) && step.as_int() == Some(1) && dim < tensor.dim() {
-        let size = tensor.size(dim);
-        let all = match (stop.as_int(), size.as_int()) {
-            (Some(i64::MAX), _) => true,
-            (Some(stop), Some(size)) => size <= stop,
-            _ => stop.statically_eq(size),
-        };
-        if all {
+        // A symbolic size is not known to be below any end.
+        if crate::dispatch::recorded_size(tensor, dim)?.decide(Relation::Le, &stop) == Some(true) {
             return Ok(tensor.clone());
         }
     }

@@ -259,6 +259,7 @@ fn repeat_interleave_tensor(call: &Call) -> Result<Value> {
 fn repeat_interleave(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let repeats = call.tensor("repeats")?;
     let size = match call.get("output_size") {
+        Value::None if repeats.is_fake() => crate::dispatch::size_of_values(None)?,
         Value::None => SymInt::Int(crate::tensor::strided::integers(repeats)?.iter().sum()),
         given => given.sym_int()?,
     };

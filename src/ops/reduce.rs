@@ -67,9 +67,6 @@ fn not_empty(c: &Call) -> Result<()> {
         if sizes.get(d).is_some_and(|n| n.as_int() == Some(0)) {
             let name = c.entry.base_name();
             return Err(match c.get("dim") {
-                Value::None if name.starts_with("arg") => {
-                    Error::index(format!("{name}(): Expected reduction dim to be specified for input.numel() == 0."))
-                }
                 Value::None => Error::runtime(format!(
                     "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
                 )),
@@ -164,11 +161,11 @@ fn register_sums(b: &mut OpBuilder) {
     b.op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION | Tags::CORE).grad("SumBackward1", &[], |b| unary_grad(b, |g| spread(b, g)));
     b.op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec)).tags(Tags::REDUCTION | Tags::CORE);
-    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).measured(|c| Ok(c.tensor("self")?.numel()));
+    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).measured(|c| Ok(c.tensor("self")?.sizes()));
     b.op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec));
     b.tags(Tags::REDUCTION | Tags::CORE)
         .grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g)))
-        .measured(|c| Ok(c.tensor("self")?.numel()));
+        .measured(|c| Ok(c.tensor("self")?.sizes()));
     b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION).grad("NansumBackward", &["self"], |b| {
         unary_grad(b, |g| {

@@ -3,7 +3,7 @@
 use crate::dispatch::{Call, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::ops::layout::suggested;
-use crate::shape::SymInt;
+use crate::shape::{FloatExpr, Relation, SymFloat, SymInt};
 use crate::tensor::{Dtype, Tensor};
 use crate::{aten, t};
 
@@ -40,16 +40,52 @@ pub fn register(b: &mut OpBuilder) {
 /// What a call asks for: the input, the result's places, and a scale per dimension where one was given.
 struct Request {
     input: Tensor,
-    sizes: Vec<i64>,
-    output: Vec<i64>,
+    sizes: Vec<SymInt>,
+    output: Vec<SymInt>,
     scales: Vec<Option<f64>>,
+}
+
+/// A size times a scale; a symbolic one only by a whole number.
+fn scaled(size: &SymInt, scale: f64) -> Result<SymInt> {
+    if size.as_int().is_none() && scale.fract() == 0.0 {
+        return Ok(size * (scale as i64));
+    }
+    Ok(SymInt::Int((size.guard_int()? as f64 * scale) as i64))
+}
+
+/// `a / b` as a float, symbolic where one of them is.
+fn ratio(a: &SymInt, b: &SymInt) -> Value {
+    match (a.as_int(), b.as_int()) {
+        (Some(a), Some(b)) => Value::Float(a as f64 / b as f64),
+        _ => SymFloat::quotient(a, b).map_or(Value::None, Value::SymFloat),
+    }
+}
+
+/// A scale, computed before it is used.
+fn measured(scale: Value) -> Result<Value> {
+    if let Value::SymFloat(float) = &scale {
+        crate::dispatch::measure_float(float)?;
+    }
+    Ok(scale)
+}
+
+/// `size / (size * scale)`, as it is computed.
+fn by_scale(size: &SymInt, scale: f64) -> Value {
+    match (size.as_int(), SymFloat::of_size(size), size) {
+        (Some(n), ..) => Value::Float(n as f64 / (n as f64 * scale)),
+        (_, Some(float), SymInt::Sym(_, env)) => {
+            let whole = SymFloat::binary("mul", &float.expr, &FloatExpr::Number(scale), env);
+            Value::SymFloat(SymFloat::binary("truediv", &float.expr, &whole.expr, env))
+        }
+        _ => Value::None,
+    }
 }
 
 fn request(c: &Call) -> Result<Request> {
     let input = c.args[0].tensor()?.clone();
     let n = input.dim().saturating_sub(2);
-    let sizes: Vec<i64> = input.sizes()[2.min(input.dim())..].iter().map(SymInt::guard_int).collect::<Result<_>>()?;
-    let given = |name: &str| if c.get(name).is_none() { Ok(None) } else { c.ints(name).map(Some) };
+    let sizes: Vec<SymInt> = input.sizes()[2.min(input.dim())..].to_vec();
+    let given = |name: &str| if c.get(name).is_none() { Ok(None) } else { c.sym_ints(name).map(Some) };
     let output = given("output_size")?;
     let mut scales = vec![None; n];
     if c.entry.schema.overload == "vec" {
@@ -66,7 +102,7 @@ fn request(c: &Call) -> Result<Request> {
     }
     let output = match output {
         Some(output) => output,
-        None => sizes.iter().zip(&scales).map(|(s, f)| (*s as f64 * f.unwrap_or(1.0)) as i64).collect(),
+        None => sizes.iter().zip(&scales).map(|(s, f)| scaled(s, f.unwrap_or(1.0))).collect::<Result<_>>()?,
     };
     if output.len() != n || scales.len() != n {
         return Err(Error::runtime(format!("It is expected output_size equals to {n}, but got size {}", output.len())));
@@ -105,11 +141,11 @@ fn nearest_at(c: &Call, offset: f64) -> Result<Value> {
     widened(request(c)?, |r| {
         let mut indices = Vec::new();
         for (d, (size, count)) in r.sizes.iter().zip(&r.output).enumerate() {
-            let scale = match r.scales[d] {
-                Some(s) if s > 0.0 => *size as f64 / (*size as f64 * s),
-                _ => *size as f64 / *count as f64,
-            };
-            let places = t!("arange", *count; dtype = Dtype::Float32, device = r.input.device(), pin_memory = false)?;
+            let scale = measured(match r.scales[d] {
+                Some(s) if s > 0.0 => by_scale(size, s),
+                _ => ratio(size, count),
+            })?;
+            let places = t!("arange", count; dtype = Dtype::Float32, device = r.input.device(), pin_memory = false)?;
             let places = t!("mul.Tensor", t!("add.Tensor", places, offset)?, scale)?;
             let mut places = t!("to.dtype", places, Dtype::Int64)?;
             for _ in d + 1..r.sizes.len() {
@@ -122,28 +158,23 @@ fn nearest_at(c: &Call, offset: f64) -> Result<Value> {
 }
 
 /// How far apart the source places of neighbouring results are.
-fn step(size: i64, count: i64, corners: bool, scale: Option<f64>) -> f64 {
-    match scale {
-        _ if corners => {
-            if count > 1 {
-                (size as f64 - 1.0) / (count as f64 - 1.0)
-            } else {
-                0.0
-            }
-        }
-        Some(s) if s > 0.0 => 1.0 / s,
-        _ => size as f64 / count as f64,
-    }
+fn step(size: &SymInt, count: &SymInt, corners: bool, scale: Option<f64>) -> Result<Value> {
+    measured(match scale {
+        _ if corners && count.compare(Relation::Gt, &SymInt::Int(1))? => ratio(&(size - 1), &(count - 1)),
+        _ if corners => Value::Float(0.0),
+        Some(s) if s > 0.0 => Value::Float(1.0 / s),
+        _ => ratio(size, count),
+    })
 }
 
-fn source(places: Tensor, step: f64, corners: bool) -> Result<Tensor> {
+fn source(places: Tensor, step: Value, corners: bool) -> Result<Tensor> {
     if corners {
         return t!("mul.Tensor", places, step);
     }
     t!("sub.Tensor", t!("mul.Tensor", t!("add.Tensor", places, 0.5)?, step)?, 0.5)
 }
 
-fn counted(r: &Request, count: i64, dtype: Dtype) -> Result<Tensor> {
+fn counted(r: &Request, count: &SymInt, dtype: Dtype) -> Result<Tensor> {
     t!("to.dtype", t!("arange", count; device = r.input.device(), pin_memory = false)?, dtype)
 }
 
@@ -154,13 +185,13 @@ fn linear(c: &Call) -> Result<Value> {
         let dtype = if r.input.dtype().is_floating() { r.input.dtype() } else { crate::ops::shapes::default_dtype() };
         let (mut exact, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
         for d in 0..n {
-            let places = source(counted(r, r.output[d], dtype)?, step(r.sizes[d], r.output[d], corners, r.scales[d]), corners)?;
+            let places = source(counted(r, &r.output[d], dtype)?, step(&r.sizes[d], &r.output[d], corners, r.scales[d])?, corners)?;
             let places = t!("clamp", places, 0.0)?;
-            let mut shape = vec![1i64; n - d];
-            shape[0] = r.output[d];
+            let mut shape = vec![SymInt::Int(1); n - d];
+            shape[0] = r.output[d].clone();
             let places = t!("reshape", places, shape)?;
             let below = t!("to.dtype", &places, Dtype::Int64)?;
-            high.push(t!("clamp", t!("add.Tensor", &below, 1)?, Value::None, r.sizes[d] - 1)?);
+            high.push(t!("clamp", t!("add.Tensor", &below, 1)?, Value::None, &r.sizes[d] - 1)?);
             exact.push(places);
             low.push(below);
         }
@@ -225,10 +256,10 @@ fn cubic(c: &Call) -> Result<Value> {
     }
     widened(r, |r| {
         let dtype = r.input.dtype();
-        let along = |d: usize| step(r.sizes[d], r.output[d], corners, r.scales[d]);
-        let (rows, cols) = (counted(r, r.output[0], dtype)?, counted(r, r.output[1], dtype)?);
-        let x = source(cols, along(1), corners)?;
-        let y = t!("unsqueeze", source(rows, along(0), corners)?, -1)?;
+        let along = |d: usize| step(&r.sizes[d], &r.output[d], corners, r.scales[d]);
+        let (rows, cols) = (counted(r, &r.output[0], dtype)?, counted(r, &r.output[1], dtype)?);
+        let x = source(cols, along(1)?, corners)?;
+        let y = t!("unsqueeze", source(rows, along(0)?, corners)?, -1)?;
         let (x_floor, y_floor) = (t!("floor", &x)?, t!("floor", &y)?);
         let y_rest = t!("clamp", t!("sub.Tensor", y, &y_floor)?, 0.0, 1.0)?;
         let x_rest = t!("clamp", t!("sub.Tensor", x, &x_floor)?, 0.0, 1.0)?;
@@ -242,8 +273,8 @@ fn cubic(c: &Call) -> Result<Value> {
         for y in &ys {
             let mut line = Vec::new();
             for x in &xs {
-                let y = t!("clamp", y, 0, r.sizes[0] - 1)?;
-                let x = t!("clamp", x, 0, r.sizes[1] - 1)?;
+                let y = t!("clamp", y, 0, &r.sizes[0] - 1)?;
+                let x = t!("clamp", x, 0, &r.sizes[1] - 1)?;
                 line.push(pick(&r.input, vec![y, x])?);
             }
             lines.push(weighted_sum(line, &x_weights)?);

@@ -146,6 +146,33 @@ fn bincount(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(vec![Some(TensorSpec::contiguous(ints(&[length]), dtype, tensor.device()))])
 }
 
+/// What the distinct elements of a tensor look like, with where each was found and how often, where that is asked for.
+fn distinct(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let tensor = c.tensor("self")?;
+    let along = match c.entry.schema.arguments.iter().any(|a| a.name == "dim") && !c.get("dim").is_none() {
+        true => Some(wrap_dim(c.int("dim")?, tensor.dim())?),
+        false => None,
+    };
+    let whole = along.map_or_else(|| tensor.numel(), |d| tensor.size(d));
+    let count = crate::dispatch::size_of_values(whole.as_int())?;
+    let mut sizes = vec![count.clone()];
+    if let Some(d) = along {
+        sizes = tensor.sizes();
+        sizes[d] = count.clone();
+    }
+    let asked = |name: &str| Ok::<bool, Error>(c.entry.schema.arguments.iter().any(|a| a.name == name) && c.bool(name)?);
+    let numbers = |is_asked: bool, sizes: Vec<SymInt>| {
+        let sizes = if is_asked { sizes } else { vec![SymInt::Int(0)] };
+        Some(TensorSpec::contiguous(sizes, Dtype::Int64, tensor.device()))
+    };
+    let places = if along.is_some() { vec![whole] } else { tensor.sizes() };
+    let mut specs = vec![Some(TensorSpec::contiguous(sizes, tensor.dtype(), tensor.device())), numbers(asked("return_inverse")?, places)];
+    if c.entry.schema.returns.len() > 2 {
+        specs.push(numbers(asked("return_counts")?, vec![count]));
+    }
+    Ok(specs)
+}
+
 /// Registers sorting and counting.
 pub fn register(b: &mut OpBuilder) {
     b.op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", Rule::Fresh(sort))
@@ -183,24 +210,28 @@ pub fn register(b: &mut OpBuilder) {
         .indices_without_grad(&[1]);
     b.op("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", Rule::Data)
         .tags(Tags::DYNAMIC_SHAPE)
+        .looks_like(distinct)
         .not_differentiable();
     b.op(
         "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
         Rule::Data,
     )
     .tags(Tags::DYNAMIC_SHAPE)
+    .looks_like(distinct)
     .not_differentiable();
     b.op(
         "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
         Rule::Data,
     )
     .tags(Tags::DYNAMIC_SHAPE)
+    .looks_like(distinct)
     .not_differentiable();
     b.op(
         "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
         Rule::Data,
     )
     .tags(Tags::DYNAMIC_SHAPE)
+    .looks_like(distinct)
     .not_differentiable();
     for own in ["Tensor", "Scalar"] {
         b.op(

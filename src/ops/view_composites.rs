@@ -23,6 +23,10 @@ pub fn reshape(tensor: &Tensor, shape: &[SymInt]) -> Result<Tensor> {
         return t!("view", tensor, shape);
     }
     let sizes = geo::infer_size(shape, &tensor.numel())?;
+    if let Some(inferred) = shape.iter().position(|s| s.as_int() == Some(-1)) {
+        let known: Vec<SymInt> = shape.iter().enumerate().filter(|(d, _)| *d != inferred).map(|(_, s)| s.clone()).collect();
+        crate::dispatch::infer(&tensor.sizes(), &known, &sizes[inferred])?;
+    }
     match geo::view_strides(&tensor.geometry(), &sizes)? {
         Some(_) if tensor.is_fake() => t!("view", tensor, sizes),
         Some(strides) => t!("_reshape_alias", tensor, sizes, strides),
@@ -43,6 +47,7 @@ fn flatten(call: &Call) -> Result<Value> {
     if start == end {
         return Ok(tensor.into());
     }
+    crate::dispatch::multiply(&tensor.sizes()[start..=end])?;
     reshape(&tensor, &geo::flattened(&tensor.sizes(), start, end)).map(Value::from)
 }
 
@@ -168,7 +173,12 @@ fn chunk(
         return Err(Error::runtime(format!("chunk expects `chunks` to be greater than 0, got: {chunks}")));
     }
     let size = tensor.size(wrap_dim(dim, tensor.dim())?);
-    let each = (&size + (chunks - 1)).floor_div(&SymInt::Int(chunks))?;
+    let count = SymInt::Int(chunks);
+    let (sum, one) = (crate::dispatch::add_sizes(&size, &count)?, SymInt::Int(1));
+    let last = &sum - &one;
+    crate::dispatch::calculate("sub", &sum, &one, &last)?;
+    let each = last.floor_div(&count)?;
+    crate::dispatch::calculate("floordiv", &last, &count, &each)?;
     if size.sym_eq(0)? { with_sizes(&tensor, vec![SymInt::Int(0); chunks as usize], dim) } else { split(&tensor, each, dim) }
 }
 

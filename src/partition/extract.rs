@@ -238,7 +238,7 @@ fn with_bindings(joint: &Joint, saved_values: &[NodeId], saved_sym_nodes: &[Node
 fn bound_symbol(graph: &Graph, id: NodeId) -> Option<Symbol> {
     let node = graph.node(id);
     match (&node.meta.value, node.opcode) {
-        (Some(FakeValue::Int(size @ SymInt::Sym(..))), Opcode::Placeholder) => size.expr().as_symbol().cloned(),
+        (Some(FakeValue::Int(SymInt::Sym(own, _))), Opcode::Placeholder) => own.as_symbol().cloned(),
         _ => None,
     }
 }
@@ -246,7 +246,8 @@ fn bound_symbol(graph: &Graph, id: NodeId) -> Option<Symbol> {
 fn free_symbols(value: &FakeValue) -> BTreeSet<Symbol> {
     let of = |size: &SymInt| match size {
         SymInt::Int(_) => BTreeSet::new(),
-        SymInt::Sym(..) => Expr::symbols(&size.expr()),
+        // Symbols that turned out to be equal to others count as well.
+        SymInt::Sym(own, _) => Expr::symbols(&size.expr()).into_iter().chain(own.symbols()).collect(),
     };
     match value {
         FakeValue::Int(size) => of(size),

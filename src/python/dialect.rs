@@ -1,11 +1,13 @@
 //! Where the Python that PyTorch's users have prints otherwise than the interpreter, which imitates a newer one.
 
 use rustpython_vm::{
-    AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine,
-    builtins::{PyBaseExceptionRef, PyStr, PyType},
-    function::{ItemDoc, PyMethodFlags},
+    AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine,
+    builtins::{PyBaseExceptionRef, PyStr, PyType, PyTypeRef},
+    function::{FuncArgs, ItemDoc, PyMethodFlags},
     recursion::ReprGuard,
 };
+
+use std::sync::OnceLock;
 
 /// Adapts the interpreter's own types.
 pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
@@ -13,11 +15,61 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     if let Ok(class) = class.downcast::<PyType>() {
         class.slots.repr.store(Some(ordered_dict_repr));
     }
+    let (int, float) = (vm.ctx.types.int_type, vm.ctx.types.float_type);
+    for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new)] {
+        // The types outlive an interpreter: another one may have been here.
+        if let (None, Some(new)) = (plain.get(), class.slots.new.load()) {
+            plain.get_or_init(|| new);
+            class.slots.new.store(Some(ours));
+        }
+    }
+    // It would make floats without asking.
+    float.slots.vectorcall.store(None);
     let class = vm.ctx.exceptions.recursion_error;
     let name = vm.ctx.intern_str("__str__");
     let method = vm.ctx.new_method_def("__str__", recursion_error_str, PyMethodFlags::METHOD, ItemDoc::NONE);
     class.set_attr(name, method.build_method(class, vm).into());
     Ok(())
+}
+
+type New = fn(PyTypeRef, FuncArgs, &VirtualMachine) -> PyResult;
+
+static PLAIN_INT: OnceLock<New> = OnceLock::new();
+static PLAIN_FLOAT: OnceLock<New> = OnceLock::new();
+
+/// The only argument of a call of that type itself.
+fn alone<'a>(class: &PyTypeRef, of: &Py<PyType>, args: &'a FuncArgs) -> Option<&'a PyObjectRef> {
+    match args.args.as_slice() {
+        [number] if class.is(of) && args.kwargs.is_empty() => Some(number),
+        _ => None,
+    }
+}
+
+fn plain_new(plain: &OnceLock<New>, class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    match plain.get() {
+        Some(new) => new(class, args, vm),
+        None => Err(vm.new_runtime_error("the interpreter was not adapted")),
+    }
+}
+
+/// `int(x)`: a symbolic number stays symbolic while a call is recorded.
+fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if let Some(number) = alone(&class, vm.ctx.types.int_type, &args)
+        && let Some(whole) = super::native::whole_number("trunc", number, vm)?
+    {
+        return Ok(whole);
+    }
+    plain_new(&PLAIN_INT, class, args, vm)
+}
+
+/// `float(x)`, likewise.
+fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if let Some(number) = alone(&class, vm.ctx.types.float_type, &args)
+        && let Some(float) = super::native::symbolic_to_float(number, vm)?
+    {
+        return Ok(float);
+    }
+    plain_new(&PLAIN_FLOAT, class, args, vm)
 }
 
 /// `OrderedDict([(key, value), ...])`, as state dicts are printed.

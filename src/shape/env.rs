@@ -4,7 +4,7 @@ use super::{Atom, Expr, FloatExpr, SymFloat, SymInt, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// A comparison of two integers.
@@ -149,6 +149,8 @@ pub struct SymbolInfo {
 #[derive(Default)]
 struct Inner {
     symbols: BTreeMap<Symbol, SymbolInfo>,
+    /// Those that were above zero from the beginning: sizes.
+    positive: BTreeSet<Symbol>,
     replacements: BTreeMap<Symbol, Expr>,
     guards: Vec<ShapeGuard>,
     /// Conditions on numbers that only the run knows, which the graph checks.
@@ -197,7 +199,12 @@ impl ShapeEnv {
     /// A new symbol of the given name.
     pub fn symbol(&self, name: &str, info: SymbolInfo) -> SymInt {
         let symbol = Symbol(name.into());
-        self.0.borrow_mut().symbols.insert(symbol.clone(), info);
+        let mut inner = self.0.borrow_mut();
+        if info.lower >= 1 {
+            inner.positive.insert(symbol.clone());
+        }
+        inner.symbols.insert(symbol.clone(), info);
+        drop(inner);
         SymInt::Sym(Expr::symbol(symbol), self.clone())
     }
 
@@ -209,6 +216,17 @@ impl ShapeEnv {
             format!("u{}", inner.unbacked - 1)
         };
         self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
+    }
+
+    /// A new unbacked symbol for a size that values decide, `most` at most.
+    pub fn unbacked_size(&self, most: Option<i64>) -> SymInt {
+        let size = self.unbacked("size", 0);
+        if let (Some(most), Some(symbol)) = (most, size.expr().as_symbol())
+            && let Some(info) = self.0.borrow_mut().symbols.get_mut(symbol)
+        {
+            info.upper = most;
+        }
+        size
     }
 
     /// A new unbacked symbol: a float known only when the program runs.
@@ -343,10 +361,16 @@ impl ShapeEnv {
     /// The expression with every known equality used.
     pub fn simplify(&self, expr: &Expr) -> Expr {
         let inner = self.0.borrow();
-        if inner.replacements.is_empty() {
+        if inner.replacements.is_empty() || expr.symbols().iter().all(|s| !inner.replacements.contains_key(s)) {
             return expr.clone();
         }
         expr.substitute(&|s| inner.replacements.get(s).cloned())
+    }
+
+    /// Whether an expression is known to be no less than zero, or above it (`strictly`), sizes being above zero.
+    pub fn is_above(&self, expr: &Expr, strictly: bool) -> bool {
+        let inner = self.0.borrow();
+        expr.least(&|s| inner.positive.contains(s)).is_some_and(|n| n >= i64::from(strictly))
     }
 
     /// The difference of two expressions, symbols that a number is known to divide written as multiples of it: quotients by it
@@ -357,7 +381,7 @@ impl ShapeEnv {
             return None;
         }
         let multiple = |s: &Symbol| inner.divisors.get(s).map(|k| Expr::symbol(Symbol(format!("{}/{k}", s.0).into())).scale(*k));
-        Some(left.substitute(&multiple).sub(&right.substitute(&multiple)))
+        Some(left.substitute(&multiple).expanded().sub(&right.substitute(&multiple).expanded()))
     }
 
     /// Whether a sum of products of sizes, all of one sign, is above or below zero.
@@ -426,7 +450,7 @@ impl ShapeEnv {
 
     /// The truth of a relation, where it holds or fails for every allowed value; never guards.
     pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
-        let (left, right) = (self.simplify(left), self.simplify(right));
+        let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());
         let difference = left.sub(&right);
         let exact = self.exact_difference(&left, &right);
         for d in std::iter::once(&difference).chain(&exact) {
@@ -497,7 +521,8 @@ impl ShapeEnv {
             ));
         };
         let answer = relation.holds(l, r);
-        self.install(&self.simplify(left), if answer { relation } else { relation.negated() }, &self.simplify(right));
+        let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());
+        self.install(&left, if answer { relation } else { relation.negated() }, &right);
         Ok(answer)
     }
 
@@ -516,7 +541,7 @@ impl ShapeEnv {
     /// The graph checks a condition on numbers that only the run knows: it holds from here on.
     pub fn expect(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
-        inner.expected.push((left.clone(), relation, right.clone()));
+        inner.expected.push((left.expanded(), relation, right.expanded()));
         narrow(&mut inner, left, relation, right);
     }
 
@@ -539,7 +564,14 @@ impl ShapeEnv {
                 (Some(a), Some(b)) => Some(if a > b { (a.clone(), right.clone()) } else { (b.clone(), left.clone()) }),
                 (Some(s), None) if !right.symbols().contains(s) => Some((s.clone(), right.clone())),
                 (None, Some(s)) if !left.symbols().contains(s) => Some((s.clone(), left.clone())),
-                _ => None,
+                _ => {
+                    // The largest first, as PyTorch tries them.
+                    let difference = left.sub(right);
+                    let hint = |s: &Symbol| inner.symbols.get(s).and_then(|i| i.hint);
+                    let mut symbols: Vec<Symbol> = difference.symbols().into_iter().collect();
+                    symbols.sort_by_key(|s| (hint(s), s.clone()));
+                    symbols.into_iter().rev().find_map(|s| Some((s.clone(), difference.solved_for(&s)?)))
+                }
             };
             if let Some((symbol, value)) = pair {
                 let with = |s: &Symbol| (*s == symbol).then(|| value.clone());

@@ -1,7 +1,9 @@
-//! Symbolic integer expressions in one normal form: a sum of products of atoms with integer coefficients.
+//! Symbolic integer expressions: a sum of products of atoms with integer coefficients.
 //!
-//! Normal form makes simplification and equality one thing. Printing follows sympy's, which is what PyTorch shows.
+//! As in sympy, which PyTorch computes and prints with, a product of sums stays a product: a sum is then a factor
+//! ([`Atom::Sum`]). [`Expr::expanded`] is one normal form for all expressions that are equal as polynomials; decisions go by that.
 
+use super::Rounded;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -10,19 +12,25 @@ use std::rc::Rc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Symbol(pub Rc<str>);
 
-/// What cannot be taken apart by the rules of sums and products.
+/// What cannot be taken apart by the rules of sums and products. The order is that in which sympy writes factors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
     /// A size.
     Symbol(Symbol),
+    /// A sum of several terms, as a factor.
+    Sum(Expr),
+    /// A float, rounded.
+    Rounded(Rounded),
     /// Python's `a // b`.
     FloorDiv(Expr, Expr),
-    /// Python's `a % b`.
+    /// The largest of several.
+    Max(Vec<Expr>),
+    /// The smallest of several.
+    Min(Vec<Expr>),
+    /// Python's `a % b` where neither is negative.
     Mod(Expr, Expr),
-    /// The larger of two.
-    Max(Expr, Expr),
-    /// The smaller of two.
-    Min(Expr, Expr),
+    /// Python's `a % b`.
+    PythonMod(Expr, Expr),
 }
 
 /// Atoms with their powers, sorted.
@@ -53,8 +61,21 @@ impl Expr {
         Self::atom(atom.clone())
     }
 
+    /// A float, rounded.
+    pub fn rounded(rounded: Rounded) -> Self {
+        match rounded.1.evaluate(&|_| None, &|_| None).and_then(|f| rounded.0.apply(f)) {
+            Some(number) => Expr::from(number),
+            None => Self::atom(Atom::Rounded(rounded)),
+        }
+    }
+
     fn atom(atom: Atom) -> Self {
         Expr(Rc::new(BTreeMap::from([(vec![(atom, 1)], 1)])))
+    }
+
+    /// Tells one computation of a size from another with the same value: copies have the same number while one of them lives.
+    pub fn identity(&self) -> usize {
+        Rc::as_ptr(&self.0).addr()
     }
 
     /// The value, where no symbol is left.
@@ -64,6 +85,14 @@ impl Expr {
             1 => self.0.get(&Vec::new()).copied(),
             _ => None,
         }
+    }
+
+    /// What a symbol is where the expression is zero: where it stands alone in one term, once, and nowhere else.
+    pub fn solved_for(&self, symbol: &Symbol) -> Option<Expr> {
+        let alone = vec![(Atom::Symbol(symbol.clone()), 1)];
+        let coefficient = self.0.get(&alone).copied().filter(|c| c.abs() == 1)?;
+        let rest = self.sub(&Expr::of_product(alone, coefficient));
+        (!rest.symbols().contains(symbol)).then(|| rest.scale(-coefficient))
     }
 
     /// The symbol, where the expression is one.
@@ -81,7 +110,7 @@ impl Expr {
     pub fn as_remainder(&self) -> Option<(&Symbol, i64)> {
         match (self.0.len(), self.0.iter().next()) {
             (1, Some((m, 1))) => match m.as_slice() {
-                [(Atom::Mod(a, b), 1)] => Some((a.as_symbol()?, b.as_int().filter(|n| *n > 1)?)),
+                [(Atom::Mod(a, b) | Atom::PythonMod(a, b), 1)] => Some((a.as_symbol()?, b.as_int().filter(|n| *n > 1)?)),
                 _ => None,
             },
             _ => None,
@@ -119,16 +148,41 @@ impl Expr {
         self.add(&other.scale(-1))
     }
 
-    /// `self * other`
+    /// One product with a number before it; a sum that is alone is that sum.
+    fn of_product(product: Monomial, coefficient: i64) -> Expr {
+        match product.as_slice() {
+            _ if coefficient == 0 => Expr::from(0),
+            [(Atom::Sum(sum), 1)] => sum.scale(coefficient),
+            _ => Expr(Rc::new(BTreeMap::from([(product, coefficient)]))),
+        }
+    }
+
+    /// The factors and the number of what is no sum; a sum is one factor.
+    fn as_product(&self) -> (Monomial, i64) {
+        match (self.0.len(), self.0.iter().next()) {
+            (0, _) => (Vec::new(), 0),
+            (1, Some((m, c))) => (m.clone(), *c),
+            _ => (vec![(Atom::Sum(self.clone()), 1)], 1),
+        }
+    }
+
+    /// `self * other`. A number is multiplied into a sum, anything else stands beside it.
     pub fn mul(&self, other: &Expr) -> Expr {
+        match (self.as_int(), other.as_int()) {
+            (Some(n), _) => return other.scale(n),
+            (_, Some(n)) => return self.scale(n),
+            _ => {}
+        }
+        let ((a, ca), (b, cb)) = (self.as_product(), other.as_product());
+        Self::of_product(merged(&a, &b), ca * cb)
+    }
+
+    /// The product with every sum multiplied out.
+    fn mul_expanded(&self, other: &Expr) -> Expr {
         let mut terms: BTreeMap<Monomial, i64> = BTreeMap::new();
         for (a, ca) in self.0.iter() {
             for (b, cb) in other.0.iter() {
-                let mut m: BTreeMap<Atom, u32> = a.iter().cloned().collect();
-                for (atom, power) in b {
-                    *m.entry(atom.clone()).or_insert(0) += power;
-                }
-                let key: Monomial = m.into_iter().collect();
+                let key = merged(a, b);
                 let sum = terms.entry(key.clone()).or_insert(0);
                 *sum += ca * cb;
                 if *sum == 0 {
@@ -139,19 +193,44 @@ impl Expr {
         Expr(Rc::new(terms))
     }
 
-    /// `self / divisor` where every term divides exactly (the divisor a single term).
-    fn exact_div(&self, divisor: &Expr) -> Option<Expr> {
-        if divisor.0.len() != 1 {
-            return (self == divisor && divisor.as_int() != Some(0)).then(|| Expr::from(1));
+    /// The normal form by which expressions are compared: no product of sums, no multiples of the divisor in a remainder.
+    pub fn expanded(&self) -> Expr {
+        let mut sum = Expr::from(0);
+        for (m, c) in self.0.iter() {
+            let mut product = Expr::from(*c);
+            for (atom, power) in m {
+                let value = match atom {
+                    Atom::Symbol(_) | Atom::Rounded(_) => Expr::atom(atom.clone()),
+                    Atom::Sum(e) => e.expanded(),
+                    Atom::FloorDiv(a, b) => a.expanded().floor_div(&b.expanded()),
+                    Atom::Mod(a, b) | Atom::PythonMod(a, b) => a.expanded().reduced_modulo(&b.expanded()),
+                    Atom::Max(items) => Self::extreme(items.iter().map(Expr::expanded), true),
+                    Atom::Min(items) => Self::extreme(items.iter().map(Expr::expanded), false),
+                };
+                // What a quotient cancels to may be a product of sums again: it is none here, as both were expanded.
+                (0..*power).for_each(|_| product = product.mul_expanded(&value));
+            }
+            sum = sum.add(&product);
         }
-        let (dm, dc) = divisor.0.iter().next()?;
-        let mut terms = BTreeMap::new();
+        sum
+    }
+
+    /// `self / divisor` where every term divides exactly.
+    fn exact_div(&self, divisor: &Expr) -> Option<Expr> {
+        let (dm, dc) = divisor.as_product();
+        if dc == 0 {
+            return None;
+        }
+        if self == divisor {
+            return Some(Expr::from(1));
+        }
+        let mut sum = Expr::from(0);
         for (m, c) in self.0.iter() {
             if c % dc != 0 {
                 return None;
             }
             let mut rest: BTreeMap<Atom, u32> = m.iter().cloned().collect();
-            for (atom, power) in dm {
+            for (atom, power) in &dm {
                 match rest.get_mut(atom) {
                     Some(have) if *have > *power => *have -= power,
                     Some(have) if *have == *power => {
@@ -160,9 +239,9 @@ impl Expr {
                     _ => return None,
                 }
             }
-            terms.insert(rest.into_iter().collect::<Monomial>(), c / dc);
+            sum = sum.add(&Self::of_product(rest.into_iter().collect(), c / dc));
         }
-        Some(Expr(Rc::new(terms)))
+        Some(sum)
     }
 
     /// Python's `self // other`; the caller has excluded a divisor that is the number zero.
@@ -176,25 +255,54 @@ impl Expr {
         if let Some(quotient) = self.exact_div(other) {
             return quotient;
         }
-        if let Some((a, b)) = self.without_common_symbols(other) {
+        // (a // b) // c is a // (b * c) where c is positive, as sizes are.
+        if let (Some((Atom::FloorDiv(a, b), 1)), true) = (self.as_atom(), other.as_int().is_none_or(|n| n > 0)) {
+            return a.floor_div(&b.mul(other));
+        }
+        if let Some((a, b)) = self.without_common_factors(other) {
             return a.floor_div(&b);
         }
-        // (k*a + r) // a where part of the sum divides exactly.
-        let (whole, rest) = self.split_divisible(other);
-        let quotient = Expr::atom(Atom::FloorDiv(rest, other.clone()));
-        match whole.exact_div(other) {
-            Some(w) => w.add(&quotient),
-            None => quotient,
+        // (k*n + r) // n, the terms that a number divides apart.
+        let (whole, rest) = if other.as_int().is_some() { self.split_divisible(other) } else { (Expr::from(0), self.clone()) };
+        match (whole.as_int() != Some(0)).then(|| whole.exact_div(other)).flatten() {
+            Some(whole) => whole.add(&rest.floor_div(other)),
+            None => Expr::atom(Atom::FloorDiv(rest, other.clone())),
         }
     }
 
-    /// Both without the symbols that every term of either has: sizes are positive, so a quotient does not change.
-    fn without_common_symbols(&self, divisor: &Expr) -> Option<(Expr, Expr)> {
-        let (first, _) = divisor.terms().next()?;
-        let in_all = |symbol: &Atom| self.terms().chain(divisor.terms()).all(|(m, _)| m.iter().any(|(a, _)| a == symbol));
-        let common = first.iter().map(|(a, _)| a).find(|a| matches!(a, Atom::Symbol(_)) && in_all(a))?;
-        let common = Expr::from_atom(common);
-        Some((self.exact_div(&common)?, divisor.exact_div(&common)?))
+    /// The atom and its power, where the expression is no more than that.
+    fn as_atom(&self) -> Option<(&Atom, u32)> {
+        match (self.0.len(), self.0.iter().next()) {
+            (1, Some((m, 1))) => match m.as_slice() {
+                [(atom, power)] => Some((atom, *power)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Both without the factors that every term of either has, and without the numbers that divide all: a quotient does not change.
+    fn without_common_factors(&self, divisor: &Expr) -> Option<(Expr, Expr)> {
+        let (dm, dc) = divisor.as_product();
+        let gcd = |a: i64, b: i64| {
+            let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+            while b != 0 {
+                (a, b) = (b, a % b);
+            }
+            a as i64
+        };
+        let number = self.0.values().fold(divisor.0.values().copied().fold(0, gcd), |g, c| gcd(g, *c));
+        let in_all = |atom: &Atom| self.terms().all(|(m, _)| m.iter().any(|(a, _)| a == atom));
+        let common = dm.iter().map(|(a, _)| a).find(|a| in_all(a)).map(|a| match a {
+            Atom::Sum(sum) => sum.clone(),
+            other => Expr::from_atom(other),
+        });
+        let by = match common {
+            Some(common) => common,
+            None if number > 1 && (dc != number || self.as_int() != Some(number)) => Expr::from(number),
+            None => return None,
+        };
+        Some((self.exact_div(&by)?, divisor.exact_div(&by)?))
     }
 
     /// The terms that `divisor` divides, and the others.
@@ -211,8 +319,8 @@ impl Expr {
         (Expr(Rc::new(whole)), Expr(Rc::new(rest)))
     }
 
-    /// Python's `self % other`; the caller has excluded a divisor that is the number zero.
-    pub fn modulo(&self, other: &Expr) -> Expr {
+    /// Python's `self % other`; the caller has excluded a divisor that is the number zero, and knows whether neither is negative.
+    pub fn modulo(&self, other: &Expr, is_natural: bool) -> Expr {
         if let (Some(a), Some(b)) = (self.as_int(), other.as_int()) {
             let r = a.rem_euclid(b.abs());
             return Expr::from(if b < 0 && r != 0 { r + b } else { r });
@@ -220,64 +328,127 @@ impl Expr {
         let (_, rest) = self.split_divisible(other);
         match rest.as_int() {
             Some(0) => Expr::from(0),
-            _ => Expr::atom(Atom::Mod(rest, other.clone())),
+            // The parity of a number is known where that of what is left is.
+            Some(1) if other.as_int() == Some(2) => Expr::from(1),
+            _ if is_natural => Expr::atom(Atom::Mod(self.clone(), other.clone())),
+            _ => Expr::atom(Atom::PythonMod(self.clone(), other.clone())),
+        }
+    }
+
+    /// The remainder of what is left without multiples of the divisor.
+    fn reduced_modulo(&self, other: &Expr) -> Expr {
+        if other.as_int() == Some(0) {
+            return Expr::atom(Atom::Mod(self.clone(), other.clone()));
+        }
+        let (_, rest) = self.split_divisible(other);
+        rest.modulo(other, true)
+    }
+
+    /// The largest of several, or the smallest: numbers and repetitions are put together.
+    fn extreme(items: impl Iterator<Item = Expr>, largest: bool) -> Expr {
+        let mut number: Option<i64> = None;
+        let mut others: Vec<Expr> = Vec::new();
+        let mut add = |e: &Expr| match e.as_int() {
+            Some(n) => number = Some(number.map_or(n, |m| if largest { m.max(n) } else { m.min(n) })),
+            None if others.contains(e) => {}
+            None => others.push(e.clone()),
+        };
+        for item in items {
+            match item.as_atom() {
+                Some((Atom::Max(inner), 1)) if largest => inner.iter().for_each(&mut add),
+                Some((Atom::Min(inner), 1)) if !largest => inner.iter().for_each(&mut add),
+                _ => add(&item),
+            }
+        }
+        // The smaller expressions first, as sympy has them.
+        others.sort_by_key(|e| (e.nodes(), e.to_string()));
+        let mut all: Vec<Expr> = number.map(Expr::from).into_iter().chain(others).collect();
+        match (all.len(), largest) {
+            (1, _) => all.remove(0),
+            (_, true) => Expr::atom(Atom::Max(all)),
+            (_, false) => Expr::atom(Atom::Min(all)),
         }
     }
 
     /// The larger of two.
     pub fn larger(&self, other: &Expr) -> Expr {
-        match self.sub(other).as_int() {
-            Some(d) => {
-                if d >= 0 {
-                    self.clone()
-                } else {
-                    other.clone()
-                }
-            }
-            None if other.as_int().is_some() => Expr::atom(Atom::Max(other.clone(), self.clone())),
-            None => Expr::atom(Atom::Max(self.clone(), other.clone())),
-        }
+        Self::extreme([self.clone(), other.clone()].into_iter(), true)
     }
 
     /// The smaller of two.
     pub fn smaller(&self, other: &Expr) -> Expr {
-        match self.sub(other).as_int() {
-            Some(d) => {
-                if d <= 0 {
-                    self.clone()
-                } else {
-                    other.clone()
-                }
-            }
-            None if other.as_int().is_some() => Expr::atom(Atom::Min(other.clone(), self.clone())),
-            None => Expr::atom(Atom::Min(self.clone(), other.clone())),
-        }
+        Self::extreme([self.clone(), other.clone()].into_iter(), false)
     }
 
-    /// The expression with symbols replaced, in normal form again.
+    /// The number of nodes of the expression as a tree.
+    fn nodes(&self) -> usize {
+        let of_atom = |atom: &Atom| match atom {
+            Atom::Symbol(_) => 1,
+            Atom::Rounded(_) => 2,
+            Atom::Sum(e) => e.nodes(),
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) => 1 + a.nodes() + b.nodes(),
+            Atom::Max(items) | Atom::Min(items) => 1 + items.iter().map(Expr::nodes).sum::<usize>(),
+        };
+        let of_term = |(m, c): (&Monomial, &i64)| {
+            let factors: usize = m.iter().map(|(a, power)| of_atom(a) + if *power > 1 { 2 } else { 0 }).sum();
+            let count = m.len() + usize::from(*c != 1 || m.is_empty());
+            factors + usize::from(*c != 1 || m.is_empty()) + usize::from(count > 1)
+        };
+        self.0.iter().map(of_term).sum::<usize>() + usize::from(self.0.len() > 1)
+    }
+
+    /// The least value that sympy's assumptions give the expression where they give one that is not negative: symbols that
+    /// `positive` names are above zero; ranges play no part.
+    pub fn least(&self, positive: &dyn Fn(&Symbol) -> bool) -> Option<i64> {
+        let natural = |e: &Expr| e.least(positive).filter(|n| *n >= 0);
+        let of_atom = |atom: &Atom| match atom {
+            Atom::Symbol(s) => positive(s).then_some(1),
+            Atom::Rounded(_) => None,
+            Atom::Sum(e) => natural(e),
+            Atom::FloorDiv(a, b) => natural(a).and(natural(b)).map(|_| 0),
+            Atom::Mod(..) => Some(0),
+            Atom::PythonMod(_, b) => natural(b).filter(|n| *n > 0).map(|_| 0),
+            Atom::Max(items) => items.iter().filter_map(natural).max(),
+            Atom::Min(items) => items.iter().map(natural).min()?,
+        };
+        self.0.iter().try_fold(0i64, |sum, (m, c)| {
+            let product = m.iter().try_fold(1i64, |p, (atom, power)| p.checked_mul(of_atom(atom)?.checked_pow(*power)?))?;
+            (*c > 0 || m.is_empty()).then(|| sum.checked_add(product.checked_mul(*c)?))?
+        })
+    }
+
+    /// Whether the expression is the largest of several, or the smallest.
+    pub fn is_extreme(&self) -> bool {
+        matches!(self.as_atom(), Some((Atom::Max(_) | Atom::Min(_), 1)))
+    }
+
+    /// The expression with symbols replaced.
     pub fn substitute(&self, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut sum = Expr::from(0);
         for (m, c) in self.0.iter() {
-            let mut product = Expr::from(*c);
+            let mut product = Expr::from(1);
             for (atom, power) in m {
                 let value = match atom {
                     Atom::Symbol(s) => with(s).unwrap_or_else(|| Expr::atom(atom.clone())),
+                    Atom::Rounded(Rounded(rounding, float)) => Self::rounded(Rounded(*rounding, Rc::new(float.substitute(with)))),
+                    Atom::Sum(e) => e.substitute(with),
                     Atom::FloorDiv(a, b) => {
                         let (a, b) = (a.substitute(with), b.substitute(with));
                         if b.as_int() == Some(0) { Expr::atom(Atom::FloorDiv(a, b)) } else { a.floor_div(&b) }
                     }
-                    Atom::Mod(a, b) => {
+                    Atom::Mod(a, b) | Atom::PythonMod(a, b) => {
                         let (a, b) = (a.substitute(with), b.substitute(with));
-                        if b.as_int() == Some(0) { Expr::atom(Atom::Mod(a, b)) } else { a.modulo(&b) }
+                        let is_natural = matches!(atom, Atom::Mod(..));
+                        if b.as_int() == Some(0) { Expr::atom(Atom::Mod(a, b)) } else { a.modulo(&b, is_natural) }
                     }
-                    Atom::Max(a, b) => a.substitute(with).larger(&b.substitute(with)),
-                    Atom::Min(a, b) => a.substitute(with).smaller(&b.substitute(with)),
+                    Atom::Max(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), true),
+                    Atom::Min(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), false),
                 };
                 for _ in 0..*power {
                     product = product.mul(&value);
                 }
             }
-            sum = sum.add(&product);
+            sum = sum.add(&product.scale(*c));
         }
         sum
     }
@@ -296,10 +467,13 @@ impl Expr {
                     Atom::Symbol(s) => {
                         found.insert(s.clone());
                     }
-                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::Max(a, b) | Atom::Min(a, b) => {
+                    Atom::Rounded(Rounded(_, float)) => found.extend(float.sizes()),
+                    Atom::Sum(e) => found.extend(e.symbols()),
+                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) => {
                         found.extend(a.symbols());
                         found.extend(b.symbols());
                     }
+                    Atom::Max(items) | Atom::Min(items) => items.iter().for_each(|e| found.extend(e.symbols())),
                 }
             }
         }
@@ -307,18 +481,31 @@ impl Expr {
     }
 }
 
+/// The factors of two products together.
+fn merged(a: &Monomial, b: &Monomial) -> Monomial {
+    let mut factors: BTreeMap<Atom, u32> = a.iter().cloned().collect();
+    for (atom, power) in b {
+        *factors.entry(atom.clone()).or_insert(0) += power;
+    }
+    factors.into_iter().collect()
+}
+
 impl fmt::Display for Atom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = |e: &Expr| {
-            let text = e.to_string();
-            if e.0.len() > 1 || text.contains('*') { format!("({text})") } else { text }
+        let side = |e: &Expr| match (e.as_int(), e.as_atom()) {
+            (Some(0..), _) | (_, Some((Atom::Symbol(_) | Atom::Rounded(_) | Atom::Max(_) | Atom::Min(_), 1))) => e.to_string(),
+            _ => format!("({e})"),
         };
+        let list = |items: &[Expr]| items.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ");
         match self {
             Atom::Symbol(s) => f.write_str(&s.0),
+            Atom::Rounded(rounded) => rounded.fmt(f),
+            Atom::Sum(e) => write!(f, "({e})"),
             Atom::FloorDiv(a, b) => write!(f, "({}//{})", side(a), side(b)),
+            Atom::Max(items) => write!(f, "Max({})", list(items)),
+            Atom::Min(items) => write!(f, "Min({})", list(items)),
             Atom::Mod(a, b) => write!(f, "Mod({a}, {b})"),
-            Atom::Max(a, b) => write!(f, "Max({a}, {b})"),
-            Atom::Min(a, b) => write!(f, "Min({a}, {b})"),
+            Atom::PythonMod(a, b) => write!(f, "PythonMod({a}, {b})"),
         }
     }
 }
@@ -343,7 +530,7 @@ impl fmt::Display for Expr {
             // Quotients and remainders bind loosely: within anything larger they stand in parentheses of their own.
             let alone = self.0.len() == 1 && m.len() == 1 && *c == 1;
             let factor = |(atom, power): &(Atom, u32)| {
-                let loose = matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..)) && !(alone && *power == 1);
+                let loose = matches!(atom, Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..)) && !(alone && *power == 1);
                 let base = if loose { format!("({atom})") } else { atom.to_string() };
                 if *power == 1 { base } else { format!("{base}**{power}") }
             };

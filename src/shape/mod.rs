@@ -2,7 +2,7 @@
 //!
 //! [`SymInt`] is what shapes are made of. Comparing two of them may install a guard and may fail, so it has neither `Eq`
 //! nor `Ord`: comparisons go through [`ShapeEnv`] and return `Result<bool>`.
-//! Invariant: an expression is always in normal form, so structural equality of [`Expr`] is equality of polynomials.
+//! An expression is kept as PyTorch writes it; [`Expr::expanded`] is the normal form by which two are compared.
 
 mod env;
 mod expr;
@@ -11,5 +11,5 @@ mod symint;
 
 pub use env::{FloatGuard, Relation, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
-pub use symfloat::{FloatExpr, SymFloat};
+pub use symfloat::{FloatExpr, Rounded, Rounding, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};

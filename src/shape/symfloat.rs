@@ -24,6 +24,84 @@ pub enum FloatExpr {
     Sqrt(Rc<FloatExpr>),
 }
 
+/// How a float becomes an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rounding {
+    /// Up.
+    Ceil,
+    /// Down.
+    Floor,
+    /// Towards zero.
+    Trunc,
+}
+
+impl Rounding {
+    /// By its name in Python's `math` module.
+    pub fn named(name: &str) -> Option<Rounding> {
+        Some(match name {
+            "ceil" => Rounding::Ceil,
+            "floor" => Rounding::Floor,
+            "trunc" => Rounding::Trunc,
+            _ => return None,
+        })
+    }
+
+    /// The function that PyTorch's graphs call.
+    pub fn function(self) -> &'static str {
+        match self {
+            Rounding::Ceil => "math_ceil",
+            Rounding::Floor => "math_floor",
+            Rounding::Trunc => "math_trunc",
+        }
+    }
+
+    /// The rounded number; `None` where no integer holds it.
+    pub fn apply(self, f: f64) -> Option<i64> {
+        let whole = match self {
+            Rounding::Ceil => f.ceil(),
+            Rounding::Floor => f.floor(),
+            Rounding::Trunc => f.trunc(),
+        };
+        (whole.abs() < i64::MAX as f64).then_some(whole as i64)
+    }
+}
+
+/// An integer that a float was rounded to. Two are equal, and ordered, as they are written.
+#[derive(Clone, Debug)]
+pub struct Rounded(pub Rounding, pub Rc<FloatExpr>);
+
+impl PartialEq for Rounded {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 && self.1 == other.1
+    }
+}
+
+impl Eq for Rounded {}
+
+impl std::hash::Hash for Rounded {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.to_string().hash(state);
+    }
+}
+
+impl PartialOrd for Rounded {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rounded {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.to_string().cmp(&other.to_string())
+    }
+}
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}ToInt({})", self.0, self.1)
+    }
+}
+
 /// A symbolic float.
 #[derive(Clone)]
 pub struct SymFloat {
@@ -44,6 +122,25 @@ impl FloatExpr {
             FloatExpr::Sqrt(a) => a.evaluate(ints, floats)?.sqrt(),
             FloatExpr::Binary(name, a, b) => apply(name, a.evaluate(ints, floats)?, b.evaluate(ints, floats)?),
         })
+    }
+
+    /// The expression with sizes replaced.
+    pub fn substitute(&self, with: &dyn Fn(&Symbol) -> Option<Expr>) -> FloatExpr {
+        let part = |e: &Rc<FloatExpr>| Rc::new(e.substitute(with));
+        match self {
+            FloatExpr::Symbol(_) | FloatExpr::Number(_) => self.clone(),
+            FloatExpr::ToFloat(e) => FloatExpr::ToFloat(e.substitute(with)),
+            FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(a.substitute(with), b.substitute(with)),
+            FloatExpr::Sqrt(a) => FloatExpr::Sqrt(part(a)),
+            FloatExpr::Binary(name, a, b) => FloatExpr::Binary(name, part(a), part(b)),
+        }
+    }
+
+    /// The symbols of sizes in it.
+    pub fn sizes(&self) -> std::collections::BTreeSet<Symbol> {
+        let mut found = std::collections::BTreeSet::new();
+        self.each(&mut |e| found.extend(e.symbols()), &mut |_| {});
+        found
     }
 
     fn each(&self, int: &mut dyn FnMut(&Expr), float: &mut dyn FnMut(&Symbol)) {
@@ -99,6 +196,13 @@ impl SymFloat {
     /// The square root.
     pub fn sqrt(&self) -> SymFloat {
         SymFloat { expr: Rc::new(FloatExpr::Sqrt(self.expr.clone())), env: self.env.clone() }
+    }
+
+    /// The integer that it is rounded to; `None` where floats of the call are in it, whose numbers decide.
+    pub fn rounded(&self, rounding: Rounding) -> Option<SymInt> {
+        let mut of_sizes = true;
+        self.expr.each(&mut |_| {}, &mut |_| of_sizes = false);
+        of_sizes.then(|| SymInt::Sym(Expr::rounded(Rounded(rounding, self.expr.clone())), self.env.clone()))
     }
 
     /// The number in the call being compiled.
@@ -165,6 +269,7 @@ impl fmt::Display for FloatExpr {
             FloatExpr::Sqrt(a) => write!(f, "OpaqueUnaryFn_sqrt({a})"),
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),
+            FloatExpr::Binary("mul", a, b) if matches!(**b, FloatExpr::Number(_)) => write!(f, "{b}*{}", side(a)),
             FloatExpr::Binary("mul", a, b) => write!(f, "{}*{}", side(a), side(b)),
             FloatExpr::Binary("sub", a, b) => write!(f, "{a} - {}", side(b)),
             // A number comes last.

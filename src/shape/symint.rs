@@ -77,15 +77,28 @@ impl SymInt {
         if other.as_int() == Some(0) {
             return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
         }
-        Ok(self.combine(other, Expr::modulo))
+        let is_natural = self.is_above(false) && other.is_above(false);
+        Ok(self.combine(other, |a, b| a.modulo(b, is_natural)))
+    }
+
+    /// Whether it is known to be no less than zero (`strictly`: to be above zero) without looking at what the symbols' ranges are.
+    fn is_above(&self, strictly: bool) -> bool {
+        match self {
+            SymInt::Int(i) => *i >= i64::from(strictly),
+            SymInt::Sym(_, env) => env.is_above(&self.expr(), strictly),
+        }
+    }
+
+    /// Whether zero or one is surely no larger, as sympy sees it: not where it is the largest of several itself.
+    fn surely_reaches(&self, n: i64) -> bool {
+        self.is_above(n == 1) && !self.expr().is_extreme()
     }
 
     /// The larger of two, without a guard.
     pub fn max(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.max(b)),
-            _ if self.surely(Relation::Ge, other) => self.clone(),
-            _ if self.surely(Relation::Le, other) => other.clone(),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => size.clone(),
             _ => self.combine(other, Expr::larger),
         }
     }
@@ -94,15 +107,9 @@ impl SymInt {
     pub fn min(&self, other: &SymInt) -> SymInt {
         match (self, other) {
             (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.min(b)),
-            _ if self.surely(Relation::Le, other) => self.clone(),
-            _ if self.surely(Relation::Ge, other) => other.clone(),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => SymInt::Int(*n),
             _ => self.combine(other, Expr::smaller),
         }
-    }
-
-    /// Whether the relation holds for every value of the symbols that the environment allows; never guards.
-    fn surely(&self, relation: Relation, other: &SymInt) -> bool {
-        self.env2(other).is_some_and(|env| env.decide(&self.expr(), relation, &other.expr()) == Some(true))
     }
 
     /// Whether the relation holds, where that is known for every value of the symbols; never guards.

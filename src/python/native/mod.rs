@@ -15,6 +15,8 @@ mod time;
 mod transforms;
 mod unicodedata;
 
+pub(in crate::python) use tensor::{symbolic_to_float, whole_number};
+
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};
 
@@ -52,6 +54,9 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
         });
         vm.builtins.set_attr(name, extremum, vm)?;
     }
+    let plain = vm.builtins.get_attr("sum", vm)?;
+    let sum = vm.new_function("sum", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tensor::summed(&plain, args, vm));
+    vm.builtins.set_attr("sum", sum, vm)?;
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }

@@ -100,7 +100,8 @@ class _SymNumber:
     del _binary, _reflected, _of_numbers, _name, _plain, _dunder
 
     def __neg__(self):
-        return 0 - self
+        result = _native._sym_op("neg", self, 0) if isinstance(self, SymInt) else NotImplemented
+        return 0 - self if result is NotImplemented else result
 
     def __pos__(self):
         return self
@@ -117,16 +118,20 @@ class _SymNumber:
     def __int__(self):
         return int(self._number())
 
-    __trunc__ = __int__
+    def _rounded(name):
+        plain = getattr(_math, name)
+
+        def rounded(self):
+            result = _native._sym_op(name, self, 0)
+            return plain(self._number()) if result is NotImplemented else result
+
+        return rounded
+
+    __trunc__, __floor__, __ceil__ = _rounded("trunc"), _rounded("floor"), _rounded("ceil")
+    del _rounded
 
     def __float__(self):
         return float(self._number())
-
-    def __floor__(self):
-        return _math.floor(self._number())
-
-    def __ceil__(self):
-        return _math.ceil(self._number())
 
     def __round__(self, digits=None):
         return round(self._number(), digits)
@@ -160,10 +165,7 @@ class SymInt(_SymNumber):
 
     def __pow__(self, other, modulus=None):
         if modulus is None and type(other) is int and 0 < other < 8:
-            result = self
-            for _ in range(other - 1):
-                result = result * self
-            return result
+            return _native._sym_op("pow", self, other)
         return pow(self._number(), other, modulus)
 
     numerator = real = property(lambda self: self)

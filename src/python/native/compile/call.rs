@@ -531,6 +531,7 @@ pub fn call(
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
+            wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
             wants_scalars: {
                 let whole = function.fullgraph;
                 Rc::new(move || whole || switch("capture_scalar_outputs"))

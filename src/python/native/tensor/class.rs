@@ -264,12 +264,7 @@ impl AsNumber for TensorBase {
             negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
             positive: Some(|a, _vm| Ok(a.obj.to_owned())),
             absolute: Some(|a, vm| unary("aten.abs", Written::Operator("abs"), a.obj, vm)),
-            invert: Some(|a, vm| {
-                if !me(a.obj, vm)?.dtype().is_integral() {
-                    return Err(vm.new_type_error("~ (operator.invert) is only implemented on integer and Boolean-type tensors"));
-                }
-                unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)
-            }),
+            invert: Some(|a, vm| unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)),
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
@@ -619,7 +614,7 @@ impl TensorBase {
         let product = sizes.iter().fold(SymInt::Int(1), |product, size| {
             let next = &product * size;
             if let (Some(recorder), false) = (super::super::compile::recorder(), product.as_int() == Some(1)) {
-                recorder.computed("mul", [&product, size], &next);
+                recorder.computed("mul", &[&product, size], &next);
             }
             next
         });

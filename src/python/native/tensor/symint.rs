@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyWeak};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PyTuple, PyWeak};
 use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -14,7 +14,7 @@ use super::convert::{raise, to_int, to_value};
 use crate::capture::Unsupported;
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
-use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -101,6 +101,8 @@ fn arithmetic(name: &str, a: &SymInt, b: &SymInt) -> Result<(&'static str, SymIn
         "mod" => ("mod", a.modulo(b)?),
         "max" => ("sym_max", a.max(b)),
         "min" => ("sym_min", a.min(b)),
+        "neg" => ("neg", &SymInt::Int(0) - a),
+        "pow" => ("pow", (1..b.guard_int()?).fold(a.clone(), |power, _| &power * a)),
         _ => ("add", a + b),
     })
 }
@@ -175,6 +177,28 @@ pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachin
     match items.split_first() {
         Some((first, rest)) if are_sizes => rest.iter().try_fold(first.clone(), |found, next| operate(name, &found, next, vm)),
         _ => plain.call((vm.ctx.new_list(items),), vm),
+    }
+}
+
+/// `sum`: of sizes, in one call.
+pub fn summed(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let Some(recorder) = super::super::compile::recorder().filter(|_| args.kwargs.is_empty()) else {
+        return plain.call(args, vm);
+    };
+    let is_sequence = |o: &PyObject| o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some();
+    let [all] = args.args.as_slice() else { return plain.call(args, vm) };
+    if !is_sequence(all) {
+        return plain.call(args, vm);
+    }
+    let items: Vec<PyObjectRef> = all.try_to_value(vm)?;
+    let sizes: Option<Vec<SymInt>> = items.iter().map(|o| operand(o, vm)).collect();
+    match sizes {
+        Some(sizes) if sizes.len() > 1 && items.iter().any(|o| symbolic(o, vm).is_some()) => {
+            let sum = sizes.iter().fold(SymInt::Int(0), |sum, size| &sum + size);
+            recorder.computed("sym_sum", &sizes.iter().collect::<Vec<_>>(), &sum);
+            object(&sum, vm)
+        }
+        _ => plain.call(args, vm),
     }
 }
 
@@ -341,8 +365,35 @@ fn unknown(expression: &str, vm: &VirtualMachine) -> PyBaseExceptionRef {
     raise(Error::new(ErrorKind::GuardOnDataDependent, message), vm)
 }
 
+/// `int(o)` and what `math` rounds by: a symbolic number stays one; `None` where it is a plain number, or has to be one.
+pub fn whole_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let Some(recorder) = super::super::compile::recorder() else { return Ok(None) };
+    if let Some(size) = symbolic(o, vm) {
+        return Ok(recorder.has_size(&size).then(|| o.to_owned()));
+    }
+    let rounded = symbolic_float(o, vm).and_then(|f| Some((f.rounded(Rounding::named(name)?)?, f)));
+    let Some((size, float)) = rounded.filter(|(_, f)| f.hint().is_some()) else { return Ok(None) };
+    recorder.computed_float(&float);
+    object(&size, vm).map(Some)
+}
+
+/// `float(o)` of a symbolic number; `None` where it is a plain one.
+pub fn symbolic_to_float(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    let Some(recorder) = super::super::compile::recorder() else { return Ok(None) };
+    if symbolic_float(o, vm).is_some_and(|f| recorder.has_float(&f)) {
+        return Ok(Some(o.to_owned()));
+    }
+    let float = symbolic(o, vm).filter(|size| recorder.has_size(size)).and_then(|size| SymFloat::of_size(&size));
+    let Some(float) = float else { return Ok(None) };
+    recorder.computed_float(&float);
+    float_object(&float, vm).map(Some)
+}
+
 /// `op(name, a, b)`: arithmetic and comparison of sizes; `NotImplemented` where one of them is no integer.
 pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
+    if Rounding::named(name).is_some() {
+        return Ok(whole_number(name, a, vm)?.unwrap_or_else(|| vm.ctx.not_implemented()));
+    }
     if let Some(float) = operate_on_floats(name, a, b, vm)? {
         return Ok(float);
     }
@@ -357,7 +408,8 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
     if let Some(recorder) = super::super::compile::recorder() {
-        recorder.computed(name, [&a, &b], &result);
+        let operands = [&a, &b];
+        recorder.computed(name, if name == "neg" { &operands[..1] } else { &operands }, &result);
     }
     object(&result, vm)
 }
