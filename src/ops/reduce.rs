@@ -67,6 +67,9 @@ fn not_empty(c: &Call) -> Result<()> {
         if sizes.get(d).is_some_and(|n| n.as_int() == Some(0)) {
             let name = c.entry.base_name();
             return Err(match c.get("dim") {
+                Value::None if name.starts_with("arg") => {
+                    Error::index(format!("{name}(): Expected reduction dim to be specified for input.numel() == 0."))
+                }
                 Value::None => Error::runtime(format!(
                     "{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
                 )),

@@ -308,6 +308,10 @@ pub mod functions {
                 None => break,
             }
         }
+        // Text is a sequence, too, whose elements are text.
+        if !shape.is_empty() && inner.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some_and(|s| !s.as_wtf8().is_empty()) {
+            return Err(vm.new_value_error("too many dimensions 'str'"));
+        }
         Ok(shape)
     }
 

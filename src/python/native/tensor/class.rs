@@ -264,7 +264,12 @@ impl AsNumber for TensorBase {
             negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
             positive: Some(|a, _vm| Ok(a.obj.to_owned())),
             absolute: Some(|a, vm| unary("aten.abs", Written::Operator("abs"), a.obj, vm)),
-            invert: Some(|a, vm| unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)),
+            invert: Some(|a, vm| {
+                if !me(a.obj, vm)?.dtype().is_integral() {
+                    return Err(vm.new_type_error("~ (operator.invert) is only implemented on integer and Boolean-type tensors"));
+                }
+                unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)
+            }),
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;

@@ -109,3 +109,22 @@ lower_cholesky = Constraint(
     ),
     event_dim=2,
 )
+
+
+def independent(base, count):
+    """A set of tensors: the last dimensions count as one value."""
+    return Constraint(
+        f"IndependentConstraint({base!r}, {count})",
+        lambda value: base.check(value).reshape(value.shape[: value.dim() - count] + (-1,)).all(-1),
+        is_discrete=base.is_discrete,
+        event_dim=base.event_dim + count,
+    )
+
+
+def _is_correlation_root(value):
+    tolerance = torch.finfo(value.dtype).eps * value.size(-1) * 10
+    length = torch.linalg.norm(value.detach(), dim=-1)
+    return lower_cholesky.check(value) & (length - 1).abs().le(tolerance).all(dim=-1)
+
+
+corr_cholesky = Constraint("CorrCholesky()", _is_correlation_root, event_dim=2)

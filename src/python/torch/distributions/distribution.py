@@ -37,10 +37,15 @@ class _Late:
         return value
 
 
+def clamp_probs(probs):
+    """Probabilities away from zero and one by the least step."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
 def probs_to_logits(probs, is_binary=False):
     """Log odds, or log probabilities."""
-    eps = torch.finfo(probs.dtype).eps
-    clamped = probs.clamp(min=eps, max=1 - eps)
+    clamped = clamp_probs(probs)
     return torch.log(clamped) - torch.log1p(-clamped) if is_binary else torch.log(clamped)
 
 
