@@ -310,9 +310,9 @@ impl Unsupported {
         )
     }
 
-    /// Whether the function is given up, not only its graph.
+    /// Whether the function is given up, not only its graph: what comes before is not compiled, either.
     pub fn gives_function_up(&self) -> bool {
-        self.number == 7
+        matches!(self.number, 7 | 108)
     }
 
     /// Whether a tensor decides which way Python goes.
