@@ -1,6 +1,6 @@
 //! The cache of a compiled function: entries by region, each with the guards it depends on.
 
-use super::recorder::{Region, RegionInput};
+use super::region::{Region, RegionInput};
 use super::symbols::{Place, Witness, evaluate, value_of};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
@@ -152,7 +152,7 @@ impl Entry {
             Place::Size(input, dim) => region.touched.get(*input)?.real.sizes().get(*dim)?.as_int(),
             Place::Stride(input, dim) => region.touched.get(*input)?.real.geometry().strides.get(*dim)?.as_int(),
             Place::Number => region.env.info(symbol)?.hint,
-            Place::Item(input) => super::recorder::number_of(&region.touched.get(*input)?.real),
+            Place::Item(input) => super::numbers::number_of(&region.touched.get(*input)?.real),
         };
         self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
     }
@@ -193,7 +193,7 @@ impl Entry {
         let read = |w: &Witness| match w.at {
             Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
             Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
-            Place::Item(input) => super::recorder::number_of(found.get(input)?.as_ref()?),
+            Place::Item(input) => super::numbers::number_of(found.get(input)?.as_ref()?),
             Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),
                 Number::Float(_) => None,

@@ -1,6 +1,6 @@
 //! Whether two recorded regions are one computation, sizes as numbers: what makes a cache entry serve a call.
 
-use super::recorder::{Region, RegionInput};
+use super::region::{Region, RegionInput};
 use super::symbols::value_of;
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
 use crate::shape::{SymInt, Symbol};
@@ -136,7 +136,8 @@ impl Region {
         let base = |i: &RegionInput| i.spec.identity.base.as_ref().map(|b| (b.spec.annotation(), b.requires_grad));
         let same = |(a, b): (&RegionInput, &RegionInput)| {
             let (l, r) = (&a.spec.spec, &b.spec.spec);
-            l.dtype == r.dtype
+            a.source.attribute == b.source.attribute
+                && l.dtype == r.dtype
                 && l.device == r.device
                 && a.spec.requires_grad == b.spec.requires_grad
                 && sizes(&l.geometry.sizes, &r.geometry.sizes)

@@ -1,6 +1,6 @@
 //! What a script said about sizes and its function did not keep: a dimension marked dynamic that turned out to be a number.
 
-use super::recorder::Region;
+use super::region::Region;
 use super::symbols::DimMark;
 use crate::shape::{Relation, ShapeGuard, SymInt};
 

@@ -1,136 +1,22 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
 use super::failure::Failure;
-use super::symbols::{Dim, InputSource, Symbols, Witness};
+use super::region::{RegionInput, computes};
+use super::symbols::{Dim, InputSource, Symbols};
 use super::unsupported::Unsupported;
-use super::written::{Writing, shown, with_source_fns};
+use super::written::Writing;
 use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
-use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, Rule, Value, call_below, modes, set_modes};
-use crate::error::{Error, ErrorKind, Result};
-use crate::graph::{
-    self, Arg, FakeValue, FloatNodes, Graph, Meta, NodeId, Shown, SizeNodes, Target, WrittenCall, compute_float, compute_size,
-};
-use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
+use crate::error::Result;
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, Target, compute_float};
+use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
-
-/// An input of a region: the caller's tensor and what stands for it while recording.
-#[derive(Clone)]
-pub struct RegionInput {
-    /// The caller's tensor.
-    pub real: Tensor,
-    /// Its fake stand-in.
-    pub twin: Tensor,
-    /// Its placeholder.
-    pub node: NodeId,
-    /// What the region's cache depends on.
-    pub spec: InputSpec,
-    /// Where the caller keeps it.
-    pub source: InputSource,
-}
-
-/// A recorded region, ready to be compiled.
-pub struct Region {
-    /// The captured graph; its outputs are the lazy tensors asked for.
-    pub graph: Graph,
-    /// Its inputs that are tensors, in order of first use.
-    pub inputs: Vec<RegionInput>,
-    /// All tensors of the caller's that were looked at.
-    pub touched: Vec<RegionInput>,
-    /// The grad mode it began in.
-    pub grad: bool,
-    /// The short dtype of autocast it began in.
-    pub autocast: Option<Dtype>,
-    /// Its symbolic sizes.
-    pub env: ShapeEnv,
-    /// Where its symbols are read among `touched`.
-    pub witnesses: Vec<Witness>,
-    /// Per input, the first that has its storage, and whether it is shared at all.
-    pub(super) storages: Vec<(usize, bool)>,
-    /// All nodes of the graph, with those that it dropped because nobody reads them.
-    recorded: Vec<NodeId>,
-}
-
-impl Region {
-    /// The region without the caller's tensors: what a cache may keep.
-    pub fn without_tensors(mut self) -> Self {
-        for input in self.inputs.iter_mut().chain(&mut self.touched) {
-            input.real = input.twin.clone();
-        }
-        self
-    }
-
-    /// The region with floats as the numbers that they are: those are no inputs any more.
-    pub fn with_numbers(mut self, floats: &[(Symbol, String, f64)]) -> Self {
-        let is_needed = |input: &RegionInput| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
-        let calls: Vec<(NodeId, FloatExpr)> = self
-            .graph
-            .nodes()
-            .filter_map(|n| match &n.meta.value {
-                Some(FakeValue::SymFloat(float)) => Some((n.id, (*float.expr).clone())),
-                _ => None,
-            })
-            .collect();
-        let value = |s: &Symbol| floats.iter().find(|(known, ..)| known == s).map(|(.., value)| *value);
-        for (id, expr) in calls {
-            if let Some(number) = expr.evaluate(&|_| None, &value) {
-                self.graph.replace_uses(id, &Arg::Float(number));
-                self.graph.erase(id);
-            }
-        }
-        let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
-        let kept: Vec<bool> = self.inputs.iter().map(|i| !is_needed(i)).collect();
-        let mut keeps = kept.iter();
-        self.storages.retain(|_| keeps.next().copied().unwrap_or(true));
-        self.inputs.retain(|i| !is_needed(i));
-        for id in gone {
-            self.graph.erase(id);
-        }
-        self.env.forget_floats(floats.iter().map(|(s, ..)| s));
-        self
-    }
-
-    /// The graph as the script wrote it, which is what PyTorch's front end shows.
-    pub fn written(&self) -> Graph {
-        shown(&self.graph, &self.recorded, None)
-    }
-
-    /// The graph that is traced: the operators, each with what the script called (`source_fn`).
-    pub fn traced(&self) -> Graph {
-        with_source_fns(&self.graph, &self.recorded)
-    }
-
-    /// Inputs that are one tensor in another region, and are not here.
-    pub(super) fn duplicates(&self, other: &Region) -> Option<String> {
-        if other.touched.len() >= self.touched.len() {
-            return None;
-        }
-        let names: Vec<String> = self.touched.iter().map(|i| format!("\"{}\"", super::strip_locals(&i.source.source))).collect();
-        let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
-        missing.then(|| format!("Duplicate tensors found: [{}]", names.join(", ")))
-    }
-
-    /// The values of its symbols in the call it was recorded in.
-    pub fn hints(&self) -> HashMap<Symbol, i64> {
-        self.env.symbols().into_iter().filter_map(|(s, info)| Some((s, info.hint?))).collect()
-    }
-}
-
-/// The integer that a tensor of one element holds.
-pub(super) fn number_of(t: &Tensor) -> Option<i64> {
-    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
-    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
-}
-
-/// Whether a captured graph computes anything.
-pub fn computes(graph: &Graph) -> bool {
-    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| o.starts_with("aten.")))
-}
 
 /// Names an input: where the caller keeps it (`L_x_`).
 pub type InputName = Rc<dyn Fn(&Tensor, usize) -> InputSource>;
@@ -164,23 +50,23 @@ pub struct Recorder {
     pub(super) by_real: RefCell<HashMap<u64, usize>>,
     /// Whether gradients are on around the function that is recorded.
     pub(super) grad: Cell<bool>,
-    autocast: Cell<Option<Dtype>>,
+    pub(super) autocast: Cell<Option<Dtype>>,
     /// Blocks of autocast that began in this region.
-    blocks: RefCell<Vec<NodeId>>,
+    pub(super) blocks: RefCell<Vec<NodeId>>,
     /// Blocks of inference mode that began in this region.
-    inference_blocks: RefCell<Vec<NodeId>>,
+    pub(super) inference_blocks: RefCell<Vec<NodeId>>,
     /// Lazy tensors whose values have come: what stands for them now.
-    arrived: RefCell<HashMap<u64, Tensor>>,
+    pub(super) arrived: RefCell<HashMap<u64, Tensor>>,
     /// Lazy tensors of the region being recorded.
     pub(super) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     /// Arguments of the call that ends the region, whose values it reads.
-    needed: RefCell<Vec<Tensor>>,
+    pub(super) needed: RefCell<Vec<Tensor>>,
     /// Calls as they are written.
     pub(super) writing: Writing,
     /// Numbers that only the run knows and that what ends the region reads.
-    needed_numbers: RefCell<Vec<Value>>,
+    pub(super) needed_numbers: RefCell<Vec<Value>>,
     /// Numbers of tensors that are part of the graph, by tensor.
-    scalars: RefCell<HashMap<u64, Value>>,
+    pub(super) scalars: RefCell<HashMap<u64, Value>>,
     /// Calls that `x[...]` makes.
     pub(super) items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
@@ -192,10 +78,20 @@ pub struct Recorder {
     /// Inputs that were written to and stored back where they came from, and the calls that did it.
     pub(super) stored: RefCell<Vec<(Tensor, NodeId)>>,
     pub(super) surroundings: Surroundings,
-    input_name: InputName,
-    plan: Plan,
-    constants: Cell<usize>,
-    is_over: Cell<bool>,
+    pub(super) input_name: InputName,
+    pub(super) plan: Plan,
+    /// Blocks that changed the grad mode and are not over: the mode around each, and the position of the frame that it is in.
+    grad_blocks: RefCell<Vec<(usize, bool, usize)>>,
+    /// The mode around those that are left where the graph ends.
+    pub(super) around: Cell<Option<bool>>,
+    /// Whether what a called function recorded was taken out of the graph that ends.
+    pub(super) is_split: Cell<bool>,
+    /// Tensors that a function that is recorded on its own returns before others.
+    pub first_outputs: RefCell<Vec<u64>>,
+    /// Whether attributes of tensors were changed since the last region ended.
+    pub has_side_effect: Cell<bool>,
+    pub(super) constants: Cell<usize>,
+    pub(super) is_over: Cell<bool>,
     /// Which region this is: counts up where one ends.
     pub(super) epoch: Cell<u32>,
     pub(super) symbols: RefCell<Symbols>,
@@ -204,73 +100,17 @@ pub struct Recorder {
     /// Nodes that compute symbolic sizes.
     pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
     /// Nodes that compute symbolic floats.
-    floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
+    pub(super) floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
-    numbers: RefCell<HashMap<Expr, String>>,
+    pub(super) numbers: RefCell<HashMap<Expr, String>>,
     /// What the script computed from such numbers alone: calls that are made where something reads them.
-    deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
-}
-
-/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
-/// calls are, read or not.
-fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
-    let mut readers = readers(graph);
-    let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
-    let mut dropped = std::collections::HashSet::new();
-    for id in nodes.into_iter().rev() {
-        let node = graph.node(id);
-        let is_item = match &node.target {
-            crate::graph::Target::Getitem | crate::graph::Target::Operator(_) => true,
-            _ => items.contains(&id) || matches!(node.meta.value, Some(FakeValue::SymFloat(_))),
-        };
-        if is_item && readers[id.0 as usize] == 0 {
-            node.reads().iter().for_each(|i| readers[i.0 as usize] -= 1);
-            dropped.insert(id);
-        }
-    }
-    graph.retain(|n| !dropped.contains(&n.id));
-}
-
-/// The grad mode that a node sets.
-pub(super) fn sets_grad_mode(node: &graph::Node) -> Option<bool> {
-    match (&node.target, node.args.as_slice()) {
-        (Target::Torch { op, .. }, [Arg::Bool(enabled)]) if &**op == "_C._set_grad_enabled" => Some(*enabled),
-        _ => None,
-    }
-}
-
-/// Drops changes of the grad mode that the next node takes back, as PyTorch's front end does: `grad` is the mode that the graph
-/// begins in.
-fn drop_idle_grad_modes(graph: &mut Graph, mut grad: bool) {
-    let mut idle = HashSet::new();
-    let nodes: Vec<_> = graph.nodes().map(|n| (n.id, sets_grad_mode(n))).collect();
-    for pair in nodes.windows(2) {
-        let [(first, set_first), (second, set_second)] = pair else { continue };
-        if *set_first != Some(!grad) || idle.contains(first) {
-            continue;
-        }
-        grad = !grad;
-        if *set_second == Some(!grad) {
-            grad = !grad;
-            idle.extend([*first, *second]);
-        }
-    }
-    if !idle.is_empty() {
-        graph.retain(|n| !idle.contains(&n.id));
-    }
+    pub(super) deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
 }
 
 /// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
 pub(super) fn grad_fn(t: &Tensor) -> Option<Rc<str>> {
     let node = || autograd_meta::peek(t, |m| m.grad_fn.as_ref().map(|(node, _)| node.name.as_str().into()));
     autograd_meta::requires_grad(t).then(|| node().unwrap_or_else(|| "".into()))
-}
-
-/// How many nodes read each, as it runs or as it is written.
-fn readers(graph: &Graph) -> Vec<usize> {
-    let mut readers = vec![0; graph.arena_len()];
-    graph.nodes().flat_map(|n| n.reads()).for_each(|id| readers[id.0 as usize] += 1);
-    readers
 }
 
 impl Recorder {
@@ -300,6 +140,11 @@ impl Recorder {
             input_name,
             plan,
             failure: RefCell::default(),
+            grad_blocks: RefCell::default(),
+            around: Cell::new(None),
+            first_outputs: RefCell::default(),
+            is_split: Cell::new(false),
+            has_side_effect: Cell::new(false),
             constants: Cell::new(0),
             is_over: Cell::new(false),
             epoch: Cell::new(0),
@@ -331,58 +176,6 @@ impl Recorder {
         self.needed.borrow().iter().position(|n| n.is(t) || self.current(n).is(t))
     }
 
-    /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
-    pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
-        let size = self.symbols.borrow_mut().number(source, number, value);
-        self.numbers.borrow_mut().insert(size.expr(), number_name(source));
-        size
-    }
-
-    /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
-    pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
-        self.symbols.borrow_mut().float(source, number, value)
-    }
-
-    /// A float was computed from others: the call stands here, where something reads it.
-    pub fn computed_float(&self, float: &SymFloat) {
-        if self.has_float(float) {
-            // What cannot be part of the graph is asked for its number where it is used.
-            let _ = compute_float(self, float);
-        }
-    }
-
-    /// Whether a symbolic float belongs to the region being recorded.
-    pub fn has_float(&self, float: &SymFloat) -> bool {
-        float.env.same(&self.symbols.borrow().env)
-    }
-
-    /// The input that a float of the call becomes, and the call that reads its number.
-    fn float_input(&self, float: &SymFloat, symbol: &Symbol) -> Result<Arg> {
-        let origin = float.env.float_origin(symbol).unwrap_or_default();
-        let real = {
-            let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
-            crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
-        };
-        let spec = InputSpec::of(&real)?;
-        let twin = Tensor::fake(&spec.spec)?;
-        let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
-        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
-        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
-        self.nodes.borrow_mut().insert(twin.id(), node);
-        self.input_places.borrow_mut().push(self.place());
-        self.inputs.borrow_mut().push(RegionInput { real, twin, node, spec, source });
-        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
-        Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
-    }
-
-    fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
-        let meta = self.meta(FakeValue::SymFloat(float.clone()));
-        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
-        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
-        self.floats.borrow_mut().push((float.expr.clone(), id));
-        Arg::Node(id)
-    }
-
     /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
     /// buffers are `is_static`: they live as long as the model.
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
@@ -399,89 +192,6 @@ impl Recorder {
     /// What stands for a tensor of the caller's while recording, if it is an input already: its sizes may be symbolic.
     pub fn twin(&self, t: &Tensor) -> Option<Tensor> {
         self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].twin.clone())
-    }
-
-    /// Ends the region: `outputs` are the lazy tensors and the symbolic sizes whose values are wanted.
-    pub fn end(&self, outputs: &[Value]) -> Result<Region> {
-        let wanted = |output: &Value| match output {
-            Value::Tensor(t) => {
-                let stored = self.stored.borrow().iter().find(|(twin, _)| twin.is(t)).map(|(_, id)| *id);
-                stored
-                    .or_else(|| self.nodes.borrow().get(&t.id()).copied())
-                    .map(Arg::Node)
-                    .ok_or_else(|| Error::runtime("an output that was not recorded"))
-            }
-            other => self.argument(other),
-        };
-        let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
-        self.stored.borrow_mut().clear();
-        self.epoch.set(self.epoch.get() + 1);
-        let mut graph = self.graph.replace(Graph::new("GraphModule"));
-        let as_written = |(value, arg): (&Value, &Arg)| {
-            let node = value.as_tensor().and_then(|t| self.written_node(t, None));
-            node.map_or_else(|| arg.clone(), Arg::Node)
-        };
-        let written: Vec<Arg> = outputs.iter().zip(&args).map(as_written).collect();
-        let output = graph.set_output(Arg::Tuple(args));
-        let call = WrittenCall {
-            target: Target::Name("output".into()),
-            name: "output".into(),
-            args: vec![Arg::Tuple(written)],
-            kwargs: Vec::new(),
-            stored: Vec::new(),
-        };
-        graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
-        self.writing.clear();
-        let symbols = self.symbols.take();
-        self.sizes.borrow_mut().clear();
-        self.numbers.borrow_mut().clear();
-        self.deferred.borrow_mut().clear();
-        self.floats.borrow_mut().clear();
-        self.scalars.borrow_mut().clear();
-        unify_sizes(&mut graph);
-        let recorded = graph.nodes().map(|n| n.id).collect();
-        drop_unread_items(&mut graph, &self.items.take());
-        drop_idle_grad_modes(&mut graph, self.grad.get());
-        // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
-        let readers = readers(&graph);
-        let unused = |id: NodeId| readers[id.0 as usize] == 0;
-        let touched = self.inputs.take();
-        let mut inputs = touched.clone();
-        inputs.retain(|i| !unused(i.node) || i.source.is_number);
-        let in_shapes = |i: &RegionInput| {
-            let geometry = &i.spec.spec.geometry;
-            geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
-        };
-        let mut in_shapes: std::collections::BTreeSet<Symbol> = inputs.iter().flat_map(in_shapes).collect();
-        // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
-        graph.retain(|n| match (&n.meta.value, n.opcode) {
-            (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
-                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
-            }
-            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
-            _ => true,
-        });
-        // A block that turns gradients on or off is left where a graph ends, and entered again by the next one.
-        let grad = self.grad.get();
-        if modes().grad != grad {
-            self.record_grad_mode(modes().grad);
-        }
-        let autocast = self.autocast.replace(modes().autocast);
-        self.blocks.borrow_mut().clear();
-        self.inference_blocks.borrow_mut().clear();
-        self.nodes.borrow_mut().clear();
-        self.lazy.borrow_mut().clear();
-        self.stacks.borrow_mut().clear();
-        self.input_places.borrow_mut().clear();
-        self.by_real.borrow_mut().clear();
-        let storages = inputs
-            .iter()
-            .map(|input| {
-                let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
-                (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
-            })
-            .collect();
-        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
     }
 
     /// Says that a lazy tensor's value has come.
@@ -512,129 +222,8 @@ impl Recorder {
         broke
     }
 
-    /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
-    pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
-        self.needed_numbers.borrow_mut().push(number.clone());
-        let broke = self.break_graph(reason);
-        self.needed_numbers.borrow_mut().clear();
-        broke
-    }
-
-    /// The script says that a condition holds on numbers that only the run knows: the graph checks it.
-    pub fn expect(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
-        // A bound of one number is the least or the largest that it may be.
-        let is_bare = left.expr().as_symbol().is_some();
-        let (relation, right) = match (relation, right.as_int().filter(|_| is_bare)) {
-            (Relation::Lt, Some(bound)) => (Relation::Le, &SymInt::Int(bound - 1)),
-            (Relation::Gt, Some(bound)) => (Relation::Ge, &SymInt::Int(bound + 1)),
-            (relation, _) => (relation, right),
-        };
-        let condition = relation.condition(left, right);
-        let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
-        let args = vec![self.size(left)?, self.size(right)?];
-        let name = relation.operator();
-        let id = self.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
-        let shown = self.graph.borrow().node(id).name.to_string();
-        let said = format!("Runtime assertion failed for expression {condition} on node '{shown}'");
-        let target = Target::Op("aten._assert_scalar.default".into());
-        let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
-        let check = self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
-        for id in [id, check] {
-            self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
-        }
-        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
-        Ok(())
-    }
-
-    /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
-    fn bind_size(&self, size: &SymInt, most: Option<i64>, result: &Value) -> Result<()> {
-        let mut found = None;
-        result.for_each_tensor(&mut |t| {
-            let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
-            found = found.or(dim.and_then(|d| Some((self.nodes.borrow().get(&t.id()).copied()?, d))));
-        });
-        let Some((node, dim)) = found else { return Ok(()) };
-        let meta = self.meta(FakeValue::Int(size.clone()));
-        let target = Target::Op("aten.sym_size.int".into());
-        let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
-        self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
-        self.sizes.borrow_mut().insert(size.expr(), id);
-        self.expect(size, Relation::Ge, &SymInt::Int(0))?;
-        most.map_or(Ok(()), |most| self.expect(size, Relation::Le, &SymInt::Int(most)))
-    }
-
-    /// Whether `.item()` is part of the graph.
-    pub fn wants_scalars(&self) -> bool {
-        (self.surroundings.wants_scalars)()
-    }
-
-    /// Numbers that what ends the region reads, as far as they belong to it.
-    pub fn needed_numbers(&self) -> Vec<Value> {
-        let belongs = |v: &&Value| match v {
-            Value::Int(size) => self.has_size(size),
-            Value::SymFloat(float) => self.has_float(float),
-            _ => false,
-        };
-        self.needed_numbers.borrow().iter().filter(belongs).cloned().collect()
-    }
-
-    /// The number that a tensor holds, as part of the graph: that of an input is known in this call and guarded on where it decides,
-    /// another only when the graph runs. `None` where it cannot be part of it.
-    fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
-        let twin = self.stand_in(t)?;
-        let Some(node) = self.nodes.borrow().get(&twin.id()).copied() else { return Ok(None) };
-        let dtype = twin.dtype();
-        let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
-        if !is_integer && !dtype.is_floating() {
-            return Ok(None);
-        }
-        let known = self.scalars.borrow().get(&twin.id()).cloned();
-        let number = match known {
-            Some(number) => number,
-            None if is_integer => {
-                let index = self.inputs.borrow().iter().position(|i| i.twin.is(&twin) && i.real.dim() == 0 && i.twin.version() == 0);
-                Value::Int(match index {
-                    Some(index) => {
-                        let input = self.inputs.borrow()[index].clone();
-                        let value = number_of(&input.real).unwrap_or_default();
-                        self.symbols.borrow_mut().item(&input.source, index, value)
-                    }
-                    None => self.symbols.borrow().env.unbacked("item", i64::MIN),
-                })
-            }
-            None => Value::SymFloat(self.symbols.borrow().env.unbacked_float("item")),
-        };
-        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
-        let inputs = self.inputs.borrow().len();
-        let id = match &number {
-            Value::SymFloat(float) => match self.float_call("item", target, vec![Arg::Node(node)], float) {
-                Arg::Node(id) => id,
-                _ => return Ok(None),
-            },
-            other => {
-                let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
-                if let Value::Int(size) = other {
-                    self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
-                }
-                id
-            }
-        };
-        self.stacks.borrow_mut().insert(id, (self.place(), inputs));
-        self.scalars.borrow_mut().insert(twin.id(), number.clone());
-        Ok(Some(number))
-    }
-
-    /// Stops the region before a call that needs values, and makes the call.
-    fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
-        let mut read = Vec::new();
-        args.iter().for_each(|arg| arg.for_each_tensor(&mut |t| read.push(t.clone())));
-        self.break_graph_at(reason, read)?;
-        let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(self.current(t)))).collect::<Result<Vec<_>>>()?;
-        call_below(Key::Capture, entry, args)
-    }
-
     /// Where the frames of the recorded call stand.
-    fn place(&self) -> Rc<[u32]> {
+    pub(super) fn place(&self) -> Rc<[u32]> {
         self.repeated_at.borrow().clone().unwrap_or_else(|| (self.surroundings.places)())
     }
 
@@ -736,45 +325,17 @@ impl Recorder {
     }
 
     /// The tensor the script knows for a stand-in.
-    fn known_as(&self, t: &Tensor) -> Tensor {
+    pub(super) fn known_as(&self, t: &Tensor) -> Tensor {
         self.inputs.borrow().iter().find(|i| i.twin.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
     }
 
-    fn constant(&self, t: &Tensor) -> NodeId {
+    pub(super) fn constant(&self, t: &Tensor) -> NodeId {
         let name = format!("_tensor_constant{}", self.constants.get());
         self.constants.set(self.constants.get() + 1);
         let meta = self.meta(FakeValue::Tensor(t.spec()));
         let mut graph = self.graph.borrow_mut();
         graph.constants.push((name.as_str().into(), t.clone()));
         graph.get_attr(&name, meta)
-    }
-
-    /// The node of a symbolic size; one of another region is the number it was there.
-    fn size(&self, size: &SymInt) -> Result<Arg> {
-        match size {
-            SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
-            _ => Ok(Arg::Int(size.guard_int()?)),
-        }
-    }
-
-    /// The script computed a size from two others: the call stands here, where something reads it.
-    pub fn computed(&self, name: &'static str, operands: &[&SymInt], result: &SymInt) {
-        let SymInt::Sym(expr, env) = result else { return };
-        if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
-            return;
-        }
-        if self.is_of_numbers(&result.expr()) {
-            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
-        } else if let Ok(args) = operands.iter().map(|size| self.size(size)).collect::<Result<Vec<_>>>() {
-            // A sum has one argument, its terms.
-            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
-            Sizes(self, env).emit(name, args, &result.expr());
-        }
-    }
-
-    /// Whether a symbolic size belongs to the region being recorded.
-    pub fn has_size(&self, size: &SymInt) -> bool {
-        matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
     }
 
     /// A value as an argument of a recorded call.
@@ -802,6 +363,32 @@ impl Recorder {
             Value::Layout(l) => Arg::Layout(*l),
             Value::MemoryFormat(m) => Arg::MemoryFormat(*m),
         })
+    }
+
+    /// A block begins, in the frame at that position, that changes the grad mode, which was `before`.
+    pub fn begin_grad_block(&self, block: usize, before: bool, frame: usize) {
+        self.grad_blocks.borrow_mut().push((block, before, frame));
+    }
+
+    /// The graph ends inside of blocks of these frames: they are left there, and entered again by the next one.
+    pub fn leave_grad_blocks(&self, frames: std::ops::Range<usize>) {
+        let blocks = self.grad_blocks.borrow();
+        self.around.set(blocks.iter().find(|(.., frame)| frames.contains(frame)).map(|(_, mode, _)| *mode));
+    }
+
+    /// A block is over.
+    pub fn end_grad_block(&self, block: usize) {
+        self.grad_blocks.borrow_mut().retain(|(known, ..)| *known != block);
+    }
+
+    /// Whether the graph ends at the call of a function that is recorded on its own from there.
+    pub fn ends_at_call(&self, is_split: bool) {
+        self.is_split.set(is_split);
+    }
+
+    /// The grad mode that the next graph begins in.
+    pub fn mode_around(&self) -> bool {
+        self.grad.get()
     }
 
     /// Records a change of the grad mode.
@@ -864,7 +451,7 @@ impl Recorder {
         self.graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
     }
 
-    fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
+    pub(super) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
         let (positional, keywords) = entry.schema.shown(args, |_, value| self.argument(value))?;
         let (shown, name) = match Written::current() {
             Some(Written::Function(prefix, name)) => {
@@ -912,201 +499,5 @@ impl Recorder {
             _ => {}
         }
         Ok(())
-    }
-}
-
-impl FloatNodes for Recorder {
-    fn size(&self, size: &SymInt) -> Result<Arg> {
-        Recorder::size(self, size)
-    }
-
-    fn known(&self, float: &SymFloat) -> Option<Arg> {
-        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
-    }
-
-    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
-        match &*float.expr {
-            FloatExpr::Symbol(symbol) => self.float_input(float, symbol),
-            _ => Ok(self.float_call(name, Target::operator(name), args, float)),
-        }
-    }
-}
-
-/// The placeholder of a Python number that is found there.
-fn number_name(source: &str) -> String {
-    let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
-    name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
-}
-
-/// Sizes of the graph being recorded, and their symbols.
-struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
-
-impl SizeNodes for Sizes<'_> {
-    fn known(&self, expr: &Expr) -> Option<Arg> {
-        if let Some(name) = self.0.numbers.borrow_mut().remove(expr) {
-            let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
-            let id = self.0.graph.borrow_mut().placeholder(&name, meta);
-            self.0.sizes.borrow_mut().insert(expr.clone(), id);
-        }
-        let deferred = self.0.deferred.borrow_mut().remove(expr);
-        if let Some((name, operands)) = deferred
-            && let Ok(args) = operands.iter().map(|size| self.0.size(size)).collect::<Result<Vec<_>>>()
-        {
-            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
-            return Some(self.emit(name, args, expr));
-        }
-        self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
-    }
-
-    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
-        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
-        let id = self.0.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
-        self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
-        self.0.sizes.borrow_mut().insert(expr.clone(), id);
-        Arg::Node(id)
-    }
-
-    fn emit_sum(&self, terms: Vec<Arg>, expr: &Expr) -> Option<Arg> {
-        Some(self.emit("sym_sum", vec![Arg::Tuple(terms)], expr))
-    }
-
-    fn number_first(&self) -> bool {
-        true
-    }
-
-    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
-        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
-    }
-}
-
-/// Symbols that turned out to be the same number are one input, the first.
-fn unify_sizes(graph: &mut Graph) {
-    let mut first: HashMap<Expr, NodeId> = HashMap::new();
-    let mut again = Vec::new();
-    for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
-        let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
-        if size.expr().as_int().is_none() {
-            continue;
-        }
-        match first.get(&size.expr()) {
-            Some(known) => again.push((node.id, *known)),
-            None => drop(first.insert(size.expr(), node.id)),
-        }
-    }
-    for (id, known) in again {
-        graph.replace_uses(id, &Arg::Node(known));
-        graph.erase(id);
-    }
-}
-
-/// The operator that decides the result's size by values: the call's own, or the one that makes positions of a mask.
-fn sized_by_values(entry: &'static OpEntry, args: &[Value]) -> Option<&'static str> {
-    if entry.tags.has(crate::dispatch::Tags::DYNAMIC_SHAPE) {
-        // The size may be said.
-        let said = entry.schema.arguments.iter().position(|a| a.name == "output_size").and_then(|i| args.get(i));
-        let operator = match entry.name {
-            "aten.ctc_loss.IntList" => "aten._ctc_loss.default",
-            "aten.ctc_loss.Tensor" => "aten._ctc_loss.Tensor",
-            name => name,
-        };
-        return said.is_none_or(Value::is_none).then_some(operator);
-    }
-    let is_mask = |v: &Value| v.as_tensor().is_some_and(|t| matches!(t.dtype(), Dtype::Bool | Dtype::UInt8));
-    let indexes = matches!(entry.name, "aten.index.Tensor" | "aten._unsafe_index.Tensor");
-    (indexes && args.get(1)?.list().ok()?.iter().any(is_mask)).then_some("aten.nonzero.default")
-}
-
-/// Whether a composite operator is `nonzero` in another form.
-fn positions(entry: &OpEntry) -> bool {
-    matches!(entry.name, "aten.where.default" | "aten.argwhere.default" | "aten.nonzero_numpy.default")
-}
-
-/// The layer of dispatch.
-pub struct CaptureLayer(pub Rc<Recorder>);
-
-impl Layer for CaptureLayer {
-    fn key(&self) -> Key {
-        Key::Capture
-    }
-
-    fn wants(&self, _call: &Call) -> bool {
-        // Where nothing is recorded, a function that is may have been called.
-        !self.0.is_over() || self.0.look_around().is_err() || !self.0.is_over()
-    }
-
-    fn seen_as(&self, t: &Tensor) -> Result<Option<Tensor>> {
-        self.0.look_around()?;
-        if self.0.is_over() { Ok(None) } else { self.0.stand_in(t).map(Some) }
-    }
-
-    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        let recorder = &self.0;
-        recorder.look_around()?;
-        if recorder.is_over() {
-            let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
-            return call_below(Key::Capture, entry, args);
-        }
-        let before_call = recorder.inputs.borrow().len();
-        let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
-        let on_callers =
-            writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
-        let sized_by_values = sized_by_values(entry, &args);
-        if entry.name == "aten._local_scalar_dense.default"
-            && Written::current() == Some(Written::Method("item"))
-            && recorder.wants_scalars()
-            && let Some(Value::Tensor(t)) = args.first()
-            && let Some(number) = recorder.scalar(t)?
-        {
-            return Ok(number);
-        }
-        let is_resize = entry.name == "aten.resize_.default";
-        let names_sizes = (recorder.surroundings.wants_sizes)();
-        let ends = if sized_by_values.is_some() { !names_sizes } else { matches!(entry.rule, Rule::Data) };
-        if ends || on_callers || is_resize {
-            let reason = if is_resize {
-                Unsupported::other("Unsupported Tensor.resize_() call")
-            } else if on_callers {
-                let input = args.first().and_then(Value::as_tensor).map(|t| (recorder.input_name)(t, 0).source);
-                let name = input.unwrap_or_default().replace("L['", "").replacen("']", "", 1);
-                Unsupported::inplace_view(&name, entry.base_name())
-            } else {
-                match entry.name {
-                    "aten._local_scalar_dense.default" => Unsupported::item(),
-                    name => Unsupported::dynamic_shape(sized_by_values.unwrap_or(name)),
-                }
-            };
-            return recorder.break_and_call(&reason, entry, &args);
-        }
-        let is_fresh = entry.name == "aten.lift_fresh.default";
-        let inner = if is_fresh {
-            args.iter().map(|v| v.map_tensors(&mut |t| Tensor::fake(&t.spec()))).collect::<Result<Vec<_>>>()?
-        } else {
-            args.iter().map(|v| v.map_tensors(&mut |t| recorder.stand_in(t))).collect::<Result<Vec<_>>>()?
-        };
-        let before = set_modes(Modes { fake: true, ..modes() });
-        let hooks = crate::autograd::WithoutSavedTensorHooks::new();
-        let unbacked: Rc<RefCell<Vec<(SymInt, Option<i64>)>>> = Rc::default();
-        let naming = names_sizes.then(|| {
-            let (unbacked, env) = (unbacked.clone(), recorder.symbols.borrow().env.clone());
-            Naming::new(Rc::new(move |most| {
-                let size = env.unbacked_size(most);
-                unbacked.borrow_mut().push((size.clone(), most));
-                size
-            }))
-        });
-        let result = call_below(Key::Capture, entry, inner.clone());
-        drop((hooks, naming));
-        set_modes(Modes { fake: before.fake, ..modes() });
-        let may_need_values = matches!(entry.rule, Rule::Composite(_)) || sized_by_values.is_some();
-        if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && may_need_values {
-            let operator = if positions(entry) { "aten.nonzero.default" } else { sized_by_values.unwrap_or(entry.name) };
-            return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);
-        }
-        let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
-        recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
-        for (size, most) in unbacked.take() {
-            recorder.bind_size(&size, most, &result)?;
-        }
-        result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }
 }

@@ -1,7 +1,8 @@
 //! A graph that ends inside a called function: what was recorded before the call is a region of its own, and what was recorded
 //! since begins the function's. It is recorded again, on the values that the first region gave.
 
-use super::recorder::{Recorder, sets_grad_mode};
+use super::recorder::Recorder;
+use super::region::sets_grad_mode;
 use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Modes, Value, call_below, fill_args, lookup, modes, set_modes};
 use crate::error::{Error, Result};

@@ -31,6 +31,8 @@ pub struct InputSource {
     pub is_parameter: bool,
     /// Whether it is a Python float, handed over as a tensor.
     pub is_number: bool,
+    /// The tensor, by its number, where it is an attribute of the graph and no input: that of an optimizer.
+    pub attribute: Option<u64>,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
     /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension; for the number it holds, where it has none.

@@ -294,6 +294,17 @@ impl Unsupported {
         )
     }
 
+    /// A function of a file that is never traced, called by one that is.
+    pub fn not_inlined(function: &str, module: &str) -> Self {
+        Self::new(
+            8,
+            "Attempted to inline function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{function}` should not be traced."),
+            format!("qualname: {function}, name: {function}, skip reason: file matches MOD_SKIPLIST ({module})"),
+            &[&format!("Avoid calling the function `{function}`.")],
+        )
+    }
+
     /// Anything else, with a title that says it.
     pub fn other(title: &str) -> Self {
         Self::new(0, title, "", "", &[])

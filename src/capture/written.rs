@@ -4,7 +4,8 @@
 //! result say where in the result they are. [`shown`] makes the graph that PyTorch's front end would have made: a node per written call,
 //! named after the variable that its result is stored in.
 
-use super::recorder::{Recorder, sets_grad_mode};
+use super::recorder::Recorder;
+use super::region::sets_grad_mode;
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target, Written, WrittenCall, snake_case};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};

@@ -285,38 +285,38 @@ pub struct Node {
     pub written: Option<Written>,
 }
 
+/// The nodes that arguments read, each once, in order.
+fn distinct<'a>(args: impl Iterator<Item = &'a Arg>) -> Vec<NodeId> {
+    // A call reads few; an output may read thousands.
+    const FEW: usize = 16;
+    let mut found = Vec::new();
+    let mut many = HashSet::new();
+    let mut add = |n| {
+        if found.len() == FEW && many.is_empty() {
+            many.extend(found.iter().copied());
+        }
+        let is_new = if found.len() < FEW { !found.contains(&n) } else { many.insert(n) };
+        if is_new {
+            found.push(n);
+        }
+    };
+    args.for_each(|a| a.for_each_node(&mut add));
+    found
+}
+
 impl Node {
     /// Nodes it reads, each once, in order of first use.
     pub fn inputs(&self) -> Vec<NodeId> {
-        // A call reads few; an output may read thousands.
-        const FEW: usize = 16;
-        let mut found = Vec::new();
-        let mut many = HashSet::new();
-        let mut add = |n| {
-            if found.len() == FEW && many.is_empty() {
-                many.extend(found.iter().copied());
-            }
-            let is_new = if found.len() < FEW { !found.contains(&n) } else { many.insert(n) };
-            if is_new {
-                found.push(n);
-            }
-        };
-        self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut add));
-        found
+        distinct(self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)))
     }
 
     /// [`Node::inputs`], and what the written call reads besides.
     pub fn reads(&self) -> Vec<NodeId> {
-        let mut found = self.inputs();
-        if let Some(call) = self.written.as_ref().and_then(|w| w.says.as_ref()) {
-            let mut add = |n| {
-                if !found.contains(&n) {
-                    found.push(n);
-                }
-            };
-            call.args.iter().chain(call.kwargs.iter().map(|(_, a)| a)).for_each(|a| a.for_each_node(&mut add));
+        let args = self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a));
+        match self.written.as_ref().and_then(|w| w.says.as_ref()) {
+            Some(call) => distinct(args.chain(&call.args).chain(call.kwargs.iter().map(|(_, a)| a))),
+            None => distinct(args),
         }
-        found
     }
 
     /// Its tensor, where its value is one.

@@ -110,8 +110,10 @@ pub struct Standing {
     pub id: usize,
     /// The instruction that it is at.
     pub at: u32,
-    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, and modules.
+    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, and steps of optimizers.
     pub is_own: bool,
+    /// Whether it is the body of one of PyTorch's modules: those are never compiled on their own.
+    pub is_module: bool,
 }
 
 /// The instructions that the frames above a marked one are at, outermost first.
@@ -143,9 +145,10 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         let is_own = if std::ptr::eq(path, run.filename) {
             name == "<lambda>" || !name.starts_with('<')
         } else {
-            name == "forward" && path.as_str().contains("nn/modules/")
+            name == "step" && path.as_str().ends_with("optim/optimizer.py")
         };
-        found.push(Standing { id, at: frame.lasti.load(Ordering::Relaxed).saturating_sub(1), is_own });
+        let is_module = name == "forward" && path.as_str().contains("nn/modules/");
+        found.push(Standing { id, is_module, at: frame.lasti.load(Ordering::Relaxed).saturating_sub(1), is_own });
     }
     None
 }

@@ -8,25 +8,24 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyList, PyTuple};
+use rustpython_vm::builtins::PyCode;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
+use super::about::About;
+use super::activation::{Activation, Session};
 use super::entries::Remembered;
-use super::escapes;
-use super::frames::{self, Chain, Frame};
-use super::reads::Resumed;
-use super::session::{About, CompiledFunction, count, dynamo_error, flush, note_break, stance, switch};
-use super::sources::Locals;
-use super::values::{self, Replaced, Verdict};
+use super::frames::{self, Frame};
+use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
+use super::run::flush;
+use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, note_break, stance, switch};
+use super::values;
 use crate::aot::trace::Pushed;
 use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsupported, from_user_code};
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{
-    TensorBase, float_hint, raise, raised, replace_payload, symbolic, symbolic_float, symbolic_hint, take_unknown, wrap,
-};
+use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::shape::SymInt;
@@ -45,6 +44,26 @@ pub fn reset() {
     RECORDER.set(None);
     CALL.set(None);
     BODY.set(None);
+}
+
+/// A block begins that changes the grad mode, which was `before`; without that it ends.
+pub fn note_grad_block(block: usize, before: Option<bool>) {
+    match before {
+        Some(before) => {
+            // The frame that runs is that of the block's own method.
+            let base = CALL.with_borrow(|call| call.as_ref().map(|call| call.base));
+            let frame = base.and_then(frames_above).map_or(0, |frames| frames.len().saturating_sub(2));
+            recorder().into_iter().for_each(|r| r.begin_grad_block(block, before, frame));
+        }
+        None => RECORDER.with_borrow(|r| r.iter().for_each(|r| r.end_grad_block(block))),
+    }
+}
+
+/// The script changes an attribute of a tensor: the front end has more to do after the graph than to return.
+pub fn note_side_effect() {
+    if let Some(recorder) = recorder() {
+        recorder.has_side_effect.set(true);
+    }
 }
 
 /// Whether a compiled function is being called.
@@ -83,10 +102,16 @@ pub fn recorder() -> Option<Rc<Recorder>> {
     Some(recorder).filter(|r| !r.is_over())
 }
 
-/// The frames of the recorded call, or of the body that is recorded, innermost first: their code, and the instructions that they are at.
+/// The frames of the function that is recorded, or of the body that is recorded, innermost first: their code, and the instructions that they are at.
 pub fn frames() -> Vec<(PyRef<PyCode>, u32)> {
-    let base = BODY.get().or_else(|| CALL.with_borrow(|call| call.as_ref().map(|call| call.base)));
-    base.map(codes_above).unwrap_or_default()
+    if let Some(body) = BODY.get() {
+        return codes_above(body);
+    }
+    let Some(call) = CALL.with_borrow(Clone::clone) else { return Vec::new() };
+    let mut frames = codes_above(call.base);
+    // What called the function that is recorded is no part of that.
+    frames.truncate(frames.len().saturating_sub(call.top().depth()));
+    frames
 }
 
 /// Calls a function whose calls are recorded as a body of their own: what it returns is stored nowhere in its caller.
@@ -110,72 +135,6 @@ pub fn branched(truth: bool) {
     }
 }
 
-/// The running frame of a function that is recorded on its own.
-struct Activation {
-    /// Its position among the frames of the call.
-    depth: usize,
-    id: usize,
-    /// The instruction of the frame below that called it.
-    from: u32,
-}
-
-impl Activation {
-    fn of(depth: usize, frames: &[Standing]) -> Self {
-        Activation { depth, id: frames[depth].id, from: frames[depth - 1].at }
-    }
-
-    fn runs(&self, frames: &[Standing]) -> bool {
-        frames.get(self.depth).is_some_and(|f| f.id == self.id) && frames[self.depth - 1].at == self.from
-    }
-}
-
-/// A function that is recorded on its own.
-struct Session {
-    function: Rc<CompiledFunction>,
-    about: About,
-    /// None for the compiled function itself.
-    frame: Option<Activation>,
-    /// The part of its code that is recorded.
-    at: Cell<usize>,
-    /// Where it goes on after its last graph ended.
-    pending: RefCell<Option<(Chain, Resumed)>>,
-    /// Numbers that are symbols until its next graph ends, and the variables that they are found from.
-    replaced: RefCell<Vec<(Locals, Replaced)>>,
-    given_up: Cell<bool>,
-    /// Whether gradients were on where it was called.
-    grad: bool,
-}
-
-impl Session {
-    /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
-    /// numbers that have varied there are symbols.
-    fn resume(&self, recorder: &Recorder) {
-        let Some((chain, resumed)) = self.pending.take() else { return };
-        self.at.set(self.function.place(chain));
-        rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let verdict = self.function.values.at_break(self.at.get(), &resumed, self.function.dynamic(), vm);
-            self.set_numbers(resumed, &verdict, recorder, vm);
-            *self.about.verdict.borrow_mut() = verdict;
-        });
-    }
-
-    fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {
-        let replaced = values::replace_in_frame(&mut resumed, &verdict.needs, recorder, vm);
-        self.replaced.borrow_mut().push((resumed.locals, replaced));
-    }
-
-    /// Its graph has ended: what was a symbol is a number again.
-    fn restore_numbers(&self, vm: &VirtualMachine) {
-        for (mut locals, replaced) in self.replaced.take() {
-            replaced.restore(&mut locals, vm);
-        }
-    }
-
-    fn depth(&self) -> usize {
-        self.frame.as_ref().map_or(0, |f| f.depth)
-    }
-}
-
 /// A call of a compiled function.
 struct Call {
     base: FrameMark,
@@ -185,11 +144,8 @@ struct Call {
     /// What variables held that numbers took the place of: expressions under way may hold it still.
     kept: RefCell<Vec<PyObjectRef>>,
     busy: Cell<bool>,
-}
-
-/// Lazy tensors that Python knows, or that the call that ends the region reads.
-fn alive(recorder: &Recorder) -> Vec<Tensor> {
-    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
+    /// Whether a break was an error: nothing is compiled then.
+    is_refused: Cell<bool>,
 }
 
 impl Call {
@@ -200,7 +156,7 @@ impl Call {
 
     fn go_on(&self, recorder: &Recorder) {
         let top = self.top();
-        recorder.go_on(!top.given_up.get(), top.grad);
+        recorder.go_on(!top.given_up.get(), top.grad.get());
     }
 
     /// Finds out which function is recorded now.
@@ -217,12 +173,13 @@ impl Call {
         if !top.given_up.get() {
             return Ok(());
         }
-        let own = frames.iter().skip(top.depth()).position(|f| f.is_own).map(|i| i + top.depth());
-        let called = own.and_then(|own| (own + 1..frames.len()).find(|i| frames[*i].is_own));
+        let own = frames.iter().skip(top.depth()).position(|f| f.is_own || top.is_library).map(|i| i + top.depth());
+        let from = top.waits_above.get().or(own.map(|own| own + 1));
+        let called = from.and_then(|from| (from..frames.len()).find(|i| frames[*i].is_own));
         if let Some(depth) = called {
             rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let frames = frames::standing(self.base, vm)?;
-                if frames.len() > depth { self.enter(&frames, depth, modes().grad, Some(recorder), vm) } else { Ok(()) }
+                if frames.len() > depth { self.enter(&frames, depth, false, modes().grad, Some(recorder), vm) } else { Ok(()) }
             })
             .map_err(raised)?;
             self.go_on(recorder);
@@ -232,7 +189,15 @@ impl Call {
 
     /// A function is recorded on its own from now on; where it has only just begun, its numbers can become symbols of what the
     /// `recorder` records.
-    fn enter(&self, frames: &[Frame], depth: usize, grad: bool, recorder: Option<&Recorder>, vm: &VirtualMachine) -> PyResult<()> {
+    fn enter(
+        &self,
+        frames: &[Frame],
+        depth: usize,
+        is_library: bool,
+        grad: bool,
+        recorder: Option<&Recorder>,
+        vm: &VirtualMachine,
+    ) -> PyResult<()> {
         let frame = &frames[depth];
         let function = self.outer.inner(&frame.code);
         let (name, namer) = frame.names(vm)?;
@@ -240,7 +205,7 @@ impl Call {
         let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
         let verdict = function.values.at_entry(&resumed, dynamic, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
-        let given_up = function.given_up.borrow().contains(&0);
+        let given_up = is_library || function.given_up.borrow().contains(&0);
         let session = Rc::new(Session {
             function,
             about: About {
@@ -255,8 +220,10 @@ impl Call {
             at: Cell::new(0),
             pending: RefCell::default(),
             replaced: RefCell::default(),
+            is_library,
             given_up: Cell::new(given_up),
-            grad,
+            waits_above: Cell::new(None),
+            grad: Cell::new(grad),
         });
         if let Some(recorder) = recorder.filter(|_| !given_up) {
             session.set_numbers(resumed, &verdict, recorder, vm);
@@ -268,7 +235,11 @@ impl Call {
     /// The innermost function has returned: its graph ends.
     fn leave(&self, recorder: &Recorder) -> Result<()> {
         let top = self.top();
-        let flushed = self.flush(&top, recorder, &alive(recorder).into_iter().map(Value::Tensor).collect::<Vec<_>>(), !top.given_up.get());
+        let mut outputs = alive(recorder);
+        let first = recorder.first_outputs.take();
+        outputs.sort_by_key(|t| first.iter().position(|id| *id == t.id()).unwrap_or(first.len()));
+        let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
+        let flushed = self.flush(&top, recorder, &outputs, !top.given_up.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
@@ -286,10 +257,12 @@ impl Call {
 
     /// Recording has to stop.
     fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
-        if let Some(said) = reason.user_error(source.as_ref()).filter(|_| self.outer.fullgraph) {
+        let is_error = breaks_are_errors().unwrap_or(self.outer.fullgraph);
+        self.is_refused.set(self.is_refused.get() || is_error);
+        if let Some(said) = reason.user_error(source.as_ref()).filter(|_| is_error) {
             return Err(dynamo_error("UserError", &said));
         }
-        if self.outer.fullgraph {
+        if is_error {
             let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
@@ -298,8 +271,13 @@ impl Call {
         loop {
             let top = self.top();
             let start = top.depth().min(frames.len());
-            let own = (start..frames.len()).find(|i| frames[*i].standing.is_own).unwrap_or(start);
+            let first_own = (start..frames.len()).find(|i| frames[*i].standing.is_own);
+            let own = first_own.filter(|_| !top.is_library).unwrap_or(start);
             let inner = (own + 1..frames.len()).find(|i| frames[*i].standing.is_own);
+            // A module of PyTorch's that calls it is no part of a graph, nor is what that has done and will do.
+            let is_in_module = |inner: &usize| !top.is_library && frames[own + 1..*inner].iter().any(|f| f.standing.is_module);
+            let module = inner.filter(is_in_module).map(|_| own + 1);
+            let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
                 recorder.split(&|stack| stack.len() > inner && stack[..inner] == places[..])
@@ -308,7 +286,9 @@ impl Call {
                 (Some(inner), Some(_)) => inner,
                 _ => frames.len(),
             };
-            let stops = reason.gives_function_up() || frames[start..end].iter().any(|f| f.gives_up);
+            // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
+            let stops = reason.gives_function_up()
+                || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
             top.resume(recorder);
             let here = top.at.get();
             let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
@@ -322,10 +302,12 @@ impl Call {
                 reported = true;
             }
             let mut outputs = rest.as_ref().map_or_else(Vec::new, |r| r.reads().into_iter().map(Value::Tensor).collect());
+            // What a module of PyTorch's is called with are values of an expression under way.
+            let looked = if (own + 1..end).any(|i| frames[i].standing.is_module) { own + 1 } else { end };
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let alive = alive(recorder);
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                frames::wanted(&frames[start..end], frames.get(end), alive, &operands, &|t| recorder.needs(t), vm)
+                frames::wanted(&frames[start..looked], frames.get(end), alive, &operands, &|t| recorder.needs(t), vm)
             });
             for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
                 match &value {
@@ -337,7 +319,10 @@ impl Call {
             }
             outputs.extend(recorder.stored_back().into_iter().map(|(twin, _)| Value::Tensor(twin)));
             let grad = recorder.grad_mode();
+            recorder.ends_at_call(inner.is_some() && rest.is_some());
+            recorder.leave_grad_blocks(start..end);
             self.flush(&top, recorder, &outputs, !gives_up)?;
+            top.grad.set(recorder.mode_around());
             if gives_up {
                 top.function.given_up.borrow_mut().insert(here);
                 top.given_up.set(true);
@@ -363,123 +348,50 @@ impl Call {
                 self.go_on(recorder);
                 return Ok(());
             };
-            rustpython_vm::vm::thread::with_current_vm(|vm| self.enter(&frames, inner, grad, None, vm)).map_err(raised)?;
+            rustpython_vm::vm::thread::with_current_vm(|vm| self.enter(&frames, inner, module.is_some(), grad, None, vm))
+                .map_err(raised)?;
             self.go_on(recorder);
-            recorder.record_again(&rest, &replace_payload)?;
+            // Nothing is called meanwhile.
+            self.busy.set(true);
+            let recorded = recorder.record_again(&rest, &replace_payload);
+            self.busy.set(false);
+            recorded?;
         }
     }
 }
 
-/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
-fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
-    if let Some(t) = o.downcast_ref::<TensorBase>() {
-        let t = t.tensor();
-        if recorder.is_lazy(&t) && !is_among(&t, found) {
-            found.push(Value::Tensor(t));
+/// A function that is recorded, while a block runs that is no part of it.
+pub struct Waiting {
+    call: Rc<Call>,
+    recorder: Rc<Recorder>,
+    session: Rc<Session>,
+    /// Whether it was not recorded before either, and why.
+    before: (bool, Option<usize>),
+}
+
+impl Waiting {
+    /// Makes the function that is recorded now wait. So many of the frames that follow are recorded neither.
+    pub fn begin(skipped: usize) -> Option<Self> {
+        let call = CALL.with_borrow(Clone::clone).filter(|_| !is_excluded(Key::Capture))?;
+        let recorder = RECORDER.with_borrow(Clone::clone)?;
+        let session = call.top();
+        let above = frames_above(call.base).map(|frames| frames.len() + skipped);
+        let before = (session.given_up.replace(true), session.waits_above.replace(above));
+        call.go_on(&recorder);
+        Some(Waiting { call, recorder, session, before })
+    }
+
+    /// The block is over: so are the functions that were called in it.
+    pub fn end(self) -> Result<()> {
+        let mut ended = Ok(());
+        while ended.is_ok() && !Rc::ptr_eq(&self.call.top(), &self.session) && self.call.sessions.borrow().len() > 1 {
+            ended = self.call.leave(&self.recorder);
         }
-    } else if let Some(size) = symbolic(o, vm) {
-        let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
-        found.extend(is_new.then_some(Value::Int(size)));
-    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
-        let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
-        found.extend(is_new.then_some(Value::SymFloat(float)));
-    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
-        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(items) = o.downcast_ref::<PyList>() {
-        let items = items.borrow_vec().to_vec();
-        items.iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
+        self.session.given_up.set(self.before.0);
+        self.session.waits_above.set(self.before.1);
+        self.call.go_on(&self.recorder);
+        ended
     }
-}
-
-/// A returned structure with symbolic sizes as the numbers they are in this call.
-fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyResult {
-    if let Some(number) = symbolic_hint(&o, vm) {
-        return Ok(vm.ctx.new_int(number).into());
-    }
-    if let Some(number) = float_hint(&o, vm) {
-        return Ok(vm.ctx.new_float(number).into());
-    }
-    if depth > 4 {
-        return Ok(o);
-    }
-    if o.class().is(vm.ctx.types.tuple_type) {
-        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
-        let new = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), depth + 1, vm)).collect::<PyResult<Vec<_>>>()?;
-        let is_same = new.iter().zip(items.as_slice()).all(|(a, b)| a.is(b));
-        return Ok(if is_same { o } else { vm.ctx.new_tuple(new).into() });
-    }
-    if let Some(list) = o.downcast_ref::<PyList>() {
-        let items = list.borrow_vec().to_vec();
-        for (i, item) in items.into_iter().enumerate() {
-            let new = numbers_for_sizes(item, depth + 1, vm)?;
-            if let Some(slot) = list.borrow_vec_mut().get_mut(i) {
-                *slot = new;
-            }
-        }
-    }
-    if let Some(dict) = o.downcast_ref::<PyDict>() {
-        for (key, value) in dict {
-            let new = numbers_for_sizes(value.clone(), depth + 1, vm)?;
-            if !new.is(&value) {
-                dict.set_item(&*key, new, vm)?;
-            }
-        }
-    }
-    Ok(o)
-}
-
-/// A tensor of the caller's that is all that a function returns: PyTorch's front end returns it from the graph, which does more.
-fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
-    let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());
-    recorder.touch(&t, false).ok()?;
-    recorder.twin(&t).map(Value::Tensor)
-}
-
-/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too.
-fn add_escaped(
-    outputs: &mut Vec<Value>,
-    recorder: &Recorder,
-    result: Option<&PyObjectRef>,
-    bound: Option<&values::Bound>,
-    vm: &VirtualMachine,
-) {
-    let mut escaped: Vec<(Tensor, Tensor)> =
-        alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (t.clone(), t)).collect();
-    escaped.extend(recorder.stored_back());
-    if escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
-        outputs.extend(escaped.into_iter().map(|(t, _)| Value::Tensor(t)));
-        return;
-    }
-    let objects: Vec<usize> = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id())).collect();
-    let none = Locals::new();
-    let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
-    let locals = bound.map_or(&none, |b| &b.locals);
-    let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let mut ranked: Vec<_> = escapes::ranks(&objects, &roots, vm).into_iter().zip(escaped).collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
-    let first = ranked.iter().filter(|(rank, _)| rank.is_first()).count();
-    let mut values: Vec<Value> = ranked.into_iter().map(|(_, (t, _))| Value::Tensor(t)).collect();
-    outputs.extend(values.split_off(first));
-    outputs.splice(0..0, values);
-}
-
-/// Whether a symbolic number is among values.
-fn is_known(number: &Value, values: &[Value]) -> bool {
-    values.iter().any(|v| match (v, number) {
-        (Value::Int(a), Value::Int(b)) => a.expr() == b.expr(),
-        (Value::SymFloat(a), Value::SymFloat(b)) => a.expr == b.expr,
-        _ => false,
-    })
-}
-
-fn is_among(t: &Tensor, values: &[Value]) -> bool {
-    values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
-}
-
-fn known_to_python(t: &Tensor) -> bool {
-    t.imp().python.borrow().is_some()
 }
 
 /// Calls a compiled function.
@@ -514,8 +426,10 @@ pub fn call(
         at: Cell::new(0),
         pending: RefCell::default(),
         replaced: RefCell::default(),
+        is_library: bound.as_ref().is_some_and(values::Bound::is_of_module),
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
-        grad: modes().grad,
+        waits_above: Cell::new(None),
+        grad: Cell::new(modes().grad),
     });
     let call = Rc::new(Call {
         base,
@@ -523,6 +437,7 @@ pub fn call(
         sessions: RefCell::new(vec![first.clone()]),
         kept: RefCell::default(),
         busy: Cell::new(false),
+        is_refused: Cell::new(false),
     });
     let surroundings = {
         let (looks, breaks) = (call.clone(), call.clone());
@@ -606,7 +521,7 @@ pub fn call(
         }
         _ => None,
     };
-    if result.is_err() && (outputs.is_empty() || uncaught.is_some()) {
+    if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused.get()) {
         // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
     } else if flushed.is_ok() {
@@ -640,6 +555,15 @@ pub fn need_number(number: &Value, reason: &Unsupported) -> Result<()> {
     match recorder() {
         Some(recorder) => recorder.need_number(number, reason),
         None => Ok(()),
+    }
+}
+
+/// What the call that ended a graph returned: its tensors are inputs of the next one.
+pub fn note_returned(result: &PyObject, vm: &VirtualMachine) {
+    if let Some(call) = CALL.with_borrow(Clone::clone)
+        && let Some(rest) = &*call.top().about.resumed.borrow()
+    {
+        rest.note_returned(result, vm);
     }
 }
 

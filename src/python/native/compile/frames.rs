@@ -10,10 +10,10 @@ use rustpython_vm::bytecode::{Instruction, find_exception_handler};
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::about::Rest;
 use super::code::Code;
 use super::reads::Resumed;
-use super::session::Rest;
-use crate::dispatch::Value;
+use crate::dispatch::{Exclude, Key, Value};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
 use crate::tensor::Tensor;
@@ -248,6 +248,7 @@ impl Frame {
         let module = vm
             .import("torch._dynamo.eval_frame", 0)
             .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.eval_frame", vm))?;
+        let _outside = Exclude::only(Key::Capture);
         let namer = module.get_attr("_FrameNames", vm)?.call((self.code.clone(), self.variables(vm)?, self.globals.clone()), vm)?;
         let name = self.code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
         Ok((name, namer))

@@ -29,7 +29,7 @@ struct PythonCompiled(PyObjectRef);
 impl GraphCallable for PythonCompiled {
     fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
         let _below = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
-        super::session::call_python(&self.0, std::mem::take(inputs))
+        super::backend::call_python(&self.0, std::mem::take(inputs))
     }
 }
 
@@ -59,9 +59,10 @@ mod native {
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+    use super::super::backend::{self, Backend};
     use super::super::call;
-    use super::super::graph_module::{self, PyGraphModule};
-    use super::super::session::{self, Backend, CompiledFunction};
+    use super::super::graph_module::{self, Attributes, PyGraphModule};
+    use super::super::session::{self, CompiledFunction};
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
     use crate::capture::Unsupported;
@@ -202,6 +203,7 @@ mod native {
             "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
             "grad" => Unsupported::grad(),
             "backward" => Unsupported::backward(),
+            "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
@@ -239,6 +241,30 @@ mod native {
         super::super::custom::Suspended::new().into_pyobject(vm)
     }
 
+    /// A context manager: the function that is captured waits, functions called inside are compiled on their own, but for the first
+    /// so many.
+    #[pyfunction]
+    fn _skipped(frames: rustpython_vm::function::OptionalArg<usize>, vm: &VirtualMachine) -> PyObjectRef {
+        use rustpython_vm::class::PyClassImpl;
+        drop(super::super::skipped::Skipped::make_static_type());
+        super::super::skipped::Skipped::new(frames.unwrap_or(0)).into_pyobject(vm)
+    }
+
+    /// Tensors and numbers become inputs of what is captured, in this order.
+    #[pyfunction]
+    fn _become_inputs(values: rustpython_vm::function::PosArgs, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder() else { return Ok(()) };
+        for o in values.iter() {
+            let touched = match to_value(o, vm) {
+                Some(Value::Tensor(t)) => recorder.touch(&t, false),
+                Some(number @ Value::SymFloat(_)) => recorder.argument(&number).map(drop),
+                _ => Ok(()),
+            };
+            touched.map_err(|e| raise(e, vm))?;
+        }
+        Ok(())
+    }
+
     /// Why capture stopped since the run began, each time: the reason, and `(file, line, function, code)`.
     #[pyfunction]
     fn _breaks(vm: &VirtualMachine) -> PyObjectRef {
@@ -253,6 +279,33 @@ mod native {
             vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()
         };
         vm.ctx.new_list(session::breaks().into_iter().map(one).collect()).into()
+    }
+
+    /// Whether a break is an error; gives what was said before.
+    #[pyfunction]
+    fn _set_error_on_graph_break(value: Option<bool>) -> Option<bool> {
+        session::set_breaks_are_errors(value)
+    }
+
+    /// Tensors that the function that is captured returns first.
+    #[pyfunction]
+    fn _return_first(values: rustpython_vm::function::PosArgs) {
+        if let Some(recorder) = call::recorder() {
+            recorder.first_outputs.borrow_mut().extend(values.iter().filter_map(|o| to_tensor(o)).map(|t| t.id()));
+        }
+    }
+
+    /// What the call that ended a graph returned.
+    #[pyfunction]
+    fn _returned(result: PyObjectRef, vm: &VirtualMachine) -> PyObjectRef {
+        call::note_returned(&result, vm);
+        result
+    }
+
+    /// A block begins that changes the grad mode, which was `before`; without that it ends.
+    #[pyfunction]
+    fn _grad_block(block: PyObjectRef, before: Option<bool>) {
+        call::note_grad_block(block.get_id(), before);
     }
 
     /// How compiled functions are called; gives what was said before.
@@ -311,7 +364,7 @@ mod native {
     #[pyattr]
     #[pyclass(module = "torch._functorch.aot_autograd", name = "CompiledFunction")]
     #[derive(PyPayload)]
-    struct PyAot(aot::Compiled);
+    struct PyAot(aot::Compiled, Attributes);
 
     impl std::fmt::Debug for PyAot {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -322,9 +375,10 @@ mod native {
     impl Callable for PyAot {
         type Args = FuncArgs;
         fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-            let inputs =
+            let mut inputs: Vec<Value> =
                 args.args.iter().filter_map(|o| to_value(o, vm)).filter(|v| matches!(v, Value::Tensor(_) | Value::Int(_))).collect();
-            let inputs = session::as_tensors(inputs).map_err(|e| raise(e, vm))?;
+            graph_module::with_attributes(&zelf.1, &mut inputs, |t| Value::Tensor(t.clone()));
+            let inputs = backend::as_tensors(inputs).map_err(|e| raise(e, vm))?;
             let out = zelf.0.call(inputs).map_err(|e| raise(e, vm))?;
             let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
             Ok(vm.ctx.new_list(items).into())
@@ -341,7 +395,7 @@ mod native {
     /// A Python function of tensors that gives a list, or a captured graph, and what is known of its inputs.
     fn traced_function(function: PyObjectRef, inputs: &PyObjectRef, vm: &VirtualMachine) -> PyResult<(aot::Function, Vec<InputSpec>)> {
         let inputs: Vec<PyObjectRef> = inputs.try_to_value(vm)?;
-        let specs = inputs
+        let mut specs = inputs
             .iter()
             .map(|o| {
                 if let Some(Value::Int(size @ crate::shape::SymInt::Sym(..))) = to_value(o, vm) {
@@ -354,6 +408,11 @@ mod native {
                 InputSpec::of(&twin.unwrap_or(t)).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
+        if let Some(module) = graph_module::native(&function, vm) {
+            for (position, t) in module.attributes.iter() {
+                specs.insert((*position).min(specs.len()), InputSpec::of(t).map_err(|e| raise(e, vm))?);
+            }
+        }
         let f: aot::Function = match graph_module::native(&function, vm) {
             // A captured graph is replayed with the lines it came from.
             Some(module) => {
@@ -385,6 +444,7 @@ mod native {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
+        let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
         let (f, specs) = traced_function(function, inputs, vm)?;
         let partition_fn = option(&args, "partition_fn", vm);
         let named = partition_fn
@@ -393,7 +453,7 @@ mod native {
         let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
         let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
         let region = super::REGION.with_borrow(|region| region.as_ref().map(|(number, _)| *number));
-        let mut config = session::config(&session::Pipeline::plain(partitioner), keep, region);
+        let mut config = backend::config(&backend::Pipeline::plain(partitioner), keep, region);
         if let (None, Some(split)) = (&named, partition_fn) {
             config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
                 rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -434,7 +494,7 @@ mod native {
             config.inference_compiler = super::python_compiler(c);
         }
         let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
-        Ok(PyAot(compiled).into_pyobject(vm))
+        Ok(PyAot(compiled, attributes).into_pyobject(vm))
     }
 
     /// `_make_fx(flat_function, names, inputs, class_name, mode, table)`: what the function calls, as a graph.
@@ -483,7 +543,7 @@ mod native {
             _ => Exported::WithGradients,
         };
         let (f, specs) = traced_function(function, &inputs, vm)?;
-        let config = session::config(&session::Pipeline::plain(Partitioner::Default), false, None);
+        let config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);
         let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
         let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
         let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));

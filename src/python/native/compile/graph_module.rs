@@ -31,6 +31,18 @@ pub struct PyGraphModule {
     shown: Option<Rc<Graph>>,
     /// Whether it is a captured graph, with the inputs that are parameters.
     captured: Option<HashSet<NodeId>>,
+    /// Inputs that callers do not give, because the front end keeps them as attributes, by position.
+    pub attributes: Attributes,
+}
+
+/// Inputs of a graph that callers do not give, by position.
+pub type Attributes = Rc<[(usize, Tensor)]>;
+
+/// Puts a graph's own inputs among those that a caller gave.
+pub fn with_attributes<T>(attributes: &[(usize, Tensor)], given: &mut Vec<T>, value: impl Fn(&Tensor) -> T) {
+    for (position, t) in attributes {
+        given.insert((*position).min(given.len()), value(t));
+    }
 }
 
 impl std::fmt::Debug for PyGraphModule {
@@ -42,12 +54,12 @@ impl std::fmt::Debug for PyGraphModule {
 impl PyGraphModule {
     /// A graph that AOTAutograd made.
     pub fn new(graph: Graph) -> Self {
-        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: None, captured: None }
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: None, captured: None, attributes: Rc::default() }
     }
 
     /// A captured graph, as it runs and as the script wrote it; some inputs of the latter are parameters.
-    pub fn captured(graph: Graph, written: Graph, parameters: HashSet<NodeId>) -> Self {
-        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: Some(Rc::new(written)), captured: Some(parameters) }
+    pub fn captured(graph: Graph, written: Graph, parameters: HashSet<NodeId>, attributes: Attributes) -> Self {
+        PyGraphModule { graph: Rc::new(RefCell::new(graph)), shown: Some(Rc::new(written)), captured: Some(parameters), attributes }
     }
 
     fn with_shown<R>(&self, f: impl FnOnce(&Graph) -> R) -> R {
@@ -88,6 +100,7 @@ impl Callable for PyGraphModule {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let mut given = inputs(&args, vm)?;
+        with_attributes(&zelf.attributes, &mut given, |t| Value::Tensor(t.clone()));
         let graph = zelf.graph.borrow().clone();
         let out = replay_graph(&graph, &mut given).map_err(|e| raise(e, vm))?;
         let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
@@ -177,7 +190,7 @@ impl PyGraphModule {
         }
         for (name, subgraph) in &graph.subgraphs {
             let captured = self.captured.as_ref().map(|_| HashSet::new());
-            let below = PyGraphModule { graph: Rc::new(RefCell::new(subgraph.clone())), shown: None, captured };
+            let below = PyGraphModule { graph: Rc::new(RefCell::new(subgraph.clone())), shown: None, captured, attributes: Rc::default() };
             named.set_item(&**name, below.into_pyobject(vm), vm)?;
         }
         Ok(named)

@@ -7,8 +7,8 @@ use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
+use super::about::symbol_number;
 use super::graph_module::PyGraphModule;
-use super::session::symbol_number;
 use crate::aot::functional::functionalized;
 use crate::aot::make_fx::{Decompose, Tracing, make_fx};
 use crate::capture::{Dim, InputSource, Symbols};

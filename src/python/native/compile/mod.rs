@@ -1,8 +1,11 @@
 //! `torch.compile` and AOTAutograd as Python calls them.
 //!
-//! [`session`]: one call of a compiled function, from recording to values; [`module`]: graphs as `GraphModule`s;
-//! [`functions`]: the native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
+//! [`call`]: one call of a compiled function, from recording to values; [`session`]: a compiled function between its calls;
+//! [`graph_module`]: graphs as `GraphModule`s; [`functions`]: the native functions behind `torch.compile` and `torch._functorch.aot_autograd`.
 
+mod about;
+mod activation;
+mod backend;
 mod bodies;
 mod bundle;
 mod call;
@@ -17,8 +20,11 @@ mod graph_module;
 mod make_fx;
 mod modules;
 mod reads;
+mod results;
+mod run;
 mod session;
 mod settings;
+mod skipped;
 mod sources;
 mod studies;
 mod values;
@@ -29,7 +35,10 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
-pub(super) use call::{branched, break_graph, capturing, is_called, need_number, record_autocast, record_grad_mode, recorder, touch, twin};
+pub(super) use call::{
+    branched, break_graph, capturing, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode, recorder,
+    touch, twin,
+};
 pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;

@@ -9,11 +9,11 @@ use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, Py
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::about::symbol_number;
 use super::entries::Found;
 use super::facts::{Fact, Kind, unmet};
 use super::frames::set_variable;
 use super::reads::{self, Resumed};
-use super::session::symbol_number;
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::python::native::tensor::{TensorBase, float_hint, float_object, size_object, symbolic_hint};
@@ -137,6 +137,11 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
 }
 
 impl Bound {
+    /// Whether one of PyTorch's modules is called.
+    pub fn is_of_module(&self) -> bool {
+        self.function.is_none()
+    }
+
     /// The code of its function.
     pub fn code(&self, vm: &VirtualMachine) -> Option<PyObjectRef> {
         self.function.as_ref()?.get_attr("__code__", vm).ok()

@@ -785,6 +785,7 @@ impl TensorBase {
     }
     #[pygetset(setter)]
     fn set_grad(zelf: &Py<Self>, value: rustpython_vm::function::PySetterValue<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
+        crate::python::native::compile::note_side_effect();
         let rustpython_vm::function::PySetterValue::Assign(value) = value else {
             meta::set_grad(&zelf.tensor(), None);
             return Ok(());
@@ -835,10 +836,14 @@ impl TensorBase {
     #[pygetset]
     fn data(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let t = zelf.tensor();
-        let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
-        // Where calls are recorded, it is the call's result; else it counts its own writes.
-        let recorded = alias.is_fake() || t.imp().functional.borrow().is_some();
-        super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
+        let read = || {
+            let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
+            // Where calls are recorded, it is the call's result; else it counts its own writes.
+            let recorded = alias.is_fake() || t.imp().functional.borrow().is_some();
+            super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
+        };
+        let callee = || Callee::function("torch._C._autograd._get_data_attr".to_owned());
+        as_written(callee, &FuncArgs::from(vec![PyObjectRef::from(zelf.to_owned())]), vm, read)
     }
     #[pygetset(setter)]
     fn set_data(zelf: &Py<Self>, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {

@@ -59,11 +59,6 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
         return as_written(|| callee(written), args, vm, || bind_and_run(packet, written, &plain, vm));
     }
-    if let (true, Written::Method(_)) = (FUSED.iter().any(|(name, ..)| *name == packet), written)
-        && let Some(result) = fused(packet, args, vm)
-    {
-        return result;
-    }
     // Without the fused operator attention is its parts, which are called here: a region that is compiled later does not know what
     // was allowed.
     if packet == "aten.scaled_dot_product_attention" && !super::sdp::allowed(super::sdp::FLASH) {
@@ -75,26 +70,44 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let parts = || bind_and_run("aten._scaled_dot_product_attention_math", written, args, vm)?.get_item(&0, vm);
         return as_written(|| callee(written), args, vm, parts);
     }
+    if let Written::Method(method @ ("add_" | "addcmul_" | "addcdiv_")) = written
+        && let Some([first, second, factor]) = fused(method, args)
+        && crate::python::native::compile::capturing()
+    {
+        // PyTorch's front end takes these apart where they have a factor.
+        let target = args.args[0].clone();
+        let fma = || {
+            let product = match method {
+                "addcmul_" => call_packet("aten.mul", Written::Function("torch.", "mul"), &vec![first, second].into(), vm)?,
+                "addcdiv_" => call_packet("aten.div", Written::Function("torch.", "div"), &vec![first, second].into(), vm)?,
+                _ => first,
+            };
+            let args: FuncArgs = vec![product, factor, target.clone()].into();
+            let fma = || {
+                // The factor may be a number.
+                let given: Vec<Value> = args.args.iter().map(|o| to_value(o, vm).unwrap_or(Value::None)).collect();
+                let made = crate::dispatch::call(overloads("prims.fma")[0], given).map_err(|e| raise(e, vm))?;
+                from_value(made, vm)
+            };
+            as_written(|| Callee::function("torch.ops.prims.fma.default".to_owned()), &args, vm, fma)
+        };
+        let sum = crate::python::native::compile::in_body(fma)?;
+        return call_packet("aten.copy_", Written::Method("copy_"), &vec![target, sum].into(), vm);
+    }
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
 }
 
-/// Methods that PyTorch's front end takes apart where `value` is given, and what their operands are combined by.
-const FUSED: [(&str, &str, &str); 2] = [("aten.addcmul_", "aten.mul", "mul"), ("aten.addcdiv_", "aten.div", "div")];
-
-/// `x.addcmul_(a, b, value=v)` as it is captured: a product, a fused sum, and a write.
-fn fused(packet: &str, args: &FuncArgs, vm: &VirtualMachine) -> Option<PyResult> {
-    let (_, combine, name) = FUSED.into_iter().find(|(name, ..)| *name == packet)?;
-    let value = args.kwargs.get("value").filter(|v| !vm.is_none(v) && args.kwargs.len() == 1)?;
-    let [target, a, b] = args.args.as_slice() else { return None };
-    crate::python::native::compile::recorder()?;
-    let fma = super::overload(lookup("prims.fma.default")?, vm);
-    let parts = || {
-        let both = FuncArgs::from(vec![a.clone(), b.clone()]);
-        let combined = call_packet(combine, Written::Function("torch.", name), &both, vm)?;
-        let sum = fma.call((combined, value.clone(), target.clone()), vm)?;
-        call_packet("aten.copy_", Written::Method("copy_"), &FuncArgs::from(vec![target.clone(), sum]), vm)
-    };
-    Some(parts())
+/// The tensors and the factor of an in-place call that adds a product with a factor, where that is given by name: of `add_`, where it
+/// is a tensor.
+fn fused(method: &str, args: &FuncArgs) -> Option<[PyObjectRef; 3]> {
+    match (method, args.args.as_slice(), args.kwargs.len()) {
+        ("add_", [_, other], 1) => {
+            let factor = args.kwargs.get("alpha").filter(|a| to_tensor(a).is_some())?;
+            Some([other.clone(), other.clone(), factor.clone()])
+        }
+        ("addcmul_" | "addcdiv_", [_, first, second], 1) => Some([first.clone(), second.clone(), args.kwargs.get("value")?.clone()]),
+        _ => None,
+    }
 }
 
 /// What a call is shown as.

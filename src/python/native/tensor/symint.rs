@@ -7,14 +7,16 @@ use std::cell::RefCell;
 
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PyTuple, PyWeak};
 use rustpython_vm::class::PyClassImpl;
-use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
+use rustpython_vm::function::{FuncArgs, KwArgs};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
-use super::convert::{raise, to_int, to_value};
+use super::convert::{raise, to_int, to_tensor, to_value};
+use super::packet::call_packet;
 use crate::capture::Unsupported;
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
+use crate::span::Written;
 
 /// `torch.SymInt.node`
 #[pyclass(module = "torch", name = "SymNode")]
@@ -164,7 +166,19 @@ fn is_float_object(a: &SymInt, b: &SymInt) -> bool {
     a.as_int().is_some() && b.as_int().is_some()
 }
 
-/// `min` and `max`: of sizes, without a guard.
+/// The smaller or the larger of a tensor and another, or a number: as part of a graph, where Python's own would ask for a truth.
+fn extremum_of_tensors(name: &str, a: &PyObjectRef, b: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    let is_max = name == "max";
+    if to_tensor(a).is_some() && to_tensor(b).is_some() {
+        let (packet, name) = if is_max { ("aten.maximum", "maximum") } else { ("aten.minimum", "minimum") };
+        return call_packet(packet, Written::Function("torch.", name), &FuncArgs::from(vec![a.clone(), b.clone()]), vm);
+    }
+    let (tensor, number) = if to_tensor(a).is_some() { (a, b) } else { (b, a) };
+    let bound: KwArgs = [((if is_max { "min" } else { "max" }).to_owned(), number.clone())].into_iter().collect();
+    call_packet("aten.clamp", Written::Function("torch.", "clamp"), &FuncArgs::new(vec![tensor.clone()], bound), vm)
+}
+
+/// `min` and `max`: of sizes, without a guard, and of tensors of one element.
 pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if !args.kwargs.is_empty() || super::super::compile::recorder().is_none() {
         return plain.call(args, vm);
@@ -174,7 +188,16 @@ pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachin
         several => several.to_vec(),
     };
     let are_sizes = items.iter().any(|o| symbolic(o, vm).is_some()) && items.iter().all(|o| operand(o, vm).is_some());
+    let is_scalar = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| t.dim() == 0);
+    let is_number = |o: &PyObjectRef| o.class().is(vm.ctx.types.int_type) || o.class().is(vm.ctx.types.float_type);
+    let are_tensors = items.iter().any(is_scalar) && items.iter().all(|o| is_scalar(o) || is_number(o));
     match items.split_first() {
+        Some((first, rest)) if are_tensors => {
+            rest.iter().try_fold(first.clone(), |found, next| match is_number(&found) && is_number(next) {
+                true => plain.call((found, next.clone()), vm),
+                false => extremum_of_tensors(name, &found, next, vm),
+            })
+        }
         Some((first, rest)) if are_sizes => rest.iter().try_fold(first.clone(), |found, next| operate(name, &found, next, vm)),
         _ => plain.call((vm.ctx.new_list(items),), vm),
     }

@@ -2,9 +2,9 @@
 
 from torch import _native_compile
 from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
-from torch._dynamo.eval_frame import OptimizedModule, compile, disable, explain, optimize, reset, set_stance
+from torch._dynamo.eval_frame import OptimizedModule, compile, disable, error_on_graph_break, explain, optimize, reset, set_stance
 
-__all__ = ["OptimizedModule", "compile", "disable", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "maybe_mark_dynamic", "optimize", "reset"]
+__all__ = ["OptimizedModule", "compile", "disable", "error_on_graph_break", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "maybe_mark_dynamic", "optimize", "reset"]
 
 
 def graph_break(msg=""):

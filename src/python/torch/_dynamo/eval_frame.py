@@ -3,6 +3,7 @@
 import functools
 import inspect
 import sys
+import weakref
 
 from torch import _native, _native_compile
 
@@ -125,20 +126,41 @@ class _Names:
 
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
-        self.known = None
+        self.known, self.owners = None, []
 
     def __call__(self, tensor):
         """`(name, source, is_static, marks)` of a tensor."""
         if self.known is None:
             self.known = {}
             self._collect()
-        found = self.known.get(id(tensor))
+        found = self.known.get(id(tensor)) or self._found_later(tensor)
         if found is None:
             return None
         from torch.nn import Parameter
 
-        name, source, is_static = found
-        return name, source, is_static or isinstance(tensor, Parameter), getattr(tensor, "_dynamo_marks", None) or {}
+        name, source, is_static, *attribute = found
+        is_static = is_static or isinstance(tensor, Parameter)
+        return name, source, is_static, getattr(tensor, "_dynamo_marks", None) or {}, attribute == [True]
+
+    def _found_later(self, tensor):
+        """Where a tensor is that came to be after the others were named: a gradient, or what an optimizer has."""
+        for owner, name, source in self.owners:
+            owner = owner()
+            if isinstance(owner, _native.TensorBase):
+                if owner.grad is tensor:
+                    return f"{name}{'' if name.endswith('_') else '_'}grad", f"{source}.grad", False
+            elif owner is not None:
+                for i, group in enumerate(owner.param_groups):
+                    for j, param in enumerate(group["params"]):
+                        if param.grad is tensor:
+                            return f"L_self_param_groups_{i}_params_{j}_grad", f"L['self'].param_groups[{i}]['params'][{j}].grad", False
+                self.known.update(_of_optimizer(owner))
+        return self.known.get(id(tensor))
+
+    def _name(self, tensor, name, source, is_static):
+        self.known.setdefault(id(tensor), (name, source, is_static))
+        if tensor.requires_grad and tensor.is_leaf:
+            self.owners.append((weakref.ref(tensor), name, source))
 
     def home(self):
         """The file and the first line of the function."""
@@ -147,14 +169,17 @@ class _Names:
         return [code.co_filename, code.co_firstlineno] if code is not None else ["", 0]
 
     def _bound(self):
+        if isinstance(self.fn, functools.partial):
+            return {"fn_args": self.fn.args, "fn_keywords": self.fn.keywords, "args": self.args, "kwargs": self.kwargs}
         if _is_builtin(self.fn):
             return {"args": self.args, "kwargs": self.kwargs}
         fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
         try:
-            arguments = inspect.signature(fn).bind(*self.args, **self.kwargs).arguments
+            bound = inspect.signature(fn, follow_wrapped=False).bind(*self.args, **self.kwargs)
         except (TypeError, ValueError):
-            arguments = {f"args_{i}": a for i, a in enumerate(self.args)} | self.kwargs
-        return arguments
+            return {f"args_{i}": a for i, a in enumerate(self.args)} | self.kwargs
+        bound.apply_defaults()
+        return bound.arguments
 
     def _collect(self):
         from torch.nn import Module
@@ -167,6 +192,8 @@ class _Names:
         owner = getattr(fn, "__self__", None)
         if isinstance(owner, Module):
             self._module(owner, "L_self", "L['self']")
+        elif owner is not None:
+            self._value(owner, "L_self", "L['self']")
         code = getattr(fn, "__code__", None)
         for name, value in self._bound().items():
             self._value(value, f"L_{name}", f"L['{name}']")
@@ -185,15 +212,33 @@ class _Names:
         from torch.nn import Module
 
         if isinstance(value, _native.TensorBase):
-            self.known.setdefault(id(value), (name + "_", source, False))
+            self._name(value, name + "_", source, False)
         elif isinstance(value, Module):
             self._module(value, name, source)
         elif depth < 4 and isinstance(value, (list, tuple)):
+            fields = getattr(value, "_fields", ())
             for i, item in enumerate(value):
-                self._value(item, f"{name}_{i}", f"{source}[{i}]", depth + 1)
+                if i < len(fields):
+                    self._attribute(item, fields[i], name, source, depth)
+                else:
+                    self._value(item, f"{name}_{i}", f"{source}[{i}]", depth + 1)
         elif depth < 4 and isinstance(value, dict):
             for key, item in value.items():
                 self._value(item, f"{name}_{key}", f"{source}[{key!r}]", depth + 1)
+        elif depth < 4 and not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value):
+            for key, item in value.__dict__.items():
+                self._attribute(item, key, name, source, depth)
+            for key, item in type(value).__dict__.items():
+                if isinstance(item, _native.TensorBase):
+                    root = name.removeprefix("L_").removeprefix("G_")
+                    self._name(item, f"dict_type_{name[:2]}{root}_dict_{key}_", f"type({source}).__dict__[{key!r}]", False)
+
+    def _attribute(self, value, key, name, source, depth):
+        """What an object has as an attribute: no bracket ends its name."""
+        if isinstance(value, _native.TensorBase):
+            self._name(value, f"{name}_{key}", f"{source}.{key}", False)
+        else:
+            self._value(value, f"{name}_{key}", f"{source}.{key}", depth + 1)
 
     def _module(self, module, name, source):
         for path, sub in module.named_modules():
@@ -202,19 +247,45 @@ class _Names:
             found = source + "".join(f"._modules['{part}']" for part in parts)
             for key, value in sub._parameters.items():
                 if value is not None:
-                    self.known.setdefault(id(value), (f"{where}_parameters_{key}_", f"{found}._parameters['{key}']", True))
+                    self._name(value, f"{where}_parameters_{key}_", f"{found}._parameters['{key}']", True)
             for key, value in sub._buffers.items():
                 if value is not None:
-                    self.known.setdefault(id(value), (f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True))
+                    self._name(value, f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True)
+            for key, value in sub.__dict__.items():
+                if isinstance(value, _native.TensorBase):
+                    self._name(value, f"{where}_{key}", f"{found}.{key}", True)
+
+
+def _of_optimizer(optimizer):
+    """What a step of an optimizer finds its tensors under: parameters and states are attributes of its graph."""
+    known, direct = {}, set()
+    keys = {id(param): place for place, param in enumerate(optimizer.state)}
+    for i, group in enumerate(optimizer.param_groups):
+        place = next((keys[id(p)] for p in group["params"] if p.grad is not None and keys.get(id(p))), None)
+        direct.add(place)
+        for j, param in enumerate(group["params"]):
+            source = f"L['self'].param_groups[{i}]['params'][{j}]"
+            known[id(param)] = f"self___param_groups_{i}__params___{j}", source, True, True
+    for k, state in enumerate(optimizer.state.values()):
+        where, source = f"self___state_list_dict_keys_L__self___state___{k}__", f"L['self'].state[list(dict.keys(L['self'].state))[{k}]]"
+        for j, (key, value) in enumerate(state.items()):
+            if isinstance(value, _native.TensorBase):
+                last = f"_{key}" if k in direct else f"list_dict_keys_L__self___state_list_dict_keys_L__self___state___{k}____{j}"
+                found = f"{source}['{key}']" if k in direct else f"{source}[list(dict.keys({source}))[{j}]]"
+                known.setdefault(id(value), (where + last, found, True, True))
+    return known
 
 
 class _FrameNames(_Names):
     """Names tensors of a function that runs, by its variables."""
 
     def __init__(self, code, variables, globals):
-        self.code, self.known = code, {}
+        self.code, self.known, self.owners = code, {}, []
+        optimizers = sys.modules.get("torch.optim.optimizer")
         for name, value in variables.items():
-            if name in code.co_varnames or name in code.co_freevars or name in code.co_cellvars:
+            if name == "self" and code.co_name == "step" and optimizers and isinstance(value, optimizers.Optimizer):
+                self.owners.append((weakref.ref(value), "L_self", "L['self']"))
+            elif name in code.co_varnames or name in code.co_freevars or name in code.co_cellvars:
                 self._value(value, f"L_{name}", f"L['{name}']")
         for name in code.co_names:
             if name in globals:
@@ -292,10 +363,32 @@ def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
         if not _native_compile._is_compiling():
             return fn(*args, **kwargs)
         _native_compile._graph_break("disabled", _shown(fn), reason)
-        with _native_compile._suspended():
-            return fn(*args, **kwargs)
+        with _native_compile._suspended() if recursive else _native_compile._skipped(1):
+            result = fn(*args, **kwargs)
+        return _native_compile._returned(result)
 
     return outside
+
+
+class error_on_graph_break:
+    """A block, or a function, in which a break is an error, or is none."""
+
+    def __init__(self, error_on_graph_break):
+        self.error_on_graph_break = bool(error_on_graph_break)
+
+    def __call__(self, fn):
+        @functools.wraps(fn)
+        def inside(*args, **kwargs):
+            with error_on_graph_break(self.error_on_graph_break):
+                return fn(*args, **kwargs)
+
+        return inside
+
+    def __enter__(self):
+        self.before = _native_compile._set_error_on_graph_break(self.error_on_graph_break)
+
+    def __exit__(self, *_):
+        _native_compile._set_error_on_graph_break(self.before)
 
 
 def _shown(fn):
@@ -303,12 +396,21 @@ def _shown(fn):
     return f"<function {getattr(fn, '__qualname__', fn)} at 0x...>"
 
 
+def call_skipped(fn, module, args, kwargs):
+    """Calls a function that is never captured, nor what it calls: the graph ends before it."""
+    _native_compile._graph_break("not_inlined", fn.__name__, module)
+    with _native_compile._suspended():
+        result = fn(*args, **kwargs)
+    return _native_compile._returned(result)
+
+
 def call_outside(module, args, kwargs):
     """Calls a module that is never captured: the graph ends before it."""
     kind = "rnn" if module._is_never_captured else "module_backward_hooks"
     _native_compile._graph_break(kind, str(module))
     with _native_compile._suspended():
-        return module._call_impl(*args, **kwargs)
+        result = module._call_impl(*args, **kwargs)
+    return _native_compile._returned(result)
 
 
 def reset():

@@ -1,6 +1,24 @@
 """`GradScaler`: losses scaled up, so that small gradients do not vanish in a short dtype."""
 
+import functools
+
 import torch
+from torch import _native_compile
+
+
+def _outside_graphs(method):
+    """Keeps a method out of what is captured; a step of an optimizer in it is captured on its own."""
+
+    @functools.wraps(method)
+    def outside(*args, **kwargs):
+        if not _native_compile._is_compiling():
+            return method(*args, **kwargs)
+        _native_compile._graph_break("not_inlined", method.__name__, "torch.amp.grad_scaler")
+        with _native_compile._skipped():
+            result = method(*args, **kwargs)
+        return _native_compile._returned(result)
+
+    return outside
 
 
 class GradScaler:
@@ -36,6 +54,7 @@ class GradScaler:
             self._growth_tracker = 0
             self._found_inf = {}
 
+    @_outside_graphs
     def scale(self, outputs):
         """The outputs times the scale."""
         if not self._enabled:
@@ -44,6 +63,7 @@ class GradScaler:
             return outputs * self._scale
         return type(outputs)(self.scale(one) for one in outputs)
 
+    @_outside_graphs
     def unscale_(self, optimizer):
         """Divides an optimizer's gradients by the scale."""
         if not self._enabled:
@@ -59,6 +79,7 @@ class GradScaler:
                     found = found or not bool(torch.isfinite(param.grad).all())
         self._found_inf[id(optimizer)] = found
 
+    @_outside_graphs
     def step(self, optimizer, *args, **kwargs):
         """Steps the optimizer, unless a gradient is infinite or NaN."""
         if not self._enabled:
@@ -69,6 +90,7 @@ class GradScaler:
             self.unscale_(optimizer)
         return None if self._found_inf[id(optimizer)] else optimizer.step(*args, **kwargs)
 
+    @_outside_graphs
     def update(self, new_scale=None):
         """Adapts the scale."""
         if not self._enabled:

@@ -202,4 +202,4 @@ def grad(
             torch.zeros_like(tensor).requires_grad_(create_graph) if one is None else one
             for one, tensor in zip(result, wanted)
         )
-    return dict(zip(inputs.keys(), result)) if type(inputs) is dict else result
+    return _native_compile._returned(dict(zip(inputs.keys(), result)) if type(inputs) is dict else result)

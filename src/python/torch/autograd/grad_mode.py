@@ -1,6 +1,7 @@
 """Switches of what is recorded for backward: `no_grad`, `enable_grad`, `set_grad_enabled`, `inference_mode`."""
 
 from torch import _C
+from torch._native_compile import _grad_block
 from torch.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager
 
 __all__ = ["no_grad", "enable_grad", "set_grad_enabled", "inference_mode", "set_multithreading_enabled"]
@@ -14,10 +15,12 @@ class no_grad(_NoParamDecoratorContextManager):
 
     def __enter__(self):
         self.prev = _C.is_grad_enabled()
+        _grad_block(self, self.prev)
         _C._set_grad_enabled(False)
 
     def __exit__(self, exc_type, exc_value, traceback):
         _C._set_grad_enabled(self.prev)
+        _grad_block(self, None)
 
 
 class enable_grad(_NoParamDecoratorContextManager):
@@ -25,10 +28,12 @@ class enable_grad(_NoParamDecoratorContextManager):
 
     def __enter__(self):
         self.prev = _C.is_grad_enabled()
+        _grad_block(self, self.prev)
         _C._set_grad_enabled(True)
 
     def __exit__(self, exc_type, exc_value, traceback):
         _C._set_grad_enabled(self.prev)
+        _grad_block(self, None)
 
 
 class set_grad_enabled(_DecoratorContextManager):
@@ -44,10 +49,12 @@ class set_grad_enabled(_DecoratorContextManager):
         return super().__call__(orig_func)
 
     def __enter__(self):
+        _grad_block(self, self.prev)
         _C._set_grad_enabled(self.mode)
 
     def __exit__(self, exc_type, exc_value, traceback):
         _C._set_grad_enabled(self.prev)
+        _grad_block(self, None)
 
     def __str__(self):
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"

@@ -1,7 +1,7 @@
 """Adagrad."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _value
 
 __all__ = ["Adagrad"]
 
@@ -50,6 +50,8 @@ class Adagrad(PerParameter):
         if grad.is_sparse:
             raise NotImplementedError("Adagrad: sparse gradients are not supported in the playground")
 
+    _read_first = ("step",)
+
     def _start(self, param, group):
         value = self.defaults["initial_accumulator_value"]
         if torch.is_complex(param):
@@ -58,7 +60,7 @@ class Adagrad(PerParameter):
 
     def _update(self, param, grad, state, group):
         state["step"] += 1
-        step = state["step"].item()
+        step = _value(state["step"])
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
         size = _to_scalar(group["lr"]) / (1 + (step - 1) * group["lr_decay"])

@@ -1,7 +1,7 @@
 """Adam."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
 
 __all__ = ["Adam"]
 
@@ -73,16 +73,17 @@ class Adam(PerParameter):
                 grad = grad.add(param, alpha=weight_decay)
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        in_graph = group["capturable"] or group["differentiable"]
+        in_graph = _in_graph(group)
         step = state["step"] if in_graph else state["step"].item()
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
         largest = state.get("max_exp_avg_sq")
         if in_graph:
             negative_size = (lr / correction1).neg()
+            root2 = correction2.sqrt()
             if largest is not None:
                 square = largest.copy_(torch.maximum(largest.clone() if group["differentiable"] else largest, square))
-            denominator = (square.sqrt() / (correction2.sqrt() * negative_size)).add_(eps / negative_size)
+            denominator = (square.sqrt() / (root2 * negative_size)).add_(eps / negative_size)
             param.addcdiv_(average.clone() if group["differentiable"] else average, denominator)
             return
         size = lr / correction1

@@ -1,7 +1,7 @@
 """Adam under the infinity norm."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
 
 __all__ = ["Adamax"]
 
@@ -50,5 +50,10 @@ class Adamax(PerParameter):
             largest.copy_(torch.amax(torch.cat(both, 0), 0, keepdim=False))
         else:
             torch.maximum(largest.mul_(beta2), grad.abs().add_(group["eps"]), out=largest)
+        if _in_graph(group):
+            correction = beta1 ** state["step"] - 1
+            correction.div_(_to_scalar(group["lr"]))
+            param.addcdiv_(average, largest * correction)
+            return
         correction = 1 - beta1 ** state["step"].item()
         param.addcdiv_(average, largest, value=-(_to_scalar(group["lr"]) / correction))

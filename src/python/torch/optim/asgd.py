@@ -1,7 +1,7 @@
 """Averaged stochastic gradient descent."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _get_scalar_dtype, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _get_scalar_dtype, _in_graph, _to_scalar, _zeros
 
 __all__ = ["ASGD"]
 
@@ -45,12 +45,23 @@ class ASGD(PerParameter):
             "ax": _zeros(param),
         }
 
+    def _tensors_of(self, state):
+        return [state[key] for key in ("step", "eta", "ax", "mu") if key in state]
+
     def _update(self, param, grad, state, group):
         lr, lambd = _to_scalar(group["lr"]), group["lambd"]
         mu, average, eta = state["mu"], state["ax"], state["eta"]
         state["step"] += 1
         if group["weight_decay"] != 0:
             grad = grad.add(param, alpha=group["weight_decay"])
+        if _in_graph(group):
+            step = state["step"]
+            param.mul_(1 - lambd * eta)
+            param.addcmul_(grad, eta, value=-1)
+            average.add_(param.sub(average).mul_(mu))
+            eta.copy_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
+            mu.copy_(1 / torch.maximum(step - group["t0"], torch.ones_like(step)))
+            return
         size = eta.item()
         param.mul_(1 - lambd * size)
         param.add_(grad, alpha=-size)

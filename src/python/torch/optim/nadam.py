@@ -1,6 +1,6 @@
 """Adam with Nesterov momentum."""
 
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
 
 __all__ = ["NAdam"]
 
@@ -51,7 +51,8 @@ class NAdam(PerParameter):
         beta1, beta2 = group["betas"]
         average, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
         state["step"] += 1
-        step = state["step"].item()
+        in_graph = _in_graph(group)
+        step = state["step"] if in_graph else state["step"].item()
         correction2 = 1 - beta2**step
         if weight_decay != 0:
             if group["decoupled_weight_decay"]:
@@ -64,10 +65,13 @@ class NAdam(PerParameter):
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         denominator = square.div(correction2).sqrt()
-        if group["differentiable"]:
+        if in_graph:
             denominator = denominator.add(group["eps"])
-            param.addcdiv_(grad * (-lr * (1.0 - mu) / (1.0 - product)), denominator)
-            param.addcdiv_(average * (-lr * mu_next / (1.0 - product * mu_next)), denominator)
+            product_next = product * mu_next
+            grad = grad * (-lr * (1.0 - mu) / (1.0 - product))
+            average = average * (-lr * mu_next / (1.0 - product_next))
+            param.addcdiv_(grad, denominator)
+            param.addcdiv_(average, denominator)
             return
         denominator.add_(group["eps"])
         product = product.item()

@@ -5,6 +5,7 @@ import functools
 from collections import OrderedDict, defaultdict
 
 import torch
+from torch import _native_compile
 from torch.utils.hooks import RemovableHandle
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
@@ -97,6 +98,50 @@ def _hooked(step):
     return wrapper
 
 
+def _outside_graphs(method):
+    """Keeps a method out of what is captured."""
+
+    @functools.wraps(method)
+    def outside(*args, **kwargs):
+        if not _native_compile._is_compiling():
+            return method(*args, **kwargs)
+        from torch._dynamo.eval_frame import call_skipped
+
+        return call_skipped(method, "torch._compile", args, kwargs)
+
+    return outside
+
+
+def _without_gradients(step):
+    """`step` with gradients off around it, unless it is to be differentiated. What is captured ends before it, and it is captured
+    on its own, as a function that begins without gradients: so its graph writes to the parameters."""
+
+    @functools.wraps(step)
+    def alone(self, *args, **kwargs):
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("requested")
+        with _native_compile._skipped():
+            before = torch.is_grad_enabled()
+            torch._C._set_grad_enabled(bool(self.defaults.get("differentiable", False)))
+            try:
+                with _native_compile._skipped():
+                    return step(self, *args, **kwargs)
+            finally:
+                torch._C._set_grad_enabled(before)
+
+    return alone
+
+
+def _in_graph(group):
+    """Whether numbers that tensors hold stay tensors."""
+    return group.get("capturable", False) or group["differentiable"] or _native_compile._is_compiling()
+
+
+def _value(number):
+    """The number of a counter: the counter itself, where a graph is captured."""
+    return number if _native_compile._is_compiling() else number.item()
+
+
 class Optimizer:
     """The base of all optimizers."""
 
@@ -177,6 +222,7 @@ class Optimizer:
         """Calls `hook(optimizer)` after `load_state_dict`."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
+    @_outside_graphs
     def state_dict(self):
         """The state, with parameters by number."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
@@ -216,6 +262,7 @@ class Optimizer:
             return type(value)(Optimizer._cast(param, one) for one in value)
         return value
 
+    @_outside_graphs
     def load_state_dict(self, state_dict):
         """Takes over a state that `state_dict` gave."""
         from copy import deepcopy
@@ -251,6 +298,7 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
+    @_outside_graphs
     def zero_grad(self, set_to_none=True):
         """Forgets the parameters' gradients, or sets them to zero."""
         for group in self.param_groups:
@@ -270,6 +318,7 @@ class Optimizer:
         """Updates the parameters."""
         raise NotImplementedError
 
+    @_outside_graphs
     def add_param_group(self, param_group):
         """Adds parameters with options of their own."""
         if not isinstance(param_group, dict):
@@ -338,29 +387,68 @@ class PerParameter(Optimizer):
         if grad.is_sparse:
             raise RuntimeError(f"{self.__class__.__name__} does not support sparse gradients")
 
+    @_without_gradients
     def step(self, closure=None):
         """Updates the parameters; `closure` computes the loss anew."""
-        before = torch.is_grad_enabled()
-        torch._C._set_grad_enabled(bool(self.defaults.get("differentiable", False)))
-        try:
-            loss = None
-            if closure is not None:
-                with torch.enable_grad():
-                    loss = closure()
-            for group in self.param_groups:
-                self._step_group(group)
-            return loss
-        finally:
-            torch._C._set_grad_enabled(before)
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if _native_compile._is_compiling():
+            self._become_inputs()
+        for group in self.param_groups:
+            self._step_group(group)
+        if _native_compile._is_compiling():
+            for param in self._looked_at_first(self.param_groups):
+                _native_compile._return_first(*self.state.get(param, {}).values())
+        return loss
 
-    def _step_group(self, group):
+    def _looked_at_first(self, groups):
+        """Of each group, the parameter whose state PyTorch's front end looks at before the others': one that is not the first of all."""
+        keys = {id(param): place for place, param in enumerate(self.state)}
+        for group in groups:
+            for param in group["params"]:
+                if param.grad is not None and keys.get(id(param)):
+                    yield param
+                    break
+
+    def _become_inputs(self):
+        """Parameters, state, options that vary and gradients become inputs of what is captured, in PyTorch's order."""
+
+        _native_compile._become_inputs(*(param for group in self.param_groups for param in group["params"]))
+        for place, group in enumerate(self.param_groups):
+            with _native_compile._suspended():
+                self._begin_states(group)
+            for param in self._looked_at_first(self.param_groups[: place + 1]):
+                _native_compile._become_inputs(*self.state.get(param, {}).values())
+            states = [self.state.get(param, {}) for param in group["params"]]
+            _native_compile._become_inputs(*(state[key] for key in self._read_first for state in states if key in state))
+            for state in states:
+                _native_compile._become_inputs(*self._tensors_of(state))
+        for group in self.param_groups:
+            _native_compile._become_inputs(*(value for value in group.values() if not isinstance(value, torch.Tensor)))
+        for group in self.param_groups:
+            _native_compile._become_inputs(*(param.grad for param in group["params"] if param.grad is not None))
+
+    # What a step reads of all parameters before it updates the first.
+    _read_first = ()
+
+    def _tensors_of(self, state):
+        """A parameter's state in the order in which a step reads it."""
+        return state.values()
+
+    def _begin_states(self, group):
+        """Begins the state of parameters that have a gradient and no state; gives those that have a gradient."""
         params = [param for param in group["params"] if param.grad is not None]
         for param in params:
             self._check_gradient(param.grad)
             state = self.state[param]
             if len(state) == 0:
                 state.update(self._start(param, group))
-        for param in params:
+        return params
+
+    def _step_group(self, group):
+        for param in self._begin_states(group):
             grad = -param.grad if group.get("maximize", False) else param.grad
             state = self.state[param]
             if param.is_complex():

@@ -1,6 +1,7 @@
 """Rectified Adam."""
 
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _to_scalar, _zeros
+import torch
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
 
 __all__ = ["RAdam"]
 
@@ -44,7 +45,8 @@ class RAdam(PerParameter):
         beta1, beta2 = group["betas"]
         average, square = state["exp_avg"], state["exp_avg_sq"]
         state["step"] += 1
-        step = state["step"].item()
+        in_graph = _in_graph(group)
+        step = state["step"] if in_graph else state["step"].item()
         if weight_decay != 0:
             if group["decoupled_weight_decay"]:
                 param.mul_(1 - lr * weight_decay)
@@ -52,16 +54,24 @@ class RAdam(PerParameter):
                 grad = grad.add(param, alpha=weight_decay)
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step
-        corrected = average / (1 - beta1**step)
+        corrected = average / correction1
         longest = 2 / (1 - beta2) - 1
-        length = longest - 2 * step * beta2**step / correction2
-        if length > 5.0:
+        length = longest - 2 * step * (beta2**step) / correction2
+
+        def rectified():
+            return ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
+
+        def adapted():
             root = square.sqrt()
             root = root.add(group["eps"]) if group["differentiable"] else root.add_(group["eps"])
-            rectified = (
-                (length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)
-            ) ** 0.5
-            param.add_(corrected * lr * (correction2**0.5 / root) * rectified, alpha=-1.0)
+            return correction2**0.5 / root
+
+        if in_graph:
+            update = torch.where(length > 5.0, rectified() * adapted(), 1.0)
+            param.add_(corrected * lr * update, alpha=-1.0)
+        elif length > 5.0:
+            param.add_(corrected * lr * adapted() * rectified(), alpha=-1.0)
         else:
             param.add_(corrected * lr, alpha=-1.0)

@@ -46,6 +46,9 @@ class RMSprop(PerParameter):
             state["grad_avg"] = _zeros(param)
         return state
 
+    def _tensors_of(self, state):
+        return [state[key] for key in ("step", "square_avg", "grad_avg", "momentum_buffer") if key in state]
+
     def _update(self, param, grad, state, group):
         lr, alpha, momentum = _to_scalar(group["lr"]), group["alpha"], group["momentum"]
         state["step"] += 1

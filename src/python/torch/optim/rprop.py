@@ -1,7 +1,7 @@
 """Resilient backpropagation."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _get_scalar_dtype, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _get_scalar_dtype, _in_graph, _to_scalar, _zeros
 
 __all__ = ["Rprop"]
 
@@ -48,11 +48,19 @@ class Rprop(PerParameter):
         previous, size = state["prev"], state["step_size"]
         state["step"] += 1
         factor = grad.mul(previous.clone() if group["differentiable"] else previous).sign()
-        factor[factor.gt(0)] = larger
-        factor[factor.lt(0)] = smaller
-        factor[factor.eq(0)] = 1
+        in_graph = _in_graph(group)
+
+        def put(where, value, target):
+            if in_graph:
+                target.copy_(torch.where(where, value, target))
+            else:
+                target[where] = value
+
+        put(factor.gt(0), larger, factor)
+        put(factor.lt(0), smaller, factor)
+        put(factor.eq(0), 1, factor)
         size.mul_(factor).clamp_(*group["step_sizes"])
         grad = grad.clone(memory_format=torch.preserve_format)
-        grad[factor.eq(smaller)] = 0
+        put(factor.eq(smaller), 0, grad)
         param.addcmul_(grad.sign(), size, value=-1)
         previous.copy_(grad)

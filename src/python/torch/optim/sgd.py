@@ -46,6 +46,13 @@ class SGD(PerParameter):
         }
         super().__init__(params, defaults)
 
+    def _begin_states(self, group):
+        params = [param for param in group["params"] if param.grad is not None]
+        for param in params:
+            if group["momentum"] != 0:
+                self.state[param]
+        return params
+
     def _step_group(self, group):
         lr, momentum = _to_scalar(group["lr"]), group["momentum"]
         for param in group["params"]:

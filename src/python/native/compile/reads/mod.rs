@@ -14,11 +14,12 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
 
-use super::facts::Fact;
+use super::facts::{Fact, Kind};
 use super::frames::decoded;
-use super::sources::{Locals, Source};
+use super::sources::{Locals, Source, own_attribute};
 use crate::span;
 use steps::Path;
+use values::is_constant;
 
 /// How deep calls are followed, and how many instructions in all.
 const DEPTH: usize = 24;
@@ -121,8 +122,32 @@ pub fn facts_of_module(module: &PyObjectRef, locals: &Locals, vm: &VirtualMachin
     reader.facts
 }
 
+/// Facts that a step of an optimizer depends on: the options of its groups.
+fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
+    let is_step = resumed.code.downcast_ref::<PyCode>().is_some_and(|c| c.obj_name.as_str() == "step");
+    let (_, optimizer) = resumed.locals.iter().find(|(name, _)| is_step && &**name == "self")?;
+    let groups = own_attribute(optimizer, "param_groups", vm)?;
+    own_attribute(optimizer, "state", vm)?;
+    let source = Rc::new(Source::Attr(Rc::new(Source::Local("self".into())), "param_groups".into()));
+    let mut facts = Vec::new();
+    for (i, group) in crate::python::native::tensor::items(&groups)?.iter().enumerate() {
+        let of_group = Rc::new(Source::Index(source.clone(), i));
+        let constant = |o: &PyObjectRef| is_constant(o, vm);
+        for (key, value) in group.downcast_ref::<PyDict>()?.into_iter().filter(|(_, value)| constant(value)) {
+            let source = Rc::new(Source::Key(of_group.clone(), key));
+            facts.push(Fact { source, kind: Kind::Equals(value), place: None, hint: None });
+        }
+    }
+    Some(facts)
+}
+
 /// Facts that the rest of a function depends on.
 pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
+    if resumed.position.is_none()
+        && let Some(facts) = facts_of_step(resumed, vm)
+    {
+        return facts;
+    }
     let mut reader = Reader::new(resumed.globals.clone(), vm);
     let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return Vec::new() };
     let slots = slots_of(code, &resumed.locals);

@@ -338,6 +338,8 @@ class Module(ModuleHooks, ModuleState):
                     continue
                 if remove_duplicate:
                     seen.add(member)
+                if isinstance(member, torch.Tensor):
+                    _touch(member)
                 yield (f"{path}.{name}" if path else name), member
 
     def parameters(self, recurse=True):

@@ -1,0 +1,279 @@
+//! Numbers of a region: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
+//! tensors hold.
+
+use super::recorder::Recorder;
+use super::region::RegionInput;
+use super::symbols::InputSource;
+use super::unsupported::Unsupported;
+use crate::aot::compile::InputSpec;
+use crate::aot::trace::fake_value;
+use crate::dispatch::{Key, Value};
+use crate::error::Result;
+use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::tensor::{Dtype, Tensor};
+use std::rc::Rc;
+
+/// The integer that a tensor of one element holds.
+pub(super) fn number_of(t: &Tensor) -> Option<i64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
+}
+
+impl Recorder {
+    /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
+    pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
+        let size = self.symbols.borrow_mut().number(source, number, value);
+        self.numbers.borrow_mut().insert(size.expr(), number_name(source));
+        size
+    }
+
+    /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
+    pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
+        self.symbols.borrow_mut().float(source, number, value)
+    }
+
+    /// A float was computed from others: the call stands here, where something reads it.
+    pub fn computed_float(&self, float: &SymFloat) {
+        if self.has_float(float) {
+            // What cannot be part of the graph is asked for its number where it is used.
+            let _ = compute_float(self, float);
+        }
+    }
+
+    /// Whether a symbolic float belongs to the region being recorded.
+    pub fn has_float(&self, float: &SymFloat) -> bool {
+        float.env.same(&self.symbols.borrow().env)
+    }
+
+    /// The input that a float of the call becomes, and the call that reads its number.
+    pub(super) fn float_input(&self, float: &SymFloat, symbol: &Symbol) -> Result<Arg> {
+        let origin = float.env.float_origin(symbol).unwrap_or_default();
+        let real = {
+            let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+            crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
+        };
+        let spec = InputSpec::of(&real)?;
+        let twin = Tensor::fake(&spec.spec)?;
+        let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
+        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.input_places.borrow_mut().push(self.place());
+        self.inputs.borrow_mut().push(RegionInput { real, twin, node, spec, source });
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
+    }
+
+    pub(super) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
+        let meta = self.meta(FakeValue::SymFloat(float.clone()));
+        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        self.floats.borrow_mut().push((float.expr.clone(), id));
+        Arg::Node(id)
+    }
+
+    /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
+    pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
+        self.needed_numbers.borrow_mut().push(number.clone());
+        let broke = self.break_graph(reason);
+        self.needed_numbers.borrow_mut().clear();
+        broke
+    }
+
+    /// Numbers that what ends the region reads, as far as they belong to it.
+    pub fn needed_numbers(&self) -> Vec<Value> {
+        let belongs = |v: &&Value| match v {
+            Value::Int(size) => self.has_size(size),
+            Value::SymFloat(float) => self.has_float(float),
+            _ => false,
+        };
+        self.needed_numbers.borrow().iter().filter(belongs).cloned().collect()
+    }
+
+    /// The script says that a condition holds on numbers that only the run knows: the graph checks it.
+    pub fn expect(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
+        // A bound of one number is the least or the largest that it may be.
+        let is_bare = left.expr().as_symbol().is_some();
+        let (relation, right) = match (relation, right.as_int().filter(|_| is_bare)) {
+            (Relation::Lt, Some(bound)) => (Relation::Le, &SymInt::Int(bound - 1)),
+            (Relation::Gt, Some(bound)) => (Relation::Ge, &SymInt::Int(bound + 1)),
+            (relation, _) => (relation, right),
+        };
+        let condition = relation.condition(left, right);
+        let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
+        let args = vec![self.size(left)?, self.size(right)?];
+        let name = relation.operator();
+        let id = self.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
+        let shown = self.graph.borrow().node(id).name.to_string();
+        let said = format!("Runtime assertion failed for expression {condition} on node '{shown}'");
+        let target = Target::Op("aten._assert_scalar.default".into());
+        let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
+        let check = self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
+        for id in [id, check] {
+            self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+        }
+        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
+        Ok(())
+    }
+
+    /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
+    pub(super) fn bind_size(&self, size: &SymInt, most: Option<i64>, result: &Value) -> Result<()> {
+        let mut found = None;
+        result.for_each_tensor(&mut |t| {
+            let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
+            found = found.or(dim.and_then(|d| Some((self.nodes.borrow().get(&t.id()).copied()?, d))));
+        });
+        let Some((node, dim)) = found else { return Ok(()) };
+        let meta = self.meta(FakeValue::Int(size.clone()));
+        let target = Target::Op("aten.sym_size.int".into());
+        let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
+        self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+        self.sizes.borrow_mut().insert(size.expr(), id);
+        self.expect(size, Relation::Ge, &SymInt::Int(0))?;
+        most.map_or(Ok(()), |most| self.expect(size, Relation::Le, &SymInt::Int(most)))
+    }
+
+    /// Whether `.item()` is part of the graph.
+    pub fn wants_scalars(&self) -> bool {
+        (self.surroundings.wants_scalars)()
+    }
+
+    /// The number that a tensor holds, as part of the graph: that of an input is known in this call and guarded on where it decides,
+    /// another only when the graph runs. `None` where it cannot be part of it.
+    pub(super) fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
+        let twin = self.stand_in(t)?;
+        let Some(node) = self.nodes.borrow().get(&twin.id()).copied() else { return Ok(None) };
+        let dtype = twin.dtype();
+        let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
+        if !is_integer && !dtype.is_floating() {
+            return Ok(None);
+        }
+        let known = self.scalars.borrow().get(&twin.id()).cloned();
+        let number = match known {
+            Some(number) => number,
+            None if is_integer => {
+                let index = self.inputs.borrow().iter().position(|i| i.twin.is(&twin) && i.real.dim() == 0 && i.twin.version() == 0);
+                Value::Int(match index {
+                    Some(index) => {
+                        let input = self.inputs.borrow()[index].clone();
+                        let value = number_of(&input.real).unwrap_or_default();
+                        self.symbols.borrow_mut().item(&input.source, index, value)
+                    }
+                    None => self.symbols.borrow().env.unbacked("item", i64::MIN),
+                })
+            }
+            None => Value::SymFloat(self.symbols.borrow().env.unbacked_float("item")),
+        };
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        let inputs = self.inputs.borrow().len();
+        let id = match &number {
+            Value::SymFloat(float) => match self.float_call("item", target, vec![Arg::Node(node)], float) {
+                Arg::Node(id) => id,
+                _ => return Ok(None),
+            },
+            other => {
+                let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
+                if let Value::Int(size) = other {
+                    self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
+                }
+                id
+            }
+        };
+        self.stacks.borrow_mut().insert(id, (self.place(), inputs));
+        self.scalars.borrow_mut().insert(twin.id(), number.clone());
+        Ok(Some(number))
+    }
+
+    /// The node of a symbolic size; one of another region is the number it was there.
+    pub(super) fn size(&self, size: &SymInt) -> Result<Arg> {
+        match size {
+            SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
+            _ => Ok(Arg::Int(size.guard_int()?)),
+        }
+    }
+
+    /// The script computed a size from two others: the call stands here, where something reads it.
+    pub fn computed(&self, name: &'static str, operands: &[&SymInt], result: &SymInt) {
+        let SymInt::Sym(expr, env) = result else { return };
+        if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
+            return;
+        }
+        if self.is_of_numbers(&result.expr()) {
+            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
+        } else if let Ok(args) = operands.iter().map(|size| self.size(size)).collect::<Result<Vec<_>>>() {
+            // A sum has one argument, its terms.
+            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
+            Sizes(self, env).emit(name, args, &result.expr());
+        }
+    }
+
+    /// Whether a symbolic size belongs to the region being recorded.
+    pub fn has_size(&self, size: &SymInt) -> bool {
+        matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
+    }
+}
+
+impl FloatNodes for Recorder {
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        Recorder::size(self, size)
+    }
+
+    fn known(&self, float: &SymFloat) -> Option<Arg> {
+        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
+        match &*float.expr {
+            FloatExpr::Symbol(symbol) => self.float_input(float, symbol),
+            _ => Ok(self.float_call(name, Target::operator(name), args, float)),
+        }
+    }
+}
+
+/// The placeholder of a Python number that is found there.
+fn number_name(source: &str) -> String {
+    let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
+    name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
+}
+
+/// Sizes of the graph being recorded, and their symbols.
+struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
+
+impl SizeNodes for Sizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        if let Some(name) = self.0.numbers.borrow_mut().remove(expr) {
+            let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
+            let id = self.0.graph.borrow_mut().placeholder(&name, meta);
+            self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        }
+        let deferred = self.0.deferred.borrow_mut().remove(expr);
+        if let Some((name, operands)) = deferred
+            && let Ok(args) = operands.iter().map(|size| self.0.size(size)).collect::<Result<Vec<_>>>()
+        {
+            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
+            return Some(self.emit(name, args, expr));
+        }
+        self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
+        let id = self.0.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
+        self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
+        self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        Arg::Node(id)
+    }
+
+    fn emit_sum(&self, terms: Vec<Arg>, expr: &Expr) -> Option<Arg> {
+        Some(self.emit("sym_sum", vec![Arg::Tuple(terms)], expr))
+    }
+
+    fn number_first(&self) -> bool {
+        true
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+    }
+}

@@ -1,0 +1,314 @@
+//! A recorded region: what one graph is made of when it ends, and what is dropped from it then.
+
+use super::recorder::Recorder;
+use super::symbols::{InputSource, Witness};
+use super::written::{shown, with_source_fns};
+use crate::aot::compile::InputSpec;
+use crate::dispatch::{Value, modes};
+use crate::error::{Error, Result};
+use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, Symbol};
+use crate::tensor::{Dtype, Tensor};
+use std::collections::{HashMap, HashSet};
+
+/// An input of a region: the caller's tensor and what stands for it while recording.
+#[derive(Clone)]
+pub struct RegionInput {
+    /// The caller's tensor.
+    pub real: Tensor,
+    /// Its fake stand-in.
+    pub twin: Tensor,
+    /// Its placeholder.
+    pub node: NodeId,
+    /// What the region's cache depends on.
+    pub spec: InputSpec,
+    /// Where the caller keeps it.
+    pub source: InputSource,
+}
+
+/// A recorded region, ready to be compiled.
+pub struct Region {
+    /// The captured graph; its outputs are the lazy tensors asked for.
+    pub graph: Graph,
+    /// Its inputs that are tensors, in order of first use.
+    pub inputs: Vec<RegionInput>,
+    /// All tensors of the caller's that were looked at.
+    pub touched: Vec<RegionInput>,
+    /// The grad mode it began in.
+    pub grad: bool,
+    /// The short dtype of autocast it began in.
+    pub autocast: Option<Dtype>,
+    /// Its symbolic sizes.
+    pub env: ShapeEnv,
+    /// Where its symbols are read among `touched`.
+    pub witnesses: Vec<Witness>,
+    /// Per input, the first that has its storage, and whether it is shared at all.
+    pub(super) storages: Vec<(usize, bool)>,
+    /// All nodes of the graph, with those that it dropped because nobody reads them.
+    recorded: Vec<NodeId>,
+}
+
+impl Region {
+    /// The region without the caller's tensors: what a cache may keep.
+    pub fn without_tensors(mut self) -> Self {
+        for input in self.inputs.iter_mut().chain(&mut self.touched) {
+            input.real = input.twin.clone();
+        }
+        self
+    }
+
+    /// The region with floats as the numbers that they are: those are no inputs any more.
+    pub fn with_numbers(mut self, floats: &[(Symbol, String, f64)]) -> Self {
+        let is_needed = |input: &RegionInput| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
+        let calls: Vec<(NodeId, FloatExpr)> = self
+            .graph
+            .nodes()
+            .filter_map(|n| match &n.meta.value {
+                Some(FakeValue::SymFloat(float)) => Some((n.id, (*float.expr).clone())),
+                _ => None,
+            })
+            .collect();
+        let value = |s: &Symbol| floats.iter().find(|(known, ..)| known == s).map(|(.., value)| *value);
+        for (id, expr) in calls {
+            if let Some(number) = expr.evaluate(&|_| None, &value) {
+                self.graph.replace_uses(id, &Arg::Float(number));
+                self.graph.erase(id);
+            }
+        }
+        let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
+        let kept: Vec<bool> = self.inputs.iter().map(|i| !is_needed(i)).collect();
+        let mut keeps = kept.iter();
+        self.storages.retain(|_| keeps.next().copied().unwrap_or(true));
+        self.inputs.retain(|i| !is_needed(i));
+        for id in gone {
+            self.graph.erase(id);
+        }
+        self.env.forget_floats(floats.iter().map(|(s, ..)| s));
+        self
+    }
+
+    /// The graph as the script wrote it, which is what PyTorch's front end shows.
+    pub fn written(&self) -> Graph {
+        self.with_attributes(shown(&self.graph, &self.recorded, None))
+    }
+
+    /// The graph that is traced: the operators, each with what the script called (`source_fn`).
+    pub fn traced(&self) -> Graph {
+        with_source_fns(&self.graph, &self.recorded)
+    }
+
+    /// What the front end keeps as attributes of the graph is read from there, after the inputs.
+    fn with_attributes(&self, mut graph: Graph) -> Graph {
+        let attributes: HashMap<&str, &Tensor> =
+            self.inputs.iter().filter(|i| i.source.attribute.is_some()).map(|i| (i.source.name.as_str(), &i.real)).collect();
+        if attributes.is_empty() {
+            return graph;
+        }
+        let found: Vec<NodeId> = graph.placeholders().filter(|n| attributes.contains_key(&*n.target.text())).map(|n| n.id).collect();
+        for id in &found {
+            let node = graph.node_mut(*id);
+            node.opcode = Opcode::GetAttr;
+            let name = node.target.text();
+            if let Some(t) = attributes.get(&*name) {
+                graph.constants.push((name.as_str().into(), (*t).clone()));
+            }
+        }
+        let rank = |n: &graph::Node| match n.opcode {
+            Opcode::Placeholder => 0,
+            _ if found.contains(&n.id) => 1,
+            _ => 2,
+        };
+        let mut order: Vec<(u8, NodeId)> = graph.nodes().map(|n| (rank(n), n.id)).collect();
+        order.sort_by_key(|(rank, _)| *rank);
+        graph.reorder(order.into_iter().map(|(_, id)| id).collect());
+        graph
+    }
+
+    /// Inputs that are one tensor in another region, and are not here.
+    pub(super) fn duplicates(&self, other: &Region) -> Option<String> {
+        if other.touched.len() >= self.touched.len() {
+            return None;
+        }
+        let names: Vec<String> = self.touched.iter().map(|i| format!("\"{}\"", super::strip_locals(&i.source.source))).collect();
+        let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
+        missing.then(|| format!("Duplicate tensors found: [{}]", names.join(", ")))
+    }
+
+    /// The values of its symbols in the call it was recorded in.
+    pub fn hints(&self) -> HashMap<Symbol, i64> {
+        self.env.symbols().into_iter().filter_map(|(s, info)| Some((s, info.hint?))).collect()
+    }
+}
+
+/// Whether a captured graph computes anything.
+pub fn computes(graph: &Graph) -> bool {
+    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| o.starts_with("aten.")))
+}
+
+impl Recorder {
+    /// Ends the region: `outputs` are the lazy tensors and the symbolic sizes whose values are wanted.
+    pub fn end(&self, outputs: &[Value]) -> Result<Region> {
+        let wanted = |output: &Value| match output {
+            Value::Tensor(t) => {
+                let stored = self.stored.borrow().iter().find(|(twin, _)| twin.is(t)).map(|(_, id)| *id);
+                stored
+                    .or_else(|| self.nodes.borrow().get(&t.id()).copied())
+                    .map(Arg::Node)
+                    .ok_or_else(|| Error::runtime("an output that was not recorded"))
+            }
+            other => self.argument(other),
+        };
+        let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
+        // Blocks that change the grad mode are left where a graph ends, and entered again by the next one; what a function set stays.
+        let around = self.around.take();
+        if around.is_some_and(|mode| mode != self.grad_mode()) {
+            self.record_grad_mode(!self.grad_mode());
+        }
+        self.stored.borrow_mut().clear();
+        self.has_side_effect.set(false);
+        self.epoch.set(self.epoch.get() + 1);
+        let mut graph = self.graph.replace(Graph::new("GraphModule"));
+        let as_written = |(value, arg): (&Value, &Arg)| {
+            let node = value.as_tensor().and_then(|t| self.written_node(t, None));
+            node.map_or_else(|| arg.clone(), Arg::Node)
+        };
+        let written: Vec<Arg> = outputs.iter().zip(&args).map(as_written).collect();
+        let output = graph.set_output(Arg::Tuple(args));
+        let call = WrittenCall {
+            target: Target::Name("output".into()),
+            name: "output".into(),
+            args: vec![Arg::Tuple(written)],
+            kwargs: Vec::new(),
+            stored: Vec::new(),
+        };
+        graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
+        self.writing.clear();
+        let symbols = self.symbols.take();
+        self.sizes.borrow_mut().clear();
+        self.numbers.borrow_mut().clear();
+        self.deferred.borrow_mut().clear();
+        self.floats.borrow_mut().clear();
+        self.scalars.borrow_mut().clear();
+        unify_sizes(&mut graph);
+        let recorded = graph.nodes().map(|n| n.id).collect();
+        drop_unread_items(&mut graph, &self.items.take());
+        drop_idle_grad_modes(&mut graph, self.grad.get());
+        // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
+        let readers = readers(&graph);
+        let unused = |id: NodeId| readers[id.0 as usize] == 0;
+        let touched = self.inputs.take();
+        let mut inputs = touched.clone();
+        inputs.retain(|i| !unused(i.node) || i.source.is_number);
+        let in_shapes = |i: &RegionInput| {
+            let geometry = &i.spec.spec.geometry;
+            geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
+        };
+        let mut in_shapes: std::collections::BTreeSet<Symbol> = inputs.iter().flat_map(in_shapes).collect();
+        // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
+        graph.retain(|n| match (&n.meta.value, n.opcode) {
+            (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
+                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
+            }
+            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
+            _ => true,
+        });
+        let grad = self.grad.get();
+        let is_split = self.is_split.take();
+        self.grad.set(around.unwrap_or(if is_split { grad } else { modes().grad }));
+        if modes().grad != self.grad.get() {
+            self.record_grad_mode(modes().grad);
+        }
+        let autocast = self.autocast.replace(modes().autocast);
+        self.blocks.borrow_mut().clear();
+        self.inference_blocks.borrow_mut().clear();
+        self.nodes.borrow_mut().clear();
+        self.lazy.borrow_mut().clear();
+        self.stacks.borrow_mut().clear();
+        self.input_places.borrow_mut().clear();
+        self.by_real.borrow_mut().clear();
+        let storages = inputs
+            .iter()
+            .map(|input| {
+                let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
+                (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
+            })
+            .collect();
+        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
+    }
+}
+
+/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
+/// calls are, read or not.
+fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
+    let mut readers = readers(graph);
+    let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
+    let mut dropped = std::collections::HashSet::new();
+    for id in nodes.into_iter().rev() {
+        let node = graph.node(id);
+        let is_item = match &node.target {
+            crate::graph::Target::Getitem | crate::graph::Target::Operator(_) => true,
+            _ => items.contains(&id) || matches!(node.meta.value, Some(FakeValue::SymFloat(_))),
+        };
+        if is_item && readers[id.0 as usize] == 0 {
+            node.reads().iter().for_each(|i| readers[i.0 as usize] -= 1);
+            dropped.insert(id);
+        }
+    }
+    graph.retain(|n| !dropped.contains(&n.id));
+}
+
+/// The grad mode that a node sets.
+pub(super) fn sets_grad_mode(node: &graph::Node) -> Option<bool> {
+    match (&node.target, node.args.as_slice()) {
+        (Target::Torch { op, .. }, [Arg::Bool(enabled)]) if &**op == "_C._set_grad_enabled" => Some(*enabled),
+        _ => None,
+    }
+}
+
+/// Drops changes of the grad mode that the next node takes back, as PyTorch's front end does: `grad` is the mode that the graph
+/// begins in.
+fn drop_idle_grad_modes(graph: &mut Graph, mut grad: bool) {
+    let mut idle = HashSet::new();
+    let nodes: Vec<_> = graph.nodes().map(|n| (n.id, sets_grad_mode(n))).collect();
+    for pair in nodes.windows(2) {
+        let [(first, set_first), (second, set_second)] = pair else { continue };
+        if *set_first != Some(!grad) || idle.contains(first) {
+            continue;
+        }
+        grad = !grad;
+        if *set_second == Some(!grad) {
+            grad = !grad;
+            idle.extend([*first, *second]);
+        }
+    }
+    if !idle.is_empty() {
+        graph.retain(|n| !idle.contains(&n.id));
+    }
+}
+
+/// How many nodes read each, as it runs or as it is written.
+fn readers(graph: &Graph) -> Vec<usize> {
+    let mut readers = vec![0; graph.arena_len()];
+    graph.nodes().flat_map(|n| n.reads()).for_each(|id| readers[id.0 as usize] += 1);
+    readers
+}
+
+/// Symbols that turned out to be the same number are one input, the first.
+fn unify_sizes(graph: &mut Graph) {
+    let mut first: HashMap<Expr, NodeId> = HashMap::new();
+    let mut again = Vec::new();
+    for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
+        let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
+        if size.expr().as_int().is_none() {
+            continue;
+        }
+        match first.get(&size.expr()) {
+            Some(known) => again.push((node.id, *known)),
+            None => drop(first.insert(size.expr(), node.id)),
+        }
+    }
+    for (id, known) in again {
+        graph.replace_uses(id, &Arg::Node(known));
+        graph.erase(id);
+    }
+}

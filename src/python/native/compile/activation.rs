@@ -1,0 +1,85 @@
+//! A function that is recorded on its own: the frame that it runs in, and the part of its code that is recorded.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rustpython_vm::VirtualMachine;
+
+use super::about::About;
+use super::frames::Chain;
+use super::reads::Resumed;
+use super::session::CompiledFunction;
+use super::sources::Locals;
+use super::values::{self, Replaced, Verdict};
+use crate::capture::Recorder;
+use crate::python::span::Standing;
+
+/// The running frame of a function that is recorded on its own.
+pub struct Activation {
+    /// Its position among the frames of the call.
+    depth: usize,
+    id: usize,
+    /// The instruction of the frame below that called it.
+    from: u32,
+}
+
+impl Activation {
+    pub fn of(depth: usize, frames: &[Standing]) -> Self {
+        Activation { depth, id: frames[depth].id, from: frames[depth - 1].at }
+    }
+
+    pub fn runs(&self, frames: &[Standing]) -> bool {
+        frames.get(self.depth).is_some_and(|f| f.id == self.id) && frames[self.depth - 1].at == self.from
+    }
+}
+
+/// A function that is recorded on its own.
+pub struct Session {
+    pub function: Rc<CompiledFunction>,
+    pub about: About,
+    /// None for the compiled function itself.
+    pub frame: Option<Activation>,
+    /// The part of its code that is recorded.
+    pub at: Cell<usize>,
+    /// Where it goes on after its last graph ended.
+    pub pending: RefCell<Option<(Chain, Resumed)>>,
+    /// Numbers that are symbols until its next graph ends, and the variables that they are found from.
+    pub replaced: RefCell<Vec<(Locals, Replaced)>>,
+    /// Whether it is the library's: a module that the front end does not look into, because a graph ends inside of it.
+    pub is_library: bool,
+    pub given_up: Cell<bool>,
+    /// While a block runs that is no part of it: how many frames there were when that began.
+    pub waits_above: Cell<Option<usize>>,
+    /// Whether gradients were on where it was called.
+    pub grad: Cell<bool>,
+}
+
+impl Session {
+    /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
+    /// numbers that have varied there are symbols.
+    pub fn resume(&self, recorder: &Recorder) {
+        let Some((chain, resumed)) = self.pending.take() else { return };
+        self.at.set(self.function.place(chain));
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let verdict = self.function.values.at_break(self.at.get(), &resumed, self.function.dynamic(), vm);
+            self.set_numbers(resumed, &verdict, recorder, vm);
+            *self.about.verdict.borrow_mut() = verdict;
+        });
+    }
+
+    pub fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {
+        let replaced = values::replace_in_frame(&mut resumed, &verdict.needs, recorder, vm);
+        self.replaced.borrow_mut().push((resumed.locals, replaced));
+    }
+
+    /// Its graph has ended: what was a symbol is a number again.
+    pub fn restore_numbers(&self, vm: &VirtualMachine) {
+        for (mut locals, replaced) in self.replaced.take() {
+            replaced.restore(&mut locals, vm);
+        }
+    }
+
+    pub fn depth(&self) -> usize {
+        self.frame.as_ref().map_or(0, |f| f.depth)
+    }
+}

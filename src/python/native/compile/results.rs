@@ -1,0 +1,132 @@
+//! What a function's last graph gives back: values that it returns, and those that it left elsewhere.
+
+use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::escapes;
+use super::sources::Locals;
+use super::values;
+use crate::capture::Recorder;
+use crate::dispatch::Value;
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
+use crate::tensor::Tensor;
+
+/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
+pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
+    if let Some(t) = o.downcast_ref::<TensorBase>() {
+        let t = t.tensor();
+        if recorder.is_lazy(&t) && !is_among(&t, found) {
+            found.push(Value::Tensor(t));
+        }
+    } else if let Some(size) = symbolic(o, vm) {
+        let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
+        found.extend(is_new.then_some(Value::Int(size)));
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+        let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
+        found.extend(is_new.then_some(Value::SymFloat(float)));
+    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
+        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
+    } else if let Some(items) = o.downcast_ref::<PyList>() {
+        let items = items.borrow_vec().to_vec();
+        items.iter().for_each(|i| returned(i, recorder, found, vm));
+    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
+        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
+    }
+}
+
+/// A returned structure with symbolic sizes as the numbers they are in this call.
+pub fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyResult {
+    if let Some(number) = symbolic_hint(&o, vm) {
+        return Ok(vm.ctx.new_int(number).into());
+    }
+    if let Some(number) = float_hint(&o, vm) {
+        return Ok(vm.ctx.new_float(number).into());
+    }
+    if depth > 4 {
+        return Ok(o);
+    }
+    if o.class().is(vm.ctx.types.tuple_type) {
+        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
+        let new = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), depth + 1, vm)).collect::<PyResult<Vec<_>>>()?;
+        let is_same = new.iter().zip(items.as_slice()).all(|(a, b)| a.is(b));
+        return Ok(if is_same { o } else { vm.ctx.new_tuple(new).into() });
+    }
+    if let Some(list) = o.downcast_ref::<PyList>() {
+        let items = list.borrow_vec().to_vec();
+        for (i, item) in items.into_iter().enumerate() {
+            let new = numbers_for_sizes(item, depth + 1, vm)?;
+            if let Some(slot) = list.borrow_vec_mut().get_mut(i) {
+                *slot = new;
+            }
+        }
+    }
+    if let Some(dict) = o.downcast_ref::<PyDict>() {
+        for (key, value) in dict {
+            let new = numbers_for_sizes(value.clone(), depth + 1, vm)?;
+            if !new.is(&value) {
+                dict.set_item(&*key, new, vm)?;
+            }
+        }
+    }
+    Ok(o)
+}
+
+/// A tensor of the caller's that is all that a function returns: PyTorch's front end returns it from the graph, which does more.
+pub fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
+    if recorder.has_side_effect.get() {
+        return None;
+    }
+    let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());
+    recorder.touch(&t, false).ok()?;
+    recorder.twin(&t).map(Value::Tensor)
+}
+
+/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too.
+pub fn add_escaped(
+    outputs: &mut Vec<Value>,
+    recorder: &Recorder,
+    result: Option<&PyObjectRef>,
+    bound: Option<&values::Bound>,
+    vm: &VirtualMachine,
+) {
+    let mut escaped: Vec<(Tensor, Tensor)> =
+        alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (t.clone(), t)).collect();
+    escaped.extend(recorder.stored_back());
+    if escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
+        outputs.extend(escaped.into_iter().map(|(t, _)| Value::Tensor(t)));
+        return;
+    }
+    let objects: Vec<usize> = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id())).collect();
+    let none = Locals::new();
+    let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
+    let locals = bound.map_or(&none, |b| &b.locals);
+    let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
+    let mut ranked: Vec<_> = escapes::ranks(&objects, &roots, vm).into_iter().zip(escaped).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let first = ranked.iter().filter(|(rank, _)| rank.is_first()).count();
+    let mut values: Vec<Value> = ranked.into_iter().map(|(_, (t, _))| Value::Tensor(t)).collect();
+    outputs.extend(values.split_off(first));
+    outputs.splice(0..0, values);
+}
+
+/// Whether a symbolic number is among values.
+pub fn is_known(number: &Value, values: &[Value]) -> bool {
+    values.iter().any(|v| match (v, number) {
+        (Value::Int(a), Value::Int(b)) => a.expr() == b.expr(),
+        (Value::SymFloat(a), Value::SymFloat(b)) => a.expr == b.expr,
+        _ => false,
+    })
+}
+
+pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
+    values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
+}
+
+/// Lazy tensors that Python knows, or that the call that ends the region reads.
+pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
+    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
+}
+
+pub fn known_to_python(t: &Tensor) -> bool {
+    t.imp().python.borrow().is_some()
+}

@@ -1,0 +1,183 @@
+//! A region that has ended: looked up, compiled where no entry serves it, and run; what was lazy gets its values.
+
+use std::rc::Rc;
+
+use super::about::About;
+use super::backend::{backend_failed, compile_region};
+use super::entries;
+use super::session::{CompiledFunction, count, dynamo_error, exception, next_region, recompile_limit, stance, switch};
+use crate::aot::interpret::replay_graph;
+use crate::capture::{Entry, Lookup, Recorder, Region, Runner, what_if};
+use crate::dispatch::{Exclude, Key, Value};
+use crate::error::{Error, Result};
+use crate::graph::FakeValue;
+use crate::python::current::emit;
+use crate::python::native::tensor::replace_payload;
+use crate::report::{self, Event};
+use crate::shape::SymInt;
+use crate::tensor::Tensor;
+
+/// Ends the region being recorded: `outputs` get their values.
+pub fn flush(
+    function: &CompiledFunction,
+    recorder: &Recorder,
+    place: usize,
+    outputs: &[Value],
+    about: &About,
+    compiles: bool,
+) -> Result<()> {
+    let region = recorder.end(outputs)?;
+    let env = region.env.clone();
+    let twins: Vec<Tensor> = region.touched.iter().map(|i| i.twin.clone()).collect();
+    if !crate::capture::computes(&region.graph) {
+        env.settle();
+        return Ok(());
+    }
+    let _capture = Exclude::only(Key::Capture);
+    // The region runs in the mode it began in; its own changes of mode are recorded in it.
+    let before = crate::dispatch::modes();
+    crate::dispatch::set_modes(crate::dispatch::Modes { grad: region.grad, autocast: region.autocast, ..before });
+    let outcome = if compiles { run_region(function, region, place, about) } else { run_as_it_is(&region) };
+    env.settle();
+    crate::dispatch::set_modes(before);
+    for (output, value) in outputs.iter().zip(outcome?) {
+        match output {
+            // What was stored back is the caller's tensor itself.
+            Value::Tensor(lazy) if twins.iter().any(|t| t.is(lazy)) => {}
+            Value::Tensor(lazy) => {
+                let real = value.into_tensor()?;
+                replace_payload(lazy, &real);
+                recorder.arrive(lazy, &real);
+            }
+            // A number that only the run knew.
+            Value::Int(SymInt::Sym(expr, env)) => env.learn(expr, value.int()?),
+            Value::SymFloat(float) if float.hint().is_none() => float.env.learn_float(&float.expr, value.float()?),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Runs a region without compiling it.
+fn run_as_it_is(region: &Region) -> Result<Vec<Value>> {
+    let hints = region.hints();
+    let mut tensors = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
+    let mut inputs: Vec<Value> = region
+        .graph
+        .placeholders()
+        .filter_map(|n| match &n.meta.value {
+            Some(FakeValue::Int(size)) => crate::capture::value_of(size, &hints).map(Value::from),
+            _ => tensors.next(),
+        })
+        .collect();
+    replay_graph(&region.graph, &mut inputs)
+}
+
+fn run_region(function: &CompiledFunction, mut region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
+    let verdict = about.verdict.borrow().clone();
+    let found = function.cache.borrow().find(place, &region, &verdict.unmet);
+    let reasons = match found {
+        Lookup::Hit(entry) => return entry.run(&region.inputs, &entry.values(&region)),
+        Lookup::Miss(reasons) => reasons,
+    };
+    let frame = function.frame(place);
+    let stance = stance();
+    let listed: String = reasons.iter().map(|r| format!("\n    - {frame}/{r}")).collect();
+    let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
+    let (file, line) = about.home();
+    if stance == "fail_on_recompile" {
+        return Err(Error::runtime(format!(
+            "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{}', line number: {line}{triggered}",
+            about.name
+        )));
+    }
+    if stance == "eager_on_recompile" || function.ended.borrow().contains(&place) {
+        return run_as_it_is(&region);
+    }
+    if !reasons.is_empty() {
+        if switch("error_on_recompile") {
+            let said = format!("Recompiling function {} in {file}:{line}{triggered}", about.name);
+            return Err(dynamo_error("RecompileError", &said));
+        }
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+    }
+    if function.cache.borrow().len(place) >= recompile_limit() {
+        if function.fullgraph || switch("fail_on_recompile_limit_hit") {
+            let why = if function.fullgraph { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
+            return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
+        }
+        warn_of_limit(&about.name, &file, line, &frame, &reasons);
+        function.ended.borrow_mut().insert(place);
+        return run_as_it_is(&region);
+    }
+    for input in region.touched.iter().filter(|i| !i.source.is_number) {
+        function.seen.borrow_mut().note(place, &input.source, &input.real.sizes());
+    }
+    count("frames", "total", 1);
+    count("frames", "ok", 1);
+    count("stats", "calls_captured", region.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
+    count("stats", "unique_graphs", 1);
+    let inputs = region.inputs.clone();
+    if let Some(rest) = &*about.resumed.borrow() {
+        rest.rename(&mut region);
+    }
+    let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
+    if let Some(message) = region.violated_constraints() {
+        return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
+    }
+    let needs = about.verdict.borrow().needs.clone();
+    let hints = region.hints();
+    let inputs: Vec<_> =
+        inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
+    let facts = rustpython_vm::vm::thread::with_current_vm(|vm| needs.guards(vm));
+    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
+    // Guards made while the region was traced are known now.
+    captured.guards = entry.guards();
+    captured.entry = Some(what_if::view(&entry, frame, function.dynamic()));
+    emit(Event::Captured { region: captured });
+    function.cache.borrow_mut().insert(place, entry.clone());
+    let found = rustpython_vm::vm::thread::with_current_vm(|vm| entries::found(&entry.region, about.globals.as_ref(), vm));
+    function.values.push(place, needs, found);
+    entry.run(&inputs, &hints)
+}
+
+/// Compiles a region; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers.
+fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &About) -> Result<(Region, Runner, report::Region)> {
+    let number = next_region();
+    let captured = report::Region {
+        id: number,
+        function: about.name.clone(),
+        graph: crate::graph_view::view(&region.written()),
+        guards: Vec::new(),
+        entry: None,
+        span: None,
+    };
+    emit(Event::Captured { region: captured.clone() });
+    let compiled = compile_region(function, &region, number);
+    let needed = region.env.needed_floats();
+    if needed.is_empty() {
+        let compiled = match compiled {
+            Err(_) if switch("suppress_errors") => {
+                let graph = region.graph.clone();
+                Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))
+            }
+            compiled => compiled.map_err(|e| backend_failed(&function.backend, e))?,
+        };
+        return Ok((region, compiled, captured));
+    }
+    let origins: Vec<String> = needed.iter().map(|(_, origin, _)| origin.clone()).collect();
+    let needs = about.verdict.borrow().needs.clone();
+    about.verdict.borrow_mut().needs = Rc::new(function.values.with_numbers(&needs, &origins));
+    compile_until_it_holds(function, region.with_numbers(&needed), about)
+}
+
+/// What PyTorch logs where a function is not compiled again.
+fn warn_of_limit(name: &str, file: &str, line: u32, frame: &u32, reasons: &[String]) {
+    let limit = recompile_limit();
+    let last = reasons.first().map(|r| format!("{frame}/{r}")).unwrap_or_default();
+    emit(Event::Stderr {
+        text: format!(
+            "torch._dynamo hit config.recompile_limit ({limit})\n   function: '{name}' ({file}:{line})\n   last reason: {last}\nTo log all recompilation reasons, use TORCH_LOGS=\"recompiles\".\nTo diagnose recompilation issues, see https://docs.pytorch.org/docs/main/user_guide/torch_compiler/compile/programming_model.recompilation.html\n"
+        ),
+    });
+}
