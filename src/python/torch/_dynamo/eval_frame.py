@@ -126,7 +126,7 @@ class _Names:
 
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
-        self.known, self.owners = None, []
+        self.known, self.owners, self.optimizers = None, [], []
 
     def __call__(self, tensor):
         """`(name, source, is_static, marks)` of a tensor."""
@@ -144,6 +144,12 @@ class _Names:
 
     def _found_later(self, tensor):
         """Where a tensor is that came to be after the others were named: a gradient, or what an optimizer has."""
+        while self.optimizers:
+            optimizer, *place = self.optimizers.pop(0)
+            if (optimizer := optimizer()) is not None:
+                self._object(optimizer, *place)
+        if id(tensor) in self.known:
+            return self.known[id(tensor)]
         for owner, name, source in self.owners:
             owner = owner()
             if isinstance(owner, _native.TensorBase):
@@ -225,13 +231,19 @@ class _Names:
         elif depth < 4 and isinstance(value, dict):
             for key, item in value.items():
                 self._value(item, f"{name}_{key}", f"{source}[{key!r}]", depth + 1)
+        elif _is_optimizer(value):
+            # It is not looked into, unless a tensor is nowhere else.
+            self.optimizers.append((weakref.ref(value), name, source, depth))
         elif depth < 4 and not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value):
-            for key, item in value.__dict__.items():
-                self._attribute(item, key, name, source, depth)
-            for key, item in type(value).__dict__.items():
-                if isinstance(item, _native.TensorBase):
-                    root = name.removeprefix("L_").removeprefix("G_")
-                    self._name(item, f"dict_type_{name[:2]}{root}_dict_{key}_", f"type({source}).__dict__[{key!r}]", False)
+            self._object(value, name, source, depth)
+
+    def _object(self, value, name, source, depth):
+        for key, item in value.__dict__.items():
+            self._attribute(item, key, name, source, depth)
+        for key, item in type(value).__dict__.items():
+            if isinstance(item, _native.TensorBase):
+                root = name.removeprefix("L_").removeprefix("G_")
+                self._name(item, f"dict_type_{name[:2]}{root}_dict_{key}_", f"type({source}).__dict__[{key!r}]", False)
 
     def _attribute(self, value, key, name, source, depth):
         """What an object has as an attribute: no bracket ends its name."""
@@ -254,6 +266,11 @@ class _Names:
             for key, value in sub.__dict__.items():
                 if isinstance(value, _native.TensorBase):
                     self._name(value, f"{where}_{key}", f"{found}.{key}", True)
+
+
+def _is_optimizer(value):
+    optimizers = sys.modules.get("torch.optim.optimizer")
+    return optimizers is not None and isinstance(value, optimizers.Optimizer)
 
 
 def _of_optimizer(optimizer):
@@ -280,10 +297,9 @@ class _FrameNames(_Names):
     """Names tensors of a function that runs, by its variables."""
 
     def __init__(self, code, variables, globals):
-        self.code, self.known, self.owners = code, {}, []
-        optimizers = sys.modules.get("torch.optim.optimizer")
+        self.code, self.known, self.owners, self.optimizers = code, {}, [], []
         for name, value in variables.items():
-            if name == "self" and code.co_name == "step" and optimizers and isinstance(value, optimizers.Optimizer):
+            if name == "self" and code.co_name == "step" and _is_optimizer(value):
                 self.owners.append((weakref.ref(value), "L_self", "L['self']"))
             elif name in code.co_varnames or name in code.co_freevars or name in code.co_cellvars:
                 self._value(value, f"L_{name}", f"L['{name}']")

@@ -109,6 +109,7 @@ def _outside_graphs(method):
 
         return call_skipped(method, "torch._compile", args, kwargs)
 
+    outside._torchdynamo_disable = True
     return outside
 
 
@@ -129,6 +130,8 @@ def _without_gradients(step):
             finally:
                 torch._C._set_grad_enabled(before)
 
+    # What the caller depends on ends here.
+    alone._torchdynamo_disable = True
     return alone
 
 
