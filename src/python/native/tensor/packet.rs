@@ -70,19 +70,57 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let parts = || bind_and_run("aten._scaled_dot_product_attention_math", written, args, vm)?.get_item(&0, vm);
         return as_written(|| callee(written), args, vm, parts);
     }
-    if let Written::Method(method @ ("add_" | "addcmul_" | "addcdiv_")) = written
-        && let Some([first, second, factor]) = fused(method, args)
-        && crate::python::native::compile::capturing()
-    {
-        // PyTorch's front end takes these apart where they have a factor.
-        let target = args.args[0].clone();
+    if let Some(parts) = taken_apart(written, args) {
+        return parts.call(args.args[0].clone(), vm);
+    }
+    as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
+}
+
+/// A call with a factor that PyTorch's front end takes apart: the product or quotient that the factor is of, and what is done with it.
+struct Parts {
+    /// The operator of the product; without it, its first operand alone.
+    product: Option<(&'static str, &'static str)>,
+    operands: [PyObjectRef; 2],
+    factor: PyObjectRef,
+    in_place: bool,
+}
+
+/// The parts of a call that is captured and gives a factor by name: of `add_`, where the factor is a tensor.
+fn taken_apart(written: Written, args: &FuncArgs) -> Option<Parts> {
+    let (in_place, product, name) = match written {
+        Written::Method("add_") => (true, None, "alpha"),
+        Written::Method("addcmul_") => (true, Some(("aten.mul", "mul")), "value"),
+        Written::Method("addcdiv_") => (true, Some(("aten.div", "div")), "value"),
+        Written::Function("torch.", "addcdiv") => (false, Some(("aten.div", "div")), "value"),
+        _ => return None,
+    };
+    let operands = match (product, args.args.as_slice()) {
+        (None, [_, other]) => [other.clone(), other.clone()],
+        (Some(_), [_, first, second]) => [first.clone(), second.clone()],
+        _ => return None,
+    };
+    let factor = args.kwargs.get(name).filter(|f| product.is_some() || to_tensor(f).is_some())?.clone();
+    (args.kwargs.len() == 1 && crate::python::native::compile::capturing()).then_some(Parts { product, operands, factor, in_place })
+}
+
+impl Parts {
+    fn call(self, target: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let function = |packet, name, args: FuncArgs| call_packet(packet, Written::Function("torch.", name), &args, vm);
+        let [first, second] = self.operands;
+        let product = || match self.product {
+            Some((packet, name)) => function(packet, name, vec![first.clone(), second].into()),
+            None => Ok(first.clone()),
+        };
+        if !self.in_place {
+            // What is added to is read first.
+            if let (Some(recorder), Some(t)) = (crate::python::native::compile::recorder(), to_tensor(&target)) {
+                recorder.touch(&t, false).map_err(|e| raise(e, vm))?;
+            }
+            let scaled = crate::python::native::compile::in_body(|| function("aten.mul", "mul", vec![product()?, self.factor].into()))?;
+            return function("aten.add", "add", vec![target, scaled].into());
+        }
         let fma = || {
-            let product = match method {
-                "addcmul_" => call_packet("aten.mul", Written::Function("torch.", "mul"), &vec![first, second].into(), vm)?,
-                "addcdiv_" => call_packet("aten.div", Written::Function("torch.", "div"), &vec![first, second].into(), vm)?,
-                _ => first,
-            };
-            let args: FuncArgs = vec![product, factor, target.clone()].into();
+            let args: FuncArgs = vec![product()?, self.factor, target.clone()].into();
             let fma = || {
                 // The factor may be a number.
                 let given: Vec<Value> = args.args.iter().map(|o| to_value(o, vm).unwrap_or(Value::None)).collect();
@@ -92,21 +130,7 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
             as_written(|| Callee::function("torch.ops.prims.fma.default".to_owned()), &args, vm, fma)
         };
         let sum = crate::python::native::compile::in_body(fma)?;
-        return call_packet("aten.copy_", Written::Method("copy_"), &vec![target, sum].into(), vm);
-    }
-    as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
-}
-
-/// The tensors and the factor of an in-place call that adds a product with a factor, where that is given by name: of `add_`, where it
-/// is a tensor.
-fn fused(method: &str, args: &FuncArgs) -> Option<[PyObjectRef; 3]> {
-    match (method, args.args.as_slice(), args.kwargs.len()) {
-        ("add_", [_, other], 1) => {
-            let factor = args.kwargs.get("alpha").filter(|a| to_tensor(a).is_some())?;
-            Some([other.clone(), other.clone(), factor.clone()])
-        }
-        ("addcmul_" | "addcdiv_", [_, first, second], 1) => Some([first.clone(), second.clone(), args.kwargs.get("value")?.clone()]),
-        _ => None,
+        call_packet("aten.copy_", Written::Method("copy_"), &vec![target, sum].into(), vm)
     }
 }
 
