@@ -7,7 +7,7 @@ use crate::aot::compile::InputSpec;
 use crate::dispatch::{Value, modes};
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
-use crate::shape::{Expr, FloatExpr, ShapeEnv, Symbol};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymInt, Symbol};
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
 
@@ -189,6 +189,7 @@ impl Recorder {
         self.deferred.borrow_mut().clear();
         self.floats.borrow_mut().clear();
         self.scalars.borrow_mut().clear();
+        drop_known_sizes(&mut graph);
         unify_sizes(&mut graph);
         let recorded = graph.nodes().map(|n| n.id).collect();
         drop_unread_items(&mut graph, &self.items.take());
@@ -309,6 +310,24 @@ fn unify_sizes(graph: &mut Graph) {
     }
     for (id, known) in again {
         graph.replace_uses(id, &Arg::Node(known));
+        graph.erase(id);
+    }
+}
+
+/// Sizes of tensors that turned out to be numbers are no inputs: what read them has the number.
+fn drop_known_sizes(graph: &mut Graph) {
+    let known: Vec<(NodeId, i64)> = graph
+        .placeholders()
+        .filter_map(|n| match &n.meta.value {
+            // The placeholder of a size is called by its symbol, that of a Python number by its place.
+            Some(FakeValue::Int(SymInt::Sym(size, env))) if size.as_symbol().is_some_and(|s| *s.0 == *n.target.text()) => {
+                Some((n.id, env.simplify(size).as_int()?))
+            }
+            _ => None,
+        })
+        .collect();
+    for (id, number) in known {
+        graph.replace_uses(id, &Arg::Int(number));
         graph.erase(id);
     }
 }

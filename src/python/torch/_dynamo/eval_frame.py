@@ -192,7 +192,9 @@ class _Names:
 
         fn = self.fn
         if isinstance(fn, Module):
-            own = self.self_name or ("fn" if _is_builtin(fn) else "self")
+            code = getattr(fn.forward, "__code__", None)
+            first = code.co_varnames[0] if code is not None and code.co_argcount else "self"
+            own = self.self_name or ("fn" if _is_builtin(fn) else first)
             self._module(fn, f"L_{own}", f"L['{own}']")
             fn = fn.forward
         owner = getattr(fn, "__self__", None)
