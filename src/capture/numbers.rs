@@ -201,11 +201,15 @@ impl Recorder {
         }
         if self.is_of_numbers(&result.expr()) {
             self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
-        } else if let Ok(args) = operands.iter().map(|size| self.size(size)).collect::<Result<Vec<_>>>() {
-            // A sum has one argument, its terms.
-            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
+        } else if let Ok(args) = self.operands_of(name, &mut operands.iter().copied()) {
             Sizes(self, env).emit(name, args, &result.expr());
         }
+    }
+
+    /// The arguments of a call that computes a size: a sum has one, its terms.
+    fn operands_of(&self, name: &str, operands: &mut dyn Iterator<Item = &SymInt>) -> Result<Vec<Arg>> {
+        let args = operands.map(|size| self.size(size)).collect::<Result<Vec<_>>>()?;
+        Ok(if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args })
     }
 
     /// Whether a symbolic size belongs to the region being recorded.
@@ -249,9 +253,8 @@ impl SizeNodes for Sizes<'_> {
         }
         let deferred = self.0.deferred.borrow_mut().remove(expr);
         if let Some((name, operands)) = deferred
-            && let Ok(args) = operands.iter().map(|size| self.0.size(size)).collect::<Result<Vec<_>>>()
+            && let Ok(args) = self.0.operands_of(name, &mut operands.iter())
         {
-            let args = if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args };
             return Some(self.emit(name, args, expr));
         }
         self.0.sizes.borrow().get(expr).copied().map(Arg::Node)

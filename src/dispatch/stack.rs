@@ -66,23 +66,20 @@ pub trait Layer {
     }
 }
 
-/// The layer that traces, where one does and is not excluded.
-fn tracing() -> Option<Rc<dyn Layer>> {
-    let key = Key::Trace;
+/// The innermost layer of a key, where there is one and it is not excluded.
+fn innermost(key: Key) -> Option<Rc<dyn Layer>> {
     (EXCLUDED.get() & (1 << key as u8) == 0).then(|| LAYERS.with_borrow(|l| l[key as usize].last().cloned()))?
 }
 
 /// A tensor's size in a dimension, as it is recorded: one of the caller's may be symbolic there.
 pub fn recorded_size(t: &Tensor, dim: usize) -> Result<SymInt> {
-    let key = Key::Capture;
-    let layer = (EXCLUDED.get() & (1 << key as u8) == 0).then(|| LAYERS.with_borrow(|l| l[key as usize].last().cloned())).flatten();
-    let seen = layer.map_or(Ok(None), |layer| layer.seen_as(t))?;
+    let seen = innermost(Key::Capture).map_or(Ok(None), |layer| layer.seen_as(t))?;
     Ok(seen.as_ref().unwrap_or(t).size(dim))
 }
 
 /// Says that a size is computed here, whether it is used or not.
 pub fn measure(size: &SymInt) -> Result<()> {
-    match tracing() {
+    match innermost(Key::Trace) {
         Some(layer) if size.as_int().is_none() => layer.measure(size),
         _ => Ok(()),
     }
@@ -90,7 +87,7 @@ pub fn measure(size: &SymInt) -> Result<()> {
 
 /// Says that sizes are multiplied here, one after the other, whether the product is used or not.
 pub fn multiply(sizes: &[SymInt]) -> Result<()> {
-    match tracing() {
+    match innermost(Key::Trace) {
         Some(layer) if sizes.iter().any(|s| s.as_int().is_none()) => layer.multiply(sizes),
         _ => Ok(()),
     }
@@ -98,12 +95,12 @@ pub fn multiply(sizes: &[SymInt]) -> Result<()> {
 
 /// Says that a float is computed here from sizes, whether it is used or not.
 pub fn measure_float(float: &SymFloat) -> Result<()> {
-    tracing().map_or(Ok(()), |layer| layer.measure_float(float))
+    innermost(Key::Trace).map_or(Ok(()), |layer| layer.measure_float(float))
 }
 
 /// Says that a size is inferred here, as what is left of all sizes by those that are known.
 pub fn infer(all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
-    match tracing() {
+    match innermost(Key::Trace) {
         Some(layer) if rest.as_int().is_none() => layer.infer(all, known, rest),
         _ => Ok(()),
     }
@@ -121,7 +118,7 @@ pub fn add_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
 
 /// Says that a size is calculated here from two.
 pub fn calculate(name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
-    match tracing() {
+    match innermost(Key::Trace) {
         Some(layer) if result.as_int().is_none() => layer.calculate(name, a, b, result),
         _ => Ok(()),
     }

@@ -408,12 +408,13 @@ mod native {
                 InputSpec::of(&twin.unwrap_or(t)).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
-        if let Some(module) = graph_module::native(&function, vm) {
+        let module = graph_module::native(&function, vm);
+        if let Some(module) = &module {
             for (position, t) in module.attributes.iter() {
                 specs.insert((*position).min(specs.len()), InputSpec::of(t).map_err(|e| raise(e, vm))?);
             }
         }
-        let f: aot::Function = match graph_module::native(&function, vm) {
+        let f: aot::Function = match module {
             // A captured graph is replayed with the lines it came from.
             Some(module) => {
                 let (graph, specs) = (module.graph.clone(), specs.clone());
