@@ -16,7 +16,7 @@ cargo fmt --all --check
 step "Lints"
 cargo clippy --locked --all-targets
 step "Native tests"
-cargo test --locked
+cargo test --locked --package aot-playground --package unicode_names2@3.1.0
 step "Documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 step "The page"
