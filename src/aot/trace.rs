@@ -50,6 +50,18 @@ pub struct Origin {
     pub checkpoint_depth: usize,
 }
 
+/// A part of the arguments of a higher-order operator.
+pub enum Piece {
+    /// A subgraph, and what it is named after.
+    Body(&'static str, Graph),
+    /// A value.
+    One(Value),
+    /// Several values.
+    Tuple(Vec<Value>),
+    /// Several values.
+    List(Vec<Value>),
+}
+
 /// A script's checkpoint policy: what becomes of a call, given its arguments and its result.
 pub type CheckpointPolicy = Rc<dyn Fn(&'static OpEntry, &[Value], &Value) -> Result<Recompute>>;
 
@@ -560,28 +572,36 @@ impl Tracer {
         Ok(())
     }
 
-    /// Records `torch.ops.higher_order.cond` with its branches as subgraphs.
-    pub fn record_cond(&self, predicate: &Value, branches: [Graph; 2], operands: &[Tensor], results: &[Tensor]) -> Result<()> {
-        let predicate = self.argument(predicate)?;
-        let operands = operands.iter().map(|t| self.argument(&Value::from(t))).collect::<Result<Vec<_>>>()?;
+    /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.
+    pub fn record_higher_order(&self, op: &str, pieces: Vec<Piece>, results: &[Option<Tensor>]) -> Result<()> {
         let meta = self.meta();
-        let mut graph = self.graph.borrow_mut();
-        let taken = |name: &str| graph.subgraphs.iter().any(|(n, _)| **n == *name);
-        let number = (0..).find(|i| !taken(&format!("true_graph_{i}"))).unwrap_or(0);
-        let mut args = vec![predicate];
-        for (kind, branch) in ["true", "false"].into_iter().zip(branches) {
-            let name = format!("{kind}_graph_{number}");
-            graph.subgraphs.push((name.as_str().into(), branch));
-            args.push(Arg::Node(graph.get_attr(&name, meta.clone())));
+        let kind = pieces.iter().find_map(|p| if let Piece::Body(kind, _) = p { Some(*kind) } else { None }).unwrap_or_default();
+        let taken = |i: &usize| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *format!("{kind}_{i}"));
+        let number = (0..).find(|i| !taken(i)).unwrap_or(0);
+        let all = |values: &[Value]| values.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>();
+        let mut args = Vec::new();
+        for piece in pieces {
+            args.push(match piece {
+                Piece::One(value) => self.argument(&value)?,
+                Piece::Tuple(values) => Arg::Tuple(all(&values)?),
+                Piece::List(values) => Arg::List(all(&values)?),
+                Piece::Body(kind, body) => {
+                    let name = format!("{kind}_{number}");
+                    let mut graph = self.graph.borrow_mut();
+                    graph.subgraphs.push((name.as_str().into(), body));
+                    Arg::Node(graph.get_attr(&name, meta.clone()))
+                }
+            });
         }
-        args.push(Arg::Tuple(operands));
-        let all = results.iter().map(|t| FakeValue::Tensor(t.spec())).collect();
-        let call_meta = Meta { value: Some(FakeValue::List(all)), ..meta.clone() };
-        let call = graph.call("cond", Target::HigherOrder("cond".into()), args, Vec::new(), call_meta);
+        let value = |t: &Option<Tensor>| t.as_ref().map_or(FakeValue::None, |t| FakeValue::Tensor(t.spec()));
+        let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(value).collect())), ..meta.clone() };
+        let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
         for (i, t) in results.iter().enumerate() {
+            let Some(t) = t else { continue };
             let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
-            let item = graph.call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            let item = self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
             self.nodes.borrow_mut().insert(t.id(), item);
+            self.note_sizes(t, item);
         }
         Ok(())
     }

@@ -152,6 +152,13 @@ impl Recorder {
         self.alive().into_iter().filter(|t| known(t) && self.computed_since(t, start).is_some()).collect()
     }
 
+    /// The tensors whose nodes these are.
+    pub fn tensors_of(&self, ids: &[NodeId]) -> Vec<Tensor> {
+        let nodes = self.nodes.borrow();
+        let twins: Vec<Tensor> = self.inputs.borrow().iter().map(|i| i.twin.clone()).chain(self.alive()).collect();
+        ids.iter().filter_map(|id| twins.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
+    }
+
     /// A value that a body is given when it runs, such as a gradient.
     pub fn given(&self, name: &str, t: &Tensor) -> NodeId {
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
@@ -213,11 +220,13 @@ impl Recorder {
         graph.get_attr(&name, meta)
     }
 
-    /// Records the call of a higher-order operator with several results; the tensors stand for them.
-    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Tensor]) {
-        let meta = self.meta(FakeValue::List(results.iter().map(|t| FakeValue::Tensor(t.spec())).collect()));
+    /// Records the call of a higher-order operator with several results, of which some may be nothing; the tensors stand for them.
+    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Option<Tensor>]) {
+        let value = |t: &Option<Tensor>| t.as_ref().map_or(FakeValue::None, |t| FakeValue::Tensor(t.spec()));
+        let meta = self.meta(FakeValue::List(results.iter().map(value).collect()));
         let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
         for (i, t) in results.iter().enumerate() {
+            let Some(t) = t else { continue };
             let grad_fn = super::recorder::grad_fn(t);
             let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, ..meta.clone() };
             let item =

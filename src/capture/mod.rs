@@ -11,6 +11,7 @@ mod cache;
 mod compare;
 mod constraints;
 mod failure;
+mod given;
 mod layer;
 mod numbers;
 mod recorder;

@@ -4,6 +4,7 @@
 //! result say where in the result they are. [`shown`] makes the graph that PyTorch's front end would have made: a node per written call,
 //! named after the variable that its result is stored in.
 
+use super::given::{Given, bodies_of, count_fresh, inputs_of_body};
 use super::recorder::Recorder;
 use super::region::sets_grad_mode;
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target, Written, WrittenCall, snake_case};
@@ -178,6 +179,14 @@ impl OpenCall {
 }
 
 impl Recorder {
+    /// The names that values have so far in the graph that is shown.
+    pub fn shown_names(&self) -> HashMap<NodeId, Rc<str>> {
+        let graph = self.graph.borrow();
+        let all: Vec<NodeId> = (0..graph.arena_len()).map(|i| NodeId(i as u32)).collect();
+        let made = made(&graph, &all, None);
+        made.nodes.iter().map(|(id, shown)| (*id, made.graph.node(*shown).name.clone())).collect()
+    }
+
     /// A call of the script's begins; none within another one, or where nothing is recorded.
     pub fn open_call(self: &Rc<Self>) -> Option<OpenCall> {
         if self.is_over() || self.writing.open.get().is_some() {
@@ -339,29 +348,42 @@ pub(super) fn with_source_fns(graph: &Graph, recorded: &[NodeId]) -> Graph {
     graph
 }
 
-/// What the body of a call is given.
-pub(super) struct Given {
-    /// The values' names.
-    names: Vec<Rc<str>>,
-    /// Whether the names are taken, as those of a branch's operands are.
-    are_taken: bool,
-}
-
 /// The graph that shows a recording as it was written. `recorded` are its nodes with those that were dropped since, which had names;
 /// `given` is what it is given, where it is the body of a call.
-pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&Given>) -> Graph {
+pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>) -> Graph {
+    let mut made = made(graph, recorded, given);
+    let kept: HashSet<NodeId> = graph.nodes().map(|n| n.id).collect();
+    let is_input = |node: &Node| node.opcode == Opcode::Placeholder;
+    let nodes = || recorded.iter().map(|id| graph.node(*id));
+    let dropped: HashSet<NodeId> =
+        nodes().filter(|n| is_input(n) && !kept.contains(&n.id)).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
+    drop_unread(&mut made.graph, &dropped);
+    let is_idle = |n: &&Node| sets_grad_mode(n).is_some() && !kept.contains(&n.id);
+    let idle: HashSet<NodeId> = nodes().filter(is_idle).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
+    made.graph.retain(|n| !idle.contains(&n.id));
+    for (name, body) in &graph.subgraphs {
+        let given = inputs_of_body(&made.graph, made.fresh.get(name).map_or(&[], Vec::as_slice), graph, name).filter(|n| n.len() == body.placeholders().count());
+        let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
+        let body = shown(body, &recorded, given.as_deref());
+        made.graph.subgraphs.push((name.clone(), body));
+    }
+    made.graph
+}
+
+/// The nodes that show a recording, among them some that nobody reads.
+fn made(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>) -> Made {
     let calls = Calls::of(graph, recorded);
     let exposed = calls.exposed(graph, recorded);
-    let mut made = Made { graph: Graph::new(&graph.class_name), nodes: HashMap::new() };
+    let mut made = Made { graph: Graph::new(&graph.class_name), nodes: HashMap::new(), fresh: HashMap::new() };
     made.graph.constants = graph.constants.clone();
     made.graph.checkpoint_policy = graph.checkpoint_policy;
-    let kept: HashSet<NodeId> = graph.nodes().map(|n| n.id).collect();
     let is_input = |node: &Node| node.opcode == Opcode::Placeholder;
     let nodes = || recorded.iter().map(|id| graph.node(*id));
     for (i, node) in nodes().filter(|n| is_input(n)).enumerate() {
         let Target::Name(name) = &node.target else { continue };
-        let name = given.and_then(|g| g.names.get(i)).unwrap_or(name);
-        if given.is_some_and(|g| g.are_taken) {
+        let given = given.and_then(|g| g.get(i));
+        let name = given.map_or(name, |g| &g.name);
+        if given.is_some_and(|g| g.is_taken) {
             made.graph.reserve_name(name);
         }
         let id = made.graph.placeholder(name, node.meta.clone());
@@ -390,34 +412,7 @@ pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&Given>) -
             }
         }
     }
-    let dropped: HashSet<NodeId> =
-        nodes().filter(|n| is_input(n) && !kept.contains(&n.id)).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
-    drop_unread(&mut made.graph, &dropped);
-    let is_idle = |n: &&Node| sets_grad_mode(n).is_some() && !kept.contains(&n.id);
-    let idle: HashSet<NodeId> = nodes().filter(is_idle).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
-    made.graph.retain(|n| !idle.contains(&n.id));
-    for (name, body) in &graph.subgraphs {
-        let names = names_of_inputs(&made.graph, name).filter(|n| n.len() == body.placeholders().count());
-        let given = names.map(|names| Given { names, are_taken: name.starts_with("cond_") });
-        let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
-        let body = shown(body, &recorded, given.as_ref());
-        made.graph.subgraphs.push((name.clone(), body));
-    }
-    made.graph
-}
-
-/// The values that the body of a call is given, by name: the nodes that the call reads beside its bodies.
-fn names_of_inputs(graph: &Graph, body: &Rc<str>) -> Option<Vec<Rc<str>>> {
-    let reads = |node: &Node| node.inputs().iter().any(|i| graph.node(*i).target == Target::Name(body.clone()));
-    let call = graph.nodes().find(|n| reads(n))?;
-    let is_backward = matches!(&call.target, Target::HigherOrder(name) if &**name == "autograd_function_apply") && body.starts_with("bwd");
-    // A branch is given the operands, not what is decided by.
-    let is_branch = matches!(&call.target, Target::HigherOrder(name) if &**name == "cond");
-    let mut given = Vec::new();
-    let args = call.args.iter().skip(if is_branch { 1 } else { 0 });
-    args.for_each(|a| a.for_each_node(&mut |id| given.push(graph.node(id))));
-    given.retain(|n| n.opcode != Opcode::GetAttr);
-    (!is_backward).then(|| given.iter().map(|n| n.name.clone()).collect())
+    made
 }
 
 /// Items and sizes that nobody reads are no part of a graph, nor are constants of calls that say what they hold.
@@ -450,6 +445,8 @@ fn drop_unread(graph: &mut Graph, inputs: &HashSet<NodeId>) {
 struct Made {
     graph: Graph,
     nodes: HashMap<NodeId, NodeId>,
+    /// Names of the values that bodies are given as their own. They are taken where the call stands, whose function makes them.
+    fresh: HashMap<Rc<str>, Vec<Rc<str>>>,
 }
 
 impl Made {
@@ -463,6 +460,13 @@ impl Made {
 
     fn as_it_is(&mut self, node: &Node) {
         let (args, kwargs) = self.follow_all(&node.args, &node.kwargs);
+        if let Target::HigherOrder(name) = &node.target {
+            let count = count_fresh(&self.graph, name, &args);
+            for body in bodies_of(&self.graph, &args).into_iter().filter(|_| count > 0) {
+                let names = (0..count).map(|_| self.graph.reserve_name("child")).collect();
+                self.fresh.insert(body, names);
+            }
+        }
         let id = self.graph.call(&candidate(node), node.target.clone(), args, kwargs, node.meta.clone());
         self.nodes.insert(node.id, id);
     }

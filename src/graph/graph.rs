@@ -127,9 +127,9 @@ impl Graph {
         }
     }
 
-    /// Takes a name as if a node of it had been made and removed.
-    pub fn reserve_name(&mut self, candidate: &str) {
-        self.unique_name(candidate);
+    /// Takes a name, which it gives, as if a node of it had been made and removed.
+    pub fn reserve_name(&mut self, candidate: &str) -> Rc<str> {
+        self.unique_name(candidate)
     }
 
     fn push(&mut self, opcode: Opcode, name: Rc<str>, target: Target, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, meta: Meta) -> NodeId {

@@ -21,7 +21,7 @@ use crate::python::native::tensor::{from_value, items, overload, raise, raised, 
 use crate::tensor::Tensor;
 
 /// Tensors in a structure of Python's, in order, each once.
-fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
+pub(super) fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
     if let Some(t) = to_tensor(o) {
         if !found.iter().any(|f| f.is(&t)) {
             found.push(t);
@@ -36,7 +36,7 @@ fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
     }
 }
 
-fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg> {
+pub(super) fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg> {
     ids.into_iter().map(Arg::Node).collect()
 }
 
@@ -143,80 +143,20 @@ pub fn checkpoint(
         part.takes.extend(id.filter(|id| free.contains(id) && !part.takes.contains(id)));
     }
     let cut = recorder.cut(mark, &[part], &[]);
+    let all: Vec<_> = outputs.into_iter().map(Some).collect();
     for body in &cut.bodies {
         let mut graph = body.graph.clone();
         graph.checkpoint_policy = policy;
         let mut call = vec![Arg::Node(recorder.subgraph("wrap_body", graph))];
         call.extend(nodes(body.takes.iter().filter_map(|id| cut.moved(*id))));
-        recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(use_reentrant))], &outputs);
+        recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(use_reentrant))], &all);
     }
-    name_results(recorder, &result);
-    Ok(result)
-}
-
-/// Records both branches of `torch.cond` as subgraphs.
-pub fn cond(
-    recorder: &Rc<Recorder>,
-    predicate: &PyObjectRef,
-    branches: [&PyObjectRef; 2],
-    operands: &[PyObjectRef],
-    vm: &VirtualMachine,
-) -> PyResult {
-    let error = |e: Error| raise(e, vm);
-    let chooser = to_tensor(predicate).ok_or_else(|| vm.new_type_error("Expected pred to be a tensor"))?;
-    let mut given = Vec::new();
-    operands.iter().for_each(|o| tensors_in(o, &mut given));
-    let takes = given.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
-    recorder.node_of(&chooser).map_err(error)?;
-    let mark = recorder.mark();
-    let (mut parts, mut results) = (Vec::new(), Vec::new());
-    for branch in branches {
-        let start = recorder.position();
-        let result = in_body(|| branch.call(FuncArgs::from(operands.to_vec()), vm))?;
-        if !recorder.is_since(&mark) {
-            let reason = "Cond doesn't work unless it is captured completely with torch.compile";
-            return Err(error(Error::runtime(reason)));
-        }
-        let mut tensors = Vec::new();
-        tensors_in(&result, &mut tensors);
-        let returned = tensors.iter().map(|t| recorder.node_of(t)).collect::<Result<Vec<_>>>().map_err(error)?;
-        parts.push(Part { range: start..recorder.position(), takes: takes.clone(), returns: Arg::Tuple(nodes(returned)) });
-        results.push((result, tensors));
-    }
-    // Both take what either reads.
-    let mut all = takes;
-    for part in &parts {
-        let free = recorder.free_values(part);
-        all.extend(free.into_iter().filter(|id| !all.contains(id)).collect::<Vec<_>>());
-    }
-    parts.iter_mut().for_each(|p| p.takes = all.clone());
-    let (result, tensors) = results.swap_remove(0);
-    let values = tensors.iter().map(|t| Tensor::fake(&t.spec())).collect::<Result<Vec<_>>>().map_err(error)?;
-    let cut = recorder.cut(mark, &parts, &[]);
-    if let [yes, no] = cut.bodies.as_slice() {
-        let mut call = vec![Arg::Node(recorder.node_of(&chooser).map_err(error)?)];
-        call.push(Arg::Node(recorder.subgraph("cond_true", yes.graph.clone())));
-        call.push(Arg::Node(recorder.subgraph("cond_false", no.graph.clone())));
-        call.push(Arg::Tuple(nodes(all.iter().filter_map(|id| cut.moved(*id)))));
-        recorder.call_higher_order("cond", call, Vec::new(), &values);
-    }
-    if modes().grad && given.iter().any(meta::requires_grad) {
-        let edges = given.iter().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(error)?;
-        let node = Node::new("CondAutogradOpBackward", edges, Box::new(Recorded("cond".to_owned())));
-        values.iter().filter(|t| !t.dtype().is_integral()).for_each(|t| meta::set_history(t, &node));
-    }
-    let wrapped = values.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
-    let result = match wrapped.as_slice() {
-        [single] if to_tensor(&result).is_some() => single.clone(),
-        _ if result.downcast_ref::<PyList>().is_some() => vm.ctx.new_list(wrapped).into(),
-        _ => vm.ctx.new_tuple(wrapped).into(),
-    };
     name_results(recorder, &result);
     Ok(result)
 }
 
 /// The node of a custom function while it is recorded: the compiled region has the true one.
-struct Recorded(String);
+pub(super) struct Recorded(pub String);
 
 impl Body for Recorded {
     fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
@@ -401,7 +341,8 @@ pub fn function(
             let places = (0..tensors.len()).filter(|i| is_written(&tensors[*i])).map(|i| Arg::Int(i as i64)).collect();
             keywords.push(("dirty_idx".into(), Arg::List(places)));
         }
-        recorder.call_higher_order("autograd_function_apply", call, keywords, &results);
+        let all: Vec<_> = results.iter().cloned().map(Some).collect();
+        recorder.call_higher_order("autograd_function_apply", call, keywords, &all);
     }
     let mut results = results.iter();
     let mut wrapped = Vec::new();

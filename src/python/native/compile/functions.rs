@@ -54,13 +54,14 @@ pub(in crate::python::native) use native::module_def;
 mod native {
     use std::rc::Rc;
 
-    use rustpython_vm::builtins::{PyStrRef, PyTypeRef};
+    use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
     use rustpython_vm::function::FuncArgs;
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
     use super::super::backend::{self, Backend};
     use super::super::call;
+    use super::super::control_flow;
     use super::super::graph_module::{self, Attributes, PyGraphModule};
     use super::super::session::{self, CompiledFunction};
     use crate::aot::compile::InputSpec;
@@ -341,17 +342,39 @@ mod native {
         }
     }
 
-    /// `torch.cond` of what is recorded.
+    /// `torch.cond` of what is recorded: functions of leaves, the leaves, and what puts the results together.
     #[pyfunction]
     fn _cond(
         predicate: PyObjectRef,
         true_fn: PyObjectRef,
         false_fn: PyObjectRef,
-        operands: rustpython_vm::builtins::PyTupleRef,
+        operands: PyTupleRef,
+        together: PyObjectRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let recorder = call::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))?;
-        super::super::bodies::cond(&recorder, &predicate, [&true_fn, &false_fn], operands.as_slice(), vm)
+        control_flow::cond(&recorded(vm)?, &predicate, [&true_fn, &false_fn], operands.as_slice(), &together, vm)
+    }
+
+    /// `while_loop` of what is recorded.
+    #[pyfunction]
+    fn _while_loop(cond_fn: PyObjectRef, body_fn: PyObjectRef, carried: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        control_flow::while_loop(&recorded(vm)?, [&cond_fn, &body_fn], carried.as_slice(), &together, vm)
+    }
+
+    /// `map` of what is recorded.
+    #[pyfunction]
+    fn _map(function: PyObjectRef, rows: PyTupleRef, others: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        control_flow::map(&recorded(vm)?, &function, rows.as_slice(), others.as_slice(), &together, vm)
+    }
+
+    /// `scan` of what is recorded.
+    #[pyfunction]
+    fn _scan(function: PyObjectRef, first: PyTupleRef, rows: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        control_flow::scan(&recorded(vm)?, &function, first.as_slice(), rows.as_slice(), &together, vm)
+    }
+
+    fn recorded(vm: &VirtualMachine) -> PyResult<Rc<crate::capture::Recorder>> {
+        call::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))
     }
 
     #[pyfunction]

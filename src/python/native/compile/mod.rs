@@ -10,6 +10,7 @@ mod bodies;
 mod bundle;
 mod call;
 mod code;
+mod control_flow;
 mod custom;
 mod entries;
 mod escapes;

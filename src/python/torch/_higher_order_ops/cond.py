@@ -2,6 +2,7 @@
 
 import torch
 from torch import _native_compile
+from torch._higher_order_ops._flat import Flat
 from torch.utils._pytree import tree_flatten
 
 
@@ -20,6 +21,14 @@ def cond(pred, true_fn, false_fn, operands=()):
             "Expect operands to be a tuple of possibly nested dict/list/tuple that only "
             f"consists of tensor leaves, but got {operands}."
         )
-    if _native_compile._is_capturing():
-        return _native_compile._cond(pred, true_fn, false_fn, tuple(operands))
-    return (true_fn if pred else false_fn)(*operands)
+    if not _native_compile._is_capturing():
+        return (true_fn if pred else false_fn)(*operands)
+    leaves, spec = tree_flatten(tuple(operands))
+    branches = [Flat(function, spec.unflatten) for function in (true_fn, false_fn)]
+    return _native_compile._cond(pred, *branches, tuple(leaves), lambda results: _together(branches, results))
+
+
+def _together(branches, results):
+    if branches[0].spec != branches[1].spec:
+        raise RuntimeError("Expected branches to return the same pytree structure.")
+    return branches[0].together(results)

@@ -1,0 +1,220 @@
+//! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
+
+use super::compile::Tracing;
+use super::functionalize;
+use super::interpret::run;
+use super::trace::{Piece, Tracer, current_tracer};
+use crate::autograd::{BackwardOptions, Edge, Node, gradient_edge, meta, run_backward};
+use crate::dispatch::{Modes, Value, fill_factory_options, modes, op, set_modes};
+use crate::error::{Error, Result};
+use crate::graph::{Arg, Graph};
+use crate::tensor::{Tensor, TensorSpec};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Inputs of a subgraph: fake tensors like those given, and functional wrappers around them; symbolic sizes as they are.
+fn inputs_like(tracer: &Tracer, like: &[Value]) -> Result<Vec<Value>> {
+    let input = |(i, value): (usize, &Value)| {
+        let name = format!("arg{i}_1");
+        match value {
+            Value::Tensor(t) => {
+                let inner = Tensor::fake(&t.spec())?;
+                tracer.placeholder(&name, &inner);
+                functionalize::wrap(&inner).map(Value::Tensor)
+            }
+            Value::Int(size) if size.as_int().is_none() => {
+                tracer.symbol(&name, size);
+                Ok(value.clone())
+            }
+            other => {
+                tracer.plain_input(&name, other);
+                Ok(other.clone())
+            }
+        }
+    };
+    like.iter().enumerate().map(input).collect()
+}
+
+/// The calls of a body on inputs that look like these.
+pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
+    let tracer = Tracer::new("<lambda>");
+    let mut inputs = inputs_like(&tracer, like)?;
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        set_modes(Modes { grad: false, ..modes() });
+        let outputs = run(body, &mut inputs, true)?;
+        outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
+    };
+    let mut graph = tracer.finish(&outputs)?;
+    // It returns what the body returns, in a tuple, in a list or in neither.
+    let returned = body.output().and_then(|o| o.args.first());
+    match returned {
+        Some(Arg::Tuple(_)) | None => {}
+        Some(Arg::List(_)) => returns(&mut graph, Arg::List),
+        Some(_) => returns(&mut graph, |mut items| if items.is_empty() { Arg::None } else { items.swap_remove(0) }),
+    }
+    Ok(graph)
+}
+
+fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg) {
+    let items = graph.outputs();
+    if let Some(output) = graph.output().map(|o| o.id) {
+        graph.node_mut(output).args = vec![container(items)];
+    }
+}
+
+/// Runs a body as its backward will be traced, for the sequence numbers that its calls take: PyTorch traces the backward's
+/// graph before the call gets its own number.
+pub(super) fn count_calls(body: &Graph, operands: &[Value]) -> Result<()> {
+    let tracer = Tracer::new("<lambda>");
+    let mut inputs = inputs_like(&tracer, operands)?;
+    require_grad(&inputs, operands)?;
+    let _tracing = Tracing::start(&tracer);
+    set_modes(Modes { grad: true, ..modes() });
+    run(body, &mut inputs, false).map(|_| ())
+}
+
+fn require_grad(inputs: &[Value], like: &[Value]) -> Result<()> {
+    inputs.iter().zip(like).try_for_each(|(t, like)| match (t, like) {
+        (Value::Tensor(t), Value::Tensor(like)) => meta::set_requires_grad(t, meta::requires_grad(like)),
+        _ => Ok(()),
+    })
+}
+
+/// Which inputs of a backward's subgraph are what: those of the forward, in two parts, and the gradients of its results.
+pub(super) struct Roles {
+    /// The first of the forward's inputs.
+    pub first: Range<usize>,
+    /// Gradients.
+    pub grads: Range<usize>,
+    /// The rest of the forward's inputs.
+    pub rest: Range<usize>,
+}
+
+/// A body's backward: a gradient for every tensor that the forward takes, zeros where it has none.
+pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result<Graph> {
+    let tracer = Tracer::new("<lambda>");
+    let inputs = inputs_like(&tracer, like)?;
+    let given = |range: &Range<usize>| inputs[range.clone()].to_vec();
+    let primals: Vec<Value> = given(&roles.first).into_iter().chain(given(&roles.rest)).collect();
+    let likes: Vec<Value> = like[roles.first.clone()].iter().chain(&like[roles.rest.clone()]).cloned().collect();
+    require_grad(&primals, &likes)?;
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        set_modes(Modes { grad: true, ..modes() });
+        let outputs = run(body, &mut primals.clone(), true)?;
+        tracer.enter_backward();
+        let mut roots = Vec::new();
+        for (output, grad) in outputs.iter().zip(&inputs[roles.grads.clone()]) {
+            if let (Some(edge), Value::Tensor(grad)) = (output.as_tensor().map(gradient_edge).transpose()?.flatten(), grad) {
+                roots.push((edge, grad.clone()));
+            }
+        }
+        let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
+        let edges: Vec<Option<Edge>> = asked.iter().map(|t| gradient_edge(t)).collect::<Result<_>>()?;
+        let wanted: Vec<Edge> = edges.iter().flatten().cloned().collect();
+        let mut found = run_backward(roots, Some(&wanted), BackwardOptions::default())?.into_iter();
+        set_modes(Modes { grad: false, ..modes() });
+        let mut grads = Vec::new();
+        for (t, edge) in asked.into_iter().zip(edges) {
+            let grad = if edge.is_some() { found.next().flatten() } else { None };
+            grads.push(grad.map_or_else(|| zeros_like(t), Ok)?);
+        }
+        own_memory(&inputs, grads)?.iter().map(|t| functionalize::unwrap(t).map(Value::Tensor)).collect::<Result<Vec<_>>>()?
+    };
+    tracer.finish(&outputs)
+}
+
+/// `torch.zeros_like`, as a script calls it.
+fn zeros_like(t: &Tensor) -> Result<Tensor> {
+    let entry = op("zeros_like").ok_or_else(|| Error::runtime("zeros_like is not in the catalogue"))?;
+    let mut args = crate::dispatch::fill_args(entry, vec![t.into()], &[])?;
+    fill_factory_options(entry, &mut args);
+    crate::dispatch::call(entry, args)?.into_tensor()
+}
+
+/// Gradients that share memory neither with an input nor with each other: those that do are copied.
+fn own_memory(inputs: &[Value], grads: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    let mut seen: Vec<u64> = inputs.iter().filter_map(Value::as_tensor).map(|t| t.storage().id()).collect();
+    let own = |grad: Tensor| {
+        let grad = if seen.contains(&grad.storage().id()) { crate::t!("clone", grad)? } else { grad };
+        seen.push(grad.storage().id());
+        Ok(grad)
+    };
+    grads.into_iter().map(own).collect()
+}
+
+/// What a traced subgraph returns looks like this.
+pub(super) fn result_specs(graph: &Graph) -> Result<Vec<Option<TensorSpec>>> {
+    let spec = |a: &Arg| match a {
+        Arg::Node(id) => graph.node(*id).tensor().cloned().map(Some),
+        Arg::None => Some(None),
+        _ => None,
+    };
+    graph.outputs().iter().map(|a| spec(a).ok_or_else(|| Error::type_error("functions given to control flow return tensors"))).collect()
+}
+
+/// Records the call of a higher-order operator where a graph is traced; gives its results.
+pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>]) -> Result<Vec<Option<Tensor>>> {
+    let inner: Vec<Option<Tensor>> = results.iter().map(|s| s.as_ref().map(Tensor::fake).transpose()).collect::<Result<_>>()?;
+    if let Some(tracer) = current_tracer() {
+        let mut unwrapped = Vec::new();
+        for piece in pieces {
+            unwrapped.push(match piece {
+                Piece::One(value) => Piece::One(value.map_tensors(&mut functionalize::unwrap)?),
+                Piece::Tuple(values) => Piece::Tuple(unwrap_all(&values)?),
+                Piece::List(values) => Piece::List(unwrap_all(&values)?),
+                body => body,
+            });
+        }
+        tracer.record_higher_order(op, unwrapped, &inner)?;
+    }
+    inner.iter().map(|t| t.as_ref().map(functionalize::wrap).transpose()).collect()
+}
+
+fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {
+    values.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
+}
+
+/// A subgraph traced while a call's backward runs: all its calls belong to that call.
+pub(super) fn in_backward(graph: Graph) -> Graph {
+    match current_tracer() {
+        Some(tracer) => tracer.as_backward_of_call(graph),
+        None => graph,
+    }
+}
+
+/// The results of a call as values, with a history where there is a node for it.
+pub(super) fn with_history(results: Vec<Option<Tensor>>, node: Option<&Rc<Node>>) -> Value {
+    if let Some(node) = node {
+        results.iter().flatten().for_each(|t| meta::set_history(t, node));
+    }
+    Value::List(results.into_iter().map(Value::from).collect())
+}
+
+/// The gradients that the results of a node have, zeros where there are none.
+pub(super) fn given_gradients(node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Value>> {
+    let mut given = Vec::new();
+    for (grad, like) in grads.into_iter().zip(node.inputs.borrow().iter()) {
+        given.push(Value::Tensor(match grad {
+            Some(grad) => grad,
+            None => crate::t!("zeros", &like.sizes; dtype = like.dtype, device = like.device)?,
+        }));
+    }
+    Ok(given)
+}
+
+/// One gradient per tensor among the operands, as the node's body gives them back.
+pub(super) fn per_tensor(operands: &[Value], found: Vec<Option<Tensor>>) -> Vec<Option<Tensor>> {
+    let mut found = found.into_iter();
+    operands.iter().filter(|v| v.as_tensor().is_some()).map(|_| found.next().flatten()).collect()
+}
+
+/// What has a derivative: the edges of the tensors among the operands, where one of them requires grad.
+pub(super) fn differentiable_edges(operands: &[Value]) -> Result<Option<Vec<Option<Edge>>>> {
+    let tensors: Vec<&Tensor> = operands.iter().filter_map(Value::as_tensor).collect();
+    if !modes().grad || !tensors.iter().any(|t| meta::requires_grad(t)) {
+        return Ok(None);
+    }
+    tensors.into_iter().map(gradient_edge).collect::<Result<_>>().map(Some)
+}

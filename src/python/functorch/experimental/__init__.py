@@ -1,0 +1,3 @@
+"""`functorch.experimental`: control flow as functions."""
+
+from functorch.experimental import control_flow

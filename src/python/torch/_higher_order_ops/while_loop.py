@@ -1,0 +1,48 @@
+"""`while_loop`: a function applied to what it gave, as long as another one says so."""
+
+import torch
+from torch import _native_compile
+from torch._higher_order_ops._flat import Flat
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    """Calls `body_fn` on what it returned, `carried_inputs` first, while `cond_fn` of it is true; under `torch.compile` both are
+    captured."""
+    if not callable(cond_fn) or not callable(body_fn):
+        raise RuntimeError("Expect cond_fn and body_fn to be callable.")
+    if not isinstance(carried_inputs, (tuple, list)):
+        raise RuntimeError(f"carried_inputs must be a tuple or list, got {type(carried_inputs)}")
+    leaves, spec = tree_flatten(carried_inputs)
+    if not all(isinstance(leaf, (torch.Tensor, torch.SymInt, int)) for leaf in leaves):
+        raise RuntimeError(
+            "Expect carried_inputs to be a tuple of possibly nested dict/list/tuple that only"
+            f"consists of tensor or int leaves, but got {carried_inputs}."
+        )
+    if _native_compile._is_capturing():
+        if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            raise NotImplementedError("while_loop: integers as carried_inputs of a compiled loop are not supported yet")
+        body = Flat(body_fn, spec.unflatten)
+        return _native_compile._while_loop(Flat(cond_fn, spec.unflatten), body, tuple(leaves), body.together)
+    values = carried_inputs
+    goes_on = _decides(cond_fn(*values))
+    if not goes_on:
+        return tree_unflatten([leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec)
+    while goes_on:
+        values = body_fn(*values)
+        if not isinstance(values, (tuple, list)):
+            raise AssertionError(f"body_fn should return a tuple but got {type(values)}")
+        if len(values) != len(carried_inputs):
+            raise AssertionError(
+                "body_fn should return the same number of elements as carried_inputs, got "
+                f"{len(values)} vs {len(carried_inputs)}"
+            )
+        goes_on = _decides(cond_fn(*values))
+    return values
+
+
+def _decides(value):
+    is_one = isinstance(value, torch.Tensor) and value.dim() == 0 and value.dtype == torch.bool
+    if not is_one and not isinstance(value, bool):
+        raise RuntimeError(f"cond_fn must return a boolean scalar tensor or a boolean but got {value}")
+    return bool(value)
