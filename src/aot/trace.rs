@@ -599,7 +599,8 @@ impl Tracer {
         for (i, t) in results.iter().enumerate() {
             let Some(t) = t else { continue };
             let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..meta.clone() };
-            let item = self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            let item =
+                self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
             self.nodes.borrow_mut().insert(t.id(), item);
             self.note_sizes(t, item);
         }

@@ -51,7 +51,9 @@ fn is_constant(graph: &Graph, id: NodeId) -> bool {
 /// The subgraphs that a call's arguments name, in order.
 pub(super) fn bodies_of(graph: &Graph, args: &[Arg]) -> Vec<Rc<str>> {
     let named = |a: &Arg| match a {
-        Arg::Node(id) if graph.node(*id).opcode == Opcode::GetAttr && !is_constant(graph, *id) => Some(graph.node(*id).target.text().into()),
+        Arg::Node(id) if graph.node(*id).opcode == Opcode::GetAttr && !is_constant(graph, *id) => {
+            Some(graph.node(*id).target.text().into())
+        }
         _ => None,
     };
     args.iter().filter_map(named).collect()

@@ -362,7 +362,8 @@ pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>)
     let idle: HashSet<NodeId> = nodes().filter(is_idle).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
     made.graph.retain(|n| !idle.contains(&n.id));
     for (name, body) in &graph.subgraphs {
-        let given = inputs_of_body(&made.graph, made.fresh.get(name).map_or(&[], Vec::as_slice), graph, name).filter(|n| n.len() == body.placeholders().count());
+        let given = inputs_of_body(&made.graph, made.fresh.get(name).map_or(&[], Vec::as_slice), graph, name)
+            .filter(|n| n.len() == body.placeholders().count());
         let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
         let body = shown(body, &recorded, given.as_deref());
         made.graph.subgraphs.push((name.clone(), body));

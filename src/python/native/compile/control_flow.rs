@@ -78,7 +78,12 @@ fn lifted(recorder: &Recorder, traced: &[Traced]) -> Vec<NodeId> {
 }
 
 /// Fresh inputs of a body that look like these, with their nodes.
-fn fresh(recorder: &Recorder, like: &[TensorSpec], given: &mut Vec<NodeId>, vm: &VirtualMachine) -> PyResult<(Vec<PyObjectRef>, Vec<NodeId>)> {
+fn fresh(
+    recorder: &Recorder,
+    like: &[TensorSpec],
+    given: &mut Vec<NodeId>,
+    vm: &VirtualMachine,
+) -> PyResult<(Vec<PyObjectRef>, Vec<NodeId>)> {
     let (mut made, mut ids) = (Vec::new(), Vec::new());
     for spec in like {
         let t = Tensor::fake(spec).map_err(|e| raise(e, vm))?;

@@ -357,7 +357,13 @@ mod native {
 
     /// `while_loop` of what is recorded.
     #[pyfunction]
-    fn _while_loop(cond_fn: PyObjectRef, body_fn: PyObjectRef, carried: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    fn _while_loop(
+        cond_fn: PyObjectRef,
+        body_fn: PyObjectRef,
+        carried: PyTupleRef,
+        together: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
         control_flow::while_loop(&recorded(vm)?, [&cond_fn, &body_fn], carried.as_slice(), &together, vm)
     }
 
