@@ -1,8 +1,8 @@
 //! The interpreter: RustPython with a hand-picked standard library and our `torch`, running one script at a time.
 //!
 //! There is one [`Interpreter`] for the life of a process or worker. Each [`run`](Interpreter::run) gets a fresh `__main__`;
-//! what an earlier script could have changed in modules (`torch*` above all) is forgotten between runs. Everything that
-//! becomes known (prints, graphs, the exception at the end) is an [`Event`] that goes to the run's sink at once.
+//! what an earlier script could have changed in modules (`torch*` above all) is forgotten between runs: by
+//! [`warm_up`](Interpreter::warm_up), when nobody waits, or else when the next run begins. Everything that becomes known (prints, graphs, the exception at the end) is an [`Event`] that goes to the run's sink at once.
 //!
 //! - [`current`]: the run under way, and [`emit`](current::emit) for whoever learns something
 //! - [`span`]: where the script is
@@ -19,9 +19,11 @@ pub mod span;
 mod stdio;
 mod traceback;
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use rustpython_vm::VirtualMachine;
 use web_time::Instant;
 
 use crate::report::{Answer, Event, Exception, Question};
@@ -56,6 +58,8 @@ pub struct Interpreter {
     vm: rustpython_vm::Interpreter,
     interrupter: Interrupter,
     session: Session,
+    /// Whether a run left something to forget.
+    used: Cell<bool>,
 }
 
 impl Default for Interpreter {
@@ -93,7 +97,15 @@ impl Interpreter {
             })
             .build();
         let session = vm.enter(Session::new);
-        Interpreter { vm, interrupter, session }
+        Interpreter { vm, interrupter, session, used: Cell::new(false) }
+    }
+
+    /// Forgets the last run, unless one is under way.
+    fn forget(&self, vm: &VirtualMachine) {
+        if current::current().is_none() && self.used.take() {
+            // A failure to forget can only cost memory.
+            let _ = self.session.forget(vm);
+        }
     }
 
     /// Runs `program` as Python runs a script called `filename`, and answers with the exit status. The last event is
@@ -102,6 +114,7 @@ impl Interpreter {
         let started = Instant::now();
         let finish = |exception| sink(Event::Finished { exception, seconds: started.elapsed().as_secs_f64() });
         self.vm.enter(|vm| {
+            self.forget(vm);
             let run = Run {
                 sink: sink.clone(),
                 options: options.clone(),
@@ -116,6 +129,7 @@ impl Interpreter {
                 finish(Some(Exception { kind, message: message.to_owned(), traceback, span: None }));
                 return 1;
             };
+            self.used.set(true);
             native::forget_studies();
             let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
             let result = self.session.execute(program, filename, vm);
@@ -126,8 +140,6 @@ impl Interpreter {
             let (exception, status) = self.session.conclude(result, vm);
             finish(exception);
             drop(running);
-            // A failure to forget can only cost memory.
-            let _ = self.session.forget(vm);
             status
         })
     }
@@ -137,12 +149,15 @@ impl Interpreter {
         native::ask(compilation, question)
     }
 
-    /// Gets ready for the next run: imports what the last one imported of `torch`, untouched. Worth calling where the next
-    /// run is likely to be of a similar script and time between runs is free.
+    /// Gets ready for the next run: forgets the last one and imports what it imported of `torch`, untouched. Worth calling
+    /// where the next run is likely to be of a similar script and time between runs is free.
     pub fn warm_up(&self) {
         if current::current().is_none() {
             // A module that cannot be imported will say so to the script that imports it.
-            let _ = self.vm.enter(|vm| self.session.warm_up(vm));
+            let _ = self.vm.enter(|vm| {
+                self.forget(vm);
+                self.session.warm_up(vm)
+            });
         }
     }
 }

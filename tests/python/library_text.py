@@ -158,3 +158,9 @@ class Case(unittest.TestCase):
 result = unittest.TestResult()
 unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(result)
 print(result.testsRun, len(result.failures), len(result.skipped), result.wasSuccessful(), result.failures[0][1].splitlines()[-2:] if result.failures else "")
+print("\N{BULLET} \N{greek small letter alpha} \N{LATIN SMALL LETTER E WITH ACUTE} \N{HANGUL SYLLABLE GAG}")
+for text in (r'"\N{NO SUCH CHARACTER}"', r'"\N{BULLET"'):
+    try:
+        eval(text)
+    except SyntaxError as e:
+        print(type(e).__name__)

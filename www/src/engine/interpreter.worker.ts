@@ -17,7 +17,10 @@ async function handle(message: ToInterpreter): Promise<void> {
   if (message.type === "init") {
     await init({ module_or_path: message.module });
     // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
-    if (!message.waited) run("import torch", { backend: "aot_eager" }, () => {});
+    if (!message.waited) {
+      run("import torch", { backend: "aot_eager" }, () => {});
+      warm_up();
+    }
     post({ type: "ready" });
   } else if (message.type === "ask") {
     const { regions, frame, trials } = message;
