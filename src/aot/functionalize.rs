@@ -243,6 +243,7 @@ impl Layer for FunctionalizeLayer {
             Rule::Inplace(_) if entry.base_name() == "shallow_copy_data_" => replace_data(entry, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
+            Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
             _ => fresh(entry, args),
         }
@@ -269,7 +270,7 @@ fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
 }
 
 /// Arguments of a call: what has to be made anew for it is traced as the value it replaces was.
-fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
     let mut current = |t: &Tensor| {
         let before = super::trace::set_replayed(state(t).map(|s| s.value.id()));
         let value = unwrap(t);

@@ -232,6 +232,12 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             default_generator().set_state(&before)?;
             result
         }
+        Target::HigherOrder(name) if &**name == super::auto_functionalized::NAME => {
+            let Some(Arg::Op(name)) = node.args.first() else { return Err(Error::runtime("a higher-order operator lacks its operator")) };
+            let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
+            let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
+            super::auto_functionalized::run(entry, &keywords).map(Value::List)
+        }
         Target::HigherOrder(name) => {
             let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
             super::higher_order::call(name, &subgraphs(graph, node), args, &keywords, tell)

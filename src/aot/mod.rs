@@ -8,6 +8,7 @@
 //!
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
+mod auto_functionalized;
 pub mod compile;
 mod cond;
 pub mod dedupe;

@@ -555,21 +555,38 @@ impl Tracer {
                 self.nodes.borrow_mut().insert(t.id(), id);
                 self.note_sizes(t, id);
             }
-            Value::List(items) => {
-                for (i, item) in items.iter().enumerate() {
-                    // An undefined result has a node too, which nobody reads: it takes a name, as in PyTorch.
-                    let meta = Meta { value: Some(fake_value(item)), ..meta.clone() };
-                    let node =
-                        self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
-                    if let Value::Tensor(t) = item {
-                        self.nodes.borrow_mut().insert(t.id(), node);
-                        self.note_sizes(t, node);
-                    }
-                }
-            }
+            Value::List(items) => self.record_items(id, items, &meta),
             _ => {}
         }
         Ok(())
+    }
+
+    /// Records a higher-order operator whose arguments are given by name.
+    pub(super) fn record_by_name(&self, name: &str, args: Vec<Arg>, keywords: &[(Rc<str>, Value)], results: &[Value]) -> Result<()> {
+        let keywords = keywords.iter().map(|(k, v)| Ok((k.clone(), self.argument(v)?))).collect::<Result<Vec<_>>>()?;
+        let meta = self.meta();
+        let value = FakeValue::List(results.iter().map(fake_value).collect());
+        let call_meta = Meta { value: Some(value), ..meta.clone() };
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, keywords, call_meta);
+        self.record_items(call, results, &meta);
+        Ok(())
+    }
+
+    /// A node for each of several results. An undefined one has a node too, which nobody reads: it takes a name, as in PyTorch.
+    fn record_items(&self, call: NodeId, results: &[Value], meta: &Meta) {
+        for (i, item) in results.iter().enumerate() {
+            let meta = Meta { value: Some(fake_value(item)), ..meta.clone() };
+            let args = vec![Arg::Node(call), Arg::Int(i as i64)];
+            let node = self.graph.borrow_mut().call("getitem", Target::Getitem, args, Vec::new(), meta.clone());
+            match item {
+                Value::Tensor(t) => {
+                    self.nodes.borrow_mut().insert(t.id(), node);
+                    self.note_sizes(t, node);
+                }
+                Value::List(items) => self.record_items(node, items, &meta),
+                _ => {}
+            }
+        }
     }
 
     /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.

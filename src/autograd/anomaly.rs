@@ -53,6 +53,13 @@ pub fn set_witness(witness: Rc<dyn Witness>) {
     WITNESS.set(Some(witness));
 }
 
+/// Warns the script of something that its backward does.
+pub(super) fn warn(message: &str) {
+    if let Some(witness) = WITNESS.with_borrow(Clone::clone) {
+        witness.warn(message);
+    }
+}
+
 /// What a node that is made now keeps.
 pub(super) fn made() -> Option<Box<Made>> {
     if !MODE.get().0 || modes().fake {

@@ -4,7 +4,10 @@ use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
-use crate::dispatch::{Backward, Call, Derivative, Grad, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, modes, push_layer};
+use crate::dispatch::{
+    Backward, Call, Derivative, Grad, Key, Layer, OpEntry, OpRef, Part, Rule, Tags, Value, call_below, call_script, has_layer, modes,
+    push_layer, run_backend, script_has,
+};
 use crate::error::{Error, Result};
 use crate::t;
 use crate::tensor::{Tensor, TensorSpec};
@@ -65,6 +68,7 @@ impl Layer for AutogradLayer {
                 Ok(if inference { mark_inference(out) } else { out })
             }
             Rule::Inplace(_) | Rule::InplaceView(_) => inplace(entry, args, wants_grad),
+            Rule::Script => script(entry, args, wants_grad),
             _ if modes().inference => fresh(entry, args, wants_grad).map(mark_inference),
             _ => fresh(entry, args, wants_grad),
         }
@@ -222,6 +226,42 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<
     if any && let Some(derivative) = derivative {
         save_results(&node, derivative, &results)?;
     }
+    Ok(out)
+}
+
+/// An operator of the script's own: it differentiates it itself, or its kernel is made of operators that are differentiated, or it
+/// has no derivative. What it writes to counts as written, whether gradients flow or not.
+fn script(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    let mut written = Vec::new();
+    for (argument, value) in entry.schema.arguments.iter().zip(&args) {
+        if argument.mutated {
+            value.for_each_tensor(&mut |t| written.push(t.clone()));
+        }
+    }
+    let mut is_fake = modes().fake;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| is_fake |= t.is_fake()));
+    // What is only captured is differentiated when the graph is traced.
+    let is_captured = is_fake && !has_layer(Key::Functionalize) && !has_layer(Key::Trace);
+    let is_differentiated = script_has(Part::Autograd, entry);
+    let out = if is_differentiated && !is_captured {
+        call_script(Part::Autograd, entry, &args)?
+    } else if !wants_grad || !entry.schema.returns.iter().any(|r| r.alias.is_none()) {
+        call_below(Key::Autograd, entry, args)?
+    } else {
+        let seq_nr = next_seq_nr();
+        let edges = edges_of(&tensor_slots(&args))?;
+        let out = if is_fake { call_below(Key::Autograd, entry, args)? } else { run_backend(entry, &args, false)? };
+        let name = match is_differentiated {
+            true => format!("GeneratedBackwardFor_{}Backward", entry.name.replace('.', "_")),
+            false => "WarnNotImplemented".to_owned(),
+        };
+        let node = Node::with_seq_nr(name, seq_nr, edges, Box::new(NoGradients(entry)));
+        for t in results_of(&out).into_iter().flatten().filter(|t| differentiable(t) && !meta::requires_grad(t)) {
+            meta::set_history(&t, &node);
+        }
+        out
+    };
+    written.iter().for_each(Tensor::bump_version);
     Ok(out)
 }
 
@@ -408,6 +448,24 @@ impl Body for OpBody {
     fn release(&self) {
         *self.saved.borrow_mut() = None;
         *self.results.borrow_mut() = None;
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The backward of a script's operator of which the script says nothing: no gradients, as in PyTorch, which warns of it.
+struct NoGradients(&'static OpEntry);
+
+impl Body for NoGradients {
+    fn apply(&self, node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let name = self.0.name.replacen('.', "::", 1);
+        super::anomaly::warn(&format!(
+            "{}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of PyTorch. If your operator is differentiable, please ensure you have registered an autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning and use the previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
+            name.trim_end_matches(".default")
+        ));
+        Ok(vec![None; node.edges.borrow().len()])
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -1,7 +1,7 @@
 //! Calls that fail while they are captured, and what is said where nobody catches that.
 
 use super::recorder::Recorder;
-use crate::dispatch::{OpEntry, Value};
+use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
 use crate::span::{Source, Written, current_source};
 
@@ -56,10 +56,13 @@ fn quoted(text: &str) -> String {
 impl Recorder {
     /// Remembers that a call failed.
     pub fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
-        if error.kind != ErrorKind::Runtime || error.foreign.is_some() {
+        // What a script's own operator raises passes through the script's functions.
+        let is_own = matches!(entry.rule, Rule::Script);
+        if error.kind != ErrorKind::Runtime || (error.foreign.is_some() && !is_own) {
             return;
         }
         let called = match Written::current() {
+            Some(Written::Function("torch.ops.", name)) => format!("call_function {name}"),
             Some(Written::Method(name)) => format!("call_method {name}"),
             Some(Written::Function(prefix, name)) => format!("call_function {prefix}{name}"),
             _ => format!("call_function <built-in function {}>", entry.base_name()),
@@ -71,7 +74,8 @@ impl Recorder {
             None => true,
         });
         let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(shown).collect();
-        let written = format!("{called}(*({}), **{{}})", given.join(", "));
+        let comma = if given.len() == 1 { "," } else { "" };
+        let written = format!("{called}(*({}{comma}), **{{}})", given.join(", "));
         *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
     }
 

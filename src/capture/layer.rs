@@ -86,7 +86,7 @@ impl Layer for CaptureLayer {
         let result = call_below(Key::Capture, entry, inner.clone());
         drop((hooks, naming));
         set_modes(Modes { fake: before.fake, ..modes() });
-        let may_need_values = matches!(entry.rule, Rule::Composite(_)) || sized_by_values.is_some();
+        let may_need_values = matches!(entry.rule, Rule::Composite(_) | Rule::Script) || sized_by_values.is_some();
         if result.as_ref().is_err_and(|e| e.kind == ErrorKind::DataDependent) && may_need_values {
             let operator = if positions(entry) { "aten.nonzero.default" } else { sized_by_values.unwrap_or(entry.name) };
             return recorder.break_and_call(&Unsupported::dynamic_shape(operator), entry, &args);

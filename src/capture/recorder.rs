@@ -479,7 +479,7 @@ impl Recorder {
             self.lazy.borrow_mut().push(t.downgrade());
         };
         match result {
-            Value::Tensor(t) if entry.is_mutable() => {
+            Value::Tensor(t) if entry.schema.returns.first().is_some_and(|r| r.alias.is_some()) && entry.is_mutable() => {
                 // The written tensor keeps its node: replaying the write replays it on that value.
                 self.writing.gave_again(t, None, id);
                 self.note_stored(t, id);

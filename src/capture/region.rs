@@ -142,7 +142,7 @@ impl Region {
 
 /// Whether a captured graph computes anything.
 pub fn computes(graph: &Graph) -> bool {
-    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| o.starts_with("aten.")))
+    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| crate::dispatch::lookup(o).is_some()))
 }
 
 impl Recorder {

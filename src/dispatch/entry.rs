@@ -128,6 +128,8 @@ pub enum Rule {
     InplaceView(fn(&Call) -> Result<Geometry>),
     /// The kernel makes the whole result, because its shape or value depends on data; a fake tensor has none.
     Data,
+    /// The script that defined the operator says it.
+    Script,
 }
 
 /// Everything known about one overload.

@@ -85,6 +85,7 @@ pub fn has_kernel(entry: &'static OpEntry) -> bool {
     match entry.rule {
         Rule::Composite(_) | Rule::View(_) | Rule::InplaceView(_) => true,
         Rule::Inplace(functional) => real_kernel(entry).is_some() || super::op(functional).is_some_and(has_kernel),
+        Rule::Script => super::script_has(super::Part::Kernel, entry),
         Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || table().complex.contains_key(entry.name),
     }
 }
@@ -104,6 +105,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| fake |= t.is_fake()));
     match entry.rule {
         Rule::Composite(f) => f(&call),
+        Rule::Script => super::script::run(entry, args, fake),
         Rule::View(rule) => {
             let base =
                 args.iter().find_map(Value::as_tensor).ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;

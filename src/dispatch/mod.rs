@@ -10,6 +10,7 @@ mod kernel;
 mod overlap;
 mod registry;
 mod schema;
+mod script;
 mod stack;
 mod unbacked;
 mod value;
@@ -18,6 +19,7 @@ pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rul
 pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
+pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
 pub use stack::{
     Exclude, Key, Layer, Modes, Restore, add_sizes, calculate, call, call_below, fill_args, fill_factory_options, has_layer, infer,
     is_excluded, measure, measure_float, modes, multiply, pop_layer, push_layer, recorded_size, set_modes,

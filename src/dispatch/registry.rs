@@ -48,9 +48,9 @@ pub fn all() -> &'static [&'static OpEntry] {
     &registry().entries
 }
 
-/// The entry of a full name: `aten.add.Tensor`.
+/// The entry of a full name: `aten.add.Tensor`; of the catalogue, or of the script's own.
 pub fn lookup(name: &str) -> Option<&'static OpEntry> {
-    registry().by_name.get(name).copied()
+    registry().by_name.get(name).copied().or_else(|| super::script::lookup(name))
 }
 
 /// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`; of another namespace, that comes first: `prims.fma`.
@@ -63,7 +63,7 @@ pub fn op(name: &str) -> Option<&'static OpEntry> {
 
 /// The overloads of a packet, in the order of registration: `aten.add`.
 pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
-    registry().by_packet.get(packet).map_or(&[], Vec::as_slice)
+    registry().by_packet.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
 }
 
 /// A name in the program's text that becomes an entry on first use.

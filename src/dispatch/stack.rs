@@ -225,6 +225,9 @@ pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         {
             return f(&Call { entry, args: &args });
         }
+        if key == Key::Autograd && super::script_has(super::Part::Composite, entry) {
+            return super::call_script(super::Part::Composite, entry, &args);
+        }
         if EXCLUDED.get() & (1 << key as u8) != 0 {
             continue;
         }

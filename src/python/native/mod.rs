@@ -25,6 +25,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     vec![
         playground::module_def(ctx),
         tensor::module_def(ctx),
+        tensor::library::module_def(ctx),
         compile::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),

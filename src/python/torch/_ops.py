@@ -23,6 +23,12 @@ class _Ops:
         return namespace
 
 
+    def _forget(self, namespace, name):
+        """An operator is defined: what was found by its name is not it."""
+        if namespace in self.__dict__:
+            self.__dict__[namespace].__dict__.pop(name, None)
+
+
 ops = _Ops()
 OpOverload = _native.OpOverload
 OpOverloadPacket = _native.OpOverloadPacket

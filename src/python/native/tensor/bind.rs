@@ -26,7 +26,9 @@ pub struct Bound {
 pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method: bool, vm: &VirtualMachine) -> Result<Bound> {
     let mut keywords: Vec<(String, PyObjectRef)> = args.kwargs.iter().map(|(k, v)| (k.to_string_lossy().into_owned(), v.clone())).collect();
     let mut take = |name: &str| keywords.iter().position(|(k, _)| k == name).map(|i| keywords.remove(i).1);
-    let out = take("out").filter(|o| !vm.is_none(o));
+    // A script's operator may have an argument of that name.
+    let is_argument = overloads.iter().any(|e| e.schema.position("out").is_some());
+    let out = if is_argument { None } else { take("out").filter(|o| !vm.is_none(o)) };
     let factory = overloads.iter().any(|e| e.tags.has(Tags::FACTORY));
     let requires_grad =
         if overloads.iter().any(|e| makes_new(e)) { take("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) } else { false };

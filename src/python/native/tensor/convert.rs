@@ -57,7 +57,15 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
 
 /// An exception on its way through the compiler.
 pub fn raised(exception: PyBaseExceptionRef) -> Error {
-    Error { kind: ErrorKind::Runtime, message: "an exception of the script".to_owned(), foreign: Some(Rc::new(exception)) }
+    // The message of a plain RuntimeError may be shown on the way.
+    let said = rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let first = exception.args().as_slice().first().filter(|_| exception.class().is(vm.ctx.exceptions.runtime_error)).cloned();
+        first.and_then(|o| Some(o.downcast_ref::<PyStr>()?.to_string_lossy().into_owned()))
+    });
+    let message = said.unwrap_or_else(|| "an exception of the script".to_owned());
+    let is_data_dependent = &*exception.class().name() == "DataDependentOutputException";
+    let kind = if is_data_dependent { ErrorKind::DataDependent } else { ErrorKind::Runtime };
+    Error { kind, message, foreign: Some(Rc::new(exception)) }
 }
 
 /// The tensor of a Python object, where it is one.

@@ -326,7 +326,10 @@ impl GetAttr for PyNode {
 
 impl Representable for PyNode {
     fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
-        Ok(format!("<{} object at {:#x}>", zelf.0.name, Rc::as_ptr(&zelf.0) as usize))
+        let node = &zelf.0;
+        let is_function = node.body.is_custom_function() || node.name == "CompiledFunctionBackward";
+        let module = if is_function { "torch.autograd.function." } else { "" };
+        Ok(format!("<{module}{} object at {:#x}>", node.name, Rc::as_ptr(node) as usize))
     }
 }
 

@@ -7,7 +7,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 
 use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, raise, to_tensor, to_value};
-use crate::dispatch::{Key, OpEntry, Value, call, fill_factory_options, has_layer, lookup, overloads};
+use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
 use crate::python::native::compile::{Callee, as_written};
 use crate::span::Written;
@@ -145,12 +145,78 @@ fn callee(written: Written) -> Callee {
 
 fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
-    let mut bound = bind(base_name(packet), overloads(packet), args, method, vm).map_err(|e| raise(e, vm))?;
+    let entries = overloads(packet);
+    let mut bound = bind(base_name(packet), entries, args, method, vm).map_err(|e| raise(of_own(entries, args, e, vm), vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);
     }
     let _written = written.enter();
     run(bound, vm)
+}
+
+/// The plain type that an object is not, though an argument is of it; lists and others are not looked into.
+fn misfit(ty: &Type, object: &PyObject, vm: &VirtualMachine) -> Option<&'static str> {
+    let value = to_value(object, vm);
+    let (name, fits) = match ty {
+        Type::Tensor => ("Tensor", matches!(value, Some(Value::Tensor(_)))),
+        Type::Int => ("int", matches!(value, Some(Value::Int(_) | Value::Bool(_)))),
+        Type::Float => ("float", matches!(value, Some(Value::Int(_) | Value::Float(_) | Value::SymFloat(_) | Value::Bool(_)))),
+        Type::Bool => ("bool", matches!(value, Some(Value::Bool(_)))),
+        Type::Str => ("str", matches!(value, Some(Value::Str(_)))),
+        _ => return None,
+    };
+    (!fits).then_some(name)
+}
+
+/// What is said of a call that does not fit a script's operator: an argument that is missing or that nobody asked for.
+fn of_own(entries: &[&'static OpEntry], args: &FuncArgs, error: Error, vm: &VirtualMachine) -> Error {
+    let [entry] = entries else { return error };
+    if !matches!(entry.rule, Rule::Script) {
+        return error;
+    }
+    let name = entry.name.replacen('.', "::", 1);
+    let name = name.trim_end_matches(".default");
+    let declaration = format!("{}::{}", name.split("::").next().unwrap_or_default(), entry.schema.text);
+    let given = |argument: &str| args.kwargs.iter().any(|(k, _)| k.to_string_lossy() == argument);
+    let positions = entry.schema.arguments.iter().filter(|a| !a.kwarg_only).count();
+    if args.args.len() > positions {
+        return Error::runtime(format!(
+            "{name}() expected at most {positions} argument(s) but received {} argument(s). Declaration: {declaration}",
+            args.args.len()
+        ));
+    }
+    if let Some((unknown, _)) = args.kwargs.iter().find(|(k, _)| entry.schema.position(&k.to_string_lossy()).is_none()) {
+        return Error::runtime(format!(
+            "Unknown keyword argument '{}' for operator '{name}'. Schema: {declaration}",
+            unknown.to_string_lossy()
+        ));
+    }
+    for (i, argument) in entry.schema.arguments.iter().enumerate() {
+        let object = if i < args.args.len() && !argument.kwarg_only { args.args.get(i).cloned() } else { None };
+        let object = object.or_else(|| args.kwargs.iter().find(|(k, _)| k.to_string_lossy() == argument.name).map(|(_, v)| v.clone()));
+        match object {
+            None if argument.default.is_none() && !given(&argument.name) => {
+                return Error::runtime(format!("{name}() is missing value for argument '{}'. Declaration: {declaration}", argument.name));
+            }
+            Some(object) if misfit(&argument.ty, &object, vm).is_some() => {
+                let shown = object.repr(vm).map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
+                let kind = object.class().name().to_string();
+                let wanted = misfit(&argument.ty, &object, vm).unwrap_or_default();
+                let details = match wanted {
+                    "Tensor" => format!("Unable to cast {shown} to Tensor"),
+                    _ => format!(
+                        "Unable to cast Python instance of type <class '{kind}'> to C++ type '?' (#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+                    ),
+                };
+                return Error::runtime(format!(
+                    "{name}() Expected a value of type '{wanted}' for argument '{}' but instead found type '{kind}'.\nPosition: {i}\nValue: {shown}\nDeclaration: {declaration}\nCast error details: {details}",
+                    argument.name
+                ));
+            }
+            _ => {}
+        }
+    }
+    error
 }
 
 fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
@@ -221,7 +287,9 @@ fn write_out(result: &Value, out: &PyObject) -> Result<()> {
 
 /// Several named results become PyTorch's named tuple, a list of tensors a list or tuple as there.
 fn results(entry: &'static OpEntry, value: Value, vm: &VirtualMachine) -> PyResult {
-    let named = entry.schema.returns.len() > 1 && entry.schema.returns.iter().all(|r| r.name.is_some());
+    // A script's operator gives a plain tuple.
+    let is_own = matches!(entry.rule, Rule::Script);
+    let named = !is_own && entry.schema.returns.len() > 1 && entry.schema.returns.iter().all(|r| r.name.is_some());
     if named {
         let names: Vec<PyObjectRef> =
             entry.schema.returns.iter().filter_map(|r| r.name.as_ref()).map(|n| vm.ctx.new_str(n.as_str()).into()).collect();
@@ -370,7 +438,7 @@ impl Callable for PyOverload {
         let entry = zelf.0;
         let bound = match bind(entry.name, &[entry], &args, false, vm) {
             Ok(bound) => bound,
-            Err(e) => return overridden(zelf.as_object(), &args, vm)?.ok_or_else(|| raise(e, vm)),
+            Err(e) => return overridden(zelf.as_object(), &args, vm)?.ok_or_else(|| raise(of_own(&[entry], &args, e, vm), vm)),
         };
         let written = Written::Function("torch.ops.", entry.name);
         as_written(
@@ -421,6 +489,15 @@ impl PyOverload {
     #[pygetset]
     fn _overloadname(zelf: &Py<Self>) -> &'static str {
         zelf.0.name.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// The signature.
+    #[pygetset]
+    fn _schema(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        vm.import("torch._library.schema", 0)?;
+        let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._library.schema", vm)?;
+        let namespace = zelf.0.name.split('.').next().unwrap_or_default();
+        vm.call_method(&module, "FunctionSchema", (namespace, zelf.0.schema.text.as_str()))
     }
 
     #[pygetset]
