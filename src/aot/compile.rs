@@ -1,6 +1,7 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
 use super::dedupe::{Adapt, dedupe};
+use super::effects;
 use super::epilogue::Epilogue;
 use super::functionalize::{self, FunctionalizeLayer};
 use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, collect, prepare_leaf};
@@ -235,10 +236,12 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let of_tensors = tensorify(&joint)?;
         config.stop_if_outdated(&joint, true, &metadata)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
-        let num_fwd = metadata.num_forward_returns();
+        let tokens = metadata.num_tokens();
+        let num_fwd = tokens + metadata.num_forward_returns();
         let mut options = config.partition.clone();
-        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).collect();
-        options.replayed_mutations = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad).collect();
+        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).map(|i| tokens + i).collect();
+        let replayed = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad);
+        options.replayed_mutations = replayed.map(|i| tokens + i).collect();
         let whole = with_passes(of_tensors, config, &options.replayed_mutations)?;
         let mut partitioned = match &config.partition_fn {
             Some(split) => {
@@ -260,8 +263,9 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             (partitioned.forward, partitioned.backward) = *parts;
         }
         let Partitioned { forward, backward, num_saved_symints, .. } = partitioned;
-        let views = views_of(&forward);
-        let forward = with_symbols((config.fw_compiler)(forward, &examples[..inputs.len().min(examples.len())])?, inputs);
+        let views = views_of(&forward).split_off(tokens);
+        let forward = (config.fw_compiler)(forward, &examples[..(tokens + inputs.len()).min(examples.len())])?;
+        let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs);
         let runtime = Runtime::joint(metadata, forward, views, backward, num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
@@ -282,7 +286,8 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         });
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
-    let callable = with_symbols((config.inference_compiler)(graph, &examples)?, inputs);
+    let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
+    let callable = with_symbols(callable, inputs);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 
@@ -447,7 +452,10 @@ pub(super) fn trace_inference(
     let tracer = Tracer::new("<lambda>");
     tracer.decompose(config.decompositions);
     tracer.show_alias(differentiable);
-    let inputs = make_inputs(&tracer, specs, |i| format!("arg{i}_1"), differentiable)?;
+    if metadata.has_token {
+        tracer.begin_token("arg0_1");
+    }
+    let inputs = make_inputs(&tracer, specs, |i| format!("arg{}_1", metadata.num_tokens() + i), differentiable)?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
@@ -463,7 +471,10 @@ pub(super) fn trace_inference(
 pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("inner_f");
     tracer.decompose(config.decompositions);
-    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", i + 1), true)?;
+    if metadata.has_token {
+        tracer.begin_token("primals_1");
+    }
+    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", metadata.num_tokens() + i + 1), true)?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
     let mut add_tangent = |spec: &TensorSpec| -> Result<()> {

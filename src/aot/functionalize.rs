@@ -6,7 +6,7 @@
 //! the updated base when they are next used. (The design of PyTorch's FunctionalTensorWrapper.)
 
 use crate::autograd::ViewStep;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Value, call_below, lookup, modes, op};
+use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, modes, op};
 use crate::error::{Error, Result};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -281,6 +281,9 @@ pub(super) fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
 }
 
 fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    if entry.tags.has(Tags::ORDERED) {
+        super::effects::see();
+    }
     let out = call_inner(entry, unwrap_args(&args)?)?;
     out.map_tensors(&mut |t| wrap(t))
 }

@@ -238,6 +238,15 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
             super::auto_functionalized::run(entry, &keywords).map(Value::List)
         }
+        Target::HigherOrder(name) if &**name == "with_effects" => {
+            let mut results = vec![Value::Tensor(super::effects::token()?)];
+            match given_operator(node, 1, args, values)? {
+                Value::List(items) if !items.is_empty() => results.extend(items),
+                Value::List(_) => results.push(Value::None),
+                single => results.push(single),
+            }
+            Ok(Value::List(results))
+        }
         Target::HigherOrder(name) => {
             let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
             super::higher_order::call(name, &subgraphs(graph, node), args, &keywords, tell)

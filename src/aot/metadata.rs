@@ -3,6 +3,7 @@
 //! The function runs once on functional fake tensors with autograd on; nothing is recorded. Names and rules are those of
 //! PyTorch's `collect_metadata_analysis`.
 
+use super::effects;
 use super::functionalize::{self, FunctionalizeLayer};
 use super::trace::Pushed;
 use crate::autograd::{Body, Node, meta};
@@ -147,6 +148,8 @@ pub struct ViewAndMutationMeta {
     pub num_intermediate_bases: usize,
     /// Whether mutations of inputs stay in the graph where they can.
     pub keep_input_mutations: bool,
+    /// Whether calls are made whose order counts: a token goes through the graph.
+    pub has_token: bool,
     /// Whether grad mode was changed for good: its value after the function.
     pub grad_enabled_mutation: Option<bool>,
 }
@@ -157,7 +160,12 @@ impl ViewAndMutationMeta {
         (0..self.input_info.len()).filter(|i| self.input_info[*i].mutation_type == MutationType::MutatedOutGraph).collect()
     }
 
-    /// How many values the forward returns before saved ones.
+    /// How many tokens the graph takes before its inputs and gives before its outputs.
+    pub fn num_tokens(&self) -> usize {
+        usize::from(self.has_token)
+    }
+
+    /// How many values the forward returns before saved ones, without its token.
     pub fn num_forward_returns(&self) -> usize {
         self.runtime_mutated().len() + self.output_info.len() + self.num_intermediate_bases
     }
@@ -229,7 +237,9 @@ fn analyse(
         };
         wrapped.push(t);
     }
+    effects::forget();
     let outputs = f(&wrapped)?;
+    let has_token = effects::were_seen();
 
     let mut input_info = Vec::new();
     for (t, spec) in wrapped.iter().zip(inputs) {
@@ -271,7 +281,14 @@ fn analyse(
     }
     let output_info = classify(&wrapped, &outputs)?;
     let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
-    Ok(ViewAndMutationMeta { input_info, output_info, num_intermediate_bases, keep_input_mutations, grad_enabled_mutation: None })
+    Ok(ViewAndMutationMeta {
+        input_info,
+        output_info,
+        num_intermediate_bases,
+        keep_input_mutations,
+        has_token,
+        grad_enabled_mutation: None,
+    })
 }
 
 fn storage_key(t: &Tensor) -> u64 {

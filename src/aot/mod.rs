@@ -12,6 +12,7 @@ mod auto_functionalized;
 pub mod compile;
 mod cond;
 pub mod dedupe;
+mod effects;
 pub mod epilogue;
 pub mod export;
 pub mod functional;

@@ -2,7 +2,7 @@
 
 use crate::autograd;
 use crate::decompositions::Table;
-use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Type, Value, run_backend};
+use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Tags, Type, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::graph::{
     Annotation, Arg, FakeValue, FloatNodes, Graph, Meta, Node, NodeId, Recompute, SizeNodes, Target, compute_float, compute_product,
@@ -191,6 +191,8 @@ pub struct Tracer {
     is_joint: Cell<bool>,
     /// The backward node that was seen last.
     last_node: Cell<Option<i64>>,
+    /// The token that the next call takes whose order counts, where the graph has one.
+    token: Cell<Option<NodeId>>,
     /// What calls are taken apart by before they are recorded.
     decompositions: Cell<Option<&'static Table>>,
 }
@@ -226,6 +228,7 @@ impl Tracer {
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             last_node: Cell::new(None),
+            token: Cell::new(None),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
         }
     }
@@ -257,6 +260,40 @@ impl Tracer {
             self.note_sizes(t, id);
         }
         id
+    }
+
+    /// Adds a token as an input.
+    pub(super) fn begin_token(&self, name: &str) {
+        let meta = Meta { value: Some(FakeValue::Tensor(super::effects::token_spec())), ..Meta::default() };
+        self.token.set(Some(self.graph.borrow_mut().placeholder(name, meta)));
+    }
+
+    /// Records a call whose order counts: it takes the token, and gives the next one before its results.
+    fn record_with_token(&self, token: NodeId, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+        let (positional, keywords) = self.arguments(entry, args)?;
+        let results: Vec<Value> = match result {
+            Value::List(items) if !items.is_empty() => items.clone(),
+            Value::List(_) => vec![Value::None],
+            single => vec![single.clone()],
+        };
+        let token_value = FakeValue::Tensor(super::effects::token_spec());
+        let values = std::iter::once(token_value.clone()).chain(results.iter().map(fake_value)).collect();
+        let meta = Meta { value: Some(FakeValue::List(values)), ..self.meta() };
+        let args = [Arg::Node(token), Arg::Op(entry.name.into())].into_iter().chain(positional).collect();
+        let call = self.graph.borrow_mut().call("with_effects", Target::HigherOrder("with_effects".into()), args, keywords, meta.clone());
+        let item = |i: usize, value: FakeValue| {
+            let meta = Meta { value: Some(value), ..meta.clone() };
+            self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta)
+        };
+        self.token.set(Some(item(0, token_value)));
+        for (i, value) in results.iter().enumerate() {
+            let id = item(i + 1, fake_value(value));
+            if let Value::Tensor(t) = value {
+                self.nodes.borrow_mut().insert(t.id(), id);
+                self.note_sizes(t, id);
+            }
+        }
+        Ok(())
     }
 
     /// Adds a symbolic size as an input.
@@ -295,7 +332,7 @@ impl Tracer {
 
     /// Ends the graph with its outputs.
     pub fn finish(&self, outputs: &[Value]) -> Result<Graph> {
-        let mut items = Vec::new();
+        let mut items: Vec<Arg> = self.token.get().map(Arg::Node).into_iter().collect();
         for value in outputs {
             items.push(self.argument(value)?);
         }
@@ -759,9 +796,7 @@ fn give_writes_their_lines(graph: &mut Graph) {
 
 pub(super) fn is_impure(op: &str) -> bool {
     // Writes, checks and what draws from a generator's state must stay.
-    op.starts_with("aten._assert_async.")
-        || op == "aten._assert_scalar.default"
-        || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
+    op == "aten._assert_async.msg" || op == "aten._assert_scalar.default" || crate::dispatch::lookup(op).is_some_and(OpEntry::is_mutable)
 }
 
 /// A value without its numbers.
@@ -797,7 +832,10 @@ impl Layer for TraceLayer {
         }
         let entry = self.0.shown(entry);
         let result = run_backend(entry, &args, true)?;
-        self.0.record(entry, &args, &result)?;
+        match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
+            Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
+            None => self.0.record(entry, &args, &result)?,
+        }
         Ok(result)
     }
 

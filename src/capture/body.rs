@@ -5,15 +5,15 @@
 
 use super::recorder::Recorder;
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Place, Target};
 use crate::tensor::Tensor;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 /// A place in a recording.
 pub struct Mark {
-    before: Graph,
+    place: Place,
     epoch: u32,
 }
 
@@ -39,13 +39,15 @@ pub struct Body {
 pub struct Cut {
     /// The bodies, in order.
     pub bodies: Vec<Body>,
+    /// How many nodes are where they were.
+    start: usize,
     moved: HashMap<NodeId, NodeId>,
 }
 
 impl Cut {
     /// The node of what remains that a node of the recording became; none for what was cut out.
     pub fn moved(&self, id: NodeId) -> Option<NodeId> {
-        self.moved.get(&id).copied()
+        if (id.0 as usize) < self.start { Some(id) } else { self.moved.get(&id).copied() }
     }
 }
 
@@ -60,6 +62,11 @@ fn is_inside(graph: &Graph, part: &Part, id: NodeId) -> bool {
         }
 }
 
+/// The nodes of a part. A recording's nodes are in the order in which they were made.
+fn nodes_of<'g>(graph: &'g Graph, part: &'g Part) -> impl Iterator<Item = &'g Node> {
+    part.range.clone().map(|i| graph.node(NodeId(i as u32))).filter(|n| is_inside(graph, part, n.id))
+}
+
 /// Values that a part reads and does not compute, each once, in order of first use.
 fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
     let mut found = Vec::new();
@@ -69,7 +76,7 @@ fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
             found.push(id);
         }
     };
-    for node in graph.nodes().filter(|n| inside(n.id)) {
+    for node in nodes_of(graph, part) {
         node.reads().into_iter().for_each(&mut add);
     }
     part.returns.for_each_node(&mut add);
@@ -86,7 +93,7 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
         let meta = Meta { value: node.meta.value.clone(), ..Meta::default() };
         ids.insert(*id, body.placeholder(&node.name, meta));
     }
-    for node in graph.nodes().filter(|n| is_inside(graph, part, n.id)) {
+    for node in nodes_of(graph, part) {
         let id = body.copy_node(node, &mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n)));
         ids.insert(node.id, id);
     }
@@ -106,7 +113,7 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
 impl Recorder {
     /// Marks the place from which a body is recorded.
     pub fn mark(&self) -> Mark {
-        Mark { before: self.graph.borrow().clone(), epoch: self.epoch.get() }
+        Mark { place: self.graph.borrow_mut().place(), epoch: self.epoch.get() }
     }
 
     /// Whether the region still is the one of the mark.
@@ -121,7 +128,7 @@ impl Recorder {
 
     /// Where a mark was set.
     pub fn start_of(&self, mark: &Mark) -> usize {
-        mark.before.arena_len()
+        mark.place.arena_len()
     }
 
     /// The node of a tensor, where it has one; the caller's tensors become inputs.
@@ -174,25 +181,29 @@ impl Recorder {
 
     /// Cuts parts out of what was recorded since the mark. `given` are inputs of bodies alone.
     pub fn cut(&self, mark: Mark, parts: &[Part], given: &[NodeId]) -> Cut {
-        let start = mark.before.arena_len();
-        let recorded = self.graph.replace(mark.before);
-        let bodies = parts.iter().map(|p| body_of(&recorded, p)).collect();
+        let start = mark.place.arena_len();
         let mut graph = self.graph.borrow_mut();
+        let bodies = parts.iter().map(|p| body_of(&graph, p)).collect();
+        let is_kept = |node: &&Node| match (&node.opcode, &node.target) {
+            (Opcode::Placeholder, _) => !given.contains(&node.id),
+            (Opcode::GetAttr, Target::Name(name)) => graph.constants.iter().any(|(n, _)| n == name),
+            _ => false,
+        };
+        let since = (start..graph.arena_len()).map(|i| graph.node(NodeId(i as u32)));
+        let kept: Vec<Node> = since.filter(is_kept).cloned().collect();
+        graph.go_back(mark.place);
         let mut moved: HashMap<NodeId, NodeId> = HashMap::new();
-        for node in recorded.nodes() {
-            if (node.id.0 as usize) < start {
-                moved.insert(node.id, node.id);
-            } else if node.opcode == Opcode::Placeholder && !given.contains(&node.id) {
-                let Target::Name(name) = &node.target else { continue };
-                moved.insert(node.id, graph.placeholder(name, node.meta.clone()));
-            } else if node.opcode == Opcode::GetAttr && recorded.constants.iter().any(|(n, _)| node.target == Target::Name(n.clone())) {
-                let Target::Name(name) = &node.target else { continue };
-                moved.insert(node.id, graph.get_attr(name, node.meta.clone()));
-            }
+        for node in kept {
+            let Target::Name(name) = &node.target else { continue };
+            let id = match node.opcode {
+                Opcode::Placeholder => graph.placeholder(name, node.meta.clone()),
+                _ => graph.get_attr(name, node.meta.clone()),
+            };
+            moved.insert(node.id, id);
         }
-        graph.constants = recorded.constants;
         drop(graph);
         let follow = |id: &mut NodeId| match moved.get(id) {
+            _ if (id.0 as usize) < start => true,
             Some(new) => {
                 *id = *new;
                 true
@@ -207,14 +218,16 @@ impl Recorder {
         }
         let nodes = self.nodes.borrow();
         self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
-        Cut { bodies, moved }
+        Cut { bodies, start, moved }
     }
 
     /// Adds a subgraph under the next free name of its kind (`wrap_body_0`); gives the node that names it.
     pub fn subgraph(&self, kind: &str, body: Graph) -> NodeId {
         let mut graph = self.graph.borrow_mut();
-        let taken: HashSet<Rc<str>> = graph.subgraphs.iter().map(|(n, _)| n.clone()).collect();
-        let name = (0..).map(|i| format!("{kind}_{i}")).find(|n| !taken.contains(n.as_str())).unwrap_or_else(|| kind.to_owned());
+        // Those of one kind are numbered in order.
+        let of_kind = |name: &str| name.rsplit_once('_').filter(|(k, _)| *k == kind).and_then(|(_, number)| number.parse::<usize>().ok());
+        let number = graph.subgraphs.iter().rev().find_map(|(name, _)| of_kind(name)).map_or(0, |last| last + 1);
+        let name = format!("{kind}_{number}");
         graph.subgraphs.push((name.as_str().into(), body));
         let meta = Meta { source: crate::span::current_source(), module_path: crate::span::current_module_path(), ..Meta::default() };
         graph.get_attr(&name, meta)
@@ -244,7 +257,9 @@ impl Recorder {
 
     /// From now on a lazy tensor is the value of a node.
     pub(super) fn note(&self, t: &Tensor, id: NodeId) {
-        self.nodes.borrow_mut().insert(t.id(), id);
+        if self.nodes.borrow_mut().insert(t.id(), id).is_none() {
+            return self.lazy.borrow_mut().push(t.downgrade());
+        }
         let mut lazy = self.lazy.borrow_mut();
         if !lazy.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
             lazy.push(t.downgrade());

@@ -1,6 +1,7 @@
 //! What the bodies of higher-order operators are given, under the names that the front end gives it.
 
-use crate::graph::{Arg, Graph, NodeId, Opcode, Target};
+use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Target};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The name of a value that the body of a call is given.
@@ -59,9 +60,14 @@ pub(super) fn bodies_of(graph: &Graph, args: &[Arg]) -> Vec<Rc<str>> {
     args.iter().filter_map(named).collect()
 }
 
+/// The call that each body belongs to.
+pub(super) fn calls_of_bodies(graph: &Graph) -> HashMap<Rc<str>, NodeId> {
+    let calls = graph.nodes().filter(|n| matches!(&n.target, Target::HigherOrder(_)));
+    calls.flat_map(|n| bodies_of(graph, &n.args).into_iter().map(move |body| (body, n.id))).collect()
+}
+
 /// What the body of a call of the graph that is shown is given, by name; first what it takes as values of its own.
-pub(super) fn inputs_of_body(graph: &Graph, fresh: &[Rc<str>], recorded: &Graph, body: &Rc<str>) -> Option<Vec<Given>> {
-    let call = graph.nodes().find(|n| matches!(&n.target, Target::HigherOrder(_)) && bodies_of(graph, &n.args).contains(body))?;
+pub(super) fn inputs_of_body(graph: &Graph, call: &Node, fresh: &[Rc<str>], recorded: &Graph, body: &Rc<str>) -> Option<Vec<Given>> {
     let Target::HigherOrder(name) = &call.target else { return None };
     if &**name == "autograd_function_apply" && body.starts_with("bwd") {
         return None;

@@ -4,7 +4,7 @@
 //! result say where in the result they are. [`shown`] makes the graph that PyTorch's front end would have made: a node per written call,
 //! named after the variable that its result is stored in.
 
-use super::given::{Given, bodies_of, count_fresh, inputs_of_body};
+use super::given::{Given, bodies_of, calls_of_bodies, count_fresh, inputs_of_body};
 use super::recorder::Recorder;
 use super::region::sets_grad_mode;
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target, Written, WrittenCall, snake_case};
@@ -361,9 +361,12 @@ pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>)
     let is_idle = |n: &&Node| sets_grad_mode(n).is_some() && !kept.contains(&n.id);
     let idle: HashSet<NodeId> = nodes().filter(is_idle).filter_map(|n| made.nodes.get(&n.id).copied()).collect();
     made.graph.retain(|n| !idle.contains(&n.id));
+    let calls = calls_of_bodies(&made.graph);
     for (name, body) in &graph.subgraphs {
-        let given = inputs_of_body(&made.graph, made.fresh.get(name).map_or(&[], Vec::as_slice), graph, name)
-            .filter(|n| n.len() == body.placeholders().count());
+        let fresh = made.fresh.get(name).map_or(&[][..], Vec::as_slice);
+        let call = calls.get(name).map(|id| made.graph.node(*id));
+        let given = call.and_then(|call| inputs_of_body(&made.graph, call, fresh, graph, name));
+        let given = given.filter(|n| n.len() == body.placeholders().count());
         let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
         let body = shown(body, &recorded, given.as_deref());
         made.graph.subgraphs.push((name.clone(), body));

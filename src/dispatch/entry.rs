@@ -34,6 +34,9 @@ impl Tags {
     /// Its results are holomorphic functions of its inputs, and its formula is the one of the real case: conjugates of the
     /// incoming gradients go in, and conjugates of what comes out are the gradients.
     pub const HOLOMORPHIC: Tags = Tags(512);
+    /// It does something that its results do not show, in an order that counts: compiled graphs hand a token from one such call to
+    /// the next.
+    pub const ORDERED: Tags = Tags(1024);
 
     /// Whether every bit of `other` is set.
     pub fn has(self, other: Tags) -> bool {

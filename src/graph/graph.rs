@@ -13,6 +13,8 @@ pub struct Graph {
     order: Vec<NodeId>,
     names: HashSet<Rc<str>>,
     counters: HashMap<String, u32>,
+    /// The names taken since the first [`Place`] was asked for, in order, each with what it counts and where that stood before.
+    taken: Option<Vec<Taken>>,
     /// Graphs that `get_attr` nodes name, in order.
     pub subgraphs: Vec<(Rc<str>, Graph)>,
     /// Constant tensors that `get_attr` nodes name, in order.
@@ -23,6 +25,30 @@ pub struct Graph {
     pub joint_signature: bool,
     /// Of a checkpointed body: the number of the script's policy that says what becomes of its calls.
     pub checkpoint_policy: Option<u32>,
+}
+
+/// A name that was taken.
+#[derive(Clone, Debug)]
+struct Taken {
+    name: Rc<str>,
+    base: String,
+    before: Option<u32>,
+}
+
+/// A place in a graph that is being made.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    arena: usize,
+    order: usize,
+    taken: usize,
+    subgraphs: usize,
+}
+
+impl Place {
+    /// How many nodes were made before it.
+    pub fn arena_len(self) -> usize {
+        self.arena
+    }
 }
 
 impl Graph {
@@ -113,8 +139,14 @@ impl Graph {
             number += 1;
             name = format!("{base}_{number}");
         }
-        self.counters.insert(base, number);
         let name: Rc<str> = name.into();
+        match &mut self.taken {
+            Some(taken) => {
+                let before = self.counters.insert(base.clone(), number);
+                taken.push(Taken { name: name.clone(), base, before });
+            }
+            None => drop(self.counters.insert(base, number)),
+        }
         self.names.insert(name.clone());
         name
     }
@@ -124,6 +156,28 @@ impl Graph {
         if *candidate != *self.node(id).name {
             let name = self.unique_name(candidate);
             self.node_mut(id).name = name;
+        }
+    }
+
+    /// Where the graph ends now, to [go back](Graph::go_back) to.
+    pub fn place(&mut self) -> Place {
+        let taken = self.taken.get_or_insert_default().len();
+        Place { arena: self.arena.len(), order: self.order.len(), taken, subgraphs: self.subgraphs.len() }
+    }
+
+    /// Takes away the nodes, names and subgraphs that were added since; constants stay.
+    pub fn go_back(&mut self, place: Place) {
+        self.arena.truncate(place.arena);
+        self.order.truncate(place.order);
+        self.subgraphs.truncate(place.subgraphs);
+        for Taken { name, base, before } in
+            self.taken.iter_mut().flat_map(|t| t.drain(place.taken.min(t.len())..)).rev().collect::<Vec<_>>()
+        {
+            self.names.remove(&name);
+            match before {
+                Some(number) => self.counters.insert(base, number),
+                None => self.counters.remove(&base),
+            };
         }
     }
 

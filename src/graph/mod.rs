@@ -16,7 +16,7 @@ mod print;
 mod runnable;
 mod sizes;
 
-pub use graph::{Graph, snake_case};
+pub use graph::{Graph, Place, snake_case};
 pub use listing::{dot, listing, listing_row, opcode, tabular};
 pub use literal::{arg_repr, float_repr, str_repr};
 pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target, Written, WrittenCall};

@@ -21,9 +21,7 @@ pub fn register(b: &mut OpBuilder) {
         "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
         Rule::Composite(|c| {
             let results = aten!("linalg_cholesky_ex", &c.args[0]; upper = c.get("upper"))?.tensors()?;
-            check_info(&results[1], |i| {
-                format!("linalg.cholesky: The factorization could not be completed because the input is not positive-definite (the leading minor of order {i} is not positive-definite).")
-            })?;
+            check_info(&results[1], "linalg.cholesky", c.tensor("self")?)?;
             Ok(results[0].clone().into())
         }),
     );

@@ -1,7 +1,7 @@
 //! `torch.linalg`: solving and determinants, with derivatives. Factors lie column by column, as LAPACK leaves them.
 
-use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
-use crate::error::{Error, ErrorKind, Result};
+use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use crate::error::{Error, Result};
 use crate::ops::nll::first;
 use crate::ops::shapes::broadcast_two;
 use crate::shape::SymInt;
@@ -15,6 +15,7 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 fn register_solving(b: &mut OpBuilder) {
+    b.op("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", Rule::Fresh(|_| Ok(vec![]))).tags(Tags::ORDERED);
     b.op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", Rule::Fresh(inverse_spec))
         .grad("LinalgInvExBackward", &["result"], |b| {
             let inverse = b.result(0)?;
@@ -131,20 +132,25 @@ fn spoken(c: &Call) -> String {
     }
 }
 
-/// Fails where a factorization said so; a fake tensor says nothing.
-pub(super) fn check_info(info: &Tensor, message: impl Fn(i64) -> String) -> Result<()> {
-    if info.is_fake() {
-        return Ok(());
-    }
-    let g = info.concrete()?;
-    let values: Vec<i32> = info.with_slice::<i32, _>(|s| s[g.offset..g.offset + g.numel()].to_vec())?;
-    match values.iter().position(|v| *v != 0) {
-        None => Ok(()),
-        Some(i) => {
-            let text = message(values[i].into());
-            let text = if g.sizes.is_empty() { text } else { text.replacen(": ", &format!(": (Batch element {i}): "), 1) };
-            Err(Error::new(ErrorKind::LinAlg, text))
+/// Has a call check what a factorization of matrices said; errors speak of `name`.
+pub(super) fn check_info(info: &Tensor, name: &str, matrix: &Tensor) -> Result<()> {
+    aten!("_linalg_check_errors", info, name; is_matrix = matrix.dim() == 2).map(|_| ())
+}
+
+/// What a factorization's `info` means, where it is not zero.
+pub(crate) fn failure(name: &str, info: i64) -> String {
+    match name {
+        _ if name.contains("inv") => {
+            format!("The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular.")
         }
+        _ if name.contains("solve") => "The solver failed because the input matrix is singular.".to_owned(),
+        _ if name.contains("cholesky") => format!(
+            "The factorization could not be completed because the input is not positive-definite (the leading minor of order {info} is not positive-definite)."
+        ),
+        _ if name.contains("lu_factor") => format!(
+            "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        ),
+        _ => format!("Unknown error code: {info}."),
     }
 }
 
@@ -157,9 +163,7 @@ pub(super) fn inverse_spec(c: &Call) -> Specs {
 
 fn inverse(c: &Call) -> Result<Value> {
     let results = aten!("linalg_inv_ex", &c.args[0])?.tensors()?;
-    check_info(&results[1], |i| {
-        format!("linalg.inv: The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular.")
-    })?;
+    check_info(&results[1], "linalg.inv", c.args[0].tensor()?)?;
     Ok(results[0].clone().into())
 }
 
@@ -220,7 +224,7 @@ fn solve_spec(c: &Call) -> Specs {
 
 fn solve(c: &Call) -> Result<Value> {
     let results = aten!("_linalg_solve_ex", &c.args[0], &c.args[1]; left = c.get("left"))?.tensors()?;
-    check_info(&results[3], |_| "torch.linalg.solve: The solver failed because the input matrix is singular.".to_owned())?;
+    check_info(&results[3], "torch.linalg.solve", c.tensor("A")?)?;
     Ok(results[0].clone().into())
 }
 

@@ -37,9 +37,7 @@ pub fn register(b: &mut OpBuilder) {
         "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
         Rule::Composite(|c| {
             let results = aten!("linalg_lu_factor_ex", &c.args[0]; pivot = c.get("pivot"))?.tensors()?;
-            check_info(&results[2], |i| {
-                format!("torch.linalg.lu_factor: U[{i},{i}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)")
-            })?;
+            check_info(&results[2], "torch.linalg.lu_factor", c.tensor("A")?)?;
             Ok(Value::List(results[..2].iter().cloned().map(Value::from).collect()))
         }),
     );

@@ -142,6 +142,10 @@ pub fn register(t: &mut KernelTable) {
         Value::Bool(true) => Ok(()),
         _ => Err(Error::runtime(c.str("assert_msg")?)),
     });
+    t.fill("aten._assert_async.default", |c, _| match item(c.tensor("self")?)? {
+        Value::Bool(true) => Ok(()),
+        _ => Err(Error::runtime("Expected Tensor with single nonzero value, but got zero")),
+    });
 }
 
 /// The source must broadcast to the target without changing it.

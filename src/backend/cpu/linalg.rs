@@ -3,12 +3,13 @@
 
 use super::dense::{Lane, expanded, unsupported};
 use crate::dispatch::{Call, KernelTable};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
+    t.fill("aten._linalg_check_errors.default", check_errors);
     t.fill("aten.linalg_inv_ex.default", inverse);
     t.fill("aten._linalg_solve_ex.default", solve);
     t.fill("aten.linalg_lu_solve.default", lu_solve);
@@ -511,4 +512,17 @@ fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     }
     write(&out[0], &us)?;
     write(&out[2], &vs)
+}
+
+/// Fails where a factorization says that it failed.
+fn check_errors(c: &Call, _: &[Tensor]) -> Result<()> {
+    let info = c.tensor("info")?;
+    let g = info.concrete()?;
+    let values: Vec<i32> = info.with_slice::<i32, _>(|s| s[g.offset..g.offset + g.numel()].to_vec())?;
+    let Some(i) = values.iter().position(|v| *v != 0) else { return Ok(()) };
+    let name = c.str("api_name")?;
+    let place = if g.sizes.is_empty() { String::new() } else { format!("(Batch element {i}): ") };
+    let said = format!("{name}: {place}{}", crate::ops::linalg::failure(&name, values[i].into()));
+    // A factor with a zero on its diagonal is a factor all the same.
+    Err(if name.contains("lu_factor") { Error::runtime(said) } else { Error::new(ErrorKind::LinAlg, said) })
 }
