@@ -55,9 +55,9 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
 }
 
 fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
-    let names: Vec<&str> = graph.placeholders().map(|n| &*n.name).collect();
+    let names: Vec<&str> = graph.placeholders().skip(meta.num_tokens()).map(|n| &*n.name).collect();
     let returned = graph.outputs();
-    let first = meta.runtime_mutated().len();
+    let first = meta.num_tokens() + meta.runtime_mutated().len();
     Metadata {
         input_info: meta
             .input_info

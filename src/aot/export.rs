@@ -1,6 +1,7 @@
 //! `aot_export_joint_simple`, `aot_export_module`: the graph and the metadata alone, without a calling convention around it.
 
-use super::compile::{Artifacts, Config, Function, InputSpec, trace_inference, trace_joint};
+use super::compile::{Artifacts, Config, Function, InputSpec};
+use super::joint::{trace_inference, trace_joint};
 use super::metadata::{ViewAndMutationMeta, collect};
 use crate::dispatch::{Exclude, Key, Modes, modes, set_modes};
 use crate::error::Result;

@@ -19,6 +19,7 @@ pub mod functional;
 pub mod functionalize;
 mod higher_order;
 pub mod interpret;
+pub mod joint;
 mod loops;
 pub mod make_fx;
 pub mod metadata;

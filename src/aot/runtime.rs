@@ -4,8 +4,9 @@
 //! forward's outputs get a node whose backward runs the compiled backward. Saved values are handed to it in a list that it
 //! empties.
 
-use super::compile::{GraphCallable, GraphCompiler, tangent_positions};
+use super::compile::{GraphCallable, GraphCompiler};
 use super::epilogue::Epilogue;
+use super::joint::tangent_positions;
 use super::metadata::ViewAndMutationMeta;
 use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation};
 use crate::dispatch::{Modes, Value, lookup, modes, set_modes};

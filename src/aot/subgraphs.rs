@@ -1,8 +1,8 @@
 //! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
 
-use super::compile::Tracing;
 use super::functionalize;
 use super::interpret::run;
+use super::joint::Tracing;
 use super::trace::{Piece, Tracer, current_tracer};
 use crate::autograd::{BackwardOptions, Edge, Node, gradient_edge, meta, run_backward};
 use crate::dispatch::{Modes, Value, fill_factory_options, modes, op, set_modes};

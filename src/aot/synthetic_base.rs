@@ -1,8 +1,9 @@
 //! Synthetic bases: inputs that share storage, one of them written to, become one input, their base; the function's own inputs
 //! are views of it, made inside.
 
-use super::compile::{Function, InputSpec, tangent_positions};
+use super::compile::{Function, InputSpec};
 use super::dedupe::{Adapt, Adapted};
+use super::joint::tangent_positions;
 use super::metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
 use crate::autograd::meta;
 use crate::dispatch::Value;

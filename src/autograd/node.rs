@@ -98,7 +98,7 @@ pub struct Node {
     pub post_hooks: RefCell<Vec<(u64, NodeHook)>>,
     /// Where and when it was made, in anomaly mode.
     pub made: Option<Box<super::anomaly::Made>>,
-    /// What the room above attaches (Python metadata).
+    /// What the room above attaches (what Python knows of it).
     pub metadata: RefCell<Option<Box<dyn Any>>>,
 }
 

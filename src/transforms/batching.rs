@@ -341,7 +341,9 @@ fn product(level: &Level, name: &str, args: &[Value]) -> Result<Option<Batched>>
     Ok(Some(match name {
         "mm" | "bmm" => (t!("matmul", a.front()?, b.front()?)?.into(), 0),
         "dot" | "vdot" if both => {
-            let product = t!("matmul", t!("unsqueeze", a.front()?, -2)?, t!("unsqueeze", b.front()?, -1)?)?;
+            // In PyTorch's order: the second factor is made first.
+            let column = t!("unsqueeze", b.front()?, -1)?;
+            let product = t!("matmul", t!("unsqueeze", a.front()?, -2)?, column)?;
             (t!("squeeze.dim", t!("squeeze.dim", product, -1)?, -1)?.into(), 0)
         }
         "dot" | "vdot" if a.batch_dim.is_some() => (t!("matmul", a.front()?, t!("t", b.value)?)?.into(), 0),

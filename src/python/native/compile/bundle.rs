@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use serde_bytes::ByteBuf;
 
-use crate::aot::compile::{Artifacts, tangent_positions};
+use crate::aot::compile::Artifacts;
+use crate::aot::joint::tangent_positions;
 use crate::backend::cpu::bundle::draws;
 use crate::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value as Plain};
 use crate::dispatch::Value;
@@ -40,14 +41,20 @@ pub fn begin(id: u32, artifacts: &Artifacts) {
     let forward = artifacts.partitioned.as_ref().map_or(&*artifacts.traced, |p| &p.forward);
     let metadata = &artifacts.metadata;
     let is_float = |n: &Node| n.tensor().is_some_and(|spec| spec.dtype.category() == Category::Floating);
-    let trainable =
-        artifacts.traced.placeholders().zip(&metadata.input_info).map(|(n, info)| info.is_leaf && info.requires_grad && is_float(n));
-    let indices = |list: Vec<usize>| list.into_iter().map(|i| i as u32).collect::<Vec<u32>>();
+    // A token comes before all inputs, and before all outputs.
+    let tokens = metadata.num_tokens();
+    let trainable = artifacts
+        .traced
+        .placeholders()
+        .skip(tokens)
+        .zip(&metadata.input_info)
+        .map(|(n, info)| info.is_leaf && info.requires_grad && is_float(n));
+    let indices = |list: Vec<usize>| list.into_iter().map(|i| (tokens + i) as u32).collect::<Vec<u32>>();
     let bundle = Bundle {
         version: BUNDLE_VERSION,
         compilation: id,
         forward: readable(forward),
-        num_outputs: metadata.num_forward_returns() as u32,
+        num_outputs: (tokens + metadata.num_forward_returns()) as u32,
         parameters: indices(trainable.enumerate().filter_map(|(i, yes)| yes.then_some(i)).collect()),
         mutated: indices(metadata.runtime_mutated()),
         ..Bundle::default()

@@ -296,8 +296,12 @@ impl std::fmt::Debug for PyNode {
 }
 
 impl PyNode {
-    /// The object of a node, whose class has the node's name.
+    /// The object of a node, whose class has the node's name: the same one as long as somebody has it.
     pub fn object(node: Rc<Node>, vm: &VirtualMachine) -> PyResult {
+        let known = attached(&node, |a| a.object.as_ref().and_then(|weak| weak.upgrade()));
+        if let Some(known) = known {
+            return Ok(known);
+        }
         thread_local! {
             static CLASSES: std::cell::RefCell<std::collections::HashMap<String, PyTypeRef>> = std::cell::RefCell::default();
         }
@@ -310,7 +314,27 @@ impl PyNode {
             };
             known.entry(node.name.clone()).or_insert_with(make).clone()
         });
-        Ok(PyNode(node).into_ref_with_type(vm, class)?.into())
+        let object: PyObjectRef = PyNode(node.clone()).into_ref_with_type(vm, class)?.into();
+        let weak = object.downgrade(None, vm).ok();
+        attached(&node, |a| a.object = weak);
+        Ok(object)
+    }
+}
+
+/// What Python knows of a node.
+#[derive(Default)]
+struct Attached {
+    /// `node.metadata`
+    dict: Option<PyObjectRef>,
+    object: Option<rustpython_vm::PyRef<rustpython_vm::builtins::PyWeak>>,
+}
+
+fn attached<R>(node: &Node, f: impl FnOnce(&mut Attached) -> R) -> R {
+    let mut slot = node.metadata.borrow_mut();
+    let any: &mut Box<dyn Any> = slot.get_or_insert_with(|| Box::new(Attached::default()));
+    match any.downcast_mut::<Attached>() {
+        Some(known) => f(known),
+        None => f(&mut Attached::default()),
     }
 }
 
@@ -327,7 +351,7 @@ impl GetAttr for PyNode {
 impl Representable for PyNode {
     fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
         let node = &zelf.0;
-        let is_function = node.body.is_custom_function() || node.name == "CompiledFunctionBackward";
+        let is_function = node.body.is_custom_function() || node.name.starts_with("CompiledFunctionBackward");
         let module = if is_function { "torch.autograd.function." } else { "" };
         Ok(format!("<{module}{} object at {:#x}>", node.name, Rc::as_ptr(node) as usize))
     }
@@ -349,7 +373,7 @@ impl Hashable for PyNode {
     }
 }
 
-#[pyclass(flags(BASETYPE), with(Representable, Comparable, Hashable, GetAttr))]
+#[pyclass(flags(BASETYPE, HAS_WEAKREF), with(Representable, Comparable, Hashable, GetAttr))]
 impl PyNode {
     #[pymethod]
     fn name(zelf: &Py<Self>) -> String {
@@ -372,9 +396,7 @@ impl PyNode {
     }
     #[pygetset]
     fn metadata(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
-        let mut slot = zelf.0.metadata.borrow_mut();
-        let any: &mut Box<dyn Any> = slot.get_or_insert_with(|| Box::new(PyObjectRef::from(vm.ctx.new_dict())));
-        any.downcast_ref::<PyObjectRef>().cloned().unwrap_or_else(|| vm.ctx.none())
+        attached(&zelf.0, |a| a.dict.get_or_insert_with(|| vm.ctx.new_dict().into()).clone())
     }
     #[pymethod]
     fn _sequence_nr(zelf: &Py<Self>) -> u64 {

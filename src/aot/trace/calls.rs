@@ -1,0 +1,115 @@
+//! Calls of higher-order operators in a graph being traced, and calls that take a token.
+
+use super::{Tracer, fake_value};
+use crate::dispatch::{OpEntry, Value};
+use crate::error::Result;
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
+use crate::tensor::Tensor;
+use std::rc::Rc;
+
+/// A part of the arguments of a higher-order operator.
+pub enum Piece {
+    /// A subgraph, and what it is named after.
+    Body(&'static str, Graph),
+    /// A value.
+    One(Value),
+    /// Several values.
+    Tuple(Vec<Value>),
+    /// Several values.
+    List(Vec<Value>),
+}
+
+impl Tracer {
+    /// Records a call whose order counts: it takes the token, and gives the next one before its results.
+    pub(super) fn record_with_token(&self, token: NodeId, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
+        let (positional, keywords) = self.arguments(entry, args)?;
+        let results: Vec<Value> = match result {
+            Value::List(items) if !items.is_empty() => items.clone(),
+            Value::List(_) => vec![Value::None],
+            single => vec![single.clone()],
+        };
+        let next = Tensor::fake(&crate::aot::effects::token_spec())?;
+        let results: Vec<Value> = std::iter::once(Value::from(&next)).chain(results).collect();
+        let meta = self.meta();
+        let args = [Arg::Node(token), Arg::Op(entry.name.into())].into_iter().chain(positional).collect();
+        let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
+        let target = Target::HigherOrder("with_effects".into());
+        let call = self.graph.borrow_mut().call("with_effects", target, args, keywords, call_meta);
+        self.record_items(call, &results, &meta);
+        self.token.set(self.known(&next));
+        Ok(())
+    }
+
+    /// Records a higher-order operator whose arguments are given by name.
+    pub(in crate::aot) fn record_by_name(
+        &self,
+        name: &str,
+        args: Vec<Arg>,
+        keywords: &[(Rc<str>, Value)],
+        results: &[Value],
+    ) -> Result<()> {
+        let keywords = keywords.iter().map(|(k, v)| Ok((k.clone(), self.argument(v)?))).collect::<Result<Vec<_>>>()?;
+        let meta = self.meta();
+        let value = FakeValue::List(results.iter().map(fake_value).collect());
+        let call_meta = Meta { value: Some(value), ..meta.clone() };
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, keywords, call_meta);
+        self.record_items(call, results, &meta);
+        Ok(())
+    }
+
+    /// A node for each of several results. An undefined one has a node too, which nobody reads: it takes a name, as in PyTorch.
+    pub(super) fn record_items(&self, call: NodeId, results: &[Value], meta: &Meta) {
+        for (i, item) in results.iter().enumerate() {
+            let meta = Meta { value: Some(fake_value(item)), ..meta.clone() };
+            let args = vec![Arg::Node(call), Arg::Int(i as i64)];
+            let node = self.graph.borrow_mut().call("getitem", Target::Getitem, args, Vec::new(), meta.clone());
+            match item {
+                Value::Tensor(t) => {
+                    self.nodes.borrow_mut().insert(t.id(), node);
+                    self.note_sizes(t, node);
+                }
+                Value::List(items) => self.record_items(node, items, &meta),
+                _ => {}
+            }
+        }
+    }
+
+    /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.
+    pub fn record_higher_order(&self, op: &str, pieces: Vec<Piece>, results: &[Option<Tensor>]) -> Result<()> {
+        let meta = self.meta();
+        let kind = pieces.iter().find_map(|p| if let Piece::Body(kind, _) = p { Some(*kind) } else { None }).unwrap_or_default();
+        let taken = |i: &usize| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *format!("{kind}_{i}"));
+        let number = (0..).find(|i| !taken(i)).unwrap_or(0);
+        let all = |values: &[Value]| values.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>();
+        let mut args = Vec::new();
+        for piece in pieces {
+            args.push(match piece {
+                Piece::One(value) => self.argument(&value)?,
+                Piece::Tuple(values) => Arg::Tuple(all(&values)?),
+                Piece::List(values) => Arg::List(all(&values)?),
+                Piece::Body(kind, body) => {
+                    let name = format!("{kind}_{number}");
+                    let mut graph = self.graph.borrow_mut();
+                    graph.subgraphs.push((name.as_str().into(), body));
+                    Arg::Node(graph.get_attr(&name, meta.clone()))
+                }
+            });
+        }
+        let results: Vec<Value> = results.iter().cloned().map(Value::from).collect();
+        let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
+        let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
+        self.record_items(call, &results, &meta);
+        Ok(())
+    }
+
+    /// A backward's subgraph: all its calls belong to the call whose backward is being traced.
+    pub fn as_backward_of_call(&self, mut graph: Graph) -> Graph {
+        let here = self.meta();
+        let calls: Vec<NodeId> = graph.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| n.id).collect();
+        for id in calls {
+            let meta = &mut graph.node_mut(id).meta;
+            (meta.source, meta.is_backward, meta.own_source) = (here.source.clone(), true, false);
+        }
+        graph
+    }
+}

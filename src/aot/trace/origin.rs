@@ -1,0 +1,113 @@
+//! Where calls come from while a region is replayed: the script's line, its modules, what checkpointing asks of them.
+
+use crate::dispatch::{OpEntry, Value};
+use crate::error::Result;
+use crate::graph::{Annotation, Recompute};
+use crate::shape::Expr;
+use crate::span::Source;
+use crate::tensor::Tensor;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// What a replayed region says about the calls it makes.
+#[derive(Clone, Default)]
+pub struct Origin {
+    /// The script's line.
+    pub source: Option<Source>,
+    /// Modules it ran in.
+    pub module_path: Option<Rc<str>>,
+    /// The torch-level operator.
+    pub original_op: Option<Rc<str>>,
+    /// What the script called, by name.
+    pub source_fn: Option<Rc<str>>,
+    /// What checkpointing asks of it.
+    pub recompute: Option<Recompute>,
+    /// Which checkpointed region it belongs to.
+    pub checkpoint_region: Option<u32>,
+    /// What the script annotated it with.
+    pub annotation: Option<Rc<Annotation>>,
+    /// Symbolic numbers that the script hands to it.
+    pub numbers: Vec<Expr>,
+    /// The number of the script's policy that decides on each call.
+    pub policy: Option<u32>,
+    /// How many checkpointed regions it is in.
+    pub checkpoint_depth: usize,
+}
+
+/// A script's checkpoint policy: what becomes of a call, given its arguments and its result.
+pub type CheckpointPolicy = Rc<dyn Fn(&'static OpEntry, &[Value], &Value) -> Result<Recompute>>;
+
+thread_local! {
+    static ORIGIN: RefCell<Origin> = RefCell::default();
+    static UNWATCHED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+    static POLICIES: RefCell<Vec<CheckpointPolicy>> = const { RefCell::new(Vec::new()) };
+    static REGIONS: Cell<u32> = const { Cell::new(0) };
+    static REPLAYED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Says which value is being made anew because an alias of it was written to; gives what was said before. Its nodes keep the
+/// number and the line of the value's own.
+pub fn set_replayed(value: Option<u64>) -> Option<u64> {
+    REPLAYED.replace(value)
+}
+
+/// Says where the calls that follow come from; gives what was said before.
+pub fn set_origin(origin: Origin) -> Origin {
+    crate::span::set_asking(origin.source.clone());
+    ORIGIN.replace(origin)
+}
+
+/// Where calls come from at the moment.
+pub fn origin() -> Origin {
+    ORIGIN.with_borrow(Clone::clone)
+}
+
+/// Whether the call being replayed is one of a checkpointed region.
+pub(super) fn is_in_region() -> bool {
+    ORIGIN.with_borrow(|o| o.checkpoint_region.is_some())
+}
+
+/// Whether the script itself hands a symbolic number to the call being replayed.
+pub(super) fn hands_on(number: &Expr) -> bool {
+    ORIGIN.with_borrow(|o| o.numbers.contains(number))
+}
+
+/// The value that is being made anew.
+pub(super) fn replayed() -> Option<u64> {
+    REPLAYED.get()
+}
+
+/// The tensors of [`set_unwatched`], which forgets them.
+pub(super) fn take_unwatched() -> Vec<u64> {
+    UNWATCHED.take()
+}
+
+/// The checkpoint policy of a number.
+pub(super) fn checkpoint_policy(number: u32) -> Option<CheckpointPolicy> {
+    POLICIES.with_borrow(|p| p.get(number as usize).cloned())
+}
+
+/// Says that a traced tensor is kept by a script's own backward without `save_for_backward`: writes to it go unnoticed.
+pub fn set_unwatched(t: &Tensor) {
+    UNWATCHED.with_borrow_mut(|u| u.push(t.id()));
+}
+
+/// The number of the next checkpointed region.
+pub fn next_checkpoint_region() -> u32 {
+    REGIONS.set(REGIONS.get() + 1);
+    REGIONS.get()
+}
+
+/// Keeps a checkpoint policy under a number.
+pub fn add_checkpoint_policy(policy: CheckpointPolicy) -> u32 {
+    POLICIES.with_borrow_mut(|p| {
+        p.push(policy);
+        p.len() as u32 - 1
+    })
+}
+
+/// Counts checkpointed regions anew and forgets policies.
+pub fn reset_checkpoint_regions() {
+    REGIONS.set(0);
+    POLICIES.take();
+}

@@ -1,0 +1,223 @@
+//! Symbolic sizes and floats of a graph being traced: the nodes that they are read off or computed by.
+
+use super::Tracer;
+use super::origin::hands_on;
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::graph::{
+    Arg, FakeValue, FloatNodes, Meta, Node, NodeId, SizeNodes, Target, compute_float, compute_product, compute_size, node_name,
+};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
+use crate::tensor::Tensor;
+use std::rc::Rc;
+
+/// A symbol that is an input of its own. PyTorch reads it off the first tensor that has that size when a tensor's size is asked
+/// for, and puts the input in its place later: the node is gone, its name is taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputSize {
+    /// No tensor has that size.
+    Number,
+    /// A tensor has it; nobody has asked.
+    OfTensor,
+    /// The name is taken.
+    Asked,
+}
+
+/// Where one computation of a size is found.
+#[derive(Clone, Copy)]
+pub(super) enum OwnSize {
+    /// It is a tensor's, in a dimension.
+    OfTensor(NodeId, usize),
+    /// A node computes it.
+    Node(NodeId),
+}
+
+impl Tracer {
+    /// Remembers the symbolic sizes of a tensor that a node makes.
+    pub(super) fn note_sizes(&self, t: &Tensor, id: NodeId) {
+        for (dim, size) in t.sizes().iter().enumerate() {
+            if size.as_int().is_none() {
+                let expr = size.expr();
+                if let SymInt::Sym(own, _) = size {
+                    let of_tensor = || (own.clone(), OwnSize::OfTensor(id, dim));
+                    self.own_sizes.borrow_mut().entry(own.identity()).or_insert_with(of_tensor);
+                }
+                self.sizes.borrow_mut().entry(expr).or_insert((id, dim));
+                if let Some(known) = self.input_sizes.borrow_mut().get_mut(&size.expr()).filter(|s| **s == InputSize::Number) {
+                    *known = InputSize::OfTensor;
+                }
+            }
+        }
+    }
+
+    /// The node that computes a symbolic size.
+    pub(super) fn size(&self, size: &SymInt) -> Result<Arg> {
+        match size {
+            SymInt::Int(i) => Ok(Arg::Int(*i)),
+            SymInt::Sym(own, env) => {
+                let (sizes, expr) = (Sizes(self, env), size.expr());
+                let is_computed = expr.as_int().is_none() && expr.as_symbol().is_none();
+                if let Some(known) = is_computed.then(|| sizes.own(own, &expr)).flatten() {
+                    return Ok(known);
+                }
+                let made = compute_size(&sizes, &expr)?;
+                if let (Arg::Node(id), true) = (&made, is_computed) {
+                    self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(*id)));
+                }
+                Ok(made)
+            }
+        }
+    }
+
+    /// A tensor's number was asked for, which is a symbol.
+    pub fn item(&self, t: &Tensor, number: &Value) -> Result<()> {
+        let args = vec![self.argument(&Value::from(t))?];
+        let (name, target) = ("_local_scalar_dense", Target::Op("aten._local_scalar_dense.default".into()));
+        match number {
+            Value::SymFloat(float) => drop(self.float_call(name, target, args, float)),
+            Value::Int(size @ SymInt::Sym(_, env)) => drop(Sizes(self, env).call(name, target, args, &size.expr())),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A condition on numbers that only the run knows: it is checked where it stands.
+    pub fn expect(&self, name: &'static str, sides: [&Value; 2], node: &Node, said: &Value) -> Result<()> {
+        let sides = sides.into_iter().map(|side| self.argument(side)).collect::<Result<Vec<_>>>()?;
+        let meta = Meta { value: node.meta.value.clone(), ..self.meta() };
+        let condition = self.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
+        let args = vec![Arg::Node(condition), self.argument(said)?];
+        let target = Target::Op("aten._assert_scalar.default".into());
+        self.graph.borrow_mut().call("_assert_scalar", target, args, Vec::new(), self.meta());
+        Ok(())
+    }
+
+    pub(super) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
+        let meta = Meta { value: Some(FakeValue::SymFloat(float.clone())), ..self.meta() };
+        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.floats.borrow_mut().push((float.expr.clone(), id));
+        Arg::Node(id)
+    }
+
+    /// The product of sizes, multiplied one after the other.
+    pub(super) fn product(&self, sizes: &[SymInt]) -> Result<Arg> {
+        let env = sizes.iter().find_map(|s| if let SymInt::Sym(_, env) = s { Some(env) } else { None });
+        match env {
+            Some(env) => compute_product(&Sizes(self, env), &sizes.iter().map(SymInt::expr).collect::<Vec<_>>()),
+            None => self.size(&crate::shape::numel(sizes)),
+        }
+    }
+
+    /// A size was computed from others: the call stands here, where something reads it.
+    pub fn computed(&self, name: &str, operands: &[Value], result: &Value) -> Result<()> {
+        if let Value::SymFloat(float) = result {
+            return compute_float(self, float).map(drop);
+        }
+        let Value::Int(size @ SymInt::Sym(_, env)) = result else { return Ok(()) };
+        let expr = size.expr();
+        if expr.as_int().is_none() && expr.as_symbol().is_none() {
+            let operand = |v: &Value| match self.argument(v)? {
+                Arg::List(terms) => Ok(Arg::Tuple(terms)),
+                other => Ok(other),
+            };
+            let args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
+            if let (Arg::Node(id), SymInt::Sym(own, _)) = (Sizes(self, env).call(name, Target::operator(name), args, &expr), size) {
+                self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// A size is wanted: unless the script handed the number on itself, it is read off a tensor.
+    pub(super) fn ask_for_size(&self, expr: &Expr) {
+        let mut sizes = self.input_sizes.borrow_mut();
+        let Some(size) = sizes.get_mut(expr).filter(|s| **s == InputSize::OfTensor) else { return };
+        if self.wants_number.get() {
+            return;
+        }
+        if self.in_backward.get() || !hands_on(expr) {
+            *size = InputSize::Asked;
+            self.graph.borrow_mut().reserve_name("sym_size_int");
+        }
+    }
+}
+
+/// Sizes of the graph being traced, and their symbols.
+pub(super) struct Sizes<'a>(pub &'a Tracer, pub &'a ShapeEnv);
+
+impl Sizes<'_> {
+    fn call(&self, name: &str, target: Target, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let value = FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()));
+        let meta = Meta { value: Some(value), ..self.0.meta() };
+        let id = self.0.graph.borrow_mut().call(node_name(name), target, args, Vec::new(), meta);
+        self.0.symbols.borrow_mut().insert(expr.clone(), id);
+        self.0.own_sizes.borrow_mut().insert(expr.identity(), (expr.clone(), OwnSize::Node(id)));
+        Arg::Node(id)
+    }
+
+    /// The node that has this very computation of a size.
+    fn own(&self, own: &Expr, expr: &Expr) -> Option<Arg> {
+        let found = self.0.own_sizes.borrow().get(&own.identity()).map(|(_, own)| *own)?;
+        Some(match found {
+            OwnSize::Node(id) => Arg::Node(id),
+            OwnSize::OfTensor(id, dim) => self.size_of(id, dim, expr),
+        })
+    }
+
+    fn size_of(&self, tensor: NodeId, dim: usize, expr: &Expr) -> Arg {
+        let read = self.0.read_sizes.borrow().get(&(tensor, dim)).copied();
+        if let Some(id) = read {
+            return Arg::Node(id);
+        }
+        let made = self.call("sym_size_int", Target::Op("aten.sym_size.int".into()), vec![Arg::Node(tensor), Arg::Int(dim as i64)], expr);
+        if let Arg::Node(id) = made {
+            self.0.read_sizes.borrow_mut().insert((tensor, dim), id);
+        }
+        made
+    }
+}
+
+impl SizeNodes for Sizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        if expr.as_symbol().is_none()
+            && let Some(arg) = self.own(expr, expr)
+        {
+            return Some(arg);
+        }
+        if let Some(id) = self.0.symbols.borrow().get(expr).copied() {
+            self.0.ask_for_size(expr);
+            return Some(Arg::Node(id));
+        }
+        let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
+        Some(self.size_of(id, dim, expr))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        self.call(name, Target::operator(name), args, expr)
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+    }
+}
+
+impl FloatNodes for Tracer {
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        Tracer::size(self, size)
+    }
+
+    fn known(&self, float: &SymFloat) -> Option<Arg> {
+        // What is a number by now is written as one.
+        if float.is_number() {
+            return float.hint().map(Arg::Float);
+        }
+        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
+        if name.is_empty() {
+            return Err(Error::runtime(format!("the float {float} is no input of this graph")));
+        }
+        Ok(self.float_call(name, Target::operator(name), args, float))
+    }
+}
