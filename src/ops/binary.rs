@@ -127,10 +127,10 @@ fn register_sums(b: &mut OpBuilder) {
     b.grad("RsubBackward1", &[], rsub_backward);
 }
 
-/// A factor's conjugate, for operators that cannot read PyTorch's lazy ones: they clone it first.
+/// A factor's conjugate.
 fn conjugate(value: &Value) -> Result<Value> {
     Ok(match value {
-        Value::Tensor(t) if t.dtype().is_complex() => t!("clone", super::complex::conj(t)?)?.into(),
+        Value::Tensor(t) => super::complex::resolved_conj(t)?.into(),
         Value::Complex(re, im) => Value::Complex(*re, -im),
         other => other.clone(),
     })

@@ -73,6 +73,15 @@ const LINEAR: &[&str] = &[
     "_conj",
     "_conj_physical",
     "mul",
+    "mm",
+    "exp",
+    "expm1",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
     "_fft_r2c",
     "_fft_c2r",
     "_fft_c2c",
@@ -86,34 +95,17 @@ const LINEAR: &[&str] = &[
 ]; // rustfmt keeps lists like this one to a name per line.
 
 /// Holomorphic functions: the formula's factor is conjugated.
-const HOLOMORPHIC: &[&str] = &[
-    "div",
-    "pow",
-    "exp",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "sigmoid",
-    "mm",
-    "mv",
-    "dot",
-    "prod",
-];
+const HOLOMORPHIC: &[&str] =
+    &["div", "pow", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "mv", "dot", "prod"];
 
 /// A tensor's conjugate; a real one is its own.
 pub fn conj(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_complex() { t!("_conj", x) } else { Ok(x.clone()) }
+}
+
+/// A tensor's conjugate for operators that cannot read PyTorch's lazy ones: it is cloned first. A real one is its own.
+pub fn resolved_conj(x: &Tensor) -> Result<Tensor> {
+    if x.dtype().is_complex() { t!("clone", t!("_conj", x)?) } else { Ok(x.clone()) }
 }
 
 /// The real part of a gradient, where the argument is real.

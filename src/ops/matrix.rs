@@ -3,6 +3,7 @@
 //! Their derivatives keep the memory layout of the input: a column-major matrix gets a column-major gradient, made by
 //! multiplying the transposes, so that no copy is needed.
 
+use super::complex::conj;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
@@ -305,13 +306,15 @@ fn column_major(spec: &TensorSpec) -> Result<bool> {
 
 /// The gradient of a product's first matrix.
 fn mat1_grad(grad: &Tensor, mat2: &Tensor, mat1: &TensorSpec, alpha: &Value) -> Result<Tensor> {
-    let product = if column_major(mat1)? { t!("t", t!("mm", mat2, t!("t", grad)?)?)? } else { t!("mm", grad, t!("t", mat2)?)? };
+    let product =
+        if column_major(mat1)? { t!("t", t!("mm", conj(mat2)?, t!("t", grad)?)?)? } else { t!("mm", grad, conj(&t!("t", mat2)?)?)? };
     maybe_multiply(product, alpha)
 }
 
 /// The gradient of a product's second matrix.
 fn mat2_grad(grad: &Tensor, mat1: &Tensor, mat2: &TensorSpec, alpha: &Value) -> Result<Tensor> {
-    let product = if column_major(mat2)? { t!("t", t!("mm", t!("t", grad)?, mat1)?)? } else { t!("mm", t!("t", mat1)?, grad)? };
+    let product =
+        if column_major(mat2)? { t!("t", t!("mm", t!("t", grad)?, conj(mat1)?)?)? } else { t!("mm", conj(&t!("t", mat1)?)?, grad)? };
     maybe_multiply(product, alpha)
 }
 
