@@ -6,6 +6,7 @@
 //! the updated base when they are next used. (The design of PyTorch's FunctionalTensorWrapper.)
 
 use crate::autograd::ViewStep;
+use crate::dispatch::foreach::is_foreach;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, modes, op};
 use crate::error::{Error, Result};
 use crate::span::Source;
@@ -241,6 +242,7 @@ impl Layer for FunctionalizeLayer {
             _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
             Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
             Rule::Inplace(_) if entry.base_name() == "shallow_copy_data_" => replace_data(entry, args),
+            Rule::Inplace(functional) if is_foreach(entry) => inplace_each(entry, functional, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
             Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
@@ -380,6 +382,22 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
     check_shape(&before.value, &out)?;
     replace(&target, out)?;
     Ok(Value::Tensor(target))
+}
+
+/// A write to every tensor of a list: the functional operator gives all their values.
+fn inplace_each(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) -> Result<Value> {
+    let targets = args.first().map_or_else(|| Err(Error::runtime("nothing to write to")), Value::tensors)?;
+    let inner = unwrap_args(&args)?;
+    if targets.iter().all(|t| state(t).is_none()) {
+        // Tensors from outside the traced function: written to as they are.
+        return call_below(Key::Functionalize, entry, inner);
+    }
+    let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    for (target, value) in targets.iter().zip(call_inner(functional, inner)?.tensors()?) {
+        check_shape(target, &value)?;
+        replace(target, value)?;
+    }
+    Ok(Value::None)
 }
 
 /// `out=`: the result of a call is the target's value from now on.

@@ -4,6 +4,7 @@ use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
+use crate::dispatch::foreach::{self, is_foreach};
 use crate::dispatch::{
     Backward, Call, Derivative, Grad, Key, Layer, OpEntry, OpRef, Part, Rule, Tags, Value, call_below, call_script, has_layer, modes,
     push_layer, run_backend, script_has,
@@ -67,6 +68,7 @@ impl Layer for AutogradLayer {
                 let out = view(entry, args, wants_grad)?;
                 Ok(if inference { mark_inference(out) } else { out })
             }
+            Rule::Inplace(_) if is_foreach(entry) => inplace_each(entry, args, wants_grad),
             Rule::Inplace(_) | Rule::InplaceView(_) => inplace(entry, args, wants_grad),
             Rule::Script => script(entry, args, wants_grad),
             _ if modes().inference => fresh(entry, args, wants_grad).map(mark_inference),
@@ -92,7 +94,12 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
     for name in derivative.saves {
         let Some(i) = entry.schema.position(name) else { continue };
         let served = derivative.serves.iter().find(|(saved, _)| saved == name).and_then(|(_, other)| entry.schema.position(other));
-        if served.is_some_and(|other| !args[other].as_tensor().is_some_and(meta::has_edge)) {
+        let has_edge = |other: usize| {
+            let mut has = false;
+            args[other].for_each_tensor(&mut |t| has |= meta::has_edge(t));
+            has
+        };
+        if served.is_some_and(|other| !has_edge(other)) {
             continue;
         }
         match &args[i] {
@@ -178,7 +185,10 @@ fn save_results(node: &Rc<Node>, derivative: &Derivative, results: &[Option<Tens
     for name in derivative.saves {
         let Some(number) = name.strip_prefix("result") else { continue };
         let i = number.parse::<usize>().unwrap_or(0);
-        if let Some(Some(t)) = results.get(i) {
+        // `results` are all of them.
+        let wanted = if number == "s" { 0..results.len() } else { i..i + 1 };
+        for i in wanted {
+            let Some(Some(t)) = results.get(i) else { continue };
             // A result without history is kept as it is, like an input.
             let saved = if meta::requires_grad(t) { SavedVariable::result(t, i)? } else { SavedVariable::input(t)? };
             if let Some(list) = body.results.borrow_mut().as_mut() {
@@ -343,6 +353,32 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
         }
     }
     Ok(Value::Tensor(target))
+}
+
+/// A write to every tensor of a list: autograd sees one to each.
+fn inplace_each(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    let mut nodes = Vec::new();
+    for each in foreach::each(&Call { entry, args: &args }, true)? {
+        let target = each.args.first().map_or_else(|| Err(Error::runtime("nothing to write to")), |v| v.tensor().cloned())?;
+        let mut wants = false;
+        if wants_grad && differentiable(&target) {
+            each.args.iter().for_each(|v| v.for_each_tensor(&mut |t| wants |= meta::requires_grad(t)));
+        }
+        check_inplace(&target, wants)?;
+        let node = if wants { Some(make_node(each.entry, &each.args, Some(&target))?) } else { None };
+        nodes.push((target, node));
+    }
+    let out = call_below(Key::Autograd, entry, args)?;
+    for (target, node) in nodes {
+        target.bump_version();
+        if let Some((node, derivative)) = node {
+            rebase_history(&target, &node)?;
+            if let Some(derivative) = derivative {
+                save_results(&node, derivative, &[Some(target)])?;
+            }
+        }
+    }
+    Ok(out)
 }
 
 enum Saved {

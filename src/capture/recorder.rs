@@ -10,7 +10,7 @@ use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
 use crate::error::Result;
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Shown, Target, compute_float};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Tensor};
@@ -159,6 +159,11 @@ impl Recorder {
     /// Whether nothing was recorded since the last region ended.
     pub fn is_empty(&self) -> bool {
         !computes(&self.graph.borrow())
+    }
+
+    /// Whether not even a mode was changed since the last region ended.
+    pub fn has_no_calls(&self) -> bool {
+        self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
     /// Whether a tensor is a lazy one of the region being recorded.

@@ -415,6 +415,18 @@ impl OpBuilder {
         entry.derivative = Some(Derivative { node, saves, serves: &[], formula });
     }
 
+    /// The derivative of an entry that was started before, by its signature-style name.
+    pub fn derivative_of(&self, name: &str) -> Option<Derivative> {
+        self.entries.iter().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')))?.derivative
+    }
+
+    /// The names of its arguments.
+    pub fn argument_names(&self, name: &str) -> Vec<String> {
+        let found = self.entries.iter().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
+        let schema = found.and_then(|e| Schema::parse(&e.schema).ok());
+        schema.map_or_else(Vec::new, |s| s.arguments.into_iter().map(|a| a.name).collect())
+    }
+
     /// Says which saved inputs of the entry just started serve the gradient of one other input alone.
     pub fn serves(&mut self, pairs: &'static [(&'static str, &'static str)]) -> &mut Self {
         if let Some(derivative) = &mut self.last().derivative {

@@ -129,6 +129,12 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             }
             Ok(wrap(entry, made.into_iter().map(Value::from).collect()))
         }
+        Rule::Inplace(_) if super::foreach::is_foreach(entry) => {
+            for each in super::foreach::each(&call, true)? {
+                run_backend(each.entry, &each.args, fake)?;
+            }
+            Ok(Value::None)
+        }
         Rule::Inplace(functional) => {
             let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
             let functional = super::op(functional).ok_or_else(|| missing(entry))?;

@@ -6,6 +6,7 @@
 //! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
 
 mod entry;
+pub mod foreach;
 mod kernel;
 mod overlap;
 mod registry;

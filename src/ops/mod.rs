@@ -21,6 +21,7 @@ pub mod einsum;
 pub mod embedding;
 pub mod factors;
 pub mod factory;
+mod foreach;
 pub mod fourier;
 mod fractional;
 pub mod gathering;
@@ -126,5 +127,6 @@ pub fn register(builder: &mut OpBuilder) {
     copies::register(builder);
     second_order::register(builder);
     prims::register(builder);
+    foreach::register(builder);
     complex::mark(builder);
 }

@@ -138,14 +138,18 @@ pub fn register(t: &mut KernelTable) {
     }
     t.fill("aten.zero.default", |_, _| Ok(()));
     t.mutate("aten.zero_.default", |c| fill(c.tensor("self")?, &Value::from(0)));
-    t.fill("aten._assert_async.msg", |c, _| match item(c.tensor("self")?)? {
-        Value::Bool(true) => Ok(()),
-        _ => Err(Error::runtime(c.str("assert_msg")?)),
-    });
-    t.fill("aten._assert_async.default", |c, _| match item(c.tensor("self")?)? {
-        Value::Bool(true) => Ok(()),
-        _ => Err(Error::runtime("Expected Tensor with single nonzero value, but got zero")),
-    });
+    t.fill("aten._assert_async.default", |c, _| check_nonzero(c, "Expected Tensor with single nonzero value, but got zero"));
+    t.fill("aten._assert_async.msg", |c, _| check_nonzero(c, c.str("assert_msg")?));
+}
+
+/// Fails with a message where a tensor's only element is zero.
+fn check_nonzero(c: &Call, message: &str) -> Result<()> {
+    let is_zero = match item(c.tensor("self")?)? {
+        Value::Bool(b) => !b,
+        Value::Complex(re, im) => re == 0.0 && im == 0.0,
+        number => number.float()? == 0.0,
+    };
+    if is_zero { Err(Error::runtime(message)) } else { Ok(()) }
 }
 
 /// The source must broadcast to the target without changing it.

@@ -18,6 +18,7 @@ mod eigen;
 pub mod elementwise;
 mod embedding;
 mod factory;
+mod foreach;
 mod fourier;
 mod gathering;
 pub mod interpret;
@@ -82,4 +83,5 @@ pub fn register(table: &mut KernelTable) {
     random::register(table);
     distributions::register(table);
     prims::register(table);
+    foreach::register(table);
 }

@@ -16,6 +16,12 @@ mod module {
         static START: Instant = Instant::now();
     }
 
+    /// A clock is read: a graph that is captured ends there.
+    fn read(name: &str, vm: &VirtualMachine) -> PyResult<()> {
+        let reason = crate::capture::Unsupported::clock(name);
+        super::super::compile::end_region(&reason).map_err(|e| super::super::tensor::raise(e, vm))
+    }
+
     fn since_start() -> Duration {
         START.with(Instant::elapsed)
     }
@@ -25,23 +31,53 @@ mod module {
     }
 
     #[pyfunction]
-    fn time() -> f64 {
-        since_epoch().as_secs_f64()
+    fn time(vm: &VirtualMachine) -> PyResult<f64> {
+        read("time", vm).map(|()| since_epoch().as_secs_f64())
     }
 
     #[pyfunction]
-    fn time_ns() -> u128 {
-        since_epoch().as_nanos()
+    fn time_ns(vm: &VirtualMachine) -> PyResult<u128> {
+        read("time_ns", vm).map(|()| since_epoch().as_nanos())
     }
 
     #[pyfunction]
-    fn monotonic() -> f64 {
-        since_start().as_secs_f64()
+    fn monotonic(vm: &VirtualMachine) -> PyResult<f64> {
+        read("monotonic", vm).map(|()| since_start().as_secs_f64())
     }
 
     #[pyfunction]
-    fn monotonic_ns() -> u128 {
-        since_start().as_nanos()
+    fn monotonic_ns(vm: &VirtualMachine) -> PyResult<u128> {
+        read("monotonic_ns", vm).map(|()| since_start().as_nanos())
+    }
+
+    #[pyfunction]
+    fn perf_counter(vm: &VirtualMachine) -> PyResult<f64> {
+        read("perf_counter", vm).map(|()| since_start().as_secs_f64())
+    }
+
+    #[pyfunction]
+    fn perf_counter_ns(vm: &VirtualMachine) -> PyResult<u128> {
+        read("perf_counter_ns", vm).map(|()| since_start().as_nanos())
+    }
+
+    #[pyfunction]
+    fn process_time(vm: &VirtualMachine) -> PyResult<f64> {
+        read("process_time", vm).map(|()| since_start().as_secs_f64())
+    }
+
+    #[pyfunction]
+    fn process_time_ns(vm: &VirtualMachine) -> PyResult<u128> {
+        read("process_time_ns", vm).map(|()| since_start().as_nanos())
+    }
+
+    #[pyfunction]
+    fn thread_time(vm: &VirtualMachine) -> PyResult<f64> {
+        read("thread_time", vm).map(|()| since_start().as_secs_f64())
+    }
+
+    #[pyfunction]
+    fn thread_time_ns(vm: &VirtualMachine) -> PyResult<u128> {
+        read("thread_time_ns", vm).map(|()| since_start().as_nanos())
     }
 
     #[pyfunction]

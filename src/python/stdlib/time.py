@@ -1,9 +1,9 @@
 """Clocks and calendar. There is no time zone but UTC."""
 
-from _time import monotonic, monotonic_ns, sleep, time, time_ns
-
-perf_counter = process_time = thread_time = monotonic
-perf_counter_ns = process_time_ns = thread_time_ns = monotonic_ns
+from _time import (
+    monotonic, monotonic_ns, perf_counter, perf_counter_ns, process_time, process_time_ns, sleep, thread_time, thread_time_ns,
+    time, time_ns,
+)
 
 timezone = altzone = daylight = 0
 tzname = ("UTC", "UTC")

@@ -1,6 +1,7 @@
 """Functions of tensors that are other functions put together: `gradient`, `histogram`, `histogramdd`, `range`."""
 
 import torch
+from torch import _native_compile
 from torch._results import make
 
 
@@ -148,5 +149,7 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, devic
 
 def _assert(condition, message):
     """A check that stays in traced graphs."""
+    if isinstance(condition, torch.Tensor) and _native_compile._is_compiling():
+        return torch._assert_async(condition, message)
     if not condition:
         raise AssertionError(message)

@@ -41,6 +41,8 @@ pub struct Session {
     pub frame: Option<Activation>,
     /// The part of its code that is recorded.
     pub at: Cell<usize>,
+    /// The position of the instruction at which that begins.
+    pub from: Cell<usize>,
     /// Where it goes on after its last graph ended.
     pub pending: RefCell<Option<(Chain, Resumed)>>,
     /// Numbers that are symbols until its next graph ends, and the variables that they are found from.
@@ -60,11 +62,24 @@ impl Session {
     pub fn resume(&self, recorder: &Recorder) {
         let Some((chain, resumed)) = self.pending.take() else { return };
         self.at.set(self.function.place(chain));
+        self.from.set(resumed.position.unwrap_or(0));
+        if self.function.given_up.borrow().contains(&self.at.get()) {
+            self.given_up.set(true);
+            recorder.go_on(false, self.grad.get());
+        }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let verdict = self.function.values.at_break(self.at.get(), &resumed, self.function.dynamic(), vm);
             self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
         });
+    }
+
+    /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.
+    pub fn returns(&self, recorder: &Recorder, returned: bool) {
+        self.resume(recorder);
+        if returned && !self.given_up.get() && recorder.has_no_calls() {
+            self.function.given_up.borrow_mut().insert(self.at.get());
+        }
     }
 
     pub fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {

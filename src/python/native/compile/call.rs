@@ -167,7 +167,7 @@ impl Call {
         }
         let Some(frames) = frames_above(self.base) else { return Ok(()) };
         while self.top().frame.as_ref().is_some_and(|f| !f.runs(&frames)) {
-            self.leave(recorder)?;
+            self.leave(recorder, true)?;
         }
         let top = self.top();
         if !top.given_up.get() {
@@ -218,6 +218,7 @@ impl Call {
             },
             frame: Some(Activation::of(depth, &standing)),
             at: Cell::new(0),
+            from: Cell::new(0),
             pending: RefCell::default(),
             replaced: RefCell::default(),
             is_library,
@@ -232,14 +233,15 @@ impl Call {
         Ok(())
     }
 
-    /// The innermost function has returned: its graph ends.
-    fn leave(&self, recorder: &Recorder) -> Result<()> {
+    /// The innermost function has returned: its graph ends. Where an exception ended it, nothing is compiled.
+    fn leave(&self, recorder: &Recorder, returned: bool) -> Result<()> {
         let top = self.top();
+        top.returns(recorder, returned);
         let mut outputs = alive(recorder);
         let first = recorder.first_outputs.take();
         outputs.sort_by_key(|t| first.iter().position(|id| *id == t.id()).unwrap_or(first.len()));
         let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
-        let flushed = self.flush(&top, recorder, &outputs, !top.given_up.get());
+        let flushed = self.flush(&top, recorder, &outputs, returned && !top.given_up.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
@@ -321,6 +323,11 @@ impl Call {
             let grad = recorder.grad_mode();
             recorder.ends_at_call(inner.is_some() && rest.is_some());
             recorder.leave_grad_blocks(start..end);
+            // Where a loop went back, everything behind its beginning was read.
+            if let Some(frame) = frames.get(own).filter(|f| !top.is_library && f.position > top.from.get()) {
+                let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
+                top.about.verdict.borrow_mut().needs = needs;
+            }
             self.flush(&top, recorder, &outputs, !gives_up)?;
             top.grad.set(recorder.mode_around());
             if gives_up {
@@ -385,7 +392,7 @@ impl Waiting {
     pub fn end(self) -> Result<()> {
         let mut ended = Ok(());
         while ended.is_ok() && !Rc::ptr_eq(&self.call.top(), &self.session) && self.call.sessions.borrow().len() > 1 {
-            ended = self.call.leave(&self.recorder);
+            ended = self.call.leave(&self.recorder, true);
         }
         self.session.given_up.set(self.before.0);
         self.session.waits_above.set(self.before.1);
@@ -424,6 +431,7 @@ pub fn call(
         },
         frame: None,
         at: Cell::new(0),
+        from: Cell::new(0),
         pending: RefCell::default(),
         replaced: RefCell::default(),
         is_library: bound.as_ref().is_some_and(values::Bound::is_of_module),
@@ -491,9 +499,12 @@ pub fn call(
     super::modules::reset();
     let mut flushed = Ok(());
     while call.sessions.borrow().len() > 1 && flushed.is_ok() {
-        flushed = call.leave(&recorder);
+        flushed = call.leave(&recorder, result.is_ok());
     }
     call.sessions.borrow_mut().truncate(1);
+    if !function.fullgraph {
+        first.returns(&recorder, result.is_ok());
+    }
     let mut outputs = Vec::new();
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs, vm);
@@ -525,7 +536,7 @@ pub fn call(
         // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
     } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, !first.given_up.get());
+        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get());
     }
     drop(layer);
     if let Some(outer) = &around.1 {

@@ -42,6 +42,8 @@ pub struct Fact {
     pub place: Option<span::Source>,
     /// Advice that PyTorch adds.
     pub hint: Option<&'static str>,
+    /// Where in the function's own code it is read, and whether by something that is called there. None for what is no read.
+    pub read: Option<(usize, bool)>,
 }
 
 /// What PyTorch says of integers that modules hold.
@@ -137,6 +139,12 @@ impl Fact {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
         }
         let text = strip_locals(&self.text(vm));
+        if let (Kind::Type(class), Source::Attr(_, name), Some(found)) = (&self.kind, &*self.source, self.source.value(locals, vm))
+            && &**name == "grad"
+        {
+            let (source, wanted, found) = (self.source.text(vm), repr(class, vm), repr(found.class().as_object(), vm));
+            return format!("expected type of '{source}' to be {wanted}, but found {found}");
+        }
         match (&self.kind, &self.place) {
             (Kind::Entries(_), _) | (_, None) => text,
             (_, Some(p)) => format!("{text:<60}  # {}  # {}:{} in {}{}", p.code, p.file, p.span.line, p.function, self.advice(vm)),

@@ -57,7 +57,8 @@ pub struct Frame {
     pub is_script: bool,
     /// Whether the front end would give the whole function up: it cannot go on inside a loop or a `try`.
     pub gives_up: bool,
-    position: usize,
+    /// The position of the instruction in its decoded code.
+    pub position: usize,
     /// The frame as Python sees it.
     object: PyObjectRef,
     /// Its globals.
@@ -188,7 +189,10 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
 impl Frame {
     /// The code and the instruction: what goes on from here is code of its own.
     pub fn place(&self) -> Chain {
-        vec![(self.code.downcast_ref::<PyCode>().map_or(0, |c| std::ptr::from_ref(c) as usize), self.standing.at)]
+        let code = self.code.downcast_ref::<PyCode>();
+        // The interpreter's shortcuts leave the frame at other words of one instruction.
+        let at = code.and_then(|c| decoded(c).steps.get(self.position).map(|s| s.at)).unwrap_or(self.standing.at);
+        vec![(code.map_or(0, |c| std::ptr::from_ref(c) as usize), at)]
     }
 
     /// Its variables now. Whoever keeps them keeps alive what they hold.

@@ -208,6 +208,11 @@ mod native {
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
+            "warning" => Unsupported::warning(),
+            "logging" => {
+                let shown: Vec<String> = args.iter().skip(2).flatten().cloned().collect();
+                Unsupported::logging(arg(0).unwrap_or_default(), arg(1).unwrap_or_default(), &shown)
+            }
             "context_manager" => Unsupported::context_manager(arg(0).unwrap_or_default()),
             other => Unsupported::other(other),
         };

@@ -5,6 +5,7 @@
 
 mod about;
 mod activation;
+mod asserts;
 mod backend;
 mod bodies;
 mod bundle;
@@ -36,6 +37,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
+pub(super) use asserts::record as record_assert;
 pub(super) use call::{
     branched, break_graph, capturing, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode, recorder,
     touch, twin,

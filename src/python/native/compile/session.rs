@@ -178,15 +178,10 @@ impl CompiledFunction {
     /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the
     /// front end's switches say.
     pub fn dynamic(&self) -> Option<bool> {
-        self.dynamic.or_else(|| {
-            let is_on = |name| {
-                rustpython_vm::vm::thread::with_current_vm(|vm| values::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
-            };
-            match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
-                (false, _) => Some(true),
-                (true, false) => Some(false),
-                (true, true) => None,
-            }
+        self.dynamic.or_else(|| match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
+            (false, _) => Some(true),
+            (true, false) => Some(false),
+            (true, true) => None,
         })
     }
 
@@ -209,6 +204,12 @@ pub fn recompile_limit() -> usize {
     })
 }
 
+/// A switch of the front end that is on unless a script says otherwise.
+pub fn is_on(name: &'static str) -> bool {
+    rustpython_vm::vm::thread::with_current_vm(|vm| values::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
+}
+
+/// A switch of the front end that is off unless a script says otherwise.
 pub fn switch(name: &'static str) -> bool {
     rustpython_vm::vm::thread::with_current_vm(|vm| values::setting(name, vm))
 }

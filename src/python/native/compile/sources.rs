@@ -6,6 +6,8 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use crate::python::native::tensor::{to_tensor, wrap};
+
 /// The Python values that a call starts from: arguments by name, and what the function closes over.
 pub type Locals = Vec<(Rc<str>, PyObjectRef)>;
 
@@ -45,6 +47,15 @@ pub fn cell(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectR
     cells.downcast_ref::<PyTuple>()?.as_slice().get(index)?.get_attr("cell_contents", vm).ok()
 }
 
+/// The gradient that a tensor of the script's has, or None.
+pub fn gradient(o: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let t = to_tensor(o).filter(|t| !t.is_fake())?;
+    match crate::autograd::meta::grad(&t) {
+        Some(grad) => wrap(&grad, vm).ok(),
+        None => Some(vm.ctx.none()),
+    }
+}
+
 fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {
     match o.downcast_ref::<PyTuple>() {
         Some(items) => items.as_slice().get(index).cloned(),
@@ -60,6 +71,11 @@ impl Source {
             Source::Global(globals, name) => globals.get_item_opt(&**name, vm).ok().flatten(),
             Source::Attr(base, name) => {
                 let base = base.value(locals, vm)?;
+                if &**name == "grad"
+                    && let Some(grad) = gradient(&base, vm)
+                {
+                    return Some(grad);
+                }
                 own_attribute(&base, name, vm).or_else(|| base.class().get_attr(vm.ctx.intern_str(&**name)))
             }
             Source::Module(base, name) => submodule(&*base.value(locals, vm)?, name, vm),

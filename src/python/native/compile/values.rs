@@ -31,6 +31,16 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Without facts that the function reads behind an instruction of its own, at which its graph ends, or in what it calls there.
+    pub fn until(&self, position: usize) -> Needs {
+        let is_read = |fact: &&Fact| fact.read.is_none_or(|(at, called)| at < position || at == position && !called);
+        Needs {
+            facts: self.facts.iter().filter(is_read).cloned().collect(),
+            dynamic: self.dynamic.clone(),
+            replaced: self.replaced.clone(),
+        }
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
@@ -236,7 +246,7 @@ impl Values {
                     if let Some((other, _)) = tensors[..i].iter().find(|(_, v)| v.is(value)) {
                         let source = Rc::new(Source::Local(name.clone()));
                         let kind = Kind::Same(Rc::new(Source::Local(other.clone())));
-                        facts.push(Fact { source, kind, place: None, hint: None });
+                        facts.push(Fact { source, kind, place: None, hint: None, read: None });
                     }
                 }
                 facts

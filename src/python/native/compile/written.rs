@@ -128,7 +128,10 @@ fn at_depth(
     let Some(open) = recorder.open_call() else { return make() };
     let result = make()?;
     let mut results = Vec::new();
-    tensors(&result, &mut Vec::new(), &mut results);
+    // A list that was written to is no new one.
+    if !args.args.first().is_some_and(|list| list.is(&result) && items(list).is_some()) {
+        tensors(&result, &mut Vec::new(), &mut results);
+    }
     let fate = fate_of(&frames, &results);
     let known: Option<Vec<NodeId>> = unknown.iter().map(|t| recorder.written_node(t, None)).collect();
     let call = match (positional, keywords, known) {

@@ -210,6 +210,7 @@ fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
     match n {
         1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::CONTROL_FLOW), vm)),
+        1 if super::super::compile::record_assert(t, vm)? => Ok(true),
         1 => {
             let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
             let truth = match item(&t, vm)? {

@@ -150,8 +150,11 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);
     }
+    // What writes to a list of tensors gives that list.
+    let gives = args.args.first().filter(|_| crate::dispatch::foreach::is_foreach(bound.entry) && bound.entry.is_mutable());
     let _written = written.enter();
-    run(bound, vm)
+    let result = run(bound, vm)?;
+    Ok(gives.filter(|_| !matches!(written, Written::Function("torch.ops.", _))).cloned().unwrap_or(result))
 }
 
 /// The plain type that an object is not, though an argument is of it; lists and others are not looked into.

@@ -18,5 +18,6 @@ specialize_int = False
 compiled_autograd = False
 inline_inbuilt_nn_modules = True
 allow_rnn = False
+rewrite_assert_with_torch_assert = True
 
 patch = patch_of(globals())

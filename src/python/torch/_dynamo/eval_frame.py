@@ -97,6 +97,41 @@ def _state(fn, backend, fullgraph, dynamic, settings=None):
     return state
 
 
+def _watch_messages():
+    """What is logged, and what is warned of, ends a graph that is captured."""
+    logging = sys.modules.get("logging")
+    if logging is not None and not hasattr(logging.Logger.info, "_ends_graphs"):
+        for name in ("debug", "info", "warning", "error", "exception", "critical", "log"):
+            setattr(logging.Logger, name, _log_outside(getattr(logging.Logger, name)))
+    warnings = sys.modules.get("warnings")
+    if warnings is not None and not hasattr(warnings.warn, "_ends_graphs"):
+        warnings.warn = _warn_outside(warnings.warn)
+
+
+def _log_outside(method):
+    @functools.wraps(method)
+    def logs(logger, *args, stacklevel=1, **kwargs):
+        if _native_compile._is_compiling():
+            shown = [f"ConstantVariable({type(arg).__name__}: {arg!r})" for arg in args if isinstance(arg, (str, int, float))]
+            _native_compile._graph_break("logging", repr(logger), method.__name__, *shown)
+        # The caller is one frame further up.
+        return method(logger, *args, stacklevel=stacklevel + 1, **kwargs)
+
+    logs._ends_graphs = True
+    return logs
+
+
+def _warn_outside(function):
+    @functools.wraps(function)
+    def warn(message, category=None, stacklevel=1, source=None, **kwargs):
+        if _native_compile._is_compiling():
+            _native_compile._graph_break("warning")
+        return function(message, category, stacklevel + 1, source, **kwargs)
+
+    warn._ends_graphs = True
+    return warn
+
+
 class _Call:
     """A compiled callable: its cache, and names for what it finds its tensors under."""
 
@@ -116,6 +151,7 @@ class _Call:
             return self._call(args, kwargs)
 
     def _call(self, args, kwargs):
+        _watch_messages()
         names = _Names(self.fn, self.self_name, args, kwargs)
         name = getattr(self.fn, "__name__", None) or type(self.fn).__name__
         return _native_compile._call_compiled(self.state, self.fn, name, names, args, kwargs)
@@ -325,9 +361,13 @@ def _optimized_module_class():
             self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings)
 
         def __call__(self, *args, **kwargs):
-            return self._torchdynamo_call(args, kwargs)
+            # Hooks of this module, not of the one that is compiled, are called around what is compiled.
+            if any(self.__dict__.get(hooks) for hooks in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")):
+                return super().__call__(*args, **kwargs)
+            return self.forward(*args, **kwargs)
 
-        forward = __call__
+        def forward(self, *args, **kwargs):
+            return self._torchdynamo_call(args, kwargs)
 
         def __getattr__(self, name):
             if name == "_orig_mod":

@@ -8,7 +8,7 @@ mod calls;
 mod steps;
 mod values;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
@@ -63,14 +63,19 @@ pub struct Reader<'a> {
     vm: &'a VirtualMachine,
     globals: Option<PyDictRef>,
     facts: Vec<Fact>,
-    known: HashSet<String>,
+    /// Facts by what they say.
+    known: HashMap<String, usize>,
     place: Option<span::Source>,
+    /// The instruction of the function's own that is followed, and whether what it calls is.
+    at: Option<(usize, bool)>,
     budget: usize,
+    /// Whether gradients are looked at: not where a call is still to be made that may give some.
+    reads_gradients: bool,
 }
 
 impl<'a> Reader<'a> {
     fn new(globals: Option<PyDictRef>, vm: &'a VirtualMachine) -> Self {
-        Reader { vm, globals, facts: Vec::new(), known: HashSet::new(), place: None, budget: BUDGET }
+        Reader { vm, globals, facts: Vec::new(), known: HashMap::new(), place: None, at: None, budget: BUDGET, reads_gradients: true }
     }
 }
 
@@ -135,7 +140,7 @@ fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
         let constant = |o: &PyObjectRef| is_constant(o, vm);
         for (key, value) in group.downcast_ref::<PyDict>()?.into_iter().filter(|(_, value)| constant(value)) {
             let source = Rc::new(Source::Key(of_group.clone(), key));
-            facts.push(Fact { source, kind: Kind::Equals(value), place: None, hint: None });
+            facts.push(Fact { source, kind: Kind::Equals(value), place: None, hint: None, read: None });
         }
     }
     Some(facts)
@@ -149,6 +154,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
         return facts;
     }
     let mut reader = Reader::new(resumed.globals.clone(), vm);
+    reader.reads_gradients = resumed.position.is_none();
     let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return Vec::new() };
     let slots = slots_of(code, &resumed.locals);
     let decoded = decoded(code);

@@ -35,6 +35,7 @@ impl Reader<'_> {
         while let Some(mut path) = paths.pop() {
             while visited.insert(path.position) && self.budget > 0 {
                 self.budget -= 1;
+                self.at = if depth == 0 { Some((path.position, false)) } else { self.at.map(|(at, _)| (at, true)) };
                 let step = decoded.steps[path.position];
                 if let Some(place) = place_of(code, step.at) {
                     self.place = Some(place);

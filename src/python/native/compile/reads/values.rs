@@ -1,12 +1,13 @@
 //! Reading values: what is used of them, and what their attributes and elements are.
 
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::super::facts::{Fact, Kind, MODULE_INTEGER};
-use super::super::sources::{Source, own_attribute, submodule};
+use super::super::sources::{Source, gradient, own_attribute, submodule};
 use super::{Reader, Seen, constant, join};
 use crate::python::native::tensor::TensorBase;
 
@@ -40,9 +41,17 @@ pub(super) fn is_enum(o: &PyObject, vm: &VirtualMachine) -> bool {
 
 impl Reader<'_> {
     pub(super) fn note(&mut self, source: &Rc<Source>, kind: Kind, hint: Option<&'static str>) {
-        let fact = Fact { source: source.clone(), kind, place: self.place.clone(), hint };
-        if self.known.insert(fact.text(self.vm)) {
-            self.facts.push(fact);
+        let fact = Fact { source: source.clone(), kind, place: self.place.clone(), hint, read: self.at };
+        match self.known.entry(fact.text(self.vm)) {
+            // Paths are not followed in the order of the code.
+            Entry::Occupied(known) => {
+                let known = &mut self.facts[*known.get()];
+                known.read = known.read.min(self.at);
+            }
+            Entry::Vacant(new) => {
+                new.insert(self.facts.len());
+                self.facts.push(fact);
+            }
         }
     }
 
@@ -63,6 +72,9 @@ impl Reader<'_> {
     pub(super) fn realize_one(&mut self, o: &PyObjectRef, source: &Rc<Source>) {
         let vm = self.vm;
         if is_tensor(o) {
+            if matches!(&**source, Source::Attr(_, name) if &**name == "grad") {
+                self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            }
             return;
         }
         if is_constant(o, vm) {
@@ -144,7 +156,9 @@ impl Reader<'_> {
     fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
         let vm = self.vm;
         if is_tensor(o) {
-            return Seen::Unknown;
+            let grad = source.filter(|_| self.reads_gradients && name == "grad").and_then(|source| Some((gradient(o, vm)?, source)));
+            let source = |source: &Rc<Source>| Some(Rc::new(Source::Attr(source.clone(), name.into())));
+            return grad.map_or(Seen::Unknown, |(grad, of)| Seen::Known(vec![(grad, source(of))]));
         }
         let attr = |s: &Rc<Source>| Rc::new(Source::Attr(s.clone(), name.into()));
         if is_module(o, vm) {

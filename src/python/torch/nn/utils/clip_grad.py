@@ -13,6 +13,23 @@ def _grads(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _groups(tensors):
+    """Tensors of one device and dtype together."""
+    groups = {}
+    for tensor in tensors:
+        groups.setdefault((tensor.device, tensor.dtype), []).append(tensor)
+    return groups.values()
+
+
+def _is_together(tensors, foreach):
+    """Whether the operators on lists of tensors serve for a group."""
+    kind = tensors[0].device.type
+    if foreach and kind not in ("cpu", "cuda"):
+        raise RuntimeError(f"foreach=True was passed, but can't use the foreach API on {kind} tensors")
+    plain = all(type(tensor) in (torch.Tensor, torch.nn.Parameter) for tensor in tensors)
+    return foreach or foreach is None and kind in ("cpu", "cuda") and plain
+
+
 @torch.no_grad()
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all tensors together: the norm of their norms."""
@@ -21,7 +38,12 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     if len(tensors) == 0:
         return torch.tensor(0.0)
     first = tensors[0].device
-    norms = [torch.linalg.vector_norm(tensor, norm_type) for tensor in tensors]
+    norms = []
+    for group in _groups(tensors):
+        if _is_together(group, foreach):
+            norms.extend(torch._foreach_norm(group, norm_type))
+        else:
+            norms.extend([torch.linalg.vector_norm(tensor, norm_type) for tensor in group])
     total = torch.linalg.vector_norm(torch.stack([norm.to(first) for norm in norms]), norm_type)
     if error_if_nonfinite and torch.logical_or(total.isnan(), total.isinf()):
         raise RuntimeError(
@@ -38,8 +60,13 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     if len(grads) == 0:
         return
     factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-    for grad in grads:
-        grad.mul_(factor.to(grad.device))
+    for group in _groups(grads):
+        own = factor.to(group[0].device)
+        if _is_together(group, foreach):
+            torch._foreach_mul_(group, own)
+        else:
+            for grad in group:
+                grad.mul_(own)
 
 
 @torch.no_grad()
@@ -72,5 +99,10 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Clamps gradients to [-clip_value, clip_value]."""
     clip_value = float(clip_value)
-    for grad in _grads(_listed(parameters)):
-        grad.clamp_(min=-clip_value, max=clip_value)
+    for group in _groups(_grads(_listed(parameters))):
+        if _is_together(group, foreach):
+            torch._foreach_clamp_min_(group, -clip_value)
+            torch._foreach_clamp_max_(group, clip_value)
+        else:
+            for grad in group:
+                grad.clamp_(min=-clip_value, max=clip_value)
