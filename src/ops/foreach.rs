@@ -23,11 +23,14 @@ const ARITHMETIC: &[(&str, &[(&str, &str)])] = &[
     ("minimum", &[("Scalar", "Scalar scalar"), ("ScalarList", SCALARS), ("List", "Tensor[] other")]),
     ("addcdiv", PRODUCTS),
     ("addcmul", PRODUCTS),
-    ("lerp", &[
-        ("Scalar", "Tensor[] tensors1, Scalar weight"),
-        ("ScalarList", "Tensor[] tensors1, Scalar[] weight"),
-        ("List", "Tensor[] tensors1, Tensor[] weights"),
-    ]),
+    (
+        "lerp",
+        &[
+            ("Scalar", "Tensor[] tensors1, Scalar weight"),
+            ("ScalarList", "Tensor[] tensors1, Scalar[] weight"),
+            ("List", "Tensor[] tensors1, Tensor[] weights"),
+        ],
+    ),
     ("pow", &[("Scalar", "Scalar exponent"), ("ScalarList", "Scalar[] exponent"), ("List", "Tensor[] exponent")]),
 ];
 const SCALARS: &str = "Scalar[] scalars";
@@ -53,7 +56,8 @@ fn specs(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
 /// The derivative of each tensor's operator, argument by argument.
 fn derivative(b: &Backward) -> Result<Grads> {
     let entry = functional_of_each(b.entry)?;
-    let derivative = entry.derivative.ok_or_else(|| Error::runtime(format!("derivative for {} is not implemented", b.entry.schema.name)))?;
+    let derivative =
+        entry.derivative.ok_or_else(|| Error::runtime(format!("derivative for {} is not implemented", b.entry.schema.name)))?;
     let count = entry.schema.arguments.len();
     let mut grads = Grads::new(b);
     for (position, argument) in b.entry.schema.arguments.iter().enumerate().filter(|(i, _)| b.needs[*i]) {

@@ -23,7 +23,8 @@ const NO_MESSAGE: &str = "assertion error";
 fn message(code: &Py<PyCode>, decoded: &Code, position: usize) -> Option<String> {
     let mut after = decoded.steps.get(position..)?.iter().filter(|step| !matches!(step.op, Instruction::NotTaken));
     let [test, jump, error] = [after.next()?, after.next()?, after.next()?];
-    let raises = matches!(error.op, Instruction::LoadCommonConstant { .. }) && error.arg == u32::from(CommonConstant::AssertionError.as_u8());
+    let raises =
+        matches!(error.op, Instruction::LoadCommonConstant { .. }) && error.arg == u32::from(CommonConstant::AssertionError.as_u8());
     let tests = matches!(test.op, Instruction::ToBool | Instruction::CompareOp { .. });
     if !raises || !tests || !matches!(jump.op, Instruction::PopJumpIfTrue { .. }) {
         return None;
