@@ -319,6 +319,12 @@ fn sumproduct_pair(left: Tensor, right: Tensor, summed: &[i64]) -> Result<Tensor
             n_right = &n_right * &r;
         }
     }
+    if let (Some(right_last), Some(left_first)) = (in_right.last(), in_left.first())
+        && right_last < left_first
+    {
+        // The other way around the product has its dimensions in the order of the result.
+        return sumproduct_pair(right, left, summed);
+    }
     let size = |t: &Tensor, d: &i64| t.size(*d as usize);
     let mut result: Vec<SymInt> = shared.iter().chain(&in_left).map(|d| size(&left, d)).collect();
     result.extend(summed.iter().map(|_| one()));

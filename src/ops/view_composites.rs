@@ -2,7 +2,7 @@
 
 use super::geometry as geo;
 use super::shapes::{broadcast, wrap_dim};
-use crate::dispatch::{Call, OpBuilder, Rule, Value};
+use crate::dispatch::{Call, Key, OpBuilder, Rule, Value, has_layer};
 use crate::error::{Error, Result};
 use crate::shape::{Relation, SymInt};
 use crate::t;
@@ -28,7 +28,7 @@ pub fn reshape(tensor: &Tensor, shape: &[SymInt]) -> Result<Tensor> {
         crate::dispatch::infer(&tensor.sizes(), &known, &sizes[inferred])?;
     }
     match geo::view_strides(&tensor.geometry(), &sizes)? {
-        Some(_) if tensor.is_fake() => t!("view", tensor, sizes),
+        Some(_) if tensor.is_fake() || has_layer(Key::Trace) => t!("view", tensor, sizes),
         Some(strides) => t!("_reshape_alias", tensor, sizes, strides),
         None => t!("_unsafe_view", t!("clone", tensor; memory_format = MemoryFormat::Contiguous)?, sizes),
     }

@@ -15,6 +15,16 @@ const PACKAGES: &str = "\
     requests safetensors scipy seaborn skimage sklearn sympy tabulate tensorboard tensorboardX tensorflow timm tokenizers \
     torchaudio torchmetrics torchtext torchvision transformers triton wandb xformers yaml";
 
+/// Modules of PyTorch that scripts import and that are not here; what lies in them is not, either.
+const PARTS: &str = "\
+    torch.accelerator torch.ao torch.contrib torch.distributed.algorithms torch.distributed.checkpoint torch.distributed.device_mesh \
+    torch.distributed.elastic torch.distributed.fsdp torch.distributed.nn torch.distributed.optim torch.distributed.pipelining \
+    torch.distributed.rpc torch.distributed.tensor torch.export torch.futures torch.library torch.monitor torch.mtia \
+    torch.multiprocessing torch.nested torch.nn.attention.bias torch.nn.attention.flex_attention torch.nn.intrinsic torch.nn.qat \
+    torch.nn.quantizable torch.nn.quantized torch.onnx torch.package torch.quantization torch.quasirandom torch.sparse \
+    torch.storage torch.utils._python_dispatch torch.utils.benchmark torch.utils.bottleneck torch.utils.collect_env \
+    torch.utils.cpp_extension torch.utils.dlpack torch.utils.flop_counter torch.utils.mobile_optimizer torch.utils.tensorboard";
+
 /// A finder that finds nothing and explains it.
 #[pyclass(module = false, name = "AbsentPackages")]
 #[derive(Debug, PyPayload)]
@@ -27,13 +37,7 @@ impl AbsentPackages {
         let text = name.to_string_lossy();
         let top = text.split('.').next().unwrap_or_default();
         let reason = if PACKAGES.split_ascii_whitespace().any(|package| package == top) {
-            let reason = format!("No module named '{text}' (the package '{top}' is not available in the playground)");
-            let stand_ins = vm.import("_absent_package", 0)?;
-            let spec = vm.call_method(&stand_ins, "stand_in", (name.clone(), reason.clone()))?;
-            if !vm.is_none(&spec) {
-                return Ok(spec);
-            }
-            reason
+            format!("No module named '{text}' (the package '{top}' is not available in the playground)")
         } else if is_standard(top, vm)? {
             format!("No module named '{text}' (this part of the standard library is not available in the playground)")
         } else if top == "torch" || top == "functorch" {
@@ -41,11 +45,23 @@ impl AbsentPackages {
         } else {
             return Ok(vm.ctx.none());
         };
+        if top != "functorch" && (top != "torch" || is_absent_part(&text)) {
+            let stand_ins = vm.import("_absent_package", 0)?;
+            let spec = vm.call_method(&stand_ins, "stand_in", (name.clone(), reason.clone()))?;
+            if !vm.is_none(&spec) {
+                return Ok(spec);
+            }
+        }
         let class = vm.ctx.exceptions.module_not_found_error;
         let name = KwArgs::new([("name".to_owned().into(), PyObjectRef::from(name))].into_iter().collect());
         let exception = class.as_object().call(FuncArgs::new(vec![vm.ctx.new_str(reason).into()], name), vm)?;
         Err(exception.downcast().map_err(|_| vm.new_type_error("ModuleNotFoundError is no exception"))?)
     }
+}
+
+/// Whether PyTorch has a module of this name that is not here.
+fn is_absent_part(name: &str) -> bool {
+    PARTS.split_ascii_whitespace().any(|part| name.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
 /// Whether Python's standard library has a public module of this name. The library itself asks for private ones and does

@@ -251,6 +251,15 @@ macro_rules! for_floats {
     };
 }
 
+/// What is left of a number once a tensor of this dtype has held it.
+pub fn held<T: Real>(v: T, dtype: Dtype) -> T {
+    match dtype {
+        Dtype::Float16 => T::of(f16::from_f64(v.wide()).to_f64()),
+        Dtype::BFloat16 => T::of(bf16::from_f64(v.wide()).to_f64()),
+        _ => v,
+    }
+}
+
 /// The sum, carried in float64 and rounded once.
 pub fn precise_sum<T: Real>(values: &[T]) -> T {
     T::of(values.iter().map(|v| v.wide()).sum())

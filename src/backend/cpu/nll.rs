@@ -1,11 +1,12 @@
-//! Negative log likelihood: picks one class per item. Items are laid out as batch x class x place.
+//! Negative log likelihood: picks one class per item. Items are laid out as batch x class x place. Every step is rounded to the
+//! input's dtype, sums of half precision too, as PyTorch's kernel does it.
 
-use super::dense::{Lane, Real};
+use super::dense::{Lane, Real, held};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, Result};
 use crate::for_floats;
 use crate::ops::loss::{MEAN, NONE};
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
@@ -48,26 +49,27 @@ fn items<T: Real>(c: &Call) -> Result<Vec<Item<T>>> {
 
 /// The sum over those of `count` items that count, by number, in cascades as PyTorch adds them: a level's sum moves up whenever
 /// the item's number has no digit left below the next level.
-fn cascaded<T: Real>(count: usize, values: impl Iterator<Item = (usize, T)>) -> T {
+fn cascaded<T: Real>(dtype: Dtype, count: usize, values: impl Iterator<Item = (usize, T)>) -> T {
     const LEVELS: usize = 8;
     let power = (count.next_power_of_two().ilog2() as usize / LEVELS).max(4);
     let mut sums = [T::of(0.0); LEVELS];
     for (number, value) in values {
-        sums[0] += value;
+        sums[0] = held(sums[0] + held(value, dtype), dtype);
         for level in 0..LEVELS - 1 {
             if number & (((1 << power) - 1) << (level * power)) != 0 {
                 break;
             }
             let partial = std::mem::replace(&mut sums[level], T::of(0.0));
-            sums[level + 1] += partial;
+            sums[level + 1] = held(sums[level + 1] + partial, dtype);
         }
     }
-    sums.into_iter().fold(T::of(0.0), |all, sum| all + sum)
+    sums.into_iter().fold(T::of(0.0), |all, sum| held(all + sum, dtype))
 }
 
 fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
     let (input, reduction) = (c.tensor("self")?, c.int("reduction")?);
-    for_floats!("nll_loss_out_frame", input.dtype(), T => {
+    let dtype = input.dtype();
+    for_floats!("nll_loss_out_frame", dtype, T => {
         let (x, items) = (T::read(input)?, items::<T>(c)?);
         if reduction == NONE {
             let mut result = vec![T::of(0.0); out[0].numel().guard_int()? as usize];
@@ -78,11 +80,11 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
         }
         let count = i64::read(c.tensor("target")?)?.len();
         let total = if c.opt_tensor("weight").is_some() {
-            cascaded(count, items.iter().map(|i| (i.number, i.weight)))
+            cascaded(dtype, count, items.iter().map(|i| (i.number, i.weight)))
         } else {
-            T::of(items.len() as f64)
+            held(T::of(items.len() as f64), dtype)
         };
-        let sum = cascaded(count, items.iter().map(|i| (i.number, -x[i.element] * i.weight)));
+        let sum = cascaded(dtype, count, items.iter().map(|i| (i.number, -x[i.element] * i.weight)));
         T::write(&out[0], &[if reduction == MEAN { sum / total } else { sum }])?;
         T::write(&out[1], &[total])
     })
@@ -95,7 +97,7 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
         let mut result = vec![T::of(0.0); input.numel().guard_int()? as usize];
         for i in items::<T>(c)? {
             let g = if reduction == NONE { grad[i.number] } else { grad[0] };
-            result[i.element] = -i.weight * if reduction == MEAN { g / total[0] } else { g };
+            result[i.element] = -i.weight * if reduction == MEAN { held(g / total[0], input.dtype()) } else { g };
         }
         T::write(&out[0], &result)
     })

@@ -1,12 +1,12 @@
 //! softmax and log_softmax along one dimension, and their gradients.
 
-use super::dense::{Lane, Real};
+use super::dense::{Lane, Real, held};
 use super::vectorized::{Vectorized, line_dot, line_sum};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
 use crate::ops::shapes::wrap_dim;
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
@@ -33,32 +33,37 @@ pub fn lines(t: &Tensor, dim: i64, mut f: impl FnMut(usize, usize, usize)) -> Re
     Ok(())
 }
 
+fn is_last(t: &Tensor, dim: i64) -> bool {
+    dim == -1 || dim == t.dim() as i64 - 1 || t.dim() == 0
+}
+
 fn kernel_name(name: &str, t: &Tensor, dim: i64) -> String {
-    let last = dim == -1 || dim == t.dim() as i64 - 1 || t.dim() == 0;
-    format!("{name}_{}kernel_impl", if last { "lastdim_" } else { "" })
+    format!("{name}_{}kernel_impl", if is_last(t, dim) { "lastdim_" } else { "" })
 }
 
 fn forward(c: &Call, out: &[Tensor], name: &str, log: bool) -> Result<()> {
     let (input, dim) = (c.tensor("self")?, c.int("dim")?);
     for_floats!(&kernel_name(name, input, dim), out[0].dtype(), T => {
-        let mut x = T::read(input)?;
-        lines(input, dim, |start, step, n| line_forward(&mut x, start, step, n, log))?;
+        let (mut x, last) = (T::read(input)?, is_last(input, dim));
+        lines(input, dim, |start, step, n| line_forward(&mut x, (start, step, n), last, out[0].dtype(), log))?;
         T::write(&out[0], &x)
     })
 }
 
-/// Along the last dimension the sum has lanes, and its reciprocal is multiplied with; along others it has none.
-fn line_forward<T: Vectorized>(x: &mut [T], start: usize, step: usize, n: usize, log: bool) {
+/// Along the last dimension the sum has lanes, and its reciprocal is multiplied with; along others it has none. In half precision,
+/// what a kernel keeps between two loops over the line is rounded: the logarithm with its sum, or the exponentials.
+fn line_forward<T: Vectorized>(x: &mut [T], (start, step, n): (usize, usize, usize), last: bool, dtype: Dtype, log: bool) {
     let at = |i: usize| start + i * step;
     let Some(max) = (0..n).map(|i| x[at(i)]).reduce(|a, b| if b > a || b.nan() { b } else { a }) else { return };
     let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential()).collect();
-    let sum = if step == 1 { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
+    let sum = if last { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
     if log {
-        let shift = T::of(sum.wide().ln());
+        let ln = |v: T| T::of(v.wide().ln());
+        let shift = if last { held(ln(held(sum, dtype)), dtype) } else { ln(sum) };
         (0..n).for_each(|i| x[at(i)] = x[at(i)] - max - shift);
     } else {
         let inverse = T::of(1.0) / sum;
-        (0..n).for_each(|i| x[at(i)] = if step == 1 { exps[i] * inverse } else { exps[i] / sum });
+        (0..n).for_each(|i| x[at(i)] = if last { exps[i] * inverse } else { held(exps[i], dtype) / sum });
     }
 }
 

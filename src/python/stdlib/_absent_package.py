@@ -1,5 +1,5 @@
-"""What a script gets for `import numpy` and the like where the package is not there: a module that raises the ImportError when it
-is used, since many scripts import more than they use. An import that stands in a `try` fails at once, so that the script takes
+"""What a script gets for `import numpy`, `import signal` and the like where a package or a part of one is not there: a module that
+raises the ImportError when it is used, since many scripts import more than they use. An import that stands in a `try` fails at once, so that the script takes
 its own way out; so does one that a library makes."""
 
 import importlib.machinery

@@ -246,7 +246,7 @@ class Tensor(TensorBase):
 
     @overridable
     def new(self, *args):
-        if len(args) == 1 and isinstance(args[0], torch.Size):
+        if len(args) == 1 and isinstance(args[0], Size):
             return self.new_empty(args[0])
         return self.new_empty(args or (0,)) if all(isinstance(a, int) for a in args) else self.new_tensor(args[0])
 

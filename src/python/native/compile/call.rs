@@ -578,6 +578,23 @@ pub fn note_returned(result: &PyObject, vm: &VirtualMachine) {
     }
 }
 
+/// A called function has returned this: if it was recorded on its own, its graph returns it in this order.
+pub fn note_result(result: &PyObject, vm: &VirtualMachine) -> Result<()> {
+    let Some(call) = CALL.with_borrow(Clone::clone).filter(|call| call.sessions.borrow().len() > 1) else { return Ok(()) };
+    let Some(recorder) = RECORDER.with_borrow(Clone::clone).filter(|r| !r.is_over()) else { return Ok(()) };
+    let mut found = Vec::new();
+    returned(result, &recorder, &mut found, vm);
+    let ids = |v: &Value| if let Value::Tensor(t) = v { Some(t.id()) } else { None };
+    let before = recorder.first_outputs.replace(found.iter().filter_map(ids).collect());
+    let count = call.sessions.borrow().len();
+    let looked = call.look_around(&recorder);
+    if call.sessions.borrow().len() == count {
+        // That function was part of its caller's graph.
+        recorder.first_outputs.replace(before);
+    }
+    looked
+}
+
 /// Tells the recorder that a tensor of the caller's was read.
 pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
     match recorder() {

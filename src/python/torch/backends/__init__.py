@@ -1,10 +1,14 @@
 """`torch.backends`: none of these libraries is here; what scripts set is kept for who asks."""
 
+import sys
+import types
 
-class _Backend:
-    """Settings of a library."""
+
+class _Backend(types.ModuleType):
+    """Settings of a library, which scripts also import as a module."""
 
     def __init__(self, available=False, **settings):
+        super().__init__("torch.backends")
         self._available = available
         self.__dict__.update(settings)
 
@@ -69,3 +73,8 @@ cuda = _Backend(
 )
 cpu = _Backend(True, get_cpu_capability=lambda: "DEFAULT")
 mha = _Backend(True, get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
+
+for _name, _part in list(globals().items()):
+    if isinstance(_part, _Backend):
+        _part.__name__ = f"torch.backends.{_name}"
+        sys.modules[_part.__name__] = _part

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 import torch
 from torch import _native_compile
-from torch._native_compile import _enter_module, _leave_module, _touch
+from torch._native_compile import _enter_module, _gives, _leave_module, _touch
 from torch.nn.modules._module_hooks import ModuleHooks, _has_global_call_hooks, _registration
 from torch.nn.modules._module_hooks import (
     register_module_backward_hook,
@@ -300,7 +300,7 @@ class Module(ModuleHooks, ModuleState):
                 from torch._dynamo.eval_frame import call_outside
 
                 return call_outside(self, args, kwargs)
-            return self._call_impl(*args, **kwargs)
+            return _gives(self._call_impl(*args, **kwargs))
         finally:
             _leave_module()
 

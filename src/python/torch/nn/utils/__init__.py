@@ -8,7 +8,7 @@ _PARTS = {
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
-_SUBMODULES = ("clip_grad", "convert_parameters", "fusion", "parametrizations", "parametrize", "rnn", "stateless")
+_SUBMODULES = ("clip_grad", "convert_parameters", "fusion", "parametrizations", "parametrize", "prune", "rnn", "stateless")
 
 __all__ = sorted(_HOME)
 

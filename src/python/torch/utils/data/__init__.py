@@ -6,6 +6,7 @@ _PARTS = {
         "Sampler SequentialSampler RandomSampler SubsetRandomSampler WeightedRandomSampler BatchSampler"
     ),
     "dataloader": "DataLoader default_collate default_convert get_worker_info",
+    "distributed": "DistributedSampler",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 
