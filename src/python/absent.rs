@@ -19,7 +19,7 @@ const PACKAGES: &str = "\
 const PARTS: &str = "\
     torch.accelerator torch.ao torch.contrib torch.distributed.algorithms torch.distributed.checkpoint torch.distributed.device_mesh \
     torch.distributed.elastic torch.distributed.fsdp torch.distributed.nn torch.distributed.optim torch.distributed.pipelining \
-    torch.distributed.rpc torch.distributed.tensor torch.export torch.futures torch.library torch.monitor torch.mtia \
+    torch.distributed.rpc torch.distributed.tensor torch.export torch.futures torch.monitor torch.mtia \
     torch.multiprocessing torch.nested torch.nn.attention.bias torch.nn.attention.flex_attention torch.nn.intrinsic torch.nn.qat \
     torch.nn.quantizable torch.nn.quantized torch.onnx torch.package torch.quantization torch.quasirandom torch.sparse \
     torch.storage torch.utils._python_dispatch torch.utils.benchmark torch.utils.bottleneck torch.utils.collect_env \

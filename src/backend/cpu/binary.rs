@@ -1,5 +1,6 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
+use super::dense::held;
 use super::elementwise::{Operand, Plan, float2, gather, map2, map3, not_for, number, values};
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
@@ -160,7 +161,17 @@ fn remainder(c: &Call, o: &[Tensor]) -> Result<()> {
 }
 
 /// `a + sign * alpha * b`
+/// A Python number as a tensor of half precision has it: sums and powers round it first, products do not.
+fn held_number(v: &Value, dtype: Dtype) -> Result<Value> {
+    Ok(match v {
+        Value::Float(_) | Value::Int(_) if matches!(dtype, Dtype::Float16 | Dtype::BFloat16) => Value::Float(held(number::<f64>(v)?, dtype)),
+        other => other.clone(),
+    })
+}
+
 fn add(a: &Value, b: &Value, alpha: &Value, sign: i64, out: &Tensor) -> Result<()> {
+    let (a, b) = (&held_number(a, out.dtype())?, &held_number(b, out.dtype())?);
+    let alpha = &held_number(alpha, out.dtype())?;
     match out.dtype() {
         d if d.is_integral() => {
             let k = number::<i64>(alpha)? * sign;
@@ -224,7 +235,7 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
         Some(-0.5) => square(|x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
         Some(-1.0) => square(|x| 1.0 / x, |x| 1.0 / x),
         Some(-2.0) => square(|x| 1.0 / (x * x), |x| 1.0 / (x * x)),
-        _ => float2("pow", base, exponent, out, f32::powf, f64::powf),
+        _ => float2("pow", &held_number(base, out.dtype())?, &held_number(exponent, out.dtype())?, out, f32::powf, f64::powf),
     }
 }
 

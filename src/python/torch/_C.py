@@ -1,5 +1,6 @@
 """What PyTorch keeps in its C++ extension: names of `torch._native` (Rust), and the namespaces of operators."""
 
+import builtins as _builtins
 import math as _math
 import operator as _operator
 
@@ -275,5 +276,7 @@ def __getattr__(name):
         value = _native._strided()
     else:
         raise AttributeError(f"module 'torch._C' has no attribute '{name}'")
-    globals()[name] = value
+    if not hasattr(_builtins, name):
+        # `torch.float` is found anew each time: stored, it would stand for Python's own `float` in this module.
+        globals()[name] = value
     return value
