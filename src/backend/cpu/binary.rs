@@ -164,7 +164,9 @@ fn remainder(c: &Call, o: &[Tensor]) -> Result<()> {
 /// A Python number as a tensor of half precision has it: sums and powers round it first, products do not.
 fn held_number(v: &Value, dtype: Dtype) -> Result<Value> {
     Ok(match v {
-        Value::Float(_) | Value::Int(_) if matches!(dtype, Dtype::Float16 | Dtype::BFloat16) => Value::Float(held(number::<f64>(v)?, dtype)),
+        Value::Float(_) | Value::Int(_) if matches!(dtype, Dtype::Float16 | Dtype::BFloat16) => {
+            Value::Float(held(number::<f64>(v)?, dtype))
+        }
         other => other.clone(),
     })
 }
