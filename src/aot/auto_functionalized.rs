@@ -137,7 +137,18 @@ pub(super) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Resul
         run(entry, &keywords.iter().map(|(k, v)| (&**k, v.clone())).collect::<Vec<_>>())?
     };
     if let Some(tracer) = current_tracer() {
-        tracer.record_by_name(NAME, vec![Arg::Op(entry.name.into())], &keywords, &results)?;
+        let shown = keywords.iter().map(|(name, value)| {
+            // The geometry of a view stands as a tuple, as tensors tell it.
+            let is_geometry = name.starts_with('_') && (name.ends_with("_size") || name.ends_with("_stride"));
+            Ok((
+                name.clone(),
+                match tracer.argument(value)? {
+                    Arg::List(numbers) if is_geometry => Arg::Tuple(numbers),
+                    other => other,
+                },
+            ))
+        });
+        tracer.record_by_name(NAME, vec![Arg::Op(entry.name.into())], shown.collect::<Result<_>>()?, &results);
     }
     let new = results.split_off(results.len() - values.len());
     for (base, new) in bases.0.iter().zip(&new) {

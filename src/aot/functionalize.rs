@@ -238,6 +238,8 @@ impl Layer for FunctionalizeLayer {
             // A constant of the script's becomes a value of the graph as a copy.
             Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
             Rule::View(_) => view(entry, args, self.copies_views),
+            Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
+            Rule::Script => fresh(entry, args),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
             _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
             Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
@@ -245,7 +247,6 @@ impl Layer for FunctionalizeLayer {
             Rule::Inplace(functional) if is_foreach(entry) => inplace_each(entry, functional, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
-            Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
             _ if entry.is_mutable() => mutating(entry, args),
             _ => fresh(entry, args),
         }

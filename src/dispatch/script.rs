@@ -140,6 +140,8 @@ pub(super) fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result
                 name.trim_end_matches(".default")
             )));
         }
+        // A kernel's own calls are cast like others.
+        let _casts = super::Exclude::lift(super::Key::Autocast);
         return call_script(Part::Kernel, entry, args);
     }
     if !script_has(Part::Fake, entry) {

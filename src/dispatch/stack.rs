@@ -182,6 +182,10 @@ impl Exclude {
         let with_transforms = if key == Key::Capture { 1 << Key::Transform as u8 } else { 0 };
         Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << key as u8 | with_transforms))
     }
+    /// Lets a key see calls again.
+    pub fn lift(key: Key) -> Self {
+        Exclude(EXCLUDED.replace(EXCLUDED.get() & !(1 << key as u8)))
+    }
     /// Excludes capture in addition, and leaves transforms as they are.
     pub fn capture_too() -> Self {
         Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << Key::Capture as u8))

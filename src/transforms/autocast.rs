@@ -6,7 +6,7 @@
 //! Casts of leaves that require grad are kept until the outermost block ends, unless something is being captured or traced.
 
 use crate::autograd::meta;
-use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Value, call, has_layer, modes, push_layer};
+use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Rule, Value, call, has_layer, modes, push_layer};
 use crate::error::Result;
 use crate::t;
 use crate::tensor::{Dtype, Tensor};
@@ -107,7 +107,8 @@ fn policy(entry: &'static OpEntry) -> Policy {
         *known.entry(entry.id).or_insert_with(|| {
             let listed = |list: &str| list.contains(&format!(" {} ", entry.base_name()));
             match () {
-                () if entry.is_mutable() => Policy::None,
+                // What a script calls its own operators says nothing.
+                () if entry.is_mutable() || matches!(entry.rule, Rule::Script) => Policy::None,
                 () if listed(SHORT) => Policy::Short,
                 () if listed(WIDE) => Policy::Wide,
                 () if listed(PROMOTE) => Policy::Promote,

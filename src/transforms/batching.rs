@@ -95,7 +95,7 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
     for arg in &args {
         arg.for_each_tensor(&mut |t| batched |= wrapped(t).is_some_and(|w| w.number == level.number));
     }
-    let drops = entry.base_name() == "dropout" && args[2].bool()? && args[1].float()? != 0.0;
+    let drops = entry.name == "aten.dropout.default" && args[2].bool()? && args[1].float()? != 0.0;
     let draws = entry.tags.has(Tags::RANDOM) || drops;
     if draws && randomness == Randomness::Error {
         return Err(Error::runtime(
@@ -156,6 +156,9 @@ fn same_dropout(item: &Item, args: &[Value]) -> Result<Tensor> {
 type Batched = (Value, usize);
 
 fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, args: Vec<Value>) -> Result<Batched> {
+    if matches!(entry.rule, Rule::Script) {
+        return item_by_item(level, size, entry, &args);
+    }
     let name = entry.base_name();
     let mut tensors = Vec::new();
     for arg in &args {

@@ -91,7 +91,7 @@ fn deduce(graph: &Graph, node: &Node, known: &HashMap<NodeId, Uniform>) -> Resul
         });
         return full.transpose()?.map(|(e, args)| run_backend(e, &args, false).and_then(Value::into_tensor)).transpose();
     }
-    if VIEWS.contains(&entry.base_name()) && entry.name != "aten.view.dtype" {
+    if VIEWS.contains(&entry.base_name()) && entry.name != "aten.view.dtype" && !matches!(entry.rule, Rule::Script) {
         return Ok(match node.args.first() {
             Some(Arg::Node(of)) => known.get(of).cloned(),
             _ => None,

@@ -41,20 +41,12 @@ impl Tracer {
     }
 
     /// Records a higher-order operator whose arguments are given by name.
-    pub(in crate::aot) fn record_by_name(
-        &self,
-        name: &str,
-        args: Vec<Arg>,
-        keywords: &[(Rc<str>, Value)],
-        results: &[Value],
-    ) -> Result<()> {
-        let keywords = keywords.iter().map(|(k, v)| Ok((k.clone(), self.argument(v)?))).collect::<Result<Vec<_>>>()?;
+    pub(in crate::aot) fn record_by_name(&self, name: &str, args: Vec<Arg>, keywords: Vec<(Rc<str>, Arg)>, results: &[Value]) {
         let meta = self.meta();
         let value = FakeValue::List(results.iter().map(fake_value).collect());
         let call_meta = Meta { value: Some(value), ..meta.clone() };
         let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, keywords, call_meta);
         self.record_items(call, results, &meta);
-        Ok(())
     }
 
     /// A node for each of several results. An undefined one has a node too, which nobody reads: it takes a name, as in PyTorch.

@@ -10,6 +10,7 @@ from torch import _native_library as _native
 from torch._library import CustomOpDef, infer_schema
 from torch._library import autograd as _autograd
 from torch._library.fake import FakeImplCtx, get_ctx
+from torch._library.opcheck import opcheck
 
 __all__ = [
     "CustomOpDef",
@@ -22,6 +23,7 @@ __all__ = [
     "impl",
     "impl_abstract",
     "infer_schema",
+    "opcheck",
     "register_autocast",
     "register_autograd",
     "register_fake",

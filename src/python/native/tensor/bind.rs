@@ -5,7 +5,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::convert::{items, to_int, to_tensor, to_value};
 use super::objects::PyDtype;
-use crate::dispatch::{Argument, OpEntry, Schema, Tags, Type, Value};
+use crate::dispatch::{Argument, OpEntry, Rule, Schema, Tags, Type, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::tensor::{Device, Dtype};
@@ -61,7 +61,7 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
 /// Whether an operator makes a tensor that may be told to require grad: a factory, also one that takes after a tensor.
 pub fn makes_new(entry: &OpEntry) -> bool {
     let name = entry.base_name();
-    entry.tags.has(Tags::FACTORY) || name.starts_with("new_") || name.ends_with("_like")
+    entry.tags.has(Tags::FACTORY) || (!matches!(entry.rule, Rule::Script) && (name.starts_with("new_") || name.ends_with("_like")))
 }
 
 /// Whether a signature can take so many arguments.

@@ -119,6 +119,11 @@ mod module {
         })
     }
 
+    fn keywords(kwargs: &rustpython_vm::builtins::PyDictRef) -> rustpython_vm::function::KwArgs {
+        let text = |o: &PyObjectRef| Some(o.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
+        kwargs.into_iter().filter_map(|(k, v)| Some((text(&k)?, v))).collect()
+    }
+
     /// `define(namespace, signature)`: the overload, of which nothing is said yet.
     #[pyfunction]
     fn define(namespace: PyStrRef, signature: PyStrRef, vm: &VirtualMachine) -> PyResult {
@@ -151,13 +156,25 @@ mod module {
         kwargs: rustpython_vm::builtins::PyDictRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let keywords: rustpython_vm::function::KwArgs = (&kwargs)
-            .into_iter()
-            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
-            .collect();
-        let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        let call = FuncArgs::new(args.as_slice().to_vec(), keywords(&kwargs));
         let bound = super::super::bound(overload.0, &call, vm)?;
         let out = crate::dispatch::call_below(crate::dispatch::Key::Autograd, overload.0, bound).map_err(|e| raise(e, vm))?;
+        from_value(out, vm)
+    }
+
+    /// What the results of a call look like, by what the script says of it.
+    #[pyfunction]
+    fn fake_results(
+        overload: PyRef<PyOverload>,
+        args: PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let call = FuncArgs::new(args.as_slice().to_vec(), keywords(&kwargs));
+        let bound = super::super::bound(overload.0, &call, vm)?;
+        let fake = |t: &crate::tensor::Tensor| crate::tensor::Tensor::fake(&t.spec());
+        let looks = bound.iter().map(|v| v.map_tensors(&mut |t| fake(t))).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
+        let out = crate::dispatch::run_backend(overload.0, &looks, true).map_err(|e| raise(e, vm))?;
         from_value(out, vm)
     }
 
