@@ -12,8 +12,6 @@ x = torch.tensor([-1.2, 1.0, 0.5], dtype=torch.float64)
 for name, function in {
     "jvp": lambda x: jvp(rosenbrock, (x,), (x,)),
     "jacfwd": lambda x: jacfwd(rosenbrock)(x),
-    "jacfwd twice": lambda x: jacfwd(jacfwd(rosenbrock))(x),
-    "jacrev of jacfwd": lambda x: jacrev(jacfwd(rosenbrock))(x),
     "hessian": lambda x: hessian(rosenbrock)(x),
     "hessian-vector product": lambda x: jvp(grad(rosenbrock), (x,), (x,))[1],
 }.items():
