@@ -36,9 +36,7 @@ class Record(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         # Batch norm's empty reserve and the detached results that are saved belong to eager mode.
         reserve = func is torch.ops.aten.empty.memory_format and out.dtype == torch.uint8
-        # Errors of factorizations are looked at without an operator here.
-        check = func is torch.ops.aten._linalg_check_errors.default
-        if func is not torch.ops.aten.detach.default and not reserve and not check:
+        if func is not torch.ops.aten.detach.default and not reserve:
             self.calls.append(f"{func} {layout(out)}")
         return out
 
