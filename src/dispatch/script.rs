@@ -77,7 +77,7 @@ pub fn define(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
         all.retain(|other| other.name != entry.name);
         all.push(entry);
         let ids = all.iter().map(|e| e.id).collect();
-        let list: &'static [&'static OpEntry] = *d.lists.entry(ids).or_insert_with(|| all.leak());
+        let list: &'static [&'static OpEntry] = d.lists.entry(ids).or_insert_with(|| all.leak());
         d.by_packet.insert(packet, list);
     });
     Ok(entry)

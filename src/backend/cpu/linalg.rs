@@ -522,7 +522,7 @@ fn check_errors(c: &Call, _: &[Tensor]) -> Result<()> {
     let Some(i) = values.iter().position(|v| *v != 0) else { return Ok(()) };
     let name = c.str("api_name")?;
     let place = if g.sizes.is_empty() { String::new() } else { format!("(Batch element {i}): ") };
-    let said = format!("{name}: {place}{}", crate::ops::linalg::failure(&name, values[i].into()));
+    let said = format!("{name}: {place}{}", crate::ops::linalg::failure(name, values[i].into()));
     // A factor with a zero on its diagonal is a factor all the same.
     Err(if name.contains("lu_factor") { Error::runtime(said) } else { Error::new(ErrorKind::LinAlg, said) })
 }
