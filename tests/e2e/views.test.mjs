@@ -57,6 +57,8 @@ describe("the views", () => {
     await page.getByLabel("As a table").check();
     const table = page.locator("[data-pane=plot] table");
     assert.deepEqual(await table.locator("thead th").allTextContents(), ["step", "loss", "accuracy"]);
+    // Rows come while the script runs.
+    await table.locator("tbody tr").nth(29).waitFor();
     assert.equal(await table.locator("tbody tr").count(), 30);
   });
 
