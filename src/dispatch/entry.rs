@@ -157,8 +157,8 @@ pub struct OpEntry {
     pub view_dtype: Option<fn(&Call) -> Result<Dtype>>,
     /// What the results look like where values are not known, for an entry whose rule is its values.
     pub looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
-    /// Whether its derivative needs to know how many elements the first argument has, which is asked when it is called.
-    pub counts_elements: bool,
+    /// A size that its derivative needs and that is computed when it is called.
+    pub measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
 }
 
 impl OpEntry {
@@ -320,7 +320,7 @@ pub(super) struct Pending {
     pub(super) not_differentiable: bool,
     pub(super) non_differentiable_results: &'static [usize],
     pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
-    pub(super) counts_elements: bool,
+    pub(super) measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
     pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
 }
 
@@ -346,7 +346,7 @@ impl OpBuilder {
             not_differentiable: false,
             non_differentiable_results: &[],
             view_dtype: None,
-            counts_elements: false,
+            measured: None,
             looks: None,
         });
         self
@@ -385,7 +385,7 @@ impl OpBuilder {
                 not_differentiable: entry.not_differentiable,
                 non_differentiable_results: entry.non_differentiable_results,
                 view_dtype: None,
-                counts_elements: false,
+                measured: None,
                 looks: None,
             });
         }
@@ -447,9 +447,9 @@ impl OpBuilder {
         self
     }
 
-    /// Says that the derivative of the entry just started needs to know how many elements the first argument has.
-    pub fn counts_elements(&mut self) -> &mut Self {
-        self.last().counts_elements = true;
+    /// Says which size the derivative of the entry just started needs, computed when it is called.
+    pub fn measured(&mut self, size: fn(&Call) -> Result<Vec<SymInt>>) -> &mut Self {
+        self.last().measured = Some(size);
         self
     }
 
@@ -486,7 +486,7 @@ impl OpBuilder {
             not_differentiable: never,
             non_differentiable_results: &[],
             view_dtype: None,
-            counts_elements: false,
+            measured: None,
             looks: None,
         });
         self

@@ -32,7 +32,7 @@ fn registry() -> &'static Registry {
                 not_differentiable: pending.not_differentiable,
                 non_differentiable_results: pending.non_differentiable_results,
                 view_dtype: pending.view_dtype,
-                counts_elements: pending.counts_elements,
+                measured: pending.measured,
                 looks: pending.looks,
             }));
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");

@@ -98,7 +98,7 @@ fn made(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
         not_differentiable: false,
         non_differentiable_results: &[],
         view_dtype: None,
-        counts_elements: false,
+        measured: None,
         looks: None,
     })))
 }
