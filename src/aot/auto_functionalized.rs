@@ -122,9 +122,7 @@ pub(super) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Resul
     }
     let values = bases.0.iter().map(unwrap).collect::<Result<Vec<_>>>()?;
     keywords.push(("_all_bases".into(), values.iter().cloned().map(Value::Tensor).collect::<Vec<_>>().into()));
-    let mut is_fake = modes().fake;
-    args.iter().for_each(|v| v.for_each_tensor(&mut |t| is_fake |= t.is_fake()));
-    let mut results = if is_fake {
+    let mut results = if modes().fake || Value::any_fake(&args) {
         // Results depend on what arguments look like; nothing is made anew for that.
         let looks = args.iter().map(|v| v.map_tensors(&mut |t| Tensor::fake(&t.spec()))).collect::<Result<Vec<_>>>()?;
         let mut results = spread(entry, run_backend(entry, &looks, true)?);

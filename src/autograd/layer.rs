@@ -248,8 +248,7 @@ fn script(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result
             value.for_each_tensor(&mut |t| written.push(t.clone()));
         }
     }
-    let mut is_fake = modes().fake;
-    args.iter().for_each(|v| v.for_each_tensor(&mut |t| is_fake |= t.is_fake()));
+    let is_fake = modes().fake || Value::any_fake(&args);
     // What is only captured is differentiated when the graph is traced.
     let is_captured = is_fake && !has_layer(Key::Functionalize) && !has_layer(Key::Trace);
     let is_differentiated = script_has(Part::Autograd, entry);
@@ -496,10 +495,9 @@ struct NoGradients(&'static OpEntry);
 
 impl Body for NoGradients {
     fn apply(&self, node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        let name = self.0.name.replacen('.', "::", 1);
         super::anomaly::warn(&format!(
             "{}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of PyTorch. If your operator is differentiable, please ensure you have registered an autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning and use the previous behavior, please register torch::CppFunction::makeFallthrough() to DispatchKey::Autograd.",
-            name.trim_end_matches(".default")
+            self.0.qualified_name()
         ));
         Ok(vec![None; node.edges.borrow().len()])
     }

@@ -174,6 +174,14 @@ impl OpEntry {
     pub fn base_name(&self) -> &str {
         &self.schema.name
     }
+    /// `aten.add`: the full name without overload.
+    pub fn packet(&self) -> &'static str {
+        self.name.rsplit_once('.').map_or(self.name, |(packet, _)| packet)
+    }
+    /// `aten::add.Tensor`, `aten::mm`: the name as messages have it.
+    pub fn qualified_name(&self) -> String {
+        self.name.replacen('.', "::", 1).trim_end_matches(".default").to_owned()
+    }
     /// The name that graphs' nodes start from: `rshift` for `__rshift__`.
     pub fn node_name(&self) -> &str {
         let name = self.base_name();
@@ -324,6 +332,24 @@ pub(super) struct Pending {
     pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
 }
 
+impl Pending {
+    /// An entry of which nothing else is said yet.
+    pub(super) fn new(namespace: &'static str, schema: &str, rule: Rule) -> Self {
+        Pending {
+            namespace,
+            schema: schema.to_owned(),
+            tags: Tags::default(),
+            rule,
+            derivative: None,
+            not_differentiable: false,
+            non_differentiable_results: &[],
+            view_dtype: None,
+            measured: None,
+            looks: None,
+        }
+    }
+}
+
 impl OpBuilder {
     /// No entries.
     pub fn new() -> Self {
@@ -337,18 +363,7 @@ impl OpBuilder {
 
     /// Starts an entry of another namespace.
     pub fn namespaced(&mut self, namespace: &'static str, schema: &str, rule: Rule) -> &mut Self {
-        self.entries.push(Pending {
-            namespace,
-            schema: schema.to_owned(),
-            tags: Tags::default(),
-            rule,
-            derivative: None,
-            not_differentiable: false,
-            non_differentiable_results: &[],
-            view_dtype: None,
-            measured: None,
-            looks: None,
-        });
+        self.entries.push(Pending::new(namespace, schema, rule));
         self
     }
 
@@ -377,16 +392,10 @@ impl OpBuilder {
             let rest = &entry.schema[entry.schema.find('(').unwrap_or(end)..];
             let schema = format!("{named}{}", rest.replace("(a -> *)", "").replace("(a)", ""));
             made.push(Pending {
-                namespace: entry.namespace,
-                schema,
-                tags: Tags::default(),
-                rule,
                 derivative: entry.derivative,
                 not_differentiable: entry.not_differentiable,
                 non_differentiable_results: entry.non_differentiable_results,
-                view_dtype: None,
-                measured: None,
-                looks: None,
+                ..Pending::new(entry.namespace, &schema, rule)
             });
         }
         self.entries.extend(made);

@@ -101,8 +101,7 @@ fn missing(entry: &OpEntry) -> Error {
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     let call = Call { entry, args };
-    let mut fake = fake;
-    args.iter().for_each(|v| v.for_each_tensor(&mut |t| fake |= t.is_fake()));
+    let fake = fake || Value::any_fake(args);
     match entry.rule {
         Rule::Composite(f) => f(&call),
         Rule::Script => super::script::run(entry, args, fake),

@@ -1,7 +1,7 @@
 //! The registry: every operator of the catalogue, built once, found by name.
 
 use super::Schema;
-use super::entry::{OpBuilder, OpEntry};
+use super::entry::{OpBuilder, OpEntry, Pending};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -18,29 +18,34 @@ fn registry() -> &'static Registry {
         crate::wiring::catalogue(&mut builder);
         let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new() };
         for pending in builder.entries {
-            let schema = Schema::parse(&pending.schema).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
-            let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-            let name: &'static str = format!("{}.{}.{overload}", pending.namespace, schema.name).leak();
-            let packet = format!("{}.{}", pending.namespace, schema.name);
-            let entry: &'static OpEntry = Box::leak(Box::new(OpEntry {
-                id: registry.entries.len(),
-                name,
-                schema,
-                tags: pending.tags,
-                rule: pending.rule,
-                derivative: pending.derivative,
-                not_differentiable: pending.not_differentiable,
-                non_differentiable_results: pending.non_differentiable_results,
-                view_dtype: pending.view_dtype,
-                measured: pending.measured,
-                looks: pending.looks,
-            }));
+            let entry = entry(registry.entries.len(), pending).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
+            let name = entry.name;
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
             registry.entries.push(entry);
-            registry.by_packet.entry(packet).or_default().push(entry);
+            registry.by_packet.entry(entry.packet().to_owned()).or_default().push(entry);
         }
         registry
     })
+}
+
+/// An entry, for as long as the process lives. The error says what is wrong with its signature.
+pub(super) fn entry(id: usize, pending: Pending) -> Result<&'static OpEntry, String> {
+    let schema = Schema::parse(&pending.schema)?;
+    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+    let name: &'static str = format!("{}.{}.{overload}", pending.namespace, schema.name).leak();
+    Ok(Box::leak(Box::new(OpEntry {
+        id,
+        name,
+        schema,
+        tags: pending.tags,
+        rule: pending.rule,
+        derivative: pending.derivative,
+        not_differentiable: pending.not_differentiable,
+        non_differentiable_results: pending.non_differentiable_results,
+        view_dtype: pending.view_dtype,
+        measured: pending.measured,
+        looks: pending.looks,
+    })))
 }
 
 /// Every entry, in the order of registration.

@@ -3,7 +3,8 @@
 //!
 //! An entry lives as long as the process, one for each signature that was ever defined; a script sees those that it has defined.
 
-use super::{OpEntry, Rule, Schema, Tags, Value};
+use super::entry::Pending;
+use super::{OpEntry, Rule, Value};
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -69,38 +70,24 @@ pub fn define(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
         Some(entry) => entry,
         None => made(namespace, signature)?,
     };
-    let packet = entry.name.rsplit_once('.').map_or(entry.name, |(packet, _)| packet).to_owned();
+    let packet = entry.packet();
     DEFINED.with_borrow_mut(|d| {
         d.entries.insert(text, entry);
         d.by_name.insert(entry.name, entry);
-        let mut all: Vec<&'static OpEntry> = d.by_packet.get(&packet).map_or_else(Vec::new, |list| list.to_vec());
+        let mut all: Vec<&'static OpEntry> = d.by_packet.get(packet).map_or_else(Vec::new, |list| list.to_vec());
         all.retain(|other| other.name != entry.name);
         all.push(entry);
         let ids = all.iter().map(|e| e.id).collect();
         let list: &'static [&'static OpEntry] = d.lists.entry(ids).or_insert_with(|| all.leak());
-        d.by_packet.insert(packet, list);
+        d.by_packet.insert(packet.to_owned(), list);
     });
     Ok(entry)
 }
 
 fn made(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
-    let schema = Schema::parse(signature).map_err(Error::runtime)?;
-    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-    let name: &'static str = format!("{namespace}.{}.{overload}", schema.name).leak();
     let id = super::all().len() + DEFINED.with_borrow(|d| d.entries.len());
-    Ok(Box::leak(Box::new(OpEntry {
-        id,
-        name,
-        schema,
-        tags: Tags::default(),
-        rule: Rule::Script,
-        derivative: None,
-        not_differentiable: false,
-        non_differentiable_results: &[],
-        view_dtype: None,
-        measured: None,
-        looks: None,
-    })))
+    let pending = Pending::new(namespace.to_owned().leak(), signature, Rule::Script);
+    super::registry::entry(id, pending).map_err(Error::runtime)
 }
 
 /// The script's operator of a full name.
@@ -134,10 +121,9 @@ pub fn call_script(part: Part, entry: &'static OpEntry, args: &[Value]) -> Resul
 pub(super) fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     if !fake {
         if !script_has(Part::Kernel, entry) {
-            let name = entry.name.replacen('.', "::", 1);
             return Err(Error::not_implemented(format!(
                 "Could not run '{}' with arguments from the 'CPU' backend: the script registers no implementation for it.",
-                name.trim_end_matches(".default")
+                entry.qualified_name()
             )));
         }
         // A kernel's own calls are cast like others.

@@ -193,6 +193,13 @@ impl Value {
         }
     }
 
+    /// Whether a tensor among arguments is fake.
+    pub fn any_fake(args: &[Value]) -> bool {
+        let mut fake = false;
+        args.iter().for_each(|v| v.for_each_tensor(&mut |t| fake |= t.is_fake()));
+        fake
+    }
+
     /// The value with every tensor replaced.
     pub fn map_tensors(&self, f: &mut dyn FnMut(&Tensor) -> Result<Tensor>) -> Result<Value> {
         Ok(match self {

@@ -36,6 +36,12 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
+/// The module of a name, imported where it was not yet.
+fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
+    vm.import(name, 0)?;
+    vm.sys_module.get_attr("modules", vm)?.get_item(name, vm)
+}
+
 /// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {

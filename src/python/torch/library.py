@@ -9,7 +9,7 @@ import torch
 from torch import _native_library as _native
 from torch._library import CustomOpDef, infer_schema
 from torch._library import autograd as _autograd
-from torch._library.fake import FakeImplCtx, get_ctx
+from torch._library.fake import get_ctx
 from torch._library.opcheck import opcheck
 
 __all__ = [
@@ -71,9 +71,11 @@ def _overload(op):
         raise RuntimeError(f"operator {op} does not exist") from None
 
 
-def _check_name(op, function):
+def _custom(op, function):
+    """The custom operator that is meant, or None where it was defined in another way."""
     if not isinstance(op, (str, torch._ops.OpOverload, CustomOpDef)):
         raise ValueError(f"{function}({op}): got unexpected type for op: {type(op)}")
+    return op if isinstance(op, CustomOpDef) else _custom_ops.get(op if isinstance(op, str) else op.name())
 
 
 class Library:
@@ -235,8 +237,7 @@ def impl(qualname, types, func=None, *, lib=None):
 
 def register_kernel(op, device_types, func=None, /, *, lib=None):
     """Registers a function as what an operator does on some devices."""
-    _check_name(op, "register_kernel")
-    custom = op if isinstance(op, CustomOpDef) else _custom_ops.get(op if isinstance(op, str) else op.name())
+    custom = _custom(op, "register_kernel")
     if custom is not None:
         return custom.register_kernel(device_types, func)
 
@@ -249,8 +250,7 @@ def register_kernel(op, device_types, func=None, /, *, lib=None):
 
 def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=False):
     """Registers a function that says what an operator's results look like."""
-    _check_name(op, "register_fake")
-    custom = op if isinstance(op, CustomOpDef) else _custom_ops.get(op if isinstance(op, str) else op.name())
+    custom = _custom(op, "register_fake")
     if custom is not None:
         return custom.register_fake if func is None else custom.register_fake(func)
 
@@ -268,8 +268,7 @@ def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
     """Registers the backward of an operator."""
-    _check_name(op, "register_autograd")
-    custom = op if isinstance(op, CustomOpDef) else _custom_ops.get(op if isinstance(op, str) else op.name())
+    custom = _custom(op, "register_autograd")
     if custom is not None:
         custom.register_autograd(backward, setup_context=setup_context)
         return

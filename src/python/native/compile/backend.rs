@@ -210,10 +210,9 @@ pub fn backend_failed(backend: &Backend, error: Error) -> Error {
             Backend::Named(name) => vm.ctx.new_str(name.as_str()).into(),
             Backend::Custom(callable) => callable.clone(),
         };
-        let made = vm.import("torch._dynamo.exc", 0).and_then(|_| {
-            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.exc", vm)?;
-            module.get_attr("BackendCompilerFailed", vm)?.call((name, inner), vm)
-        });
+        let class =
+            crate::python::native::imported("torch._dynamo.exc", vm).and_then(|module| module.get_attr("BackendCompilerFailed", vm));
+        let made = class.and_then(|class| class.call((name, inner), vm));
         match made.map(PyObjectRef::downcast) {
             Ok(Ok(exception)) => raised(exception),
             Ok(Err(_)) => Error::runtime("a backend failed"),

@@ -71,11 +71,8 @@ fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
                 }
                 None => {
                     let result = from_value(result.clone(), vm).map_err(raised)?;
-                    let context = vm.import("torch.utils.checkpoint", 0).and_then(|_| {
-                        let modules = vm.sys_module.get_attr("modules", vm)?;
-                        let module = modules.get_item("torch.utils.checkpoint", vm)?;
-                        vm.call_method(&module, "_policy_context", (result,))
-                    });
+                    let module = crate::python::native::imported("torch.utils.checkpoint", vm);
+                    let context = module.and_then(|module| vm.call_method(&module, "_policy_context", (result,)));
                     let mut given = vec![context.map_err(raised)?, op];
                     for arg in args {
                         given.push(from_value(arg.clone(), vm).map_err(raised)?);

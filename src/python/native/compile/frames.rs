@@ -249,9 +249,7 @@ impl Frame {
 
     /// Names its tensors, and its function.
     pub fn names(&self, vm: &VirtualMachine) -> PyResult<(String, PyObjectRef)> {
-        let module = vm
-            .import("torch._dynamo.eval_frame", 0)
-            .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.eval_frame", vm))?;
+        let module = crate::python::native::imported("torch._dynamo.eval_frame", vm)?;
         let _outside = Exclude::only(Key::Capture);
         let namer = module.get_attr("_FrameNames", vm)?.call((self.code.clone(), self.variables(vm)?, self.globals.clone()), vm)?;
         let name = self.code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());

@@ -217,11 +217,8 @@ pub fn switch(name: &'static str) -> bool {
 /// Adds to `torch._dynamo.utils.counters`.
 pub fn count(group: &str, key: &str, amount: usize) {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let counted = vm.import("torch._dynamo.utils", 0).and_then(|_| {
-            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._dynamo.utils", vm)?;
-            vm.call_method(&module, "_count", (group.to_owned(), key.to_owned(), amount))
-        });
-        drop(counted);
+        let module = crate::python::native::imported("torch._dynamo.utils", vm);
+        drop(module.and_then(|module| vm.call_method(&module, "_count", (group.to_owned(), key.to_owned(), amount))));
     });
 }
 
@@ -232,10 +229,8 @@ pub fn dynamo_error(class: &'static str, message: &str) -> Error {
 
 pub fn exception(module: &'static str, class: &'static str, message: &str) -> Error {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let made = vm.import(module, 0).and_then(|_| {
-            let module = vm.sys_module.get_attr("modules", vm)?.get_item(module, vm)?;
-            module.get_attr(class, vm)?.call((message.to_owned(),), vm)
-        });
+        let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(class, vm));
+        let made = class.and_then(|class| class.call((message.to_owned(),), vm));
         match made.map(PyObjectRef::downcast) {
             Ok(Ok(exception)) => raised(exception),
             Ok(Err(_)) => Error::runtime(message),

@@ -94,8 +94,7 @@ fn asked(
     }
     rustpython_vm::vm::thread::with_current_vm(|vm| {
         let ask = || -> PyResult {
-            vm.import("torch._functorch.partitioners", 0)?;
-            let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._functorch.partitioners", vm)?;
+            let module = crate::python::native::imported("torch._functorch.partitioners", vm)?;
             let joint = script_module(PyGraphModule::new(graph.clone()), vm)?;
             let mut args = vec![object.clone(), joint, names(graph, nodes, vm)];
             args.extend(rest(vm));

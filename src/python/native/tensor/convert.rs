@@ -42,10 +42,8 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
                 ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
                 _ => ("torch._errors", "GuardOnDataDependentSymNode"),
             };
-            let made = vm.import(module, 0).and_then(|_| {
-                let sys = vm.sys_module.get_attr("modules", vm)?.get_item(module, vm)?;
-                sys.get_attr(name, vm)?.call((error.message.clone(),), vm)
-            });
+            let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(name, vm));
+            let made = class.and_then(|class| class.call((error.message.clone(),), vm));
             if let Ok(Ok(exception)) = made.map(PyObjectRef::downcast) {
                 return exception;
             }

@@ -66,7 +66,7 @@ fn results(entry: &OpEntry, object: &PyObjectRef, vm: &VirtualMachine) -> Result
         (several, Value::List(items)) if several.len() == items.len() => Ok(value),
         (wanted, _) => Err(Error::runtime(format!(
             "Expected {} to return {} values, but its implementation returned something else",
-            entry.name.replacen('.', "::", 1).trim_end_matches(".default"),
+            entry.qualified_name(),
             wanted.len()
         ))),
     }
@@ -91,8 +91,7 @@ impl ScriptOperators for Script {
     fn no_fake(&self, entry: &'static OpEntry) -> Error {
         with_current_vm(|vm| {
             let said = (|| -> PyResult<String> {
-                vm.import("torch.library", 0)?;
-                let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch.library", vm)?;
+                let module = crate::python::native::imported("torch.library", vm)?;
                 let text = vm.call_method(&module, "_no_fake", (super::overload(entry, vm),))?;
                 Ok(text.str(vm)?.to_string_lossy().into_owned())
             })();
@@ -107,7 +106,8 @@ mod module {
     use super::super::packet::PyOverload;
     use super::*;
     use rustpython_vm::PyRef;
-    use rustpython_vm::builtins::{PyStrRef, PyTupleRef};
+    use rustpython_vm::builtins::{PyDictRef, PyStr, PyStrRef, PyTupleRef};
+    use rustpython_vm::function::KwArgs;
 
     fn part(name: &str, vm: &VirtualMachine) -> PyResult<Part> {
         Ok(match name {
@@ -119,9 +119,11 @@ mod module {
         })
     }
 
-    fn keywords(kwargs: &rustpython_vm::builtins::PyDictRef) -> rustpython_vm::function::KwArgs {
-        let text = |o: &PyObjectRef| Some(o.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
-        kwargs.into_iter().filter_map(|(k, v)| Some((text(&k)?, v))).collect()
+    /// All arguments of a call, as dispatch takes them.
+    fn arguments(overload: &PyOverload, args: &PyTupleRef, kwargs: &PyDictRef, vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+        let text = |o: &PyObjectRef| Some(o.downcast_ref::<PyStr>()?.to_string_lossy().into_owned());
+        let keywords: KwArgs = kwargs.into_iter().filter_map(|(k, v)| Some((text(&k)?, v))).collect();
+        super::super::bound(overload.0, &FuncArgs::new(args.as_slice().to_vec(), keywords), vm)
     }
 
     /// `define(namespace, signature)`: the overload, of which nothing is said yet.
@@ -150,28 +152,16 @@ mod module {
 
     /// Calls an overload below autograd.
     #[pyfunction]
-    fn call_below_autograd(
-        overload: PyRef<PyOverload>,
-        args: PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
-        let call = FuncArgs::new(args.as_slice().to_vec(), keywords(&kwargs));
-        let bound = super::super::bound(overload.0, &call, vm)?;
+    fn call_below_autograd(overload: PyRef<PyOverload>, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
+        let bound = arguments(&overload, &args, &kwargs, vm)?;
         let out = crate::dispatch::call_below(crate::dispatch::Key::Autograd, overload.0, bound).map_err(|e| raise(e, vm))?;
         from_value(out, vm)
     }
 
     /// What the results of a call look like, by what the script says of it.
     #[pyfunction]
-    fn fake_results(
-        overload: PyRef<PyOverload>,
-        args: PyTupleRef,
-        kwargs: rustpython_vm::builtins::PyDictRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
-        let call = FuncArgs::new(args.as_slice().to_vec(), keywords(&kwargs));
-        let bound = super::super::bound(overload.0, &call, vm)?;
+    fn fake_results(overload: PyRef<PyOverload>, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
+        let bound = arguments(&overload, &args, &kwargs, vm)?;
         let fake = |t: &crate::tensor::Tensor| crate::tensor::Tensor::fake(&t.spec());
         let looks = bound.iter().map(|v| v.map_tensors(&mut |t| fake(t))).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
         let out = crate::dispatch::run_backend(overload.0, &looks, true).map_err(|e| raise(e, vm))?;

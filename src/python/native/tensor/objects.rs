@@ -434,7 +434,6 @@ impl PyNode {
 
 /// Registers a hook on a node; gives the handle that removes it.
 fn node_handle(node: PyObjectRef, hook: PyObjectRef, before: bool, vm: &VirtualMachine) -> PyResult {
-    vm.import("torch.utils.hooks", 0)?;
-    let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch.utils.hooks", vm)?;
+    let module = crate::python::native::imported("torch.utils.hooks", vm)?;
     module.get_attr("_node_handle", vm)?.call((node, hook, before), vm)
 }

@@ -10,6 +10,7 @@ use super::convert::{from_value, raise, to_tensor, to_value};
 use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads};
 use crate::error::{Error, Result};
 use crate::python::native::compile::{Callee, as_written};
+use crate::python::native::imported;
 use crate::span::Written;
 use crate::tensor::Tensor;
 
@@ -177,10 +178,8 @@ fn of_own(entries: &[&'static OpEntry], args: &FuncArgs, error: Error, vm: &Virt
     if !matches!(entry.rule, Rule::Script) {
         return error;
     }
-    let name = entry.name.replacen('.', "::", 1);
-    let name = name.trim_end_matches(".default");
+    let name = entry.qualified_name();
     let declaration = format!("{}::{}", name.split("::").next().unwrap_or_default(), entry.schema.text);
-    let given = |argument: &str| args.kwargs.iter().any(|(k, _)| k.to_string_lossy() == argument);
     let positions = entry.schema.arguments.iter().filter(|a| !a.kwarg_only).count();
     if args.args.len() > positions {
         return Error::runtime(format!(
@@ -195,29 +194,26 @@ fn of_own(entries: &[&'static OpEntry], args: &FuncArgs, error: Error, vm: &Virt
         ));
     }
     for (i, argument) in entry.schema.arguments.iter().enumerate() {
-        let object = if i < args.args.len() && !argument.kwarg_only { args.args.get(i).cloned() } else { None };
-        let object = object.or_else(|| args.kwargs.iter().find(|(k, _)| k.to_string_lossy() == argument.name).map(|(_, v)| v.clone()));
-        match object {
-            None if argument.default.is_none() && !given(&argument.name) => {
-                return Error::runtime(format!("{name}() is missing value for argument '{}'. Declaration: {declaration}", argument.name));
+        let by_name = || args.kwargs.iter().find(|(k, _)| k.to_string_lossy() == argument.name).map(|(_, v)| v);
+        let Some(object) = args.args.get(i).filter(|_| !argument.kwarg_only).or_else(by_name) else {
+            if argument.default.is_some() {
+                continue;
             }
-            Some(object) if misfit(&argument.ty, &object, vm).is_some() => {
-                let shown = object.repr(vm).map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
-                let kind = object.class().name().to_string();
-                let wanted = misfit(&argument.ty, &object, vm).unwrap_or_default();
-                let details = match wanted {
-                    "Tensor" => format!("Unable to cast {shown} to Tensor"),
-                    _ => format!(
-                        "Unable to cast Python instance of type <class '{kind}'> to C++ type '?' (#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
-                    ),
-                };
-                return Error::runtime(format!(
-                    "{name}() Expected a value of type '{wanted}' for argument '{}' but instead found type '{kind}'.\nPosition: {i}\nValue: {shown}\nDeclaration: {declaration}\nCast error details: {details}",
-                    argument.name
-                ));
-            }
-            _ => {}
-        }
+            return Error::runtime(format!("{name}() is missing value for argument '{}'. Declaration: {declaration}", argument.name));
+        };
+        let Some(wanted) = misfit(&argument.ty, object, vm) else { continue };
+        let shown = object.repr(vm).map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned());
+        let kind = object.class().name().to_string();
+        let details = match wanted {
+            "Tensor" => format!("Unable to cast {shown} to Tensor"),
+            _ => format!(
+                "Unable to cast Python instance of type <class '{kind}'> to C++ type '?' (#define PYBIND11_DETAILED_ERROR_MESSAGES or compile in debug mode for details)"
+            ),
+        };
+        return Error::runtime(format!(
+            "{name}() Expected a value of type '{wanted}' for argument '{}' but instead found type '{kind}'.\nPosition: {i}\nValue: {shown}\nDeclaration: {declaration}\nCast error details: {details}",
+            argument.name
+        ));
     }
     error
 }
@@ -297,9 +293,7 @@ fn results(entry: &'static OpEntry, value: Value, vm: &VirtualMachine) -> PyResu
         let names: Vec<PyObjectRef> =
             entry.schema.returns.iter().filter_map(|r| r.name.as_ref()).map(|n| vm.ctx.new_str(n.as_str()).into()).collect();
         let tuple = from_value(value, vm)?;
-        let make = vm
-            .import("torch._results", 0)
-            .and_then(|_| vm.sys_module.get_attr("modules", vm)?.get_item("torch._results", vm)?.get_attr("make", vm))?;
+        let make = imported("torch._results", vm)?.get_attr("make", vm)?;
         return make.call((vm.ctx.new_str(base_name(&entry.schema.name)), vm.ctx.new_tuple(names), tuple), vm);
     }
     from_value(value, vm)
@@ -497,8 +491,7 @@ impl PyOverload {
     /// The signature.
     #[pygetset]
     fn _schema(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        vm.import("torch._library.schema", 0)?;
-        let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._library.schema", vm)?;
+        let module = imported("torch._library.schema", vm)?;
         let namespace = zelf.0.name.split('.').next().unwrap_or_default();
         vm.call_method(&module, "FunctionSchema", (namespace, zelf.0.schema.text.as_str()))
     }
@@ -510,8 +503,7 @@ impl PyOverload {
 
     #[pymethod]
     fn name(zelf: &Py<Self>) -> String {
-        let mut parts = zelf.0.name.split('.');
-        format!("{}::{}", parts.next().unwrap_or(""), parts.collect::<Vec<_>>().join(".").trim_end_matches(".default"))
+        zelf.0.qualified_name()
     }
 }
 

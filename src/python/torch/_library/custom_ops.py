@@ -26,7 +26,7 @@ def _tensors(values):
 class CustomOpDef:
     """A function as an operator: called like the function, and the handle to say more of it."""
 
-    def __init__(self, namespace, name, schema, fn, tags=None):
+    def __init__(self, namespace, name, schema, fn):
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
         self._backend_fns = {}
         self._disabled_kernel = set()

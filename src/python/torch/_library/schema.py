@@ -77,8 +77,7 @@ def canonical(text):
         default = default.strip()
         if head.startswith("float") and re.fullmatch(r"-?\d+(\.0*)?", default):
             default = f"{int(float(default))}."
-        head = re.sub(r"\bint\b", "int", head.strip())
-        written.append(f"{head}={default}" if equals else head)
+        written.append(f"{head.strip()}={default}" if equals else head.strip())
     is_tuple = len(results) != 1 or text.rpartition("->")[2].strip().startswith("(")
     returned = f"({', '.join(results)})" if is_tuple else results[0]
     return f"{name}({', '.join(written)}) -> {returned}"
