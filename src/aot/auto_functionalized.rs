@@ -164,18 +164,38 @@ fn spread(entry: &OpEntry, result: Value) -> Vec<Value> {
     }
 }
 
+/// A copy that lies in memory as the tensor does: views of it are taken by strides and offsets.
+fn copied(base: &Tensor) -> Result<Tensor> {
+    let (copy, g) = (t!("clone", base)?, base.geometry());
+    let alike = copy.geometry().strides.iter().zip(&g.strides).all(|(a, b)| a.statically_eq(b.clone()));
+    let is_empty = g.sizes.iter().any(|size| size.statically_eq(0));
+    if is_empty || alike && g.offset.statically_eq(0) {
+        return Ok(copy);
+    }
+    let mut length = g.offset.guard_int()? + 1;
+    for (size, stride) in g.sizes.iter().zip(&g.strides) {
+        length += (size.guard_int()? - 1).max(0) * stride.guard_int()?;
+    }
+    let memory = t!("clone", t!("as_strided", base, vec![length], vec![1i64], 0)?)?;
+    t!("as_strided", memory, &g.sizes, &g.strides, &g.offset)
+}
+
 /// Runs a call of a graph: on copies of the bases, which come back after the operator's results.
 pub(super) fn run(entry: &'static OpEntry, keywords: &[(&str, Value)]) -> Result<Vec<Value>> {
     let given = |name: &str| keywords.iter().find(|(k, _)| *k == name).map(|(_, v)| v);
     let bases = given("_all_bases").map_or_else(|| Ok(Vec::new()), Value::tensors)?;
-    let bases = bases.iter().map(|b| t!("clone", b)).collect::<Result<Vec<_>>>()?;
+    let bases = bases.iter().map(copied).collect::<Result<Vec<_>>>()?;
     let view = |prefix: &str| -> Result<Value> {
         let said = |name: &str| given(&format!("{prefix}_{name}"));
         let Some(Value::Int(index)) = said("base_index") else { return Ok(Value::None) };
         let index = usize::try_from(index.guard_int()?).unwrap_or(usize::MAX);
         let base = bases.get(index).ok_or_else(|| Error::index("a base is missing"))?;
         if let (Some(dim), Some(start), Some(end)) = (said("slice_dim"), said("slice_start"), said("slice_end")) {
-            return t!("slice.Tensor", base, dim, start, end).map(Value::Tensor);
+            // The range counts from the start of the memory, where the base need not begin.
+            let (dim, g) = (usize::try_from(dim.int()?).unwrap_or(usize::MAX), base.geometry());
+            let stride = g.strides.get(dim).ok_or_else(|| Error::index("a dimension is missing"))?.guard_int()?;
+            let before = g.offset.guard_int()? / stride.max(1);
+            return t!("slice.Tensor", base, dim, start.int()? - before, end.int()? - before).map(Value::Tensor);
         }
         if let (Some(size), Some(stride), Some(offset)) = (said("size"), said("stride"), said("storage_offset")) {
             return t!("as_strided", base, size, stride, offset).map(Value::Tensor);

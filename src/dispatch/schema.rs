@@ -108,7 +108,8 @@ impl Schema {
         let close = head.rfind(')').ok_or_else(|| format!("unclosed: {text}"))?;
         let (name, overload) = head[..open].split_once('.').unwrap_or((&head[..open], ""));
         let (mut kwarg_only, mut arguments) = (false, Vec::new());
-        for part in split(&head[open + 1..close]) {
+        let inside = head.get(open + 1..close).ok_or_else(|| format!("unclosed: {text}"))?;
+        for part in split(inside) {
             if part == "*" {
                 kwarg_only = true;
                 continue;
@@ -210,14 +211,14 @@ fn parse_default(text: &str, ty: &Type) -> Result<Default, String> {
         "Sum" => Default::Int(2),
         "long" => Default::None,
         _ if text.starts_with('[') => {
-            let items = split(&text[1..text.len() - 1]);
+            let items = split(text[1..].strip_suffix(']').ok_or_else(bad)?);
             if items.iter().any(|i| matches!(*i, "True" | "False")) {
                 Default::Bools(items.iter().map(|i| *i == "True").collect())
             } else {
                 Default::Ints(items.iter().map(|i| i.parse().map_err(|_| bad())).collect::<Result<_, _>>()?)
             }
         }
-        _ if text.starts_with(['\'', '"']) => Default::Str(text[1..text.len() - 1].to_owned()),
+        _ if text.starts_with(['\'', '"']) => Default::Str(text[1..].strip_suffix(['\'', '"']).ok_or_else(bad)?.to_owned()),
         _ => match (inner, text.parse::<i64>(), text.parse::<f64>()) {
             (Type::List(_, n), Ok(i), _) => Default::Ints(vec![i; n.unwrap_or(1)]),
             (Type::Float, _, Ok(f)) => Default::Float(f),
@@ -226,4 +227,26 @@ fn parse_default(text: &str, ty: &Type) -> Result<Default, String> {
             _ => return Err(bad()),
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_signatures_are_errors() {
+        for text in [
+            "",
+            "f",
+            "f() ->",
+            "f)( -> Tensor",
+            "f(Tensor) -> Tensor",
+            "f(str s=') -> Tensor",
+            "f(int[] n=[) -> Tensor",
+            "f(Thing x) -> Tensor",
+        ] {
+            assert!(Schema::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Schema::parse("f() -> ()").map(|s| s.returns.len()), Ok(0));
+    }
 }

@@ -71,6 +71,8 @@ def _default(text, kind):
 def canonical(text):
     """A signature as PyTorch prints it back: `float alpha=1.` for `float alpha=1.0`."""
     name, arguments, results = _parts(text)
+    if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
+        raise RuntimeError(f"expected an operator's name, but found '{name}' here:\n{text}")
     written = []
     for argument in arguments:
         head, equals, default = argument.partition("=")
