@@ -307,6 +307,9 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool) -> Result<Value
     let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
     let below = if copies { copying(entry).unwrap_or(entry) } else { entry };
     let out = call_inner(below, inner)?;
+    if entry.base_name() == "_unsafe_view" {
+        crate::dispatch::ask_view(&of, &Call { entry, args: &args }.sym_ints("size")?)?;
+    }
     let mut kept = args;
     kept[0] = Value::None;
     let several = matches!(out, Value::List(_));
@@ -379,6 +382,9 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
         return Ok(Value::Tensor(target));
     };
     let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
+    for t in args.iter().filter_map(Value::as_tensor) {
+        crate::dispatch::ask_storage(t)?;
+    }
     let out = call_inner(functional, inner)?.into_tensor()?;
     check_shape(&before.value, &out)?;
     replace(&target, out)?;

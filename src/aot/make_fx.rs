@@ -4,10 +4,11 @@
 //! to stays one, and nothing is left out because nobody reads it. On real tensors the kernels run as well, on the tensors given.
 
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, end_tracing};
-use crate::dispatch::{Call, Exclude, Key, Layer, Modes, OpEntry, OpRef, Value, modes, run_backend, set_modes};
+use crate::dispatch::{Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, modes, run_backend, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::shape::{SymFloat, SymInt};
+use crate::tensor::Tensor;
 use std::rc::Rc;
 
 /// What calls are taken apart by: gives what a call comes to, or `None` where it stays as it is.
@@ -58,24 +59,28 @@ impl Layer for Recording {
         Ok(result)
     }
 
-    fn measure(&self, size: &SymInt) -> Result<()> {
-        self.sizes.measure(size)
-    }
-
-    fn multiply(&self, sizes: &[SymInt]) -> Result<()> {
-        self.sizes.multiply(sizes)
-    }
-
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
         self.sizes.measure_float(float)
     }
 
-    fn infer(&self, all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
-        self.sizes.infer(all, known, rest)
-    }
-
     fn calculate(&self, name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
         self.sizes.calculate(name, a, b, result)
+    }
+
+    fn condition(&self, name: &'static str, a: &SymInt, b: &SymInt) -> Result<()> {
+        self.sizes.condition(name, a, b)
+    }
+
+    fn learns(&self, t: &Tensor, fact: Fact) -> bool {
+        self.sizes.learns(t, fact)
+    }
+
+    fn counted(&self, sizes: &[SymInt]) -> Option<SymInt> {
+        self.sizes.counted(sizes)
+    }
+
+    fn note_count(&self, sizes: Vec<SymInt>, count: SymInt) {
+        self.sizes.note_count(sizes, count);
     }
 }
 

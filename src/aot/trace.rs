@@ -2,16 +2,17 @@
 
 use crate::autograd;
 use crate::decompositions::Table;
-use crate::dispatch::{OpEntry, OpRef, Type, Value};
+use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};
 use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, NodeId, Target, compute_float};
+use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, Target, compute_float};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+mod calculated;
 mod calls;
 mod layer;
 mod origin;
@@ -71,6 +72,12 @@ pub struct Tracer {
     sizes: RefCell<HashMap<Expr, (NodeId, usize)>>,
     /// Sizes by identity: one that a rule computed anew is read off the tensor that has it, though another has an equal one.
     own_sizes: RefCell<HashMap<usize, (Expr, OwnSize)>>,
+    /// Calculations of sizes, by identity, that nobody has read so far.
+    pending: RefCell<HashMap<usize, calculated::Pending>>,
+    /// What tensors were asked.
+    facts: RefCell<HashSet<(u64, Fact)>>,
+    /// How many elements tensors of some sizes have, by the identity of the sizes, which are kept alive.
+    counts: RefCell<HashMap<Vec<(usize, i64)>, (Vec<SymInt>, SymInt)>>,
     /// The nodes that read a size off a tensor, by its node and the dimension.
     read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
@@ -118,6 +125,9 @@ impl Tracer {
             symbols: RefCell::default(),
             sizes: RefCell::default(),
             own_sizes: RefCell::default(),
+            pending: RefCell::default(),
+            facts: RefCell::default(),
+            counts: RefCell::default(),
             read_sizes: RefCell::default(),
             floats: RefCell::default(),
             tangents: RefCell::default(),
@@ -220,7 +230,10 @@ impl Tracer {
         if !self.is_joint.get() {
             give_writes_their_lines(&mut graph);
         }
-        graph.eliminate_dead_code(&|node| node.op().is_some_and(is_impure));
+        let is_impure = |node: &Node| node.op().is_some_and(is_impure);
+        graph.eliminate_dead_code(&is_impure);
+        graph.unify_sizes();
+        graph.eliminate_dead_code(&is_impure);
         graph.validate()?;
         Ok(graph)
     }

@@ -126,8 +126,8 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         let node = Node::with_seq_nr("NotImplemented", seq_nr, edges, Box::new(NotImplemented(entry)));
         return Ok((node, None));
     };
-    if let Some(size) = entry.measured {
-        crate::dispatch::multiply(&size(&Call { entry, args })?)?;
+    if let (true, Some(Value::Tensor(t))) = (entry.counts_elements, args.first()) {
+        crate::dispatch::ask_numel(t)?;
     }
     let saved = save_arguments(derivative, entry, args, written)?;
     let kept = args

@@ -151,6 +151,7 @@ impl Entry {
         let read = |at: &Place, symbol: &Symbol| match at {
             Place::Size(input, dim) => region.touched.get(*input)?.real.sizes().get(*dim)?.as_int(),
             Place::Stride(input, dim) => region.touched.get(*input)?.real.geometry().strides.get(*dim)?.as_int(),
+            Place::Offset(input) => region.touched.get(*input)?.real.geometry().offset.as_int(),
             Place::Number => region.env.info(symbol)?.hint,
             Place::Item(input) => super::numbers::number_of(&region.touched.get(*input)?.real),
         };
@@ -193,6 +194,7 @@ impl Entry {
         let read = |w: &Witness| match w.at {
             Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
             Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
+            Place::Offset(input) => found.get(input)?.as_ref()?.geometry().offset.as_int(),
             Place::Item(input) => super::numbers::number_of(found.get(input)?.as_ref()?),
             Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),

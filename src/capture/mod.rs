@@ -32,6 +32,6 @@ pub use layer::CaptureLayer;
 pub use recorder::{Recorder, Surroundings};
 pub use region::{Region, RegionInput, computes};
 pub use split::Rest;
-pub use symbols::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Witness, value_of};
+pub use symbols::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
 pub use unsupported::Unsupported;
 pub use written::{Fate, OpenCall, Variable};

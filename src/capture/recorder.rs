@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::region::{RegionInput, computes};
-use super::symbols::{Dim, InputSource, Symbols};
+use super::symbols::{InputSource, Symbols, Treatment};
 use super::unsupported::Unsupported;
 use super::written::Writing;
 use crate::aot::compile::InputSpec;
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
-use crate::tensor::{Dtype, Tensor};
+use crate::tensor::{Dtype, Geometry, Tensor};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Names an input: where the caller keeps it (`L_x_`).
 pub type InputName = Rc<dyn Fn(&Tensor, usize) -> InputSource>;
-/// Says how the dimensions of an input are treated.
-pub type Plan = Rc<dyn Fn(&InputSource, &[SymInt]) -> Vec<Dim>>;
+/// Says how the sizes and strides of an input are treated.
+pub type Plan = Rc<dyn Fn(&InputSource, &Geometry) -> Treatment>;
 /// Called where recording has to stop: the reason and the place.
 pub type OnBreak = Rc<dyn Fn(&Recorder, &Unsupported, Option<Source>) -> Result<()>>;
 
@@ -295,7 +295,7 @@ impl Recorder {
         let mut spec = InputSpec::of(t)?;
         let index = self.inputs.borrow().len();
         let source = (self.input_name)(t, index);
-        let dims = (self.plan)(&source, &spec.spec.geometry.sizes);
+        let dims = (self.plan)(&source, &spec.spec.geometry);
         let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
         for size in made {
             let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };

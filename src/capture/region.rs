@@ -1,7 +1,7 @@
 //! A recorded region: what one graph is made of when it ends, and what is dropped from it then.
 
 use super::recorder::Recorder;
-use super::symbols::{InputSource, Witness};
+use super::symbols::{InputSource, Place, Witness};
 use super::written::{shown, with_source_fns};
 use crate::aot::compile::InputSpec;
 use crate::dispatch::{Value, modes};
@@ -205,6 +205,10 @@ impl Recorder {
             geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
         };
         let mut in_shapes: std::collections::BTreeSet<Symbol> = inputs.iter().flat_map(in_shapes).collect();
+        in_shapes.extend(symbols.witnesses.iter().filter_map(|w| match w.at {
+            Place::Offset(input) if touched.get(input).is_some_and(|i| !unused(i.node)) => Some(w.symbol.clone()),
+            _ => None,
+        }));
         // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {

@@ -35,8 +35,15 @@ pub struct InputSource {
     pub attribute: Option<u64>,
     /// Marked dimensions.
     pub marks: Vec<(usize, DimMark)>,
-    /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for each dimension; for the number it holds, where it has none.
+    /// PyTorch's number for a source: SHA-256 of its name, modulo 100, for the size in each dimension (for the number it holds, where
+    /// it has none), then for each stride, then for the offset.
     pub numbers: Vec<u32>,
+}
+
+impl InputSource {
+    fn number(&self, position: usize) -> u32 {
+        self.numbers.get(position).copied().unwrap_or(0)
+    }
 }
 
 /// How a dimension is treated.
@@ -50,45 +57,87 @@ pub enum Dim {
     Own(Option<i64>, Option<i64>),
 }
 
-/// The sizes that inputs had when something was compiled; `None` for a size that has varied.
-#[derive(Default)]
-pub struct SeenSizes(HashMap<(usize, String), Vec<Option<i64>>>);
+/// How an input's sizes and strides are treated.
+#[derive(Clone, Debug)]
+pub struct Treatment {
+    /// Per dimension.
+    pub dims: Vec<Dim>,
+    /// Strides that have varied while all sizes stayed.
+    pub varying_strides: Vec<bool>,
+}
 
-impl SeenSizes {
-    /// How each dimension of an input is treated. `dynamic` is that of `torch.compile`.
-    pub fn plan(&self, place: usize, input: &InputSource, sizes: &[SymInt], dynamic: Option<bool>) -> Vec<Dim> {
-        let seen = self.0.get(&(place, input.source.clone())).filter(|s| s.len() == sizes.len());
-        (0..sizes.len())
-            .map(|d| {
-                let varies = seen.is_some_and(|s| s[d].is_none() || s[d] != sizes[d].as_int());
-                match input.marks.iter().find(|(i, _)| *i == d).map(|(_, m)| *m) {
-                    Some(DimMark::Dynamic(min, max)) => Dim::Own(min, max),
-                    Some(DimMark::Static) => Dim::Static,
-                    _ if input.is_static => Dim::Static,
-                    Some(DimMark::Maybe) => Dim::Shared,
-                    None if dynamic != Some(false) && varies => Dim::Own(None, None),
-                    None if dynamic == Some(true) => Dim::Shared,
-                    None => Dim::Static,
-                }
-            })
-            .collect()
+/// A stride that an input had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stride {
+    Number(i64),
+    /// The elements of that dimension come after one another.
+    After(usize),
+}
+
+/// What an input looked like when something was compiled; `None` for what has varied.
+#[derive(Clone)]
+struct Seen {
+    sizes: Vec<Option<i64>>,
+    strides: Vec<Option<Stride>>,
+}
+
+impl Seen {
+    fn of(geometry: &Geometry) -> Self {
+        let numbers = |list: &[SymInt]| list.iter().map(SymInt::as_int).collect::<Vec<_>>();
+        let (sizes, strides) = (numbers(&geometry.sizes), numbers(&geometry.strides));
+        let product = |d: usize| Some(sizes[d]? * strides[d]?);
+        let inferred = |d: usize, stride: i64| (0..sizes.len()).find(|other| *other != d && product(*other) == Some(stride));
+        let stride = |d: usize| strides[d].map(|n| inferred(d, n).map_or(Stride::Number(n), Stride::After));
+        Seen { strides: (0..strides.len()).map(stride).collect(), sizes }
     }
 
-    /// Remembers the sizes of an input that is compiled for.
-    pub fn note(&mut self, place: usize, input: &InputSource, sizes: &[SymInt]) {
-        let now = sizes.iter().enumerate().map(|(d, s)| {
-            let marked = input.marks.iter().any(|(i, m)| *i == d && matches!(m, DimMark::Dynamic(..)));
-            if marked { None } else { s.as_int() }
-        });
-        let seen = self.0.entry((place, input.source.clone())).or_insert_with(|| now.clone().collect());
-        if seen.len() != sizes.len() {
-            *seen = now.collect();
-            return;
+    fn merge(&mut self, now: Seen) {
+        fn varied<T: PartialEq>(old: &mut [Option<T>], new: Vec<Option<T>>) {
+            old.iter_mut().zip(new).filter(|(old, new)| **old != *new).for_each(|(old, _)| *old = None);
         }
-        for (old, new) in seen.iter_mut().zip(now) {
-            if *old != new {
-                *old = None;
+        varied(&mut self.sizes, now.sizes);
+        varied(&mut self.strides, now.strides);
+    }
+}
+
+/// What inputs looked like when something was compiled.
+#[derive(Default)]
+pub struct SeenSizes(HashMap<(usize, String), Seen>);
+
+impl SeenSizes {
+    /// How an input is treated. `dynamic` is that of `torch.compile`.
+    pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>) -> Treatment {
+        let sizes = &geometry.sizes;
+        let mut seen = self.0.get(&(place, input.source.clone())).filter(|s| s.sizes.len() == sizes.len()).cloned();
+        if let Some(seen) = &mut seen {
+            seen.merge(Seen::of(geometry));
+        }
+        let dim = |d: usize| {
+            let varies = seen.as_ref().is_some_and(|s| s.sizes[d].is_none());
+            match input.marks.iter().find(|(i, _)| *i == d).map(|(_, m)| *m) {
+                Some(DimMark::Dynamic(min, max)) => Dim::Own(min, max),
+                Some(DimMark::Static) => Dim::Static,
+                _ if input.is_static => Dim::Static,
+                Some(DimMark::Maybe) => Dim::Shared,
+                None if dynamic != Some(false) && varies => Dim::Own(None, None),
+                None if dynamic == Some(true) => Dim::Shared,
+                None => Dim::Static,
             }
+        };
+        let may_vary = dynamic != Some(false) && !input.is_static;
+        let stayed = seen.as_ref().filter(|s| may_vary && s.sizes.iter().all(Option::is_some));
+        let varying_strides = (0..sizes.len()).map(|d| stayed.is_some_and(|s| s.strides[d].is_none()));
+        Treatment { dims: (0..sizes.len()).map(dim).collect(), varying_strides: varying_strides.collect() }
+    }
+
+    /// Remembers what an input looks like that is compiled for.
+    pub fn note(&mut self, place: usize, input: &InputSource, geometry: &Geometry) {
+        let mut now = Seen::of(geometry);
+        let marked = input.marks.iter().filter(|(_, mark)| matches!(mark, DimMark::Dynamic(..)));
+        marked.filter(|(d, _)| *d < geometry.sizes.len()).for_each(|(d, _)| now.sizes[*d] = None);
+        match self.0.get_mut(&(place, input.source.clone())) {
+            Some(seen) if seen.sizes.len() == now.sizes.len() => seen.merge(now),
+            _ => drop(self.0.insert((place, input.source.clone()), now)),
         }
     }
 }
@@ -100,6 +149,8 @@ pub enum Place {
     Size(usize, usize),
     /// Its stride.
     Stride(usize, usize),
+    /// Where its elements begin.
+    Offset(usize),
     /// A Python number of the call.
     Number,
     /// The number that an input of one element holds.
@@ -126,11 +177,11 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The geometry of an input with symbols for its dynamic sizes, and the symbols that are new.
-    pub fn geometry(&mut self, input: &InputSource, index: usize, real: &Geometry, dims: &[Dim]) -> (Geometry, Vec<SymInt>) {
+    /// The geometry of an input with symbols for its dynamic sizes and strides, and the symbols that are new.
+    pub fn geometry(&mut self, input: &InputSource, index: usize, real: &Geometry, plan: &Treatment) -> (Geometry, Vec<SymInt>) {
         let mut made = Vec::new();
         let mut sizes = Vec::new();
-        for (d, (size, dim)) in real.sizes.iter().zip(dims).enumerate() {
+        for (d, (size, dim)) in real.sizes.iter().zip(&plan.dims).enumerate() {
             let (Some(n), false) = (size.as_int().filter(|n| *n > 1), *dim == Dim::Static) else {
                 sizes.push(size.clone());
                 continue;
@@ -139,30 +190,78 @@ impl Symbols {
                 sizes.push(known.clone());
                 continue;
             }
-            let symbol = self.symbol(input, index, d, n, *dim);
+            let (lower, upper) = match dim {
+                Dim::Own(lower, upper) => (lower.unwrap_or(2).max(2), upper.unwrap_or(i64::MAX)),
+                _ => (2, i64::MAX),
+            };
+            let info = SymbolInfo { origin: format!("{}.size()[{d}]", input.source), hint: Some(n), lower, upper };
+            let symbol = self.symbol(input.number(d), info, Place::Size(index, d));
             if *dim == Dim::Shared {
                 self.shared.insert(n, symbol.clone());
             }
             made.push(symbol.clone());
             sizes.push(symbol);
         }
-        let strides = strides(real, &sizes);
+        let strides = self.strides(input, index, real, &sizes, plan, &mut made);
+        let has_offset = plan.dims.iter().any(|dim| *dim != Dim::Static);
+        if let Some(offset) = real.offset.as_int().filter(|n| has_offset && *n > 1 && !self.shared.contains_key(n)) {
+            let info = SymbolInfo { origin: format!("{}.storage_offset()", input.source), hint: Some(offset), lower: 2, upper: i64::MAX };
+            let symbol = self.symbol(input.number(2 * sizes.len().max(1)), info, Place::Offset(index));
+            self.shared.insert(offset, symbol.clone());
+            made.push(symbol);
+        }
         (Geometry { sizes, strides, offset: real.offset.clone() }, made)
     }
 
-    fn symbol(&mut self, input: &InputSource, index: usize, dim: usize, hint: i64, kind: Dim) -> SymInt {
-        let mut number = input.numbers.get(dim).copied().unwrap_or(0);
+    /// Strides in terms of sizes, from the innermost outwards: each is the product that it equals; where there is none, it is a symbol
+    /// if sizes are or if it has varied, else a number.
+    fn strides(
+        &mut self,
+        input: &InputSource,
+        index: usize,
+        real: &Geometry,
+        sizes: &[SymInt],
+        plan: &Treatment,
+        made: &mut Vec<SymInt>,
+    ) -> Vec<SymInt> {
+        let is_dynamic = plan.dims.iter().any(|dim| *dim != Dim::Static);
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        order.sort_by_key(|d| (real.strides[*d].as_int(), std::cmp::Reverse(*d)));
+        let mut strides = real.strides.clone();
+        let mut products: HashMap<i64, SymInt> = HashMap::new();
+        for d in order {
+            let (Some(stride), Some(size)) = (real.strides[d].as_int(), real.sizes[d].as_int()) else { continue };
+            let product = |next: usize| Some(real.sizes.get(next)?.as_int()? * real.strides.get(next)?.as_int()?);
+            let varies = plan.varying_strides.get(d).copied().unwrap_or(false);
+            let known = products.get(&stride).filter(|_| !varies);
+            if !matches!(stride, 0 | 1) || product(d + 1) == Some(stride) {
+                strides[d] = match known.or_else(|| self.shared.get(&stride).filter(|_| is_dynamic && !varies)) {
+                    Some(known) => known.clone(),
+                    None if stride > 1 && (is_dynamic || varies) => {
+                        let info =
+                            SymbolInfo { origin: format!("{}.stride()[{d}]", input.source), hint: Some(stride), lower: 2, upper: i64::MAX };
+                        let symbol = self.symbol(input.number(sizes.len() + d), info, Place::Stride(index, d));
+                        if !varies {
+                            self.shared.insert(stride, symbol.clone());
+                        }
+                        made.push(symbol.clone());
+                        symbol
+                    }
+                    None => SymInt::Int(stride),
+                };
+            }
+            products.insert(stride * size, &strides[d] * &sizes[d]);
+        }
+        strides
+    }
+
+    fn symbol(&mut self, mut number: u32, info: SymbolInfo, at: Place) -> SymInt {
         while self.env.has_symbol(&format!("s{number}")) {
             number += 1;
         }
-        let (lower, upper) = match kind {
-            Dim::Own(lower, upper) => (lower.unwrap_or(2).max(2), upper.unwrap_or(i64::MAX)),
-            _ => (2, i64::MAX),
-        };
         let name = format!("s{number}");
-        let info = SymbolInfo { origin: format!("{}.size()[{dim}]", input.source), hint: Some(hint), lower, upper };
         let size = self.env.symbol(&name, info);
-        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Size(index, dim) });
+        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at });
         size
     }
 
@@ -185,39 +284,10 @@ impl Symbols {
     }
 
     /// A symbol for a Python number; `number` is that of its source.
-    pub fn number(&mut self, source: &str, mut number: u32, value: i64) -> SymInt {
-        while self.env.has_symbol(&format!("s{number}")) {
-            number += 1;
-        }
-        let name = format!("s{number}");
+    pub fn number(&mut self, source: &str, number: u32, value: i64) -> SymInt {
         let info = SymbolInfo { origin: source.to_owned(), hint: Some(value), lower: i64::MIN, upper: i64::MAX };
-        let size = self.env.symbol(&name, info);
-        self.witnesses.push(Witness { symbol: Symbol(name.as_str().into()), at: Place::Number });
-        size
+        self.symbol(number, info, Place::Number)
     }
-}
-
-/// Strides in terms of sizes, from the innermost outwards: each is the product that it equals, else a number.
-fn strides(real: &Geometry, sizes: &[SymInt]) -> Vec<SymInt> {
-    if sizes.iter().all(|s| s.as_int().is_some()) {
-        return real.strides.clone();
-    }
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|d| (real.strides[*d].as_int(), std::cmp::Reverse(*d)));
-    let mut strides = real.strides.clone();
-    let mut products: HashMap<i64, SymInt> = HashMap::new();
-    for d in order {
-        let Some(stride) = real.strides[d].as_int() else { continue };
-        if stride > 1
-            && let Some(product) = products.get(&stride)
-        {
-            strides[d] = product.clone();
-        }
-        if let Some(n) = real.sizes[d].as_int() {
-            products.entry(stride * n).or_insert_with(|| &strides[d] * &sizes[d]);
-        }
-    }
-    strides
 }
 
 /// The value of a size where its symbols have these values.

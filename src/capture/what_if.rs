@@ -4,7 +4,7 @@
 //! cannot be asked this way: the call is taken to be as before in everything but its sizes.
 
 use super::cache::Entry;
-use super::symbols::{Dim, DimMark, InputSource, SeenSizes, Symbols};
+use super::symbols::{DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;
 use crate::report::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Region, Span, Trial, Verdict, WhatIf};
@@ -195,7 +195,8 @@ fn in_source(text: &str, entry: &EntryView) -> String {
 fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result<(Vec<EntryInput>, Vec<EntrySymbol>)> {
     let mut seen = SeenSizes::default();
     for input in made.iter().flat_map(|e| &e.inputs) {
-        seen.note(0, &source_of(input), &ints(&input.real_sizes));
+        let real = Geometry { sizes: ints(&input.real_sizes), strides: ints(&input.real_strides), offset: 0.into() };
+        seen.note(0, &source_of(input), &real);
     }
     let mut symbols = Symbols::default();
     let mut inputs = Vec::new();
@@ -203,7 +204,7 @@ fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result
         let (sizes, strides) = tried(input, trials);
         let source = source_of(input);
         let real = Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() };
-        let plan: Vec<Dim> = seen.plan(0, &source, &real.sizes, last.dynamic);
+        let plan = seen.plan(0, &source, &real, last.dynamic);
         let (geometry, _) = symbols.geometry(&source, index, &real, &plan);
         let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
         inputs.push(EntryInput {

@@ -157,8 +157,8 @@ pub struct OpEntry {
     pub view_dtype: Option<fn(&Call) -> Result<Dtype>>,
     /// What the results look like where values are not known, for an entry whose rule is its values.
     pub looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
-    /// A size that its derivative needs and that is computed when it is called.
-    pub measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
+    /// Whether its derivative needs to know how many elements the first argument has, which is asked when it is called.
+    pub counts_elements: bool,
 }
 
 impl OpEntry {
@@ -328,7 +328,7 @@ pub(super) struct Pending {
     pub(super) not_differentiable: bool,
     pub(super) non_differentiable_results: &'static [usize],
     pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
-    pub(super) measured: Option<fn(&Call) -> Result<Vec<SymInt>>>,
+    pub(super) counts_elements: bool,
     pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
 }
 
@@ -344,7 +344,7 @@ impl Pending {
             not_differentiable: false,
             non_differentiable_results: &[],
             view_dtype: None,
-            measured: None,
+            counts_elements: false,
             looks: None,
         }
     }
@@ -456,9 +456,9 @@ impl OpBuilder {
         self
     }
 
-    /// Says which size the derivative of the entry just started needs, computed when it is called.
-    pub fn measured(&mut self, size: fn(&Call) -> Result<Vec<SymInt>>) -> &mut Self {
-        self.last().measured = Some(size);
+    /// Says that the derivative of the entry just started needs to know how many elements the first argument has.
+    pub fn counts_elements(&mut self) -> &mut Self {
+        self.last().counts_elements = true;
         self
     }
 
@@ -495,7 +495,7 @@ impl OpBuilder {
             not_differentiable: never,
             non_differentiable_results: &[],
             view_dtype: None,
-            measured: None,
+            counts_elements: false,
             looks: None,
         });
         self

@@ -5,6 +5,7 @@
 //! layer sees calls and makes calls and knows nothing of those below it. Eager mode is the same way with fewer layers.
 //! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
 
+mod arithmetic;
 mod entry;
 pub mod foreach;
 mod kernel;
@@ -16,14 +17,17 @@ mod stack;
 mod unbacked;
 mod value;
 
+pub use arithmetic::{
+    Fact, add_sizes, ask_contiguity, ask_numel, ask_storage, ask_view, compare_sizes, counted, divide_sizes, multiply, subtract_sizes,
+};
 pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
 pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
 pub use registry::{OpRef, all, lookup, op, overloads};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
 pub use stack::{
-    Exclude, Key, Layer, Modes, Restore, add_sizes, calculate, call, call_below, fill_args, fill_factory_options, has_layer, infer,
-    is_excluded, measure, measure_float, modes, multiply, pop_layer, push_layer, recorded_size, set_modes,
+    Exclude, Key, Layer, Modes, Restore, call, call_below, fill_args, fill_factory_options, has_layer, is_excluded, measure_float, modes,
+    pop_layer, push_layer, recorded_size, set_modes,
 };
 pub use unbacked::{Naming, SizeNamer, size_of_values};
 pub use value::Value;

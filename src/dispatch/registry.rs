@@ -43,7 +43,7 @@ pub(super) fn entry(id: usize, pending: Pending) -> Result<&'static OpEntry, Str
         not_differentiable: pending.not_differentiable,
         non_differentiable_results: pending.non_differentiable_results,
         view_dtype: pending.view_dtype,
-        measured: pending.measured,
+        counts_elements: pending.counts_elements,
         looks: pending.looks,
     })))
 }

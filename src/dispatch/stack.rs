@@ -1,6 +1,6 @@
 //! The stack of layers: thread-local, re-entrant, with include and exclude state like PyTorch's dispatch keys.
 
-use super::{Argument, Call, Default, OpEntry, Rule, Schema, Value, run_backend};
+use super::{Argument, Call, Default, Fact, OpEntry, Rule, Schema, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::shape::{SymFloat, SymInt};
 use crate::tensor::{Dtype, MemoryFormat, Tensor};
@@ -43,27 +43,28 @@ pub trait Layer {
     fn seen_as(&self, _t: &Tensor) -> Result<Option<Tensor>> {
         Ok(None)
     }
-    /// A symbolic size is computed here, whether it is used or not: a graph that is traced has nodes for it from here on.
-    fn measure(&self, _size: &SymInt) -> Result<()> {
-        Ok(())
-    }
-    /// Sizes are multiplied here, one after the other.
-    fn multiply(&self, _sizes: &[SymInt]) -> Result<()> {
-        Ok(())
-    }
     /// A float is computed here from sizes.
     fn measure_float(&self, _float: &SymFloat) -> Result<()> {
         Ok(())
     }
-    /// A size is inferred here: what is left of all by those that are known.
-    fn infer(&self, _all: &[SymInt], _known: &[SymInt], _rest: &SymInt) -> Result<()> {
-        Ok(())
-    }
-    /// A size is calculated here from two, by an operation named as in Python's `operator` module, also where it is the size of
-    /// some tensor.
+    /// A size is calculated here from two, by an operation named as in Python's `operator` module, whether it is used or not.
     fn calculate(&self, _name: &'static str, _a: &SymInt, _b: &SymInt, _result: &SymInt) -> Result<()> {
         Ok(())
     }
+    /// Two sizes are compared here, by an operation named likewise.
+    fn condition(&self, _name: &'static str, _a: &SymInt, _b: &SymInt) -> Result<()> {
+        Ok(())
+    }
+    /// Whether a tensor is asked for something for the first time.
+    fn learns(&self, _t: &Tensor, _fact: Fact) -> bool {
+        true
+    }
+    /// The number of elements of a tensor of these very sizes that was asked for it.
+    fn counted(&self, _sizes: &[SymInt]) -> Option<SymInt> {
+        None
+    }
+    /// A tensor of these sizes has so many elements.
+    fn note_count(&self, _sizes: Vec<SymInt>, _count: SymInt) {}
 }
 
 /// The innermost layer of a key, where there is one and it is not excluded.
@@ -77,51 +78,14 @@ pub fn recorded_size(t: &Tensor, dim: usize) -> Result<SymInt> {
     Ok(seen.as_ref().unwrap_or(t).size(dim))
 }
 
-/// Says that a size is computed here, whether it is used or not.
-pub fn measure(size: &SymInt) -> Result<()> {
-    match innermost(Key::Trace) {
-        Some(layer) if size.as_int().is_none() => layer.measure(size),
-        _ => Ok(()),
-    }
-}
-
-/// Says that sizes are multiplied here, one after the other, whether the product is used or not.
-pub fn multiply(sizes: &[SymInt]) -> Result<()> {
-    match innermost(Key::Trace) {
-        Some(layer) if sizes.iter().any(|s| s.as_int().is_none()) => layer.multiply(sizes),
-        _ => Ok(()),
-    }
+/// The tracer at work.
+pub(super) fn tracing() -> Option<Rc<dyn Layer>> {
+    innermost(Key::Trace)
 }
 
 /// Says that a float is computed here from sizes, whether it is used or not.
 pub fn measure_float(float: &SymFloat) -> Result<()> {
     innermost(Key::Trace).map_or(Ok(()), |layer| layer.measure_float(float))
-}
-
-/// Says that a size is inferred here, as what is left of all sizes by those that are known.
-pub fn infer(all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
-    match innermost(Key::Trace) {
-        Some(layer) if rest.as_int().is_none() => layer.infer(all, known, rest),
-        _ => Ok(()),
-    }
-}
-
-/// `a + b`, computed here.
-pub fn add_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
-    let sum = a + b;
-    let trivial = sum.as_int().is_some() || a.as_int() == Some(0) || b.as_int() == Some(0);
-    if !trivial {
-        calculate("add", a, b, &sum)?;
-    }
-    Ok(sum)
-}
-
-/// Says that a size is calculated here from two.
-pub fn calculate(name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
-    match innermost(Key::Trace) {
-        Some(layer) if result.as_int().is_none() => layer.calculate(name, a, b, result),
-        _ => Ok(()),
-    }
 }
 
 /// Switches that scripts set and several layers read.

@@ -23,4 +23,4 @@ pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute
 pub use parse::{Parsed, parse, parse_size};
 pub use print::{Printed, Style, code, print_readable, readable, recompute_name};
 pub use runnable::{Known, runnable};
-pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, compute_product, node_name};
+pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, node_name};

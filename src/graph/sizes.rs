@@ -1,8 +1,9 @@
-//! The nodes that compute a symbolic size: made where a graph first needs them.
+//! The nodes that compute a symbolic size: made where a graph first needs them, and made one where they are equal.
 
-use super::{Arg, Target};
+use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use crate::error::{Error, Result};
 use crate::shape::{Atom, Expr, FloatExpr, Rounded, SymFloat, SymInt};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// A graph being made, as far as sizes go.
@@ -114,27 +115,6 @@ pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
     }
 }
 
-/// The argument that stands for a product, its factors multiplied one after the other.
-pub fn compute_product(nodes: &dyn SizeNodes, factors: &[Expr]) -> Result<Arg> {
-    let mut product: Option<(Arg, Expr)> = None;
-    for factor in factors.iter().filter(|f| f.as_int() != Some(1)) {
-        let factor = (compute(nodes, factor)?, factor.clone());
-        product = Some(match product {
-            Some((Arg::Int(a), _)) if factor.1.as_int().is_some() => {
-                let n = a.wrapping_mul(factor.1.as_int().unwrap_or(1));
-                (Arg::Int(n), Expr::from(n))
-            }
-            // What was multiplied before is not looked for: every product has calls of its own.
-            Some((arg, expr)) => {
-                let product = expr.mul(&factor.1);
-                (nodes.emit("mul", vec![arg, factor.0], &product), product)
-            }
-            None => factor,
-        });
-    }
-    Ok(product.map_or(Arg::Int(1), |(arg, _)| arg))
-}
-
 fn combine(nodes: &dyn SizeNodes, name: &'static str, a: (Arg, Expr), b: (Arg, Expr), op: fn(&Expr, &Expr) -> Expr) -> (Arg, Expr) {
     let expr = op(&a.1, &b.1);
     (nodes.known(&expr).unwrap_or_else(|| nodes.emit(name, vec![a.0, b.0], &expr)), expr)
@@ -191,5 +171,41 @@ pub fn compute_float(nodes: &dyn FloatNodes, float: &SymFloat) -> Result<Arg> {
         FloatExpr::IntTrueDiv(a, b) => nodes.emit("truediv", vec![size(a)?, size(b)?], float),
         FloatExpr::Sqrt(a) => nodes.emit("_sym_sqrt", vec![part(a)?], float),
         FloatExpr::Binary(name, a, b) => nodes.emit(name, vec![part(a)?, part(b)?], float),
+    }
+}
+
+impl Graph {
+    /// Makes equal sizes one node: the first that depends on inputs that are sizes alone stands for those that follow.
+    pub fn unify_sizes(&mut self) {
+        let size = |n: &Node| match &n.meta.value {
+            Some(FakeValue::Int(size)) if size.as_int().is_none() => Some(size.expr()),
+            _ => None,
+        };
+        let is_read_off = |n: &Node| matches!(n.target, Target::Operator(_)) || n.op() == Some("aten.sym_size.int");
+        let (mut first, mut of_inputs) = (HashMap::<Expr, NodeId>::new(), HashSet::new());
+        let mut again = Vec::new();
+        for node in self.nodes() {
+            let Some(expr) = size(node) else { continue };
+            let known = first.get(&expr).copied();
+            match (node.opcode, known) {
+                (Opcode::Placeholder, _) => {
+                    of_inputs.insert(node.id);
+                    first.insert(expr, node.id);
+                }
+                (_, Some(known)) if is_read_off(node) => {
+                    of_inputs.insert(node.id);
+                    again.push((node.id, known));
+                }
+                _ if node.inputs().iter().all(|i| of_inputs.contains(i)) => {
+                    of_inputs.insert(node.id);
+                    first.insert(expr, node.id);
+                }
+                _ => {}
+            }
+        }
+        for (id, known) in again {
+            self.replace_uses(id, &Arg::Node(known));
+            self.erase(id);
+        }
     }
 }

@@ -137,6 +137,9 @@ fn register_conversions(b: &mut OpBuilder) {
             if format == MemoryFormat::Preserve {
                 return Err(Error::runtime("preserve memory format is unsupported by the contiguous operator"));
             }
+            if format == MemoryFormat::Contiguous {
+                crate::dispatch::ask_contiguity(x)?;
+            }
             if has_format(x, format)? { Ok(x.into()) } else { aten!("clone", x; memory_format = format) }
         }),
     );

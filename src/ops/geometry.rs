@@ -5,7 +5,7 @@
 
 use super::shapes::wrap_dim;
 use crate::error::{Error, Result};
-use crate::shape::{Relation, SymInt, numel};
+use crate::shape::{Relation, SymInt};
 use crate::tensor::{Geometry, contiguous_strides};
 
 /// A list of sizes as messages print it: `[2, 3]`.
@@ -625,12 +625,4 @@ pub fn same_sizes(a: &[SymInt], b: &[SymInt]) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// The number of elements of sizes from `start` up to and including `end`.
-pub fn flattened(sizes: &[SymInt], start: usize, end: usize) -> Vec<SymInt> {
-    let mut out = sizes[..start].to_vec();
-    out.push(numel(&sizes[start..=end]));
-    out.extend_from_slice(&sizes[end + 1..]);
-    out
 }

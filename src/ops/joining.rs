@@ -104,14 +104,17 @@ fn cat_grad(b: &Backward) -> Result<Grads> {
     }
     let (grad, dim) = (b.grad()?, b.call().int("dim")?);
     let d = wrap_dim(dim, grad.dim())?;
-    let (mut end, mut parts) = (SymInt::Int(0), Vec::new());
+    let (mut so_far, mut parts) = (SymInt::Int(0), Vec::new());
     for spec in &b.specs[0] {
         if skipped(&spec.geometry.sizes) {
             parts.push(Some(zeros_of(&grad.spec(), &[SymInt::Int(0)])?));
             continue;
         }
-        let start = end.clone();
-        end = crate::dispatch::add_sizes(&end, &spec.geometry.sizes[d])?;
+        // The end of a part is computed forward and back again, as where PyTorch narrows.
+        let size = &spec.geometry.sizes[d];
+        so_far = crate::dispatch::add_sizes(&so_far, size)?;
+        let start = crate::dispatch::subtract_sizes(&so_far, size)?;
+        let end = crate::dispatch::add_sizes(&start, size)?;
         parts.push(Some(t!("slice.Tensor", grad, d, &start, &end, 1)?));
     }
     grads.0[0] = Grad::List(parts);

@@ -5,7 +5,7 @@
 use crate::dispatch::{Backward, Call, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{broadcast_two, wrap_dims};
-use crate::shape::{SymInt, numel};
+use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -81,7 +81,7 @@ fn folded(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     };
     let sizes = large.sizes();
     let (last, batch) = (sizes[sizes.len() - 1].clone(), &sizes[..sizes.len() - 1]);
-    let rows = t!("reshape", large, vec![numel(batch), last])?;
+    let rows = t!("reshape", large, vec![crate::dispatch::multiply(batch)?, last])?;
     let mut result = batch.to_vec();
     if small.dim() == 1 {
         return t!("_unsafe_view", t!("mv", rows, small)?, result);
@@ -109,8 +109,7 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         }
     }
     let batch = broadcast_two(batch_a, batch_b)?;
-    let count = numel(&batch);
-    crate::dispatch::measure(&count)?;
+    let count = crate::dispatch::multiply(&batch)?;
     let with = |tail: &[&SymInt]| batch.iter().chain(tail.iter().copied()).cloned().collect::<Vec<_>>();
     let left = t!("reshape", t!("expand", a, with(&[&rows, &inner_a]))?, vec![count.clone(), rows.clone(), inner_a])?;
     let mut result = batch.clone();
@@ -132,6 +131,11 @@ fn shaped(product: Tensor, sizes: Vec<SymInt>) -> Result<Tensor> {
     if modes().fake || product.is_fake() || has_layer(Key::Trace) { t!("view", product, sizes) } else { t!("_unsafe_view", product, sizes) }
 }
 
+fn is_in_order(t: &Tensor) -> Result<bool> {
+    crate::dispatch::ask_contiguity(t)?;
+    t.is_contiguous()
+}
+
 fn linear(c: &Call) -> Result<Value> {
     let (input, weight, bias) = (c.tensor("input")?, c.tensor("weight")?, c.opt_tensor("bias"));
     if input.dim() == 0 || weight.dim() == 0 {
@@ -145,10 +149,10 @@ fn linear(c: &Call) -> Result<Value> {
     Ok(Value::from(match bias {
         None => t!("matmul", input, transposed()?)?,
         Some(bias) if input.dim() == 2 => t!("addmm", bias, input, transposed()?)?,
-        Some(bias) if input.is_contiguous()? => {
+        Some(bias) if is_in_order(input)? => {
             let sizes = input.sizes();
             let (last, batch) = (sizes[sizes.len() - 1].clone(), &sizes[..sizes.len() - 1]);
-            let rows = t!("reshape", input, vec![numel(batch), last])?;
+            let rows = t!("reshape", input, vec![crate::dispatch::multiply(batch)?, last])?;
             let product = t!("addmm", bias, rows, transposed()?)?;
             let mut result = batch.to_vec();
             result.push(product.size(1));

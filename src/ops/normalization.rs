@@ -234,13 +234,17 @@ fn batch_norm(c: &Call) -> Result<Value> {
             return Err(Error::runtime(format!("{name} should contain {channels} elements not {}", t.numel())));
         }
     }
-    if !c.bool("training")? {
+    if c.bool("training")? {
+        let per_channel: Vec<SymInt> = input.sizes().iter().enumerate().filter(|(d, _)| *d != 1).map(|(_, s)| s.clone()).collect();
+        crate::dispatch::multiply(&per_channel)?;
+    } else {
         for name in ["running_mean", "running_var"] {
             if c.opt_tensor(name).is_none() {
                 return Err(Error::runtime(format!("{name} must be defined in evaluation mode")));
             }
         }
     }
+    crate::dispatch::ask_numel(input)?;
     let [input, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
     first(aten!("native_batch_norm", input, weight, bias, mean, var, training, momentum, eps)?)
 }
@@ -352,7 +356,13 @@ fn group_norm(c: &Call) -> Result<Value> {
             )));
         }
     }
-    let places = numel(&input.sizes()[2..]);
+    // As many values as a group has over all places: the script's side of the call counts them.
+    let sizes = input.sizes();
+    let in_groups = crate::dispatch::multiply(&[n.clone(), channels.clone()])?;
+    let per_group = crate::dispatch::divide_sizes(&in_groups, &SymInt::Int(groups))?;
+    let counted: Vec<SymInt> = [per_group].into_iter().chain(sizes[2..].iter().cloned()).collect();
+    crate::dispatch::multiply(&counted)?;
+    let places = crate::dispatch::multiply(&sizes[2..])?;
     first(aten!("native_group_norm", input, weight, bias, n, channels, places, groups, c.get("eps"))?)
 }
 

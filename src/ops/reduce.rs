@@ -137,10 +137,11 @@ fn spread(b: &Backward, grad: &Tensor) -> Result<Tensor> {
 fn reduced_count(b: &Backward) -> Result<SymInt> {
     let sizes = b.sizes("self")?;
     if no_dims(b.arg("dim")) {
-        return Ok(crate::shape::numel(&sizes));
+        return Ok(crate::dispatch::counted(&sizes));
     }
     let dims = wrap_dims(&b.arg("dim").ints()?, sizes.len())?;
-    Ok(dims.iter().filter_map(|d| sizes.get(*d)).fold(SymInt::Int(1), |n, s| &n * s))
+    let reduced: Vec<SymInt> = dims.iter().filter_map(|d| sizes.get(*d)).cloned().collect();
+    crate::dispatch::multiply(&reduced)
 }
 
 fn mean_of(b: &Backward, grad: &Tensor) -> Result<Tensor> {
@@ -164,11 +165,9 @@ fn register_sums(b: &mut OpBuilder) {
     b.op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION | Tags::CORE).grad("SumBackward1", &[], |b| unary_grad(b, |g| spread(b, g)));
     b.op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec)).tags(Tags::REDUCTION | Tags::CORE);
-    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).measured(|c| Ok(c.tensor("self")?.sizes()));
+    b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).counts_elements();
     b.op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec));
-    b.tags(Tags::REDUCTION | Tags::CORE)
-        .grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g)))
-        .measured(|c| Ok(c.tensor("self")?.sizes()));
+    b.tags(Tags::REDUCTION | Tags::CORE).grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g))).counts_elements();
     b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
     b.tags(Tags::REDUCTION).grad("NansumBackward", &["self"], |b| {
         unary_grad(b, |g| {

@@ -14,19 +14,19 @@ fn own(call: &Call) -> Result<Tensor> {
 
 /// The tensor itself where it is contiguous, else a contiguous clone.
 pub fn contiguous(tensor: &Tensor) -> Result<Tensor> {
+    crate::dispatch::ask_contiguity(tensor)?;
     if tensor.is_contiguous()? { Ok(tensor.clone()) } else { t!("clone", tensor; memory_format = MemoryFormat::Contiguous) }
 }
 
 /// `reshape`: a view where strides allow it, else a copy.
 pub fn reshape(tensor: &Tensor, shape: &[SymInt]) -> Result<Tensor> {
+    crate::dispatch::ask_contiguity(tensor)?;
     if tensor.is_contiguous()? {
         return t!("view", tensor, shape);
     }
-    let sizes = geo::infer_size(shape, &tensor.numel())?;
-    if let Some(inferred) = shape.iter().position(|s| s.as_int() == Some(-1)) {
-        let known: Vec<SymInt> = shape.iter().enumerate().filter(|(d, _)| *d != inferred).map(|(_, s)| s.clone()).collect();
-        crate::dispatch::infer(&tensor.sizes(), &known, &sizes[inferred])?;
-    }
+    let computed = crate::dispatch::ask_view(tensor, shape)?;
+    let inferred = geo::infer_size(shape, &tensor.numel())?;
+    let sizes = computed.unwrap_or(inferred);
     match geo::view_strides(&tensor.geometry(), &sizes)? {
         Some(_) if tensor.is_fake() || has_layer(Key::Trace) => t!("view", tensor, sizes),
         Some(strides) => t!("_reshape_alias", tensor, sizes, strides),
@@ -47,8 +47,10 @@ fn flatten(call: &Call) -> Result<Value> {
     if start == end {
         return Ok(tensor.into());
     }
-    crate::dispatch::multiply(&tensor.sizes()[start..=end])?;
-    reshape(&tensor, &geo::flattened(&tensor.sizes(), start, end)).map(Value::from)
+    let mut sizes = tensor.sizes();
+    let product = crate::dispatch::multiply(&sizes[start..=end])?;
+    sizes.splice(start..=end, [product]);
+    reshape(&tensor, &sizes).map(Value::from)
 }
 
 fn unflatten(call: &Call) -> Result<Value> {
@@ -174,11 +176,10 @@ fn chunk(
     }
     let size = tensor.size(wrap_dim(dim, tensor.dim())?);
     let count = SymInt::Int(chunks);
-    let (sum, one) = (crate::dispatch::add_sizes(&size, &count)?, SymInt::Int(1));
-    let last = &sum - &one;
-    crate::dispatch::calculate("sub", &sum, &one, &last)?;
-    let each = last.floor_div(&count)?;
-    crate::dispatch::calculate("floordiv", &last, &count, &each)?;
+    let sum = crate::dispatch::add_sizes(&size, &count)?;
+    let last = crate::dispatch::subtract_sizes(&sum, &SymInt::Int(1))?;
+    let each = crate::dispatch::divide_sizes(&last, &count)?;
+    crate::dispatch::compare_sizes(&each, Relation::Eq, &SymInt::Int(0))?;
     if size.sym_eq(0)? { with_sizes(&tensor, vec![SymInt::Int(0); chunks as usize], dim) } else { split(&tensor, each, dim) }
 }
 

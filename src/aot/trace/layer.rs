@@ -1,11 +1,11 @@
 //! The layer of dispatch that records what reaches it.
 
 use super::Tracer;
-use super::sizes::Sizes;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Tags, Value, run_backend};
+use crate::dispatch::{Call, Fact, Key, Layer, OpEntry, Tags, Value, run_backend};
 use crate::error::Result;
-use crate::graph::{Arg, SizeNodes, compute_float};
+use crate::graph::compute_float;
 use crate::shape::{SymFloat, SymInt};
+use crate::tensor::Tensor;
 use std::rc::Rc;
 
 /// The layer of dispatch.
@@ -35,32 +35,29 @@ impl Layer for TraceLayer {
         Ok(result)
     }
 
-    fn measure(&self, size: &SymInt) -> Result<()> {
-        self.0.size(size).map(drop)
-    }
-
-    fn multiply(&self, sizes: &[SymInt]) -> Result<()> {
-        self.0.product(sizes).map(drop)
-    }
-
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
         compute_float(&*self.0, float).map(drop)
     }
 
-    fn infer(&self, all: &[SymInt], known: &[SymInt], rest: &SymInt) -> Result<()> {
-        let (all, known) = (self.0.product(all)?, self.0.product(known)?);
-        if let (SymInt::Sym(_, env), false) = (rest, matches!(known, Arg::Int(1))) {
-            Sizes(&self.0, env).emit("floordiv", vec![all, known], &rest.expr());
-        }
+    fn calculate(&self, name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
+        self.0.calculate(name, [a, b], result)
+    }
+
+    fn condition(&self, name: &'static str, a: &SymInt, b: &SymInt) -> Result<()> {
+        self.0.compare(name, [a, b]);
         Ok(())
     }
 
-    fn calculate(&self, name: &'static str, a: &SymInt, b: &SymInt, result: &SymInt) -> Result<()> {
-        let (a, b) = (self.0.size(a)?, self.0.size(b)?);
-        if let SymInt::Sym(_, env) = result {
-            Sizes(&self.0, env).emit(name, vec![a, b], &result.expr());
-        }
-        Ok(())
+    fn learns(&self, t: &Tensor, fact: Fact) -> bool {
+        self.0.facts.borrow_mut().insert((t.id(), fact))
+    }
+
+    fn counted(&self, sizes: &[SymInt]) -> Option<SymInt> {
+        self.0.counted(sizes)
+    }
+
+    fn note_count(&self, sizes: Vec<SymInt>, count: SymInt) {
+        self.0.note_count(sizes, count);
     }
 }
 

@@ -4,9 +4,7 @@ use super::Tracer;
 use super::origin::hands_on;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
-use crate::graph::{
-    Arg, FakeValue, FloatNodes, Meta, Node, NodeId, SizeNodes, Target, compute_float, compute_product, compute_size, node_name,
-};
+use crate::graph::{Arg, FakeValue, FloatNodes, Meta, Node, NodeId, SizeNodes, Target, compute_float, compute_size, node_name};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::Tensor;
 use std::rc::Rc;
@@ -55,8 +53,9 @@ impl Tracer {
         match size {
             SymInt::Int(i) => Ok(Arg::Int(*i)),
             SymInt::Sym(own, env) => {
+                let is_pending = self.make_pending(own)?;
                 let (sizes, expr) = (Sizes(self, env), size.expr());
-                let is_computed = expr.as_int().is_none() && expr.as_symbol().is_none();
+                let is_computed = expr.as_int().is_none() && (expr.as_symbol().is_none() || is_pending);
                 if let Some(known) = is_computed.then(|| sizes.own(own, &expr)).flatten() {
                     return Ok(known);
                 }
@@ -97,15 +96,6 @@ impl Tracer {
         let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
         self.floats.borrow_mut().push((float.expr.clone(), id));
         Arg::Node(id)
-    }
-
-    /// The product of sizes, multiplied one after the other.
-    pub(super) fn product(&self, sizes: &[SymInt]) -> Result<Arg> {
-        let env = sizes.iter().find_map(|s| if let SymInt::Sym(_, env) = s { Some(env) } else { None });
-        match env {
-            Some(env) => compute_product(&Sizes(self, env), &sizes.iter().map(SymInt::expr).collect::<Vec<_>>()),
-            None => self.size(&crate::shape::numel(sizes)),
-        }
     }
 
     /// A size was computed from others: the call stands here, where something reads it.
@@ -156,7 +146,7 @@ impl Sizes<'_> {
     }
 
     /// The node that has this very computation of a size.
-    fn own(&self, own: &Expr, expr: &Expr) -> Option<Arg> {
+    pub(super) fn own(&self, own: &Expr, expr: &Expr) -> Option<Arg> {
         let found = self.0.own_sizes.borrow().get(&own.identity()).map(|(_, own)| *own)?;
         Some(match found {
             OwnSize::Node(id) => Arg::Node(id),

@@ -114,10 +114,7 @@ impl About {
                 InputSource { name, source: place, ..InputSource::default() }
             });
             source.attribute = source.attribute.map(|_| t.id());
-            source.numbers = (0..t.dim()).map(|d| symbol_number(&format!("{}.size()[{d}]", source.source))).collect();
-            if t.dim() == 0 {
-                source.numbers.push(symbol_number(&format!("{}.item()", source.source)));
-            }
+            source.numbers = symbol_numbers(&source.source, t.dim());
             source
         })
     }
@@ -143,6 +140,15 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
     let is_parameter = is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
     let attribute = told.get(4).is_some_and(|o| o.is(&vm.ctx.true_value)).then_some(0);
     Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_parameter, attribute, marks, ..InputSource::default() })
+}
+
+/// The numbers of the symbols for a tensor's sizes (the number it holds, where it has none), strides and offset.
+pub fn symbol_numbers(source: &str, dims: usize) -> Vec<u32> {
+    let sizes = (0..dims).map(|d| format!("{source}.size()[{d}]"));
+    let item = (dims == 0).then(|| [format!("{source}.item()"), String::new()]).into_iter().flatten();
+    let strides = (0..dims).map(|d| format!("{source}.stride()[{d}]"));
+    let all = sizes.chain(item).chain(strides).chain([format!("{source}.storage_offset()")]);
+    all.map(|place| symbol_number(&place)).collect()
 }
 
 /// PyTorch numbers a symbol by the hash of where its size is found.

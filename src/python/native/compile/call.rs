@@ -28,9 +28,8 @@ use crate::python::current::emit;
 use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
-use crate::shape::SymInt;
 use crate::span::Source;
-use crate::tensor::Tensor;
+use crate::tensor::{Geometry, Tensor};
 
 thread_local! {
     static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
@@ -467,10 +466,10 @@ pub fn call(
     };
     let plan = {
         let call = call.clone();
-        Rc::new(move |input: &InputSource, sizes: &[SymInt]| {
+        Rc::new(move |input: &InputSource, geometry: &Geometry| {
             let top = call.top();
             let place = top.at.get();
-            top.function.seen.borrow().plan(place, input, sizes, top.function.dynamic())
+            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic())
         })
     };
     let recorder = Recorder::new(input_name, plan, surroundings);

@@ -17,6 +17,8 @@ pub struct Found {
     path: Option<Rc<Source>>,
     /// What the recorder was told.
     source: InputSource,
+    /// Its number of dimensions, which says what the numbers of its symbols stand for.
+    dims: usize,
 }
 
 /// Where the inputs of a region were found.
@@ -24,6 +26,7 @@ pub fn found(region: &Region, globals: Option<&PyDictRef>, vm: &VirtualMachine) 
     let one = |input: &crate::capture::RegionInput| Found {
         path: Source::parse(&input.source.source, globals, vm),
         source: input.source.clone(),
+        dims: input.real.dim(),
     };
     region.touched.iter().map(one).collect()
 }
@@ -39,7 +42,7 @@ pub struct Remembered {
 impl Remembered {
     /// Where a tensor is found, if it is where the input of that number was.
     pub fn source(&self, t: &Tensor, index: usize, vm: &VirtualMachine) -> Option<InputSource> {
-        let known = self.inputs.get(index).filter(|f| f.source.marks.is_empty() && f.source.numbers.len() == t.dim().max(1))?;
+        let known = self.inputs.get(index).filter(|f| f.source.marks.is_empty() && f.dims == t.dim())?;
         let object = wrap(t, vm).ok()?;
         let is_there = known.path.as_ref()?.value(&self.locals, vm)?.is(&object);
         (is_there && own_attribute(&object, "_dynamo_marks", vm).is_none()).then(|| known.source.clone())

@@ -7,11 +7,11 @@ use rustpython_vm::builtins::PyDictRef;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::about::symbol_number;
+use super::about::{symbol_number, symbol_numbers};
 use super::graph_module::PyGraphModule;
 use crate::aot::functional::functionalized;
 use crate::aot::make_fx::{Decompose, Tracing, make_fx};
-use crate::capture::{Dim, InputSource, Symbols};
+use crate::capture::{Dim, InputSource, Symbols, Treatment};
 use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
 use crate::python::native::tensor::{from_value, overload_entry, raise, raised, to_value};
@@ -59,11 +59,12 @@ fn fake_inputs(inputs: Vec<Value>, symbolic: bool) -> Result<Vec<Value>> {
         let source = format!("input{i}");
         made.push(match input {
             Value::Tensor(t) => {
-                let numbers = (0..t.dim()).map(|d| symbol_number(&format!("{source}.size()[{d}]"))).collect();
+                let numbers = symbol_numbers(&source, t.dim());
                 let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
                 let kind = if symbolic { Dim::Shared } else { Dim::Static };
                 let real: Geometry = (*t.geometry()).clone();
-                let (geometry, _) = symbols.geometry(&input, i, &real, &vec![kind; t.dim()]);
+                let (geometry, _) =
+                    symbols.geometry(&input, i, &real, &Treatment { dims: vec![kind; t.dim()], varying_strides: Vec::new() });
                 let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() })?;
                 crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t))?;
                 Value::Tensor(fake)

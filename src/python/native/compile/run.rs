@@ -111,7 +111,7 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         return run_as_it_is(&region);
     }
     for input in region.touched.iter().filter(|i| !i.source.is_number) {
-        function.seen.borrow_mut().note(place, &input.source, &input.real.sizes());
+        function.seen.borrow_mut().note(place, &input.source, &input.real.geometry());
     }
     count("frames", "total", 1);
     count("frames", "ok", 1);
