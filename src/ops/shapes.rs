@@ -2,7 +2,7 @@
 
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::tensor::{Category, Device, Dtype, MemoryFormat, Tensor, TensorSpec, promote};
 use std::cell::Cell;
 
@@ -134,11 +134,12 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
         }
         Ok(true)
     };
-    // The fast ways: everything contiguous, or everything alike, non-overlapping and dense.
-    let full: Vec<&&Tensor> = inputs.iter().filter(|t| same_shape(t).unwrap_or(false)).collect();
-    if full.len() == inputs.len() && !full.is_empty() {
+    // The fast way: everything contiguous. Where sizes are symbols, inputs that are broadcast may be so beside one that is not.
+    let full = inputs.iter().filter(|t| same_shape(t).unwrap_or(false)).count();
+    let symbolic = sizes.iter().any(|s| s.as_int().is_none());
+    if full > 0 && (symbolic || full == inputs.len()) {
         let mut contiguous = true;
-        for t in &full {
+        for t in inputs {
             contiguous = contiguous && t.is_contiguous()?;
         }
         if contiguous {
@@ -146,41 +147,45 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
         }
     }
     // Per input, strides in the result's dimensions; broadcast ones are zero.
-    let mut expanded: Vec<Vec<i64>> = Vec::new();
+    let (zero, one) = (SymInt::Int(0), SymInt::Int(1));
+    let mut expanded: Vec<Vec<SymInt>> = Vec::new();
     for t in inputs {
         let g = t.geometry();
         let lead = ndim - g.sizes.len();
-        let mut strides = vec![0; ndim];
+        let mut strides = vec![zero.clone(); ndim];
         for (i, (size, stride)) in g.sizes.iter().zip(&g.strides).enumerate() {
             let broadcast = size.hint() == Some(1) && sizes[lead + i].hint() != Some(1);
-            strides[lead + i] = if broadcast { 0 } else { stride.hint().unwrap_or(1) };
+            if !broadcast {
+                strides[lead + i] = stride.clone();
+            }
         }
         expanded.push(strides);
     }
-    // Insertion sort from the innermost dimension, comparing strides input by input; ambiguous pairs keep their order.
+    // Insertion sort from the innermost dimension, comparing strides input by input; ambiguous pairs keep their order. Which of two
+    // symbolic strides is larger is a condition of the graph.
     let mut perm: Vec<usize> = (0..ndim).rev().collect();
-    let should_swap = |d0: usize, d1: usize| -> i32 {
+    let should_swap = |d0: usize, d1: usize| -> Result<i32> {
         for strides in &expanded {
-            let (s0, s1) = (strides[d0], strides[d1]);
-            if s0 == 0 || s1 == 0 {
+            let (s0, s1) = (&strides[d0], &strides[d1]);
+            if holds(s0, Relation::Eq, &zero)? || holds(s1, Relation::Eq, &zero)? {
                 continue;
             }
-            if s0 < s1 {
-                return -1;
-            }
-            if s0 > s1 {
-                return 1;
-            }
-            if sizes[d0].hint() > sizes[d1].hint() {
-                return 1;
+            if holds(s0, Relation::Eq, s1)? {
+                if sizes[d0].hint() > sizes[d1].hint() {
+                    return Ok(1);
+                }
+            } else if holds(s1, Relation::Ge, s0)? {
+                return Ok(-1);
+            } else {
+                return Ok(1);
             }
         }
-        0
+        Ok(0)
     };
     for i in 1..ndim {
         let mut dim1 = i;
         for dim0 in (0..i).rev() {
-            match should_swap(perm[dim0], perm[dim1]) {
+            match should_swap(perm[dim0], perm[dim1])? {
                 c if c > 0 => {
                     perm.swap(dim0, dim1);
                     dim1 = dim0;
@@ -190,13 +195,21 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
             }
         }
     }
-    let mut strides = vec![SymInt::Int(1); ndim];
-    let mut next = SymInt::Int(1);
+    let mut strides = vec![one.clone(); ndim];
+    let mut next = one.clone();
     for d in perm {
         strides[d] = next.clone();
-        next = &next * &sizes[d].max(&SymInt::Int(1));
+        next = &next * &sizes[d].max(&one);
     }
     Ok(strides)
+}
+
+/// Whether a relation holds: what is neither known nor has a value to look at does not.
+fn holds(a: &SymInt, relation: Relation, b: &SymInt) -> Result<bool> {
+    if a.hint().is_none() || b.hint().is_none() {
+        return Ok(a.decide(relation, b).unwrap_or(false));
+    }
+    a.compare(relation, b)
 }
 
 /// The spec of a pointwise result over all tensors among `values`, of the given dtype.
