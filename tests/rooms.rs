@@ -14,7 +14,8 @@ const ROWS: &[&[&str]] = &[
     &["autograd", "graph_view", "export"],
     // Composite operators ask autograd whether a gradient is wanted, through `wiring`.
     &["ops"],
-    &["transforms", "decompositions"],
+    &["decompositions"],
+    &["transforms"],
     &["backend", "aot"],
     &["capture", "describe", "catalogue"],
     &["python"],

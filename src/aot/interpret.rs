@@ -195,8 +195,10 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 return Ok(number);
             }
             let (entry, mut args) = operator(name, args, node, values)?;
+            // A factory that a transform calls inside of what the script wrote is not called from Python.
             if let Target::Torch { shown, .. } = &node.target
-                && !matches!(shown, Shown::Function(name) if name.starts_with("torch.ops."))
+                && !matches!(shown, Shown::Function(name)
+                    if name.starts_with("torch.ops.") || name.rsplit('.').next() != Some(entry.base_name()))
             {
                 fill_factory_options(entry, &mut args);
             }

@@ -466,6 +466,10 @@ impl Recorder {
             Some(Written::Operator(symbol)) if symbol.starts_with(|c: char| "+-*/%@&|^<>=!~".contains(c)) => {
                 (Shown::Operator(symbol.into()), entry.base_name())
             }
+            // A factory that nobody called from Python.
+            None if entry.schema.position("pin_memory").is_some() => {
+                (Shown::Function(format!("torch.ops.{}", entry.name).into()), entry.base_name())
+            }
             _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
         };
         let target = Target::Torch { op: entry.name.into(), shown };

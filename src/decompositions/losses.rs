@@ -200,7 +200,7 @@ fn nll(c: &Call) -> Decomposed {
             let weights = picked(&t!("expand", row, x.sizes())?)?;
             sum_all(&choose(&counts()?, weights, 0)?)?
         }
-        None => cast(&sum_all(&counts()?)?, x.dtype())?,
+        None => t!("_to_copy", sum_all(&counts()?)?; dtype = x.dtype(), device = x.device())?,
     };
     let loss = match reduction {
         1 => div(sum_all(&loss)?, &total)?,
@@ -222,7 +222,7 @@ fn nll_backward(c: &Call) -> Decomposed {
     }
     let target = t!("unsqueeze", target, channel)?;
     let safe = choose(&ne(&target, ignored)?, &target, 0)?;
-    let hits = t!("scatter.value", t!("zeros_like", x)?, channel, safe, -1.0)?;
+    let hits = t!("scatter.value", t!("zeros_like", x; pin_memory = false)?, channel, safe, -1.0)?;
     if hits.dim() > grad.dim() && grad.dim() > 0 {
         grad = t!("unsqueeze", grad, channel)?;
     }

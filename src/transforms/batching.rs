@@ -4,6 +4,7 @@
 //! shifted by one, products are `matmul`s of one more dimension. An operator without a rule runs item by item, and the
 //! results are stacked, as PyTorch's own fallback does.
 
+use super::batch_rules;
 use super::levels::{Level, Randomness, below, wrap, wrapped};
 use crate::dispatch::{Call, OpEntry, Rule, Tags, Value, op};
 use crate::error::{Error, Result};
@@ -12,13 +13,13 @@ use crate::tensor::Tensor;
 use crate::{aten, t};
 
 /// One tensor among the arguments, as the level below sees it.
-struct Item {
-    value: Tensor,
-    batch_dim: Option<usize>,
+pub(super) struct Item {
+    pub(super) value: Tensor,
+    pub(super) batch_dim: Option<usize>,
 }
 
 impl Item {
-    fn of(t: &Tensor, level: &Level) -> Item {
+    pub(super) fn of(t: &Tensor, level: &Level) -> Item {
         match wrapped(t) {
             Some(w) if w.number == level.number => Item { value: w.value, batch_dim: w.batch_dim },
             _ => Item { value: t.clone(), batch_dim: None },
@@ -26,12 +27,12 @@ impl Item {
     }
 
     /// Dimensions that the script sees.
-    fn rank(&self) -> usize {
+    pub(super) fn rank(&self) -> usize {
         self.value.dim() - usize::from(self.batch_dim.is_some())
     }
 
     /// With the hidden dimension first.
-    fn front(&self) -> Result<Tensor> {
+    pub(super) fn front(&self) -> Result<Tensor> {
         match self.batch_dim {
             Some(dim) if dim > 0 => t!("movedim.int", &self.value, dim as i64, 0),
             _ => Ok(self.value.clone()),
@@ -39,7 +40,7 @@ impl Item {
     }
 
     /// With a hidden dimension in front in any case.
-    fn every(&self, size: i64) -> Result<Tensor> {
+    pub(super) fn every(&self, size: i64) -> Result<Tensor> {
         if self.batch_dim.is_some() {
             return self.front();
         }
@@ -49,7 +50,7 @@ impl Item {
     }
 
     /// With the hidden dimension first, and so many dimensions after it.
-    fn padded(&self, rank: usize) -> Result<Tensor> {
+    pub(super) fn padded(&self, rank: usize) -> Result<Tensor> {
         let value = self.front()?;
         if self.batch_dim.is_none() || self.rank() >= rank {
             return Ok(value);
@@ -64,7 +65,7 @@ impl Item {
 
 /// Elementwise on one tensor, though not tagged so.
 const UNARY: &str = " dropout clone _to_copy detach alias ones_like zeros_like full_like empty_like positive contiguous lift_fresh lift \
-    _conj _neg_view real imag nan_to_num isnan native_dropout_backward ";
+    _conj _neg_view fill zero convert_element_type real imag nan_to_num isnan native_dropout_backward ";
 /// Elementwise on several tensors, though not tagged so.
 const BROADCASTING: &str = " where masked_fill copy copy_ tanh_backward sigmoid_backward threshold_backward gelu_backward \
     silu_backward softplus_backward elu_backward leaky_relu_backward hardtanh_backward logit_backward lerp addcmul addcdiv mse_loss mse_loss_backward ";
@@ -129,6 +130,12 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
             "is_nonzero" => CONTROL_FLOW.to_owned(),
             name => format!("vmap: It looks like you attempted to use an operator whose result has a size that depends on data: {name}"),
         }));
+    }
+    if !different && let Some(out) = batch_rules::taken_apart(&Call { entry, args: &args })? {
+        return Ok(out);
+    }
+    if !different && let Some(out) = below(level.number, || batch_rules::call(level, size, entry, &args))? {
+        return Ok(out);
     }
     let given = args.clone();
     let out = below(level.number, || physical(level, size, different, entry, args))?;
@@ -322,6 +329,9 @@ fn shifted(
         let ones = tensors[0].front()?.sizes().into_iter().enumerate().skip(1);
         let ones: Vec<i64> = ones.filter(|(_, s)| s.as_int() == Some(1)).map(|(i, _)| i as i64).collect();
         return aten!("squeeze.dims", &new[0], ones);
+    }
+    if name == "squeeze" && rank > 0 && matches!(new[1], Value::Int(_)) {
+        return aten!("squeeze.dims", &new[0], Value::List(vec![new[1].clone()]));
     }
     if rank == 0 && matches!(name, "softmax" | "log_softmax" | "_softmax" | "_log_softmax" | "sum" | "mean" | "squeeze" | "cumsum") {
         let widened = t!("unsqueeze", new[0].tensor()?, 1)?;

@@ -7,7 +7,7 @@
 //! it unwraps and goes on from the top of the stack, one level lower. Below the last level the stack is as it is without
 //! transforms, so that what is captured or traced is what the transforms make of a call.
 
-use super::batching;
+use super::{batch_rules, batching};
 use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Restore, Rule, Value, call, push_layer};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -192,6 +192,9 @@ impl Layer for TransformLayer {
             let _below = Exclude::only(Key::Transform);
             return call(entry, args);
         };
+        if entry.name == "aten.linear.default" {
+            return batch_rules::linear(&Call { entry, args: &args });
+        }
         match level.kind {
             Kind::Vmap(size, randomness) => match entry.rule {
                 Rule::Composite(f) if !batching::keeps_whole(entry) => f(&Call { entry, args: &args }),

@@ -2,8 +2,10 @@
 //!
 //! - [`levels`]: the levels of `torch.func`, where `grad` and `vmap` nest
 //! - [`batching`]: what operators do to tensors with a hidden dimension
+//! - [`batch_rules`]: operators that have a rule of their own there
 //! - [`autocast`]: operators that are safe with it run in a shorter dtype
 
 pub mod autocast;
+pub mod batch_rules;
 pub mod batching;
 pub mod levels;

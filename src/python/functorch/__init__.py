@@ -2,6 +2,7 @@
 
 _FUNC = "grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functionalize"
 _HOME = {name: "torch.func" for name in _FUNC.split()} | {"make_fx": "torch.fx.experimental.proxy_tensor"}
+_HOME |= dict.fromkeys(("make_functional", "make_functional_with_buffers", "combine_state_for_ensemble"), "torch._functorch.make_functional")
 
 
 def __getattr__(name):

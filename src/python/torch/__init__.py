@@ -23,6 +23,7 @@ _PARTS = {
         "set_autocast_enabled set_autocast_dtype is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache "
         "autocast_increment_nesting autocast_decrement_nesting"
     ),
+    "amp.grad_scaler": "GradScaler",
     "_tensor_str": "set_printoptions",
     "_utils": (
         "typename is_tensor is_floating_point is_complex is_nonzero is_same_size is_signed is_conj is_inference numel as_tensor asarray "

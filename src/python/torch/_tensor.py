@@ -329,6 +329,12 @@ class Tensor(TensorBase):
         return self.shape == other.shape
 
     @overridable
+    def histogram(self, bins, *, range=None, weight=None, density=False):
+        from torch._numeric import histogram
+
+        return histogram(self, bins, range=range, weight=weight, density=density)
+
+    @overridable
     def lu(self, pivot=True, get_infos=False):
         from torch.functional import lu
 
@@ -374,9 +380,14 @@ class Tensor(TensorBase):
         return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
     def untyped_storage(self):
-        return _Storage(self)
+        from torch._storage import UntypedStorage
 
-    storage = untyped_storage
+        return UntypedStorage(self)
+
+    def storage(self):
+        from torch._storage import TypedStorage
+
+        return TypedStorage(self)
 
     def share_memory_(self):
         return self
@@ -396,21 +407,6 @@ class Tensor(TensorBase):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
-
-
-class _Storage:
-    """The memory of a tensor, as far as scripts compare it."""
-
-    def __init__(self, tensor):
-        self._tensor = tensor
-
-    def data_ptr(self):
-        return self._tensor.data_ptr() - self._tensor.storage_offset() * self._tensor.element_size()
-
-    def nbytes(self):
-        return self._tensor._storage_nbytes()
-
-    size = __len__ = nbytes
 
 
 def _only_matrices(name, tensor):

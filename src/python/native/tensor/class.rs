@@ -739,6 +739,10 @@ impl TensorBase {
         Ok(((t.storage().id() as i64) << 36) + offset * t.dtype().itemsize() as i64)
     }
     #[pymethod]
+    fn _storage_nbytes(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {
+        zelf.tensor().storage().nbytes().guard_int().map_err(|e| raise(e, vm))
+    }
+    #[pymethod]
     fn _storage_id(zelf: &Py<Self>) -> u64 {
         zelf.tensor().storage().id()
     }

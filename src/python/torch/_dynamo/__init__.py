@@ -29,7 +29,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def __getattr__(name):
-    if name in ("config", "utils", "backends", "exc", "decorators", "compiled_autograd"):
+    if name in ("config", "utils", "backends", "exc", "decorators", "compiled_autograd", "testing"):
         return __import__(f"torch._dynamo.{name}", fromlist=["_"])
     if name in ("register_backend", "lookup_backend"):
         return getattr(__import__("torch._dynamo.backends.registry", fromlist=[name]), name)

@@ -214,13 +214,12 @@ def linearize(func, *primals):
 def _basis(tensors):
     """Unit vectors over all elements of the tensors: for each tensor its part of all of them."""
     counts = [t.numel() for t in tensors]
-    total, at, parts = sum(counts), 0, []
-    for t, count in zip(tensors, counts):
-        part = torch.zeros(total, count, dtype=t.dtype, device=t.device)
+    total, at = sum(counts), 0
+    parts = [t.new_zeros(total, count) for t, count in zip(tensors, counts)]
+    for part, count in zip(parts, counts):
         part.diagonal(-at).fill_(1)
-        parts.append(part.view(total, *t.shape))
         at += count
-    return parts
+    return [part.view(total, *t.shape) for part, t in zip(parts, tensors)]
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):

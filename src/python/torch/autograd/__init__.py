@@ -23,7 +23,7 @@ def __getattr__(name):
     if part is not None:
         value = getattr(__import__(f"torch.autograd.{part}", fromlist=[name]), name)
     elif name == "Variable":
-        value = torch.Tensor
+        from torch.autograd.variable import Variable as value
     elif name in _SUBMODULES:
         return __import__(f"torch.autograd.{name}", fromlist=["_"])
     else:

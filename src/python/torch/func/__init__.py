@@ -6,6 +6,7 @@ _PARTS = {
     ),
     "_functorch.vmap": "vmap",
     "_functorch.functional_call": "functional_call stack_module_state",
+    "_functorch.batch_norm_replacement": "replace_all_batch_norm_modules_",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 

@@ -54,7 +54,7 @@ _PARTS = {
     "parallel": "DataParallel",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
-_SUBMODULES = ("attention", "functional", "init", "modules", "parallel", "parameter", "utils")
+_SUBMODULES = ("attention", "functional", "grad", "init", "modules", "parallel", "parameter", "utils")
 
 __all__ = sorted(_HOME)
 

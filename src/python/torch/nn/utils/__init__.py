@@ -5,10 +5,11 @@ _PARTS = {
     "convert_parameters": "parameters_to_vector vector_to_parameters",
     "weight_norm": "weight_norm remove_weight_norm",
     "spectral_norm": "spectral_norm remove_spectral_norm",
+    "init": "skip_init",
     "fusion": "fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
-_SUBMODULES = ("clip_grad", "convert_parameters", "fusion", "parametrizations", "parametrize", "prune", "rnn", "stateless")
+_SUBMODULES = ("clip_grad", "convert_parameters", "fusion", "init", "parametrizations", "parametrize", "prune", "rnn", "stateless")
 
 __all__ = sorted(_HOME)
 
