@@ -23,6 +23,11 @@ _PARTS = {
         "SigmoidTransform SoftmaxTransform SoftplusTransform StickBreakingTransform TanhTransform "
         "Transform identity_transform"
     ),
+    "matrix_transforms": (
+        "CatTransform CorrCholeskyTransform CumulativeDistributionTransform LowerCholeskyTransform PositiveDefiniteTransform "
+        "StackTransform"
+    ),
+    "constraint_registry": "biject_to transform_to",
     "transformed_distribution": "TransformedDistribution MixtureSameFamily",
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}

@@ -27,6 +27,16 @@ __all__ = [
 ]
 
 
+_OF_PARTS = (
+    "CatTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "StackTransform",
+)
+
+
 class Transform:
     """A function `y = f(x)`: `_call` and `_inverse` compute, `log_abs_det_jacobian` measures. With `cache_size=1` the last pair is
     kept, so that the inverse of a value just made is exact."""
@@ -151,10 +161,7 @@ class _InverseTransform(Transform):
 def _with_dims(constraint, event_dim):
     """A constraint of larger events."""
     more = event_dim - constraint.event_dim
-    if more <= 0:
-        return constraint
-    check = lambda value: constraint.check(value).reshape(value.shape[: value.dim() - event_dim] + (-1,)).all(-1)
-    return constraints.Constraint(f"IndependentConstraint({constraint!r}, {more})", check, event_dim=event_dim)
+    return constraints.independent(constraint, more) if more > 0 else constraint
 
 
 class ComposeTransform(Transform):
@@ -542,3 +549,9 @@ class StickBreakingTransform(Transform):
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return tuple(shape[:-1]) + (shape[-1] - 1,)
+
+
+def __getattr__(name):
+    if name in _OF_PARTS:
+        return getattr(__import__("torch.distributions.matrix_transforms", fromlist=[name]), name)
+    raise AttributeError(f"module 'torch.distributions.transforms' has no attribute '{name}'")
