@@ -73,6 +73,8 @@ pub struct Recorder {
     pub(super) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
     /// Per input, where the frames stood when it became one.
     pub(super) input_places: RefCell<Vec<Rc<[u32]>>>,
+    /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
+    pub(super) read_around: RefCell<Vec<u64>>,
     /// Where the frames stood when what is recorded again was recorded first.
     pub(super) repeated_at: RefCell<Option<Rc<[u32]>>>,
     /// Inputs that were written to and stored back where they came from, and the calls that did it.
@@ -134,6 +136,7 @@ impl Recorder {
             items: RefCell::default(),
             stacks: RefCell::default(),
             input_places: RefCell::default(),
+            read_around: RefCell::default(),
             repeated_at: RefCell::default(),
             stored: RefCell::default(),
             surroundings,

@@ -22,8 +22,9 @@ pub struct Rest {
     known: HashMap<NodeId, Vec<Weak<TensorImpl>>>,
     /// What the function was given, by node: tensors of the caller's, and lazy ones of the first region.
     given: HashMap<NodeId, Tensor>,
-    /// Tensors of the caller's that the function looked at, and whether each is a module's, in order.
-    touched: Vec<(Tensor, bool)>,
+    /// Tensors of the caller's that the function looked at, in order, and whether each is a module's. None where only calls did
+    /// that are no part of the function any more.
+    touched: Vec<Option<(Tensor, bool)>>,
     /// Where the frames stood at each call, and how many tensors the function had looked at.
     places: HashMap<NodeId, (Rc<[u32]>, usize)>,
     env: ShapeEnv,
@@ -92,7 +93,9 @@ impl Recorder {
         let mut rest = Rest::of(graph.clone(), ids.clone(), env);
         let seen = |n: &usize| n.saturating_sub(inputs);
         rest.places = self.stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
-        rest.touched = self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static)).collect();
+        let is_left = |i: usize, t: &Tensor| self.read_around.borrow().contains(&t.id()) && self.stands_in_call(i);
+        let touched = self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static)).collect::<Vec<_>>();
+        rest.touched = touched.into_iter().enumerate().map(|(i, t)| (!is_left(inputs + i, &t.0)).then_some(t)).collect();
         for t in self.alive() {
             if let Some(id) = self.nodes.borrow().get(&t.id()).copied() {
                 if inside(&id) {
@@ -130,6 +133,23 @@ impl Recorder {
         Some(rest)
     }
 
+    /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where a graph ends in
+    /// there, `forward` is a function of its own, and what surrounds it is none.
+    pub fn touch_around(&self, t: &Tensor) -> Result<()> {
+        let is_new = !self.by_real.borrow().contains_key(&t.id());
+        self.touch(t, false)?;
+        if is_new && self.by_real.borrow().contains_key(&t.id()) {
+            self.read_around.borrow_mut().push(t.id());
+        }
+        Ok(())
+    }
+
+    /// Whether the call in which an input was read is not over.
+    fn stands_in_call(&self, input: usize) -> bool {
+        let now = (self.surroundings.places)();
+        self.input_places.borrow().get(input).and_then(|at| at.split_last()).is_some_and(|(_, calls)| now.starts_with(calls))
+    }
+
     /// The mode of gradients that was in force where the recording stands.
     pub fn grad_mode(&self) -> bool {
         let graph = self.graph.borrow();
@@ -163,8 +183,10 @@ impl Recorder {
         };
         let place = rest.places.get(&node.id);
         self.repeated_at.replace(place.map(|(stack, _)| stack.clone()));
-        for (t, is_static) in rest.touched.iter().take(place.map_or(0, |(_, n)| *n)).skip(made.touched) {
-            self.touch(t, *is_static)?;
+        for touched in rest.touched.iter().take(place.map_or(0, |(_, n)| *n)).skip(made.touched) {
+            if let Some((t, is_static)) = touched {
+                self.touch(t, *is_static)?;
+            }
             made.touched += 1;
         }
         let values = &mut made.values;

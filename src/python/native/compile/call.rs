@@ -602,6 +602,14 @@ pub fn touch(t: &Tensor, is_static: bool) -> Result<()> {
     }
 }
 
+/// Tells the recorder that a tensor of the caller's was read by what surrounds the `forward` of a module.
+pub fn touch_around(t: &Tensor) -> Result<()> {
+    match recorder() {
+        Some(recorder) => recorder.touch_around(t),
+        None => Ok(()),
+    }
+}
+
 /// What stands for a tensor of the caller's while it is recorded: its sizes may be symbolic.
 pub fn twin(t: &Tensor) -> Option<Tensor> {
     RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.twin(t)))

@@ -180,6 +180,15 @@ mod native {
         }
     }
 
+    /// A module with hooks is called with these: the front end, which asks whether they are constants, reads the first that is none.
+    #[pyfunction]
+    fn _read_first(args: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        match super::super::modules::first_value(&args).as_ref().and_then(|first| to_tensor(first)) {
+            Some(t) if call::capturing() && !super::super::modules::is_root_call(vm) => call::touch_around(&t).map_err(|e| raise(e, vm)),
+            _ => Ok(()),
+        }
+    }
+
     /// A module is called; whether that is noted, so that `_leave_module` has to follow.
     #[pyfunction]
     fn _enter_module(module: PyObjectRef, vm: &VirtualMachine) -> bool {

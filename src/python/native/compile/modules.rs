@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyStr};
+use rustpython_vm::builtins::{PyDict, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::span::set_module_path;
@@ -41,6 +41,30 @@ pub fn enter_root(callee: &PyObject, vm: &VirtualMachine) {
 pub fn enter(module: PyObjectRef, vm: &VirtualMachine) {
     let path = path_of(&module, vm);
     push(module, path);
+}
+
+/// Whether the compiled module's own call runs, and the front end sees no more of it than its `forward`: those of PyTorch's
+/// modules are compiled with what surrounds them.
+pub fn is_root_call(vm: &VirtualMachine) -> bool {
+    ENTERED.with_borrow(|entered| match entered.as_slice() {
+        [root, call] => root.module.is(&call.module) && !is_of_library(&root.module, vm),
+        _ => false,
+    })
+}
+
+/// Whether a module is of a class of PyTorch's.
+pub fn is_of_library(module: &PyObject, vm: &VirtualMachine) -> bool {
+    let home = module.class().as_object().get_attr("__module__", vm);
+    home.is_ok_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with("torch.nn.modules")))
+}
+
+/// The first of a call's arguments that is no constant.
+pub fn first_value(args: &PyObject) -> Option<PyObjectRef> {
+    let is_constant = |o: &PyObject| ["int", "bool", "float", "str", "NoneType"].contains(&&*o.class().name().to_string());
+    args.downcast_ref::<PyTuple>()?.as_slice().iter().find(|o| !is_constant(o)).and_then(|o| match o.downcast_ref::<PyTuple>() {
+        Some(_) => first_value(o),
+        None => Some(o.clone()),
+    })
 }
 
 /// The innermost call of a module has ended.

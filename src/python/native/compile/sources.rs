@@ -18,6 +18,8 @@ pub enum Source {
     Local(Rc<str>),
     /// A global of the function's: `G['scale']`.
     Global(PyDictRef, Rc<str>),
+    /// A global of another module's, by that module's name: `G['__import_helpers'].scale`.
+    Imported(PyDictRef, Rc<str>, Rc<str>),
     /// An attribute: `L['self'].gain`.
     Attr(Rc<Source>, Rc<str>),
     /// A submodule: `L['self']._modules['drop']`.
@@ -56,6 +58,11 @@ pub fn gradient(o: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
     }
 }
 
+/// What a module is called among the globals of a function that calls into it.
+fn imported(module: &str) -> String {
+    format!("__import_{}", module.replace('>', "_").replace('<', "_").replace('.', "_dot_"))
+}
+
 fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {
     match o.downcast_ref::<PyTuple>() {
         Some(items) => items.as_slice().get(index).cloned(),
@@ -68,7 +75,7 @@ impl Source {
     pub fn value(&self, locals: &Locals, vm: &VirtualMachine) -> Option<PyObjectRef> {
         match self {
             Source::Local(name) => locals.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone()),
-            Source::Global(globals, name) => globals.get_item_opt(&**name, vm).ok().flatten(),
+            Source::Global(globals, name) | Source::Imported(globals, _, name) => globals.get_item_opt(&**name, vm).ok().flatten(),
             Source::Attr(base, name) => {
                 let base = base.value(locals, vm)?;
                 if &**name == "grad"
@@ -90,6 +97,7 @@ impl Source {
         match self {
             Source::Local(name) => format!("L['{name}']"),
             Source::Global(_, name) => format!("G['{name}']"),
+            Source::Imported(_, module, name) => format!("G['{}'].{name}", imported(module)),
             Source::Attr(base, name) => format!("{}.{name}", base.text(vm)),
             Source::Module(base, name) => format!("{}._modules['{name}']", base.text(vm)),
             Source::Index(base, index) => format!("{}[{index}]", base.text(vm)),
@@ -105,6 +113,7 @@ impl Source {
         match self {
             Source::Local(name) => (false, name.clone()),
             Source::Global(_, name) => (true, name.clone()),
+            Source::Imported(_, module, _) => (true, imported(module).into()),
             Source::Attr(base, _) | Source::Module(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Cell(base, _) => {
                 base.root()
             }
@@ -121,7 +130,7 @@ impl Source {
     pub fn set(&self, locals: &mut Locals, value: PyObjectRef, vm: &VirtualMachine) -> bool {
         match self {
             Source::Local(name) => locals.iter_mut().find(|(n, _)| n == name).map(|slot| slot.1 = value).is_some(),
-            Source::Global(globals, name) => globals.set_item(&**name, value, vm).is_ok(),
+            Source::Global(globals, name) | Source::Imported(globals, _, name) => globals.set_item(&**name, value, vm).is_ok(),
             Source::Attr(base, name) => {
                 let dict = base.value(locals, vm).and_then(|o| o.dict());
                 dict.is_some_and(|d| d.set_item(&**name, value, vm).is_ok())

@@ -84,8 +84,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
     let (function, bound_self) = if callee.downcast_ref::<PyFunction>().is_some() {
         (callee.to_owned(), false)
     } else if own_attribute(callee, "_modules", vm).is_some() {
-        let module = callee.class().as_object().get_attr("__module__", vm).ok()?.str(vm).ok()?;
-        if module.to_string_lossy().starts_with("torch.nn.modules") {
+        if super::modules::is_of_library(callee, vm) {
             let kwargs = vm.ctx.new_dict();
             for (k, v) in &args.kwargs {
                 kwargs.set_item(&*k.to_string_lossy(), v.clone(), vm).ok()?;

@@ -36,13 +36,7 @@ impl Reader<'_> {
                         }
                         self.call_function(function, source.as_ref(), args.clone(), &names, depth)
                     } else if is_module(&o, vm) {
-                        let own = Seen::Known(vec![(o.clone(), source.clone())]);
-                        match o.class().get_attr(vm.ctx.intern_str("forward")) {
-                            Some(forward) if own_attribute(&o, "forward", vm).is_none() => {
-                                self.call(&Seen::Method(forward, Box::new(own)), args.clone(), names.clone(), depth + 1)
-                            }
-                            _ => Seen::Unknown,
-                        }
+                        self.call_module(&o, source.as_ref(), args.clone(), names.clone(), depth)
                     } else if let Some(call) = own_method(&o, "__call__", vm) {
                         let own = Seen::Known(vec![(o.clone(), source.clone())]);
                         if let Some(source) = &source {
@@ -67,6 +61,44 @@ impl Reader<'_> {
                 Seen::Unknown
             }
         }
+    }
+
+    /// A call of a module: the hooks that come before it, its `forward`, and those that come after it.
+    fn call_module(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, mut args: Vec<Seen>, names: Vec<String>, depth: usize) -> Seen {
+        let vm = self.vm;
+        let own = Seen::Known(vec![(o.clone(), source.cloned())]);
+        let positional = |args: &[Seen]| Seen::Items(args[..args.len() - names.len().min(args.len())].to_vec());
+        for hook in self.hooks(o, source, "_forward_pre_hooks") {
+            let given = positional(&args);
+            let result = self.call(&hook, vec![own.clone(), given], Vec::new(), depth + 1);
+            if let (Seen::Items(new), true) = (result, names.is_empty()) {
+                args = new;
+            }
+        }
+        let forward = o.class().get_attr(vm.ctx.intern_str("forward")).filter(|_| own_attribute(o, "forward", vm).is_none());
+        let mut result = match forward {
+            Some(forward) => self.call(&Seen::Method(forward, Box::new(own.clone())), args.clone(), names.clone(), depth + 1),
+            None => Seen::Unknown,
+        };
+        for hook in self.hooks(o, source, "_forward_hooks") {
+            self.call(&hook, vec![own.clone(), positional(&args), result], Vec::new(), depth + 1);
+            result = Seen::Unknown;
+        }
+        result
+    }
+
+    /// The hooks of a kind that a module has.
+    fn hooks(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, kind: &str) -> Vec<Seen> {
+        let hooks = own_attribute(o, kind, self.vm);
+        let Some(hooks) = hooks.as_ref().and_then(|h| h.downcast_ref::<PyDict>()).filter(|h| h.__len__() > 0) else { return Vec::new() };
+        let source = source.map(|s| Rc::new(Source::Attr(s.clone(), kind.into())));
+        if let Some(source) = &source {
+            self.note(source, Kind::Entries(hooks.__len__()), None);
+        }
+        let keyed = |(key, hook): (PyObjectRef, PyObjectRef)| {
+            Seen::Known(vec![(hook, source.as_ref().map(|s| Rc::new(Source::Key(s.clone(), key))))])
+        };
+        hooks.into_iter().map(keyed).collect()
     }
 
     /// A call of something that is not written in Python.

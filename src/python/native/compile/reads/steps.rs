@@ -132,6 +132,11 @@ impl Reader<'_> {
                     (Some(value), Some(globals)) if is_root => {
                         Seen::Known(vec![(value, Some(Rc::new(Source::Global(globals.clone(), name.as_str().into()))))])
                     }
+                    (Some(value), Some(globals)) if place_of(code, step.at).is_some() => {
+                        let module = string(globals.get_item_opt("__name__", vm).ok().flatten().as_ref());
+                        let source = module.map(|m| Rc::new(Source::Imported(globals.clone(), m.into(), name.as_str().into())));
+                        Seen::Known(vec![(value, source)])
+                    }
                     (Some(value), _) => constant(value),
                     (None, _) => vm.builtins.get_attr(name, vm).map_or(Seen::Unknown, constant),
                 });
@@ -401,6 +406,10 @@ impl Reader<'_> {
         }
         self.realize(seen);
     }
+}
+
+fn string(o: Option<&PyObjectRef>) -> Option<String> {
+    Some(o?.downcast_ref::<PyStr>()?.to_string_lossy().into_owned())
 }
 
 /// Where an instruction goes on.

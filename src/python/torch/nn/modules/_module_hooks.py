@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 import torch
+from torch._native_compile import _read_first
 from torch.utils.hooks import BackwardHook, RemovableHandle
 
 _registration_hooks = {"buffer": OrderedDict(), "module": OrderedDict(), "parameter": OrderedDict()}
@@ -186,6 +187,7 @@ class ModuleHooks:
     def _call_with_hooks(self, args, kwargs):
         called = set()
         result = None
+        _read_first(args)
         try:
             args, kwargs = self._run_forward_pre_hooks(args, kwargs)
             full, older = self._backward_hooks_of(True), self._backward_hooks_of(False)
