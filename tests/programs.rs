@@ -9,9 +9,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
+
+#[path = "support/runs.rs"]
+mod runs;
+use runs::{each, report};
 
 const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "inductor"];
 
@@ -61,29 +64,19 @@ fn held(expected: &Value, got: &Value) -> BTreeSet<&'static str> {
     held
 }
 
-fn report(program: &Path, backend: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_aot-playground"))
-        .args(["run", program.to_str().unwrap(), "--backend", backend, "--json", "--time-limit", "60"])
-        .output()
-        .unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
-}
-
 #[test]
 fn what_held_holds() {
     let mut programs: Vec<PathBuf> = std::fs::read_dir(folder().join("programs")).unwrap().map(|e| e.unwrap().path()).collect();
     programs.sort();
-    let mut now = String::new();
-    for program in &programs {
+    let runs: Vec<(&PathBuf, &str)> = programs.iter().flat_map(|p| BACKENDS.iter().map(move |b| (p, *b))).collect();
+    let lines = each(&runs, |(program, backend)| {
         let name = program.file_stem().unwrap().to_str().unwrap();
-        for backend in BACKENDS {
-            let expected = folder().join("expected").join(format!("{name}.{backend}.json"));
-            let Ok(expected) = std::fs::read(expected) else { continue };
-            let expected: Value = serde_json::from_slice(&expected).unwrap();
-            let held: Vec<&str> = held(&expected, &report(program, backend)).into_iter().collect();
-            writeln!(now, "{name} {backend}: {}", held.join(" ")).unwrap();
-        }
-    }
+        let expected = std::fs::read(folder().join("expected").join(format!("{name}.{backend}.json"))).ok()?;
+        let expected: Value = serde_json::from_slice(&expected).unwrap();
+        let held: Vec<&str> = held(&expected, &report(program, backend)).into_iter().collect();
+        Some(format!("{name} {backend}: {}\n", held.join(" ")))
+    });
+    let now: String = lines.into_iter().flatten().collect();
     let file = folder().join("status.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&file, &now).unwrap();
@@ -131,31 +124,29 @@ fn programs_about_capture() {
 fn agree(folder: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
-    let mut now = String::new();
-    for (name, backends) in expected.as_object().unwrap() {
-        for (backend, want) in backends.as_object().unwrap() {
-            let got = report(&folder.join(format!("{name}.py")), backend);
-            let mut held = Vec::new();
-            if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
-                held.push("out");
-            }
-            let graph = |c: &Value, keys: &[&str]| {
-                keys.iter().find(|k| !c[**k].is_null()).map_or(Value::Null, |k| Value::from(fnv(&body(&c[*k]).join("\n"))))
-            };
-            let ours: Vec<Value> = got["compilations"]
-                .as_array()
-                .map(|all| {
-                    all.iter()
-                        .map(|c| Value::from(vec![graph(c, &["joint", "inference"]), graph(c, &["forward"]), graph(c, &["backward"])]))
-                })
-                .map(Iterator::collect)
-                .unwrap_or_default();
-            if want["graphs"].as_array() == Some(&ours) {
-                held.push("graphs");
-            }
-            writeln!(now, "{name} {backend}: {}", held.join(" ")).unwrap();
+    let runs: Vec<(&String, &String, &Value)> = expected
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(name, backends)| backends.as_object().unwrap().iter().map(move |(backend, want)| (name, backend, want)))
+        .collect();
+    let lines = each(&runs, |(name, backend, want)| {
+        let got = report(&folder.join(format!("{name}.py")), backend);
+        let mut held = Vec::new();
+        if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
+            held.push("out");
         }
-    }
+        let graph = |c: &Value, keys: &[&str]| {
+            keys.iter().find(|k| !c[**k].is_null()).map_or(Value::Null, |k| Value::from(fnv(&body(&c[*k]).join("\n"))))
+        };
+        let kinds = |c: &Value| Value::from(vec![graph(c, &["joint", "inference"]), graph(c, &["forward"]), graph(c, &["backward"])]);
+        let ours: Vec<Value> = got["compilations"].as_array().map(|all| all.iter().map(kinds).collect()).unwrap_or_default();
+        if want["graphs"].as_array() == Some(&ours) {
+            held.push("graphs");
+        }
+        format!("{name} {backend}: {}\n", held.join(" "))
+    });
+    let now: String = lines.concat();
     let file = folder.join("status.txt");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(&file, &now).unwrap();

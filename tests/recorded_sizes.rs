@@ -11,23 +11,18 @@
 use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::rc::Rc;
 
 use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
 use aot_playground::report::Report;
 use serde_json::{Value, json};
 
+#[path = "support/runs.rs"]
+mod runs;
+use runs::{each, report};
+
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
-
-fn report(program: &Path, backend: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_aot-playground"))
-        .args(["run", program.to_str().unwrap(), "--backend", backend, "--json", "--time-limit", "60"])
-        .output()
-        .unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
 }
 
 /// 64-bit FNV-1a, as `tests/programs/record.py` computes it.
@@ -166,34 +161,37 @@ fn agree(name: &str, now: &str) {
 #[test]
 fn programs_about_sizes() {
     let expected: Value = serde_json::from_slice(&std::fs::read(folder("dynamic/expected.json")).unwrap()).unwrap();
-    let mut now = String::new();
-    for (name, backends) in expected.as_object().unwrap() {
-        for (backend, want) in backends.as_object().unwrap() {
-            let got = report(&folder("dynamic").join(format!("{name}.py")), backend);
-            let mut held: Vec<String> = Vec::new();
-            if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
-                held.push("out".to_owned());
-            }
-            let (theirs, ours) = (list(&want["graphs"]), list(&got["compilations"]));
-            if theirs.len() == ours.len() {
-                held.push("count".to_owned());
-            }
-            for (i, (a, b)) in theirs.iter().zip(ours).enumerate() {
-                if *a == json!([hash(b, &["joint", "inference"]), hash(b, &["forward"]), hash(b, &["backward"])]) {
-                    held.push(format!("graphs{i}"));
-                }
-            }
-            for (i, (implies, implied, why)) in judged(list(&want["conditions"]), &got) {
-                if !(implies && implied) {
-                    println!("{name} {backend} {i}: {why}");
-                }
-                held.extend(implies.then(|| format!("implied{i}")));
-                held.extend((implies && implied).then(|| format!("equal{i}")));
-            }
-            writeln!(now, "{name} {backend}: {}", held.join(" ")).unwrap();
+    let runs: Vec<(&String, &String, &Value)> = expected
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(name, backends)| backends.as_object().unwrap().iter().map(move |(backend, want)| (name, backend, want)))
+        .collect();
+    let lines = each(&runs, |(name, backend, want)| {
+        let got = report(&folder("dynamic").join(format!("{name}.py")), backend);
+        let mut held: Vec<String> = Vec::new();
+        if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
+            held.push("out".to_owned());
         }
-    }
-    agree("dynamic/status.txt", &now);
+        let (theirs, ours) = (list(&want["graphs"]), list(&got["compilations"]));
+        if theirs.len() == ours.len() {
+            held.push("count".to_owned());
+        }
+        for (i, (a, b)) in theirs.iter().zip(ours).enumerate() {
+            if *a == json!([hash(b, &["joint", "inference"]), hash(b, &["forward"]), hash(b, &["backward"])]) {
+                held.push(format!("graphs{i}"));
+            }
+        }
+        for (i, (implies, implied, why)) in judged(list(&want["conditions"]), &got) {
+            if !(implies && implied) {
+                println!("{name} {backend} {i}: {why}");
+            }
+            held.extend(implies.then(|| format!("implied{i}")));
+            held.extend((implies && implied).then(|| format!("equal{i}")));
+        }
+        format!("{name} {backend}: {}\n", held.join(" "))
+    });
+    agree("dynamic/status.txt", &lines.concat());
 }
 
 /// The guards that PyTorch recorded for the conformance programs hold of every size that our entries accept.

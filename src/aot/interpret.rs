@@ -4,7 +4,7 @@ use super::trace::{Origin, set_origin};
 use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target};
+use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
 use std::cell::Cell;
@@ -194,6 +194,9 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 }
                 return Ok(number);
             }
+            if let Some(same) = left_out(graph, node, &args, values)? {
+                return Ok(same);
+            }
             let (entry, mut args) = operator(name, args, node, values)?;
             // A factory that a transform calls inside of what the script wrote is not called from Python.
             if let Target::Torch { shown, .. } = &node.target
@@ -255,6 +258,34 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+/// What a slice among several indices gives that takes everything: those are left out where the size is a number, or the end, which it
+/// may have become since they were captured. Where all are left out, an alias remains.
+fn left_out(graph: &Graph, node: &Node, args: &[Value], values: &[Value]) -> Result<Option<Value>> {
+    let (Target::Torch { op, .. }, [Value::Tensor(t), dim, start, stop, rest @ ..]) = (&node.target, args) else { return Ok(None) };
+    if &**op != "aten.slice.Tensor" {
+        return Ok(None);
+    }
+    let number = |v: &Value, default: i64| if matches!(v, Value::None) { Ok(SymInt::Int(default)) } else { v.sym_int() };
+    let size = t.size(crate::ops::shapes::wrap_dim(dim.int()?, t.dim())?);
+    let (start, stop, step) = (number(start, 0)?, number(stop, i64::MAX)?, number(rest.first().unwrap_or(&Value::None), 1)?);
+    let reaches = stop.statically_eq(size.clone()) || stop.as_int().zip(size.as_int()).is_some_and(|(stop, size)| stop >= size);
+    if !(reaches && start.statically_eq(0) && step.statically_eq(1)) {
+        return Ok(None);
+    }
+    // The call is told at the first of its nodes.
+    let call = |n: &Node| n.written.as_ref().map(|w| w.call);
+    let mut nodes = graph.nodes().filter(|n| call(n).is_some() && call(n) == call(node));
+    let says = nodes.find_map(|n| n.written.as_ref()?.says.as_deref());
+    let several = |w: &&WrittenCall| matches!(w.args.get(1), Some(Arg::Tuple(items)) if items.len() > 1);
+    let Some(says) = says.filter(|w| w.target == Target::Getitem).filter(several) else { return Ok(None) };
+    let is_whole = node.written.as_ref().is_some_and(|w| w.gives.as_ref().is_some_and(Vec::is_empty));
+    let of = says.args.first().map(|a| value(a, values)).transpose()?;
+    if is_whole && of.as_ref().and_then(Value::as_tensor).is_some_and(|of| of.is(t)) {
+        return crate::t!("alias", t).map(|t| Some(t.into()));
+    }
+    Ok(Some(t.into()))
 }
 
 /// The size that the values of a captured call decide, as it was called when it was captured.

@@ -44,7 +44,7 @@ struct Inputs {
     outer: Vec<Tensor>,
 }
 
-fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> String, differentiable: bool) -> Result<Inputs> {
+fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> String) -> Result<Inputs> {
     let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
     for (i, spec) in inputs.iter().enumerate() {
         let inner = Tensor::fake(&spec.spec)?;
@@ -53,9 +53,8 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
             None => tracer.placeholder(&name(i), &inner),
         };
         let outer = functionalize::wrap(&inner)?;
-        if differentiable {
-            prepare_leaf(&outer, spec)?;
-        }
+        // Also without a backward: what is composed of other operators may ask.
+        prepare_leaf(&outer, spec)?;
         made.inner.push(inner);
         made.outer.push(outer);
     }
@@ -122,7 +121,7 @@ pub(super) fn trace_inference(
     if metadata.has_token {
         tracer.begin_token("arg0_1");
     }
-    let inputs = make_inputs(&tracer, specs, |i| format!("arg{}_1", metadata.num_tokens() + i), differentiable)?;
+    let inputs = make_inputs(&tracer, specs, |i| format!("arg{}_1", metadata.num_tokens() + i))?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
@@ -141,7 +140,7 @@ pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndM
     if metadata.has_token {
         tracer.begin_token("primals_1");
     }
-    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", metadata.num_tokens() + i + 1), true)?;
+    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", metadata.num_tokens() + i + 1))?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
     let mut add_tangent = |spec: &TensorSpec| -> Result<()> {

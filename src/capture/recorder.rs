@@ -298,6 +298,7 @@ impl Recorder {
         let mut spec = InputSpec::of(t)?;
         let index = self.inputs.borrow().len();
         let source = (self.input_name)(t, index);
+        spec.is_static = source.is_static;
         let dims = (self.plan)(&source, &spec.spec.geometry);
         let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
         for size in made {

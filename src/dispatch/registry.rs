@@ -1,7 +1,7 @@
 //! The registry: every operator of the catalogue, built once, found by name.
 
-use super::Schema;
 use super::entry::{OpBuilder, OpEntry, Pending};
+use super::{Schema, Type};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -9,6 +9,7 @@ struct Registry {
     entries: Vec<&'static OpEntry>,
     by_name: HashMap<&'static str, &'static OpEntry>,
     by_packet: HashMap<String, Vec<&'static OpEntry>>,
+    as_called: HashMap<String, Vec<&'static OpEntry>>,
 }
 
 fn registry() -> &'static Registry {
@@ -16,7 +17,7 @@ fn registry() -> &'static Registry {
     REGISTRY.get_or_init(|| {
         let mut builder = OpBuilder::new();
         crate::wiring::catalogue(&mut builder);
-        let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new() };
+        let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new(), as_called: HashMap::new() };
         for pending in builder.entries {
             let entry = entry(registry.entries.len(), pending).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
             let name = entry.name;
@@ -24,6 +25,7 @@ fn registry() -> &'static Registry {
             registry.entries.push(entry);
             registry.by_packet.entry(entry.packet().to_owned()).or_default().push(entry);
         }
+        registry.as_called = registry.by_packet.iter().map(|(packet, entries)| (packet.clone(), order_of_calls(entries))).collect();
         registry
     })
 }
@@ -69,6 +71,33 @@ pub fn op(name: &str) -> Option<&'static OpEntry> {
 /// The overloads of a packet, in the order of registration: `aten.add`.
 pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
     registry().by_packet.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
+}
+
+/// The overloads of a packet in the order in which a call from Python tries them: a tensor without dimensions also passes for a
+/// number, so a signature that has a tensor where another has a number comes first, as in PyTorch's argument parser.
+pub fn overloads_as_called(packet: &str) -> &'static [&'static OpEntry] {
+    registry().as_called.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
+}
+
+fn order_of_calls(entries: &[&'static OpEntry]) -> Vec<&'static OpEntry> {
+    fn number_for_tensor(number: &Type, tensor: &Type) -> bool {
+        match (number, tensor) {
+            (Type::Scalar, Type::Tensor) => true,
+            (Type::Optional(a), Type::Optional(b)) => number_for_tensor(a, b),
+            _ => false,
+        }
+    }
+    let yields_to = |a: &OpEntry, b: &OpEntry| {
+        let (a, b) = (&a.schema.arguments, &b.schema.arguments);
+        let mut pairs = a.iter().zip(b).map(|(a, b)| (a.ty == b.ty, number_for_tensor(&a.ty, &b.ty)));
+        a.len() == b.len() && pairs.all(|(same, smaller)| same || smaller) && a.iter().zip(b).any(|(a, b)| a.ty != b.ty)
+    };
+    let mut ordered: Vec<&'static OpEntry> = Vec::new();
+    for entry in entries {
+        let place = ordered.iter().position(|before| yields_to(before, entry)).unwrap_or(ordered.len());
+        ordered.insert(place, entry);
+    }
+    ordered
 }
 
 /// A name in the program's text that becomes an entry on first use.

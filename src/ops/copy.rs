@@ -173,7 +173,8 @@ fn convert(c: &Call, dtype: &Value, layout: &Value, device: &Value) -> Result<Va
     let format = memory_format(c, MemoryFormat::Preserve);
     let same_dtype = dtype.dtype()?.is_none_or(|d| d == x.dtype());
     let same_device = device.device()?.is_none_or(|d| d.kind == x.device().kind && (d.index.is_none() || d.index == x.device().index));
-    if same_dtype && same_device && !c.get("copy").bool().unwrap_or(false) && has_format(x, format)? {
+    let same_format = format == MemoryFormat::Preserve || super::layout::suggested(x) == format;
+    if same_dtype && same_device && !c.get("copy").bool().unwrap_or(false) && same_format {
         return Ok(x.into());
     }
     aten!(

@@ -36,7 +36,8 @@ mod lu;
 pub mod margin;
 pub mod matmul;
 pub mod matrix;
-pub mod nll;
+pub mod native_attention;
+mod nll;
 pub mod normalization;
 pub mod norms;
 mod other_names;
@@ -78,6 +79,7 @@ pub fn register(builder: &mut OpBuilder) {
     einsum::register(builder);
     softmax::register(builder);
     loss::register(builder);
+    native_attention::register(builder);
     nll::register(builder);
     ctc::register(builder);
     distance::register(builder);

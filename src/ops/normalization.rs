@@ -269,7 +269,9 @@ fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
     // Without training there are no statistics to keep.
     let channels = if training { input.size(1) } else { SymInt::Int(0) };
-    let stats = c.opt_tensor("weight").or(c.opt_tensor("running_mean")).unwrap_or(input);
+    // What is traced has statistics of the input's dtype (PyTorch's decomposition of it); the kernel's are the parameters'.
+    let parameters = c.opt_tensor("weight").or(c.opt_tensor("running_mean"));
+    let stats = parameters.filter(|_| !crate::dispatch::modes().fake).unwrap_or(input);
     Ok(vec![Some(spec(input.sizes(), suggested(input), input)), Some(vector(stats, channels.clone())), Some(vector(stats, channels))])
 }
 

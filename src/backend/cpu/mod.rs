@@ -26,6 +26,7 @@ mod linalg;
 mod loss;
 mod lu;
 mod matrix;
+mod native_attention;
 mod nll;
 mod normalization;
 mod patches;
@@ -53,6 +54,7 @@ pub fn register(table: &mut KernelTable) {
     matrix::register(table);
     softmax::register(table);
     loss::register(table);
+    native_attention::register(table);
     nll::register(table);
     ctc::register(table);
     arranging::register(table);

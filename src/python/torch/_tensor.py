@@ -159,7 +159,10 @@ class Tensor(TensorBase):
                 return TensorBase.to(self, device, dtype, **given)
             if device is not None:
                 return TensorBase.to(self, device=device, **given)
-            return self if dtype is None else TensorBase.to(self, dtype, **given)
+            if dtype is not None:
+                return TensorBase.to(self, dtype, **given)
+            changes = given.get("copy") or given.get("memory_format") is not None
+            return TensorBase.to(self, **given) if changes else self
         return TensorBase.to(self, *args, **kwargs)
 
     @overridable

@@ -25,11 +25,29 @@ def is_tensor_like(inp):
     return isinstance(inp, _C.TensorBase) or hasattr(inp, "__torch_function__")
 
 
+def has_torch_function(relevant_args):
+    """Whether an argument's class says what functions do with it, as a plain tensor's and a parameter's do not."""
+    from torch import _C, Tensor
+    from torch.nn import Parameter
+
+    plain = (Tensor, Parameter, _C.TensorBase)
+    others = (getattr(type(x), "__torch_function__", None) for x in relevant_args if type(x) not in plain)
+    return any(function not in (None, _C._disabled_torch_function_impl) for function in others)
+
+
+def has_torch_function_unary(obj):
+    """`has_torch_function` of one argument."""
+    return has_torch_function((obj,))
+
+
+def has_torch_function_variadic(*args):
+    """`has_torch_function` of the arguments."""
+    return has_torch_function(args)
+
+
 def __getattr__(name):
     from torch import _C
 
-    if name in ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"):
-        return getattr(_C, "_" + name)
     if hasattr(_C, name):
         return getattr(_C, name)
     raise AttributeError(f"module 'torch.overrides' has no attribute '{name}'")

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyStr, PyTuple};
+use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
@@ -75,6 +76,9 @@ pub struct Bound {
     pub locals: Locals,
     /// Names of arguments, in order of position.
     names: Vec<Rc<str>>,
+    /// The names of `*args` and of `**kwargs`, where it has them, and the position at which the first begins.
+    rest: [Option<Rc<str>>; 2],
+    rest_at: usize,
     bound_self: bool,
 }
 
@@ -94,7 +98,15 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
                 ("args".into(), vm.ctx.new_tuple(positional).into()),
                 ("kwargs".into(), kwargs.into()),
             ];
-            return Some(Bound { callee: callee.to_owned(), function: None, locals, names: Vec::new(), bound_self: false });
+            return Some(Bound {
+                callee: callee.to_owned(),
+                function: None,
+                locals,
+                names: Vec::new(),
+                rest: [None, None],
+                rest_at: 0,
+                bound_self: false,
+            });
         }
         positional.insert(0, callee.to_owned());
         (callee.class().get_attr(vm.ctx.intern_str("forward"))?, true)
@@ -108,16 +120,26 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
     let names: Vec<Rc<str>> = code.varnames.iter().map(|n| n.as_str().into()).collect();
     let (count, only) = (code.arg_count as usize, code.kwonlyarg_count as usize);
     let mut locals: Locals = names.iter().take(count).cloned().zip(positional.iter().cloned()).collect();
+    let others = vm.ctx.new_dict();
     for (name, value) in &args.kwargs {
         let name = name.to_string_lossy();
         if names.iter().take(count + only).any(|n| **n == *name) {
             locals.push((name.as_ref().into(), value.clone()));
+        } else {
+            others.set_item(&*name, value.clone(), vm).ok()?;
         }
     }
-    if code.flags.contains(rustpython_vm::bytecode::CodeFlags::VARARGS)
-        && let Some(name) = names.get(count + only)
-    {
+    let has = |flag| code.flags.contains(flag);
+    let after = count + only + usize::from(has(CodeFlags::VARARGS));
+    let rest = [
+        names.get(count + only).filter(|_| has(CodeFlags::VARARGS)).cloned(),
+        names.get(after).filter(|_| has(CodeFlags::VARKEYWORDS)).cloned(),
+    ];
+    if let Some(name) = &rest[0] {
         locals.push((name.clone(), vm.ctx.new_tuple(positional.get(count..).unwrap_or_default().to_vec()).into()));
+    }
+    if let Some(name) = &rest[1] {
+        locals.push((name.clone(), others.into()));
     }
     let defaults = function.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
     for (i, value) in defaults.unwrap_or_default().into_iter().rev().enumerate() {
@@ -142,7 +164,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
             locals.push((name.as_str().into(), value));
         }
     }
-    Some(Bound { callee: callee.to_owned(), function: Some(function), locals, names, bound_self })
+    Some(Bound { callee: callee.to_owned(), function: Some(function), locals, names, rest, rest_at: count, bound_self })
 }
 
 impl Bound {
@@ -159,6 +181,19 @@ impl Bound {
     /// The globals of its function.
     pub fn globals(&self, vm: &VirtualMachine) -> Option<PyDictRef> {
         self.function.as_ref()?.get_attr("__globals__", vm).ok()?.downcast().ok()
+    }
+
+    /// Where in a call's arguments a part of `*args` or `**kwargs` is.
+    fn slot<'a>(&self, source: &Source, args: &'a mut FuncArgs) -> Option<&'a mut PyObjectRef> {
+        let is_rest = |base: &Source, which: usize| matches!(base, Source::Local(name) if self.rest[which].as_ref() == Some(name));
+        match source {
+            Source::Index(base, i) if is_rest(base, 0) => args.args.get_mut((self.rest_at + i).checked_sub(usize::from(self.bound_self))?),
+            Source::Key(base, key) if is_rest(base, 1) => {
+                let key = key.downcast_ref::<PyStr>()?.to_string_lossy();
+                args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == key).map(|(_, v)| v)
+            }
+            _ => None,
+        }
     }
 
     /// The cell of a variable that the function closes over.
@@ -362,6 +397,8 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
                     replaced.1.push((cell, value));
                 }
             }
+        } else if let Some(slot) = bound.slot(source, args) {
+            *slot = symbol;
         } else if source.set(&mut bound.locals, symbol.clone(), vm) {
             replaced.0.push((source.clone(), value, symbol));
         }

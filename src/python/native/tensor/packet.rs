@@ -7,7 +7,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 
 use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, raise, to_tensor, to_value};
-use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads};
+use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called};
 use crate::error::{Error, Result};
 use crate::python::native::compile::{Callee, as_written};
 use crate::python::native::imported;
@@ -146,7 +146,7 @@ fn callee(written: Written) -> Callee {
 
 fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
-    let entries = overloads(packet);
+    let entries = overloads_as_called(packet);
     let mut bound = bind(base_name(packet), entries, args, method, vm).map_err(|e| raise(of_own(entries, args, e, vm), vm))?;
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);

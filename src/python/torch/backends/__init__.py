@@ -72,7 +72,8 @@ cuda = _Backend(
     cudnn_sdp_enabled=lambda: _allowed(3),
 )
 cpu = _Backend(True, get_cpu_capability=lambda: "DEFAULT")
-mha = _Backend(True, get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
+_fastpath = [True]
+mha = _Backend(True, get_fastpath_enabled=lambda: _fastpath[0], set_fastpath_enabled=lambda value: _fastpath.__setitem__(0, value))
 
 for _name, _part in list(globals().items()):
     if isinstance(_part, _Backend):

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObjectRef};
 
@@ -189,16 +190,25 @@ impl Reader<'_> {
             values[i] = v.clone();
             given[i] = true;
         }
+        let mut others = Vec::new();
         for (name, v) in names.iter().zip(keywords) {
             if let Some(i) = slots.iter().take(count + only).position(|s| s == name) {
                 values[i] = v.clone();
                 given[i] = true;
+            } else {
+                others.push((name.clone(), v.clone()));
             }
         }
-        if code.flags.contains(rustpython_vm::bytecode::CodeFlags::VARARGS)
+        let has = |flag| code.flags.contains(flag);
+        if has(CodeFlags::VARARGS)
             && let Some(rest) = values.get_mut(count + only)
         {
             *rest = Seen::Items(positional.iter().skip(count).cloned().collect());
+        }
+        if has(CodeFlags::VARKEYWORDS)
+            && let Some(rest) = values.get_mut(count + only + usize::from(has(CodeFlags::VARARGS)))
+        {
+            *rest = Seen::Keywords(others);
         }
         let defaults = object.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
         for (i, v) in defaults.unwrap_or_default().into_iter().rev().enumerate() {

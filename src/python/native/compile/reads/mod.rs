@@ -38,6 +38,8 @@ enum Seen {
     Method(PyObjectRef, Box<Seen>),
     /// A tuple or list made here.
     Items(Vec<Seen>),
+    /// A dictionary made here, with strings as keys: keywords of a call.
+    Keywords(Vec<(String, Seen)>),
     /// What a loop goes through.
     Each(Box<Seen>),
 }

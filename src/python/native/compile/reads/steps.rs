@@ -206,13 +206,14 @@ impl Reader<'_> {
                 let callee = pop(stack);
                 let mut given = match args {
                     Seen::Items(items) => items,
-                    _ => Vec::new(),
+                    other => self.parts(&other),
                 };
                 if !matches!(own, Seen::Null) {
                     given.insert(0, own);
                 }
-                drop(keywords);
-                let result = self.call(&callee, given, Vec::new(), depth);
+                let (names, keywords): (Vec<String>, Vec<Seen>) = self.keywords(&keywords).into_iter().unzip();
+                given.extend(keywords);
+                let result = self.call(&callee, given, names, depth);
                 path.stack.push(result);
             }
             Instruction::PushNull => stack.push(Seen::Null),
@@ -240,6 +241,18 @@ impl Reader<'_> {
             Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
                 let more = pop(stack);
                 self.realize(&more);
+                let more = self.keywords(&more);
+                if let Some(Seen::Keywords(known)) = stack.last_mut() {
+                    known.retain(|(k, _)| more.iter().all(|(name, _)| name != k));
+                    known.extend(more);
+                }
+            }
+            Instruction::BuildMap { .. } => {
+                let items = take(stack, 2 * arg);
+                let text = |o: PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
+                let pair = |pair: &[Seen]| Some((self.known_constant(&pair[0]).and_then(text)?, pair[1].clone()));
+                let pairs: Option<Vec<(String, Seen)>> = items.chunks_exact(2).map(pair).collect();
+                stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
             }
             Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
             Instruction::UnpackSequence { .. } => {

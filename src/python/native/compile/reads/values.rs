@@ -264,6 +264,11 @@ impl Reader<'_> {
             let index = index.map(|i| if i < 0 { i + items.len() as i64 } else { i });
             return index.and_then(|i| items.get(usize::try_from(i).ok()?).cloned()).unwrap_or(Seen::Unknown);
         }
+        if let Seen::Keywords(known) = container {
+            let name = at.and_then(|o| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()));
+            let found = name.and_then(|name| known.iter().find(|(k, _)| *k == name));
+            return found.map_or(Seen::Unknown, |(_, value)| value.clone());
+        }
         self.realize(container);
         let (Seen::Known(all), Some(key)) = (container, at) else { return Seen::Unknown };
         let mut found = Vec::new();
@@ -293,5 +298,28 @@ impl Reader<'_> {
             found.push((items[i].clone(), source.map(|s| Rc::new(Source::Index(s, i)))));
         }
         if found.is_empty() { Seen::Unknown } else { Seen::Known(found) }
+    }
+
+    /// The elements of a list or tuple that is known: what `*args` gives.
+    pub(super) fn parts(&mut self, seen: &Seen) -> Vec<Seen> {
+        let Seen::Known(all) = seen else { return Vec::new() };
+        let [(o, _)] = all.as_slice() else { return Vec::new() };
+        let (tuple, list) = (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>());
+        let count = tuple.map(|t| t.as_slice().len()).or_else(|| list.map(|l| l.borrow_vec().len())).unwrap_or(0);
+        (0..count).map(|i| self.item(seen, &constant(self.vm.ctx.new_int(i).into()))).collect()
+    }
+
+    /// The entries of a dictionary that is known: what `**kwargs` gives.
+    pub(super) fn keywords(&mut self, seen: &Seen) -> Vec<(String, Seen)> {
+        let all = match seen {
+            Seen::Keywords(known) => return known.clone(),
+            Seen::Known(all) => all,
+            _ => return Vec::new(),
+        };
+        let [(o, _)] = all.as_slice() else { return Vec::new() };
+        let Some(dict) = o.downcast_ref::<PyDict>() else { return Vec::new() };
+        let names: Vec<PyObjectRef> = dict.into_iter().map(|(k, _)| k).collect();
+        let named = |k: PyObjectRef| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().into_owned(), self.item(seen, &constant(k))));
+        names.into_iter().filter_map(named).collect()
     }
 }

@@ -1,6 +1,7 @@
 """`MultiheadAttention`."""
 
 import torch
+from torch import _native_compile
 from torch.nn import functional as F
 from torch.nn.init import constant_, xavier_normal_, xavier_uniform_
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -90,9 +91,7 @@ class MultiheadAttention(Module):
         is_causal=False,
     ):
         # In the order in which PyTorch looks at its arguments and parameters: that of the inputs of a captured graph.
-        for one in (attn_mask, key_padding_mask):
-            if one is not None and torch.is_floating_point(one):
-                break
+        numbers = any(one is not None and torch.is_floating_point(one) for one in (attn_mask, key_padding_mask))
         batched = query.dim() == 3
         key_padding_mask = F._canonical_mask(
             mask=key_padding_mask,
@@ -109,9 +108,24 @@ class MultiheadAttention(Module):
             target_type=query.dtype,
             check_other=False,
         )
-        if batched and query is key and key is value:
-            if self.in_proj_bias is not None and query.dtype == self.in_proj_bias.dtype and self.in_proj_weight is not None:
-                self.in_proj_weight.dtype
+        fits = self._fits_one_operator(query, key, value, batched) and not numbers
+        if fits and not _native_compile._is_compiling():
+            merged, kind = self.merge_masks(attn_mask, key_padding_mask, query)
+            return torch._native_multi_head_attention(
+                query,
+                key,
+                value,
+                self.embed_dim,
+                self.num_heads,
+                self.in_proj_weight,
+                self.in_proj_bias,
+                self.out_proj.weight,
+                self.out_proj.bias,
+                merged,
+                need_weights,
+                average_attn_weights,
+                kind,
+            )
         transposed = self.batch_first and batched
         if transposed:
             # Inputs that are one tensor stay one tensor.
@@ -153,10 +167,30 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return (attn_output.transpose(1, 0) if transposed else attn_output), attn_output_weights
+        if transposed:
+            attn_output = attn_output.transpose(1, 0)
+            if fits:
+                # A graph, of which one operator is no part, gives what that operator gives.
+                attn_output = attn_output.contiguous()
+        return attn_output, attn_output_weights
+
+    def _fits_one_operator(self, query, key, value, batched):
+        """Whether nothing is differentiated and the arguments are those of `_native_multi_head_attention`."""
+        if not (torch.backends.mha.get_fastpath_enabled() and batched and query is key and key is value):
+            return False
+        if self.in_proj_bias is not None and query.dtype != self.in_proj_bias.dtype:
+            return False
+        if self.in_proj_weight is None or query.dtype != self.in_proj_weight.dtype:
+            return False
+        if self.training or self.num_heads % 2 or not self.batch_first or torch.is_autocast_enabled():
+            return False
+        if self.bias_k is not None or self.bias_v is not None or self.add_zero_attn or self.in_proj_bias is None:
+            return False
+        given = (query, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias)
+        return not torch.overrides.has_torch_function(given) and not (torch.is_grad_enabled() and any(x.requires_grad for x in given))
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
-        """Both masks as one, and which of them there are: 1 padding, 2 attention."""
+        """Both masks as one, and what it hides: 1 places of an item, 2 pairs of places of an item's head."""
         if attn_mask is None:
             return key_padding_mask, None if key_padding_mask is None else 1
         batch, length, _ = query.shape

@@ -194,6 +194,9 @@ class Module(ModuleHooks, ModuleState):
                     # Captured regions take parameters as inputs in the order in which they are read.
                     _touch(value)
                 return value
+        if name == "__qualname__":
+            # Asked for by the interpreter before a call with `**kwargs`, for a message: without it, it prints the whole module.
+            return type(self).__qualname__
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):

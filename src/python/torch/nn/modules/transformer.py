@@ -200,11 +200,30 @@ class TransformerEncoder(Module):
         output = src
         length = _get_seq_len(src, self.layers[0].self_attn.batch_first)
         is_causal = _detect_is_causal_mask(mask, is_causal, length)
+        padding = self._left_out(src, mask, src_key_padding_mask)
         for layer in self.layers:
             output = layer(
                 output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask
             )
+        if padding is not None:
+            output = output.masked_fill(padding.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _left_out(self, src, mask, padding):
+        """Which places PyTorch leaves out of the layers' tensors, where it makes nested ones of them: they come back as zeros."""
+        layer = self.layers[0]
+        if not (torch.backends.mha.get_fastpath_enabled() and self.use_nested_tensor and not layer.training):
+            return None
+        if src.dim() != 3 or padding is None or mask is not None or torch.is_autocast_enabled():
+            return None
+        if self.mask_check:
+            if _native_compile._is_compiling():
+                return None
+            kept = padding.logical_not()
+            places = torch.arange(kept.size(1), device=kept.device)
+            if not torch.equal(places < kept.sum(1, keepdim=True), kept):
+                return None
+        return padding.bool() if layer._is_not_differentiated(src) else None
 
 
 class TransformerDecoder(Module):
@@ -299,12 +318,67 @@ class TransformerEncoderLayer(Module):
             target_type=src.dtype,
         )
         src_mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
+        if self._fits_one_operator(src):
+            merged, kind = self.self_attn.merge_masks(src_mask, src_key_padding_mask, src)
+            return torch._transformer_encoder_layer_fwd(
+                src,
+                self.self_attn.embed_dim,
+                self.self_attn.num_heads,
+                self.self_attn.in_proj_weight,
+                self.self_attn.in_proj_bias,
+                self.self_attn.out_proj.weight,
+                self.self_attn.out_proj.bias,
+                self.activation_relu_or_gelu == 2,
+                self.norm_first,
+                self.norm1.eps,
+                self.norm1.weight,
+                self.norm1.bias,
+                self.norm2.weight,
+                self.norm2.bias,
+                self.linear1.weight,
+                self.linear1.bias,
+                self.linear2.weight,
+                self.linear2.bias,
+                merged,
+                kind,
+            )
         x = src
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal=is_causal)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal))
         return self.norm2(x + self._ff_block(x))
+
+    def _fits_one_operator(self, src):
+        """Whether nothing is differentiated and the layer is one that `_transformer_encoder_layer_fwd` computes."""
+        attention = self.self_attn
+        if not torch.backends.mha.get_fastpath_enabled() or src.dim() != 3 or self.training:
+            return False
+        if not attention.batch_first or attention.in_proj_bias is None or not attention._qkv_same_embed_dim:
+            return False
+        if not self.activation_relu_or_gelu or self.norm1.eps != self.norm2.eps or attention.num_heads % 2:
+            return False
+        if torch.is_autocast_enabled() or any(m._forward_hooks or m._forward_pre_hooks for m in self.modules()):
+            return False
+        return self._is_not_differentiated(src)
+
+    def _is_not_differentiated(self, src):
+        given = (
+            src,
+            self.self_attn.in_proj_weight,
+            self.self_attn.in_proj_bias,
+            self.self_attn.out_proj.weight,
+            self.self_attn.out_proj.bias,
+            self.norm1.weight,
+            self.norm1.bias,
+            self.norm2.weight,
+            self.norm2.bias,
+            self.linear1.weight,
+            self.linear1.bias,
+            self.linear2.weight,
+            self.linear2.bias,
+        )
+        return not torch.overrides.has_torch_function(given) and not (torch.is_grad_enabled() and any(x.requires_grad for x in given))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
         x = self.self_attn(
