@@ -146,7 +146,7 @@ pub(super) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Resul
                 },
             ))
         });
-        tracer.record_by_name(NAME, vec![Arg::Op(entry.name.into())], shown.collect::<Result<_>>()?, &results);
+        tracer.record_by_name(NAME, vec![Arg::Op(entry.name.into())], shown.collect::<Result<_>>()?, &results)?;
     }
     let new = results.split_off(results.len() - values.len());
     for (base, new) in bases.0.iter().zip(&new) {

@@ -50,7 +50,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
         let inner = Tensor::fake(&spec.spec)?;
         match &spec.symbol {
             Some(size) => tracer.symbol(&name(i), size),
-            None => tracer.placeholder(&name(i), &inner),
+            None => tracer.placeholder(&name(i), &inner)?,
         };
         let outer = functionalize::wrap(&inner)?;
         // Also without a backward: what is composed of other operators may ask.
@@ -145,7 +145,7 @@ pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndM
     let mut tangents = Vec::new();
     let mut add_tangent = |spec: &TensorSpec| -> Result<()> {
         let inner = Tensor::fake(&tangent_spec(spec)?)?;
-        tracer.placeholder(&format!("tangents_{}", tangents.len() + 1), &inner);
+        tracer.placeholder(&format!("tangents_{}", tangents.len() + 1), &inner)?;
         tangents.push(functionalize::wrap(&inner)?);
         Ok(())
     };

@@ -98,7 +98,7 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
     let tracer = Tracer::as_called(&tracing.class_name);
     for (name, input) in names.iter().zip(inputs) {
         match input {
-            Value::Tensor(t) => tracer.placeholder(name, t),
+            Value::Tensor(t) => tracer.placeholder(name, t)?,
             Value::Int(size) if size.as_int().is_none() => tracer.symbol(name, size),
             other => tracer.plain_input(name, other),
         };

@@ -19,7 +19,7 @@ fn inputs_like(tracer: &Tracer, like: &[Value]) -> Result<Vec<Value>> {
         match value {
             Value::Tensor(t) => {
                 let inner = Tensor::fake(&t.spec())?;
-                tracer.placeholder(&name, &inner);
+                tracer.placeholder(&name, &inner)?;
                 functionalize::wrap(&inner).map(Value::Tensor)
             }
             Value::Int(size) if size.as_int().is_none() => {

@@ -15,6 +15,7 @@ use std::rc::Rc;
 mod calculated;
 mod calls;
 mod layer;
+mod layout;
 mod origin;
 mod sizes;
 
@@ -162,7 +163,7 @@ impl Tracer {
     }
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
-    pub fn placeholder(&self, name: &str, t: &Tensor) -> NodeId {
+    pub fn placeholder(&self, name: &str, t: &Tensor) -> Result<NodeId> {
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
         self.nodes.borrow_mut().insert(t.id(), id);
@@ -171,7 +172,8 @@ impl Tracer {
         } else {
             self.note_sizes(t, id);
         }
-        id
+        layout::look_for_format(t)?;
+        Ok(id)
     }
 
     /// Adds a token as an input.
@@ -383,8 +385,9 @@ impl Tracer {
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);
                 self.note_sizes(t, id);
+                layout::look_for_format(t)?;
             }
-            Value::List(items) => self.record_items(id, items, &meta),
+            Value::List(items) => self.record_items(id, items, &meta)?,
             _ => {}
         }
         Ok(())

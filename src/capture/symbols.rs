@@ -79,6 +79,8 @@ enum Stride {
 struct Seen {
     sizes: Vec<Option<i64>>,
     strides: Vec<Option<Stride>>,
+    /// The number of dimensions has varied: then every size has.
+    is_of_any_rank: bool,
 }
 
 impl Seen {
@@ -88,13 +90,14 @@ impl Seen {
         let product = |d: usize| Some(sizes[d]? * strides[d]?);
         let inferred = |d: usize, stride: i64| (0..sizes.len()).find(|other| *other != d && product(*other) == Some(stride));
         let stride = |d: usize| strides[d].map(|n| inferred(d, n).map_or(Stride::Number(n), Stride::After));
-        Seen { strides: (0..strides.len()).map(stride).collect(), sizes }
+        Seen { strides: (0..strides.len()).map(stride).collect(), sizes, is_of_any_rank: false }
     }
 
     fn merge(&mut self, now: Seen) {
         fn varied<T: PartialEq>(old: &mut [Option<T>], new: Vec<Option<T>>) {
             old.iter_mut().zip(new).filter(|(old, new)| **old != *new).for_each(|(old, _)| *old = None);
         }
+        self.is_of_any_rank |= self.sizes.len() != now.sizes.len();
         varied(&mut self.sizes, now.sizes);
         varied(&mut self.strides, now.strides);
     }
@@ -108,12 +111,12 @@ impl SeenSizes {
     /// How an input is treated. `dynamic` is that of `torch.compile`.
     pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>) -> Treatment {
         let sizes = &geometry.sizes;
-        let mut seen = self.0.get(&(place, input.source.clone())).filter(|s| s.sizes.len() == sizes.len()).cloned();
+        let mut seen = self.0.get(&(place, input.source.clone())).cloned();
         if let Some(seen) = &mut seen {
             seen.merge(Seen::of(geometry));
         }
         let dim = |d: usize| {
-            let varies = seen.as_ref().is_some_and(|s| s.sizes[d].is_none());
+            let varies = seen.as_ref().is_some_and(|s| s.is_of_any_rank || s.sizes[d].is_none());
             match input.marks.iter().find(|(i, _)| *i == d).map(|(_, m)| *m) {
                 Some(DimMark::Dynamic(min, max)) => Dim::Own(min, max),
                 Some(DimMark::Static) => Dim::Static,
@@ -125,7 +128,7 @@ impl SeenSizes {
             }
         };
         let may_vary = dynamic != Some(false) && !input.is_static;
-        let stayed = seen.as_ref().filter(|s| may_vary && s.sizes.iter().all(Option::is_some));
+        let stayed = seen.as_ref().filter(|s| may_vary && !s.is_of_any_rank && s.sizes.iter().all(Option::is_some));
         let varying_strides = (0..sizes.len()).map(|d| stayed.is_some_and(|s| s.strides[d].is_none()));
         Treatment { dims: (0..sizes.len()).map(dim).collect(), varying_strides: varying_strides.collect() }
     }
@@ -136,8 +139,8 @@ impl SeenSizes {
         let marked = input.marks.iter().filter(|(_, mark)| matches!(mark, DimMark::Dynamic(..)));
         marked.filter(|(d, _)| *d < geometry.sizes.len()).for_each(|(d, _)| now.sizes[*d] = None);
         match self.0.get_mut(&(place, input.source.clone())) {
-            Some(seen) if seen.sizes.len() == now.sizes.len() => seen.merge(now),
-            _ => drop(self.0.insert((place, input.source.clone()), now)),
+            Some(seen) => seen.merge(now),
+            None => drop(self.0.insert((place, input.source.clone()), now)),
         }
     }
 }

@@ -1,102 +1,11 @@
 //! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
 
-use super::{Atom, Expr, FloatExpr, SymFloat, SymInt, Symbol};
+use super::{Expr, FloatExpr, Relation, SymFloat, SymInt, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
-
-/// A comparison of two integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation {
-    /// `==`
-    Eq,
-    /// `!=`
-    Ne,
-    /// `<`
-    Lt,
-    /// `<=`
-    Le,
-    /// `>`
-    Gt,
-    /// `>=`
-    Ge,
-}
-
-impl Relation {
-    /// All of them.
-    pub const ALL: [Relation; 6] = [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge];
-
-    /// Its name in Python's `operator` module.
-    pub fn operator(self) -> &'static str {
-        match self {
-            Relation::Eq => "eq",
-            Relation::Ne => "ne",
-            Relation::Lt => "lt",
-            Relation::Le => "le",
-            Relation::Gt => "gt",
-            Relation::Ge => "ge",
-        }
-    }
-
-    /// A condition as PyTorch prints it.
-    pub fn condition(self, left: &dyn std::fmt::Display, right: &dyn std::fmt::Display) -> String {
-        match self {
-            Relation::Eq => format!("Eq({left}, {right})"),
-            Relation::Ne => format!("Ne({left}, {right})"),
-            _ => format!("{left} {} {right}", self.text()),
-        }
-    }
-
-    /// Whether it holds between two numbers.
-    pub fn holds(self, a: i64, b: i64) -> bool {
-        match self {
-            Relation::Eq => a == b,
-            Relation::Ne => a != b,
-            Relation::Lt => a < b,
-            Relation::Le => a <= b,
-            Relation::Gt => a > b,
-            Relation::Ge => a >= b,
-        }
-    }
-
-    /// Whether it holds between two floats.
-    pub fn holds_for(self, a: f64, b: f64) -> bool {
-        match self {
-            Relation::Eq => a == b,
-            Relation::Ne => a != b,
-            Relation::Lt => a < b,
-            Relation::Le => a <= b,
-            Relation::Gt => a > b,
-            Relation::Ge => a >= b,
-        }
-    }
-
-    /// The relation that holds exactly where this one does not.
-    pub fn negated(self) -> Relation {
-        match self {
-            Relation::Eq => Relation::Ne,
-            Relation::Ne => Relation::Eq,
-            Relation::Lt => Relation::Ge,
-            Relation::Le => Relation::Gt,
-            Relation::Gt => Relation::Le,
-            Relation::Ge => Relation::Lt,
-        }
-    }
-
-    /// As Python writes it.
-    pub fn text(self) -> &'static str {
-        match self {
-            Relation::Eq => "==",
-            Relation::Ne => "!=",
-            Relation::Lt => "<",
-            Relation::Le => "<=",
-            Relation::Gt => ">",
-            Relation::Ge => ">=",
-        }
-    }
-}
 
 /// A condition on sizes that the compiled code relies on.
 #[derive(Clone, Debug)]
@@ -147,18 +56,18 @@ pub struct SymbolInfo {
 }
 
 #[derive(Default)]
-struct Inner {
-    symbols: BTreeMap<Symbol, SymbolInfo>,
+pub(super) struct Inner {
+    pub(super) symbols: BTreeMap<Symbol, SymbolInfo>,
     /// Those that were above zero from the beginning: sizes.
     positive: BTreeSet<Symbol>,
-    replacements: BTreeMap<Symbol, Expr>,
-    guards: Vec<ShapeGuard>,
+    pub(super) replacements: BTreeMap<Symbol, Expr>,
+    pub(super) guards: Vec<ShapeGuard>,
     /// Conditions on numbers that only the run knows, which the graph checks.
-    expected: Vec<(Expr, Relation, Expr)>,
+    pub(super) expected: Vec<(Expr, Relation, Expr)>,
     floats: BTreeMap<Symbol, Float>,
     float_guards: Vec<FloatGuard>,
     /// Numbers that are known to divide symbols.
-    divisors: BTreeMap<Symbol, i64>,
+    pub(super) divisors: BTreeMap<Symbol, i64>,
     unbacked: u32,
     unbacked_floats: u32,
     /// Numbers that were known only when the program ran.
@@ -171,27 +80,11 @@ struct Inner {
 
 /// The symbols of one compilation. Cloning shares.
 #[derive(Clone, Default)]
-pub struct ShapeEnv(Rc<RefCell<Inner>>);
+pub struct ShapeEnv(pub(super) Rc<RefCell<Inner>>);
 
 impl std::fmt::Debug for ShapeEnv {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("ShapeEnv")
-    }
-}
-
-/// A bound on a bare symbol narrows its range.
-fn narrow(inner: &mut Inner, left: &Expr, relation: Relation, right: &Expr) {
-    if let (Some(symbol), Some(bound)) = (left.as_symbol(), right.as_int())
-        && let Some(info) = inner.symbols.get_mut(symbol)
-    {
-        match relation {
-            Relation::Lt => info.upper = info.upper.min(bound - 1),
-            Relation::Le => info.upper = info.upper.min(bound),
-            Relation::Gt => info.lower = info.lower.max(bound + 1),
-            Relation::Ge => info.lower = info.lower.max(bound),
-            Relation::Ne if bound == info.lower => info.lower += 1,
-            _ => {}
-        }
     }
 }
 
@@ -373,31 +266,6 @@ impl ShapeEnv {
         expr.least(&|s| inner.positive.contains(s)).is_some_and(|n| n >= i64::from(strictly))
     }
 
-    /// The difference of two expressions, symbols that a number is known to divide written as multiples of it: quotients by it
-    /// are exact then.
-    fn exact_difference(&self, left: &Expr, right: &Expr) -> Option<Expr> {
-        let inner = self.0.borrow();
-        if inner.divisors.is_empty() {
-            return None;
-        }
-        let multiple = |s: &Symbol| inner.divisors.get(s).map(|k| Expr::symbol(Symbol(format!("{}/{k}", s.0).into())).scale(*k));
-        Some(left.substitute(&multiple).expanded().sub(&right.substitute(&multiple).expanded()))
-    }
-
-    /// Whether a sum of products of sizes, all of one sign, is above or below zero.
-    fn sign(&self, expr: &Expr) -> Option<std::cmp::Ordering> {
-        let inner = self.0.borrow();
-        // A quotient of a size by what divides it is one at least.
-        let positive = |s: &Symbol| s.0.contains('/') || inner.symbols.get(s).is_some_and(|i| i.lower >= 1);
-        let products = expr.terms().all(|(m, _)| m.iter().all(|(a, _)| matches!(a, Atom::Symbol(s) if positive(s))));
-        let (above, below) = expr.terms().fold((false, false), |(a, b), (_, c)| (a || c > 0, b || c < 0));
-        match (products, above, below) {
-            (true, true, false) => Some(std::cmp::Ordering::Greater),
-            (true, false, true) => Some(std::cmp::Ordering::Less),
-            _ => None,
-        }
-    }
-
     /// The value in the call being compiled.
     pub fn hint(&self, expr: &Expr) -> Option<i64> {
         let inner = self.0.borrow();
@@ -418,87 +286,6 @@ impl ShapeEnv {
             Relation::Eq => Some(!is_small),
             Relation::Ne => Some(is_small),
             _ => Some(relation.holds(left.evaluate(&value)?, right.evaluate(&value)?)),
-        }
-    }
-
-    /// Bounds of an expression that is linear with one symbol per term; `None` where nothing is known.
-    fn bounds(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
-        let inner = self.0.borrow();
-        let symbols = expr.symbols();
-        let end = |which: fn(&SymbolInfo) -> i64| expr.evaluate(&|s| inner.symbols.get(s).map(which).filter(|v| *v != i64::MAX));
-        if symbols.iter().any(|s| inner.symbols.get(s).is_some_and(|i| i.lower == i64::MIN)) {
-            return match expr.as_symbol().and_then(|s| inner.symbols.get(s)) {
-                Some(i) => (Some(i.lower).filter(|l| *l != i64::MIN), Some(i.upper).filter(|u| *u != i64::MAX)),
-                None => (None, None),
-            };
-        }
-        let at = |low: bool| {
-            // Monotone in every symbol only if raising any one of them from the lower corner never lowers it.
-            let base = expr.evaluate(&|s| inner.symbols.get(s).map(|i| i.lower))?;
-            for one in &symbols {
-                let raised = expr.evaluate(&|s| inner.symbols.get(s).map(|i| i.lower + i64::from(s == one)))?;
-                if raised < base {
-                    return None;
-                }
-            }
-            if low { Some(base) } else { end(|i| i.upper) }
-        };
-        // Floor division, remainders and products of differences are not settled by corners.
-        let simple = !expr.to_string().contains(['/', 'M']) && !expr.to_string().contains(" - ") && !expr.to_string().starts_with('-');
-        if simple { (at(true), at(false)) } else { (None, None) }
-    }
-
-    /// The truth of a relation, where it holds or fails for every allowed value; never guards.
-    pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
-        let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());
-        let difference = left.sub(&right);
-        let exact = self.exact_difference(&left, &right);
-        for d in std::iter::once(&difference).chain(&exact) {
-            if let Some(d) = d.as_int() {
-                return Some(relation.holds(d, 0));
-            }
-            if let Some(sign) = self.sign(d) {
-                return Some(relation.holds(sign as i64, 0));
-            }
-        }
-        let inner = self.0.borrow();
-        let guarded = inner.guards.iter().map(|g| (&g.left, g.relation, &g.right));
-        for (l, known, r) in guarded.chain(inner.expected.iter().map(|(l, known, r)| (l, *known, r))) {
-            if *l == left && *r == right {
-                if known == relation {
-                    return Some(true);
-                }
-                if known == relation.negated() {
-                    return Some(false);
-                }
-            }
-        }
-        drop(inner);
-        // left - constant, bounded.
-        let constant = right.as_int().or_else(|| left.as_int());
-        let (varying, flipped) = if right.as_int().is_some() { (&left, false) } else { (&right, true) };
-        let (constant, (low, high)) = (constant?, self.bounds(varying));
-        let relation = match (flipped, relation) {
-            (true, Relation::Lt) => Relation::Gt,
-            (true, Relation::Le) => Relation::Ge,
-            (true, Relation::Gt) => Relation::Lt,
-            (true, Relation::Ge) => Relation::Le,
-            (_, r) => r,
-        };
-        let below = high.is_some_and(|h| h < constant);
-        let above = low.is_some_and(|l| l > constant);
-        match relation {
-            Relation::Eq if below || above => Some(false),
-            Relation::Ne if below || above => Some(true),
-            Relation::Lt if below => Some(true),
-            Relation::Lt if low.is_some_and(|l| l >= constant) => Some(false),
-            Relation::Le if high.is_some_and(|h| h <= constant) => Some(true),
-            Relation::Le if above => Some(false),
-            Relation::Gt if above => Some(true),
-            Relation::Gt if high.is_some_and(|h| h <= constant) => Some(false),
-            Relation::Ge if low.is_some_and(|l| l >= constant) => Some(true),
-            Relation::Ge if below => Some(false),
-            _ => None,
         }
     }
 
@@ -542,7 +329,7 @@ impl ShapeEnv {
     pub fn expect(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
         inner.expected.push((left.expanded(), relation, right.expanded()));
-        narrow(&mut inner, left, relation, right);
+        inner.narrow(left, relation, right);
     }
 
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
@@ -574,14 +361,10 @@ impl ShapeEnv {
                 }
             };
             if let Some((symbol, value)) = pair {
-                let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
-                for known in inner.replacements.values_mut() {
-                    *known = known.substitute(&with);
-                }
-                inner.replacements.insert(symbol, value);
+                inner.replace(symbol, value);
             }
         }
-        narrow(&mut inner, left, relation, right);
+        inner.narrow(left, relation, right);
     }
 
     /// Every symbol made so far, with what is known of it.

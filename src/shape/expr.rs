@@ -89,10 +89,16 @@ impl Expr {
 
     /// What a symbol is where the expression is zero: where it stands alone in one term, once, and nowhere else.
     pub fn solved_for(&self, symbol: &Symbol) -> Option<Expr> {
+        let (coefficient, rest) = self.isolated(symbol)?;
+        (coefficient.abs() == 1).then(|| rest.scale(-coefficient))
+    }
+
+    /// The number before a symbol and what is left, where the symbol stands alone in one term, once, and nowhere else.
+    pub fn isolated(&self, symbol: &Symbol) -> Option<(i64, Expr)> {
         let alone = vec![(Atom::Symbol(symbol.clone()), 1)];
-        let coefficient = self.0.get(&alone).copied().filter(|c| c.abs() == 1)?;
+        let coefficient = self.0.get(&alone).copied()?;
         let rest = self.sub(&Expr::of_product(alone, coefficient));
-        (!rest.symbols().contains(symbol)).then(|| rest.scale(-coefficient))
+        (!rest.symbols().contains(symbol)).then_some((coefficient, rest))
     }
 
     /// The symbol, where the expression is one.

@@ -4,12 +4,16 @@
 //! nor `Ord`: comparisons go through [`ShapeEnv`] and return `Result<bool>`.
 //! An expression is kept as PyTorch writes it; [`Expr::expanded`] is the normal form by which two are compared.
 
+mod decide;
 mod env;
 mod expr;
+mod ranges;
+mod relation;
 mod symfloat;
 mod symint;
 
-pub use env::{FloatGuard, Relation, ShapeEnv, ShapeGuard, SymbolInfo};
+pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
+pub use relation::Relation;
 pub use symfloat::{FloatExpr, Rounded, Rounding, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};

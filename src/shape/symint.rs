@@ -131,6 +131,15 @@ impl SymInt {
         }
     }
 
+    /// Whether the relation holds; guards where symbols decide, and is `otherwise` where only the run knows.
+    pub fn holds_or(&self, relation: Relation, other: &SymInt, otherwise: bool) -> Result<bool> {
+        match self.decide(relation, other) {
+            Some(known) => Ok(known),
+            None if self.hint().is_none() || other.hint().is_none() => Ok(otherwise),
+            None => self.compare(relation, other),
+        }
+    }
+
     /// `self == other`, guarding.
     pub fn sym_eq(&self, other: impl Into<SymInt>) -> Result<bool> {
         self.compare(Relation::Eq, &other.into())

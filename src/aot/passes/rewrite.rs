@@ -70,7 +70,7 @@ fn traced(values: &[Value], function: &Function) -> Result<Graph> {
     tracer.decompose(Some(inductor()));
     for (i, value) in values.iter().enumerate() {
         match value {
-            Value::Tensor(t) => tracer.placeholder(&format!("arg{i}_1"), t),
+            Value::Tensor(t) => tracer.placeholder(&format!("arg{i}_1"), t)?,
             Value::Int(size) if size.as_int().is_none() => tracer.symbol(&format!("arg{i}_1"), size),
             _ => continue,
         };

@@ -1,5 +1,6 @@
 //! Calls of higher-order operators in a graph being traced, and calls that take a token.
 
+use super::layout::look_for_format;
 use super::{Tracer, fake_value};
 use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
@@ -35,22 +36,28 @@ impl Tracer {
         let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
         let target = Target::HigherOrder("with_effects".into());
         let call = self.graph.borrow_mut().call("with_effects", target, args, keywords, call_meta);
-        self.record_items(call, &results, &meta);
+        self.record_items(call, &results, &meta)?;
         self.token.set(self.known(&next));
         Ok(())
     }
 
     /// Records a higher-order operator whose arguments are given by name.
-    pub(in crate::aot) fn record_by_name(&self, name: &str, args: Vec<Arg>, keywords: Vec<(Rc<str>, Arg)>, results: &[Value]) {
+    pub(in crate::aot) fn record_by_name(
+        &self,
+        name: &str,
+        args: Vec<Arg>,
+        keywords: Vec<(Rc<str>, Arg)>,
+        results: &[Value],
+    ) -> Result<()> {
         let meta = self.meta();
         let value = FakeValue::List(results.iter().map(fake_value).collect());
         let call_meta = Meta { value: Some(value), ..meta.clone() };
         let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, keywords, call_meta);
-        self.record_items(call, results, &meta);
+        self.record_items(call, results, &meta)
     }
 
     /// A node for each of several results. An undefined one has a node too, which nobody reads: it takes a name, as in PyTorch.
-    pub(super) fn record_items(&self, call: NodeId, results: &[Value], meta: &Meta) {
+    pub(super) fn record_items(&self, call: NodeId, results: &[Value], meta: &Meta) -> Result<()> {
         for (i, item) in results.iter().enumerate() {
             let meta = Meta { value: Some(fake_value(item)), ..meta.clone() };
             let args = vec![Arg::Node(call), Arg::Int(i as i64)];
@@ -59,11 +66,13 @@ impl Tracer {
                 Value::Tensor(t) => {
                     self.nodes.borrow_mut().insert(t.id(), node);
                     self.note_sizes(t, node);
+                    look_for_format(t)?;
                 }
-                Value::List(items) => self.record_items(node, items, &meta),
+                Value::List(items) => self.record_items(node, items, &meta)?,
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.
@@ -90,7 +99,7 @@ impl Tracer {
         let results: Vec<Value> = results.iter().cloned().map(Value::from).collect();
         let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
         let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
-        self.record_items(call, &results, &meta);
+        self.record_items(call, &results, &meta)?;
         Ok(())
     }
 
