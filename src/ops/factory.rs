@@ -131,10 +131,10 @@ fn arange(c: &Call) -> Specs {
     }
     if let (true, Value::Int(start), Value::Int(end), Value::Int(step)) = (integral, &start, &end, &step)
         && (start.as_int().is_none() || end.as_int().is_none())
-        && let Some(step) = step.as_int().filter(|step| *step > 0)
-        && end.compare(Relation::Ge, start)?
+        && let Some(step) = step.as_int().filter(|step| *step != 0)
+        && end.compare(if step > 0 { Relation::Ge } else { Relation::Le }, start)?
     {
-        return made(c, vec![(&(end - start) + (step - 1)).floor_div(&step.into())?], dtype);
+        return made(c, vec![(&(end - start) + (step - step.signum())).floor_div(&step.into())?], dtype);
     }
     let (start, end, step) = (start.float()?, end.float()?, step.float()?);
     if step == 0.0 {

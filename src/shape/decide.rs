@@ -69,10 +69,12 @@ impl Inner {
     fn implied(&self, difference: &Expr, relation: Relation) -> Option<bool> {
         let guarded = self.guards.iter().map(|g| (&g.left, g.relation, &g.right));
         let mut known = guarded.chain(self.expected.iter().map(|(l, known, r)| (l, *known, r)));
+        let (difference, number) = difference.without_number();
+        let opposite = difference.scale(-1);
         known.find_map(|(l, known, r)| {
-            let held = l.sub(r);
-            [(held.clone(), known), (held.scale(-1), known.flipped())].into_iter().find_map(|(held, known)| {
-                let further = i128::from(difference.sub(&held).as_int()?);
+            let (held, from) = l.sub(r).without_number();
+            [(&difference, 1, known), (&opposite, -1, known.flipped())].into_iter().find_map(|(asked, sign, known)| {
+                let further = (*asked == held).then(|| i128::from(number) - sign * i128::from(from))?;
                 if known == Relation::Ne {
                     return match relation {
                         Relation::Eq if further == 0 => Some(false),

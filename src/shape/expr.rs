@@ -101,6 +101,13 @@ impl Expr {
         (!rest.symbols().contains(symbol)).then_some((coefficient, rest))
     }
 
+    /// What the expression is but for its number, and the number.
+    pub fn without_number(&self) -> (Expr, i64) {
+        let mut terms = (*self.0).clone();
+        let number = terms.remove(&Vec::new()).unwrap_or(0);
+        (Expr(Rc::new(terms)), number)
+    }
+
     /// The symbol, where the expression is one.
     pub fn as_symbol(&self) -> Option<&Symbol> {
         match (self.0.len(), self.0.iter().next()) {
