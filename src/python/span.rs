@@ -3,14 +3,16 @@
 //! The interpreter keeps its frames in a chain; the innermost one whose code comes from the script says where the script
 //! is. Walking there costs a pointer comparison per frame, so every operator call can afford to ask.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
-use rustpython_vm::PyRef;
 use rustpython_vm::builtins::PyCode;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
+use rustpython_vm::{Py, PyRef};
 
 use super::current::{Run, current};
 use crate::report::Span;
@@ -110,10 +112,34 @@ pub struct Standing {
     pub id: usize,
     /// The instruction that it is at.
     pub at: u32,
-    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, and steps of optimizers.
+    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, steps of optimizers, and
+    /// bodies of PyTorch's modules that have hooks.
     pub is_own: bool,
-    /// Whether it is the body of one of PyTorch's modules: those are never compiled on their own.
+    /// Whether it is the body of one of PyTorch's modules: without hooks those are not compiled on their own.
     pub is_module: bool,
+    /// Whether it calls a module's hooks.
+    pub calls_hooks: bool,
+    /// Whether it is such a body that the front end has left to Python.
+    is_left_out: bool,
+}
+
+thread_local! {
+    static LEFT_OUT: RefCell<HashSet<usize>> = RefCell::default();
+}
+
+/// The front end has met this code outside of a graph and left it to Python: it does not look at it again.
+pub fn leave_out(code: &Py<PyCode>) {
+    LEFT_OUT.with_borrow_mut(|left| left.insert(std::ptr::from_ref(code) as usize));
+}
+
+/// Whether the front end does not look at this code any more.
+pub fn is_left_out(code: &Py<PyCode>) -> bool {
+    LEFT_OUT.with_borrow(|left| left.contains(&(std::ptr::from_ref(code) as usize)))
+}
+
+/// Forgets which code was left out.
+pub fn reset_left_out() {
+    LEFT_OUT.take();
 }
 
 /// The instructions that the frames above a marked one are at, outermost first.
@@ -147,8 +173,15 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         } else {
             name == "step" && path.as_str().ends_with("optim/optimizer.py")
         };
-        let is_module = name == "forward" && path.as_str().contains("nn/modules/");
-        found.push(Standing { id, is_module, at: frame.lasti.load(Ordering::Relaxed).saturating_sub(1), is_own });
+        let is_of_modules = path.as_str().contains("nn/modules/");
+        let is_module = is_of_modules && name == "forward";
+        let calls_hooks = is_of_modules && name == "_call_with_hooks";
+        if calls_hooks && let Some(body) = found.last_mut().filter(|inner: &&mut Standing| inner.is_module) {
+            body.is_own = !body.is_left_out;
+        }
+        let is_left_out = is_module && is_left_out(code);
+        let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
+        found.push(Standing { id, is_module, at, is_own, calls_hooks, is_left_out });
     }
     None
 }

@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::VirtualMachine;
+use rustpython_vm::builtins::PyCode;
+use rustpython_vm::{PyObjectRef, VirtualMachine};
 
 use super::about::About;
 use super::frames::Chain;
@@ -12,7 +13,7 @@ use super::session::CompiledFunction;
 use super::sources::Locals;
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
-use crate::python::span::Standing;
+use crate::python::span::{Standing, is_left_out};
 
 /// The running frame of a function that is recorded on its own.
 pub struct Activation {
@@ -49,6 +50,8 @@ pub struct Session {
     pub replaced: RefCell<Vec<(Locals, Replaced)>>,
     /// Whether it is the library's: a module that the front end does not look into, because a graph ends inside of it.
     pub is_library: bool,
+    /// The code of the body of the module whose hooks it calls: that body is a function of its own.
+    pub body: Option<PyObjectRef>,
     pub given_up: Cell<bool>,
     /// While a block runs that is no part of it: how many frames there were when that began.
     pub waits_above: Cell<Option<usize>>,
@@ -92,6 +95,11 @@ impl Session {
         for (mut locals, replaced) in self.replaced.take() {
             replaced.restore(&mut locals, vm);
         }
+    }
+
+    /// Whether what it has recorded is a body that the front end compiles on its own.
+    pub fn has_body(&self) -> bool {
+        self.body.as_ref().and_then(|body| body.downcast_ref::<PyCode>()).is_some_and(|body| !is_left_out(body))
     }
 
     pub fn depth(&self) -> usize {

@@ -198,7 +198,8 @@ impl Call {
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let frame = &frames[depth];
-        let function = self.outer.inner(&frame.code);
+        let body = frame.hooked_body(vm);
+        let function = self.outer.inner(body.as_ref().unwrap_or(&frame.code));
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
         let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
@@ -221,6 +222,7 @@ impl Call {
             pending: RefCell::default(),
             replaced: RefCell::default(),
             is_library,
+            body,
             given_up: Cell::new(given_up),
             waits_above: Cell::new(None),
             grad: Cell::new(grad),
@@ -275,9 +277,13 @@ impl Call {
             let first_own = (start..frames.len()).find(|i| frames[*i].standing.is_own);
             let own = first_own.filter(|_| !top.is_library).unwrap_or(start);
             let inner = (own + 1..frames.len()).find(|i| frames[*i].standing.is_own);
-            // A module of PyTorch's that calls it is no part of a graph, nor is what that has done and will do.
-            let is_in_module = |inner: &usize| !top.is_library && frames[own + 1..*inner].iter().any(|f| f.standing.is_module);
-            let module = inner.filter(is_in_module).map(|_| own + 1);
+            // A module of PyTorch's that calls it is no part of a graph, nor is what that has done and will do; what calls a hook is
+            // none, but for the body of that module.
+            let is_around = |f: &Frame| f.standing.is_module || f.standing.calls_hooks;
+            let is_in_module = |inner: &usize| !top.is_library && frames[own + 1..*inner].iter().any(is_around);
+            let around_hook = |inner: usize| (own + 1..inner).rev().find(|i| is_around(&frames[*i]));
+            let hooked = inner.filter(|_| top.is_library).and_then(around_hook).filter(|i| frames[*i].standing.calls_hooks);
+            let module = inner.filter(is_in_module).map(|_| own + 1).or(hooked);
             let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
@@ -294,6 +300,7 @@ impl Call {
             let here = top.at.get();
             let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
             if !reported {
+                super::modules::end_graph(stops);
                 let in_loop = stops && !reason.gives_function_up();
                 let title = if in_loop { "graph break in loop" } else { reason.title() };
                 let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
@@ -327,10 +334,14 @@ impl Call {
                 let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
                 top.about.verdict.borrow_mut().needs = needs;
             }
-            self.flush(&top, recorder, &outputs, !gives_up)?;
+            let compiles = if top.is_library { top.has_body() } else { !gives_up };
+            self.flush(&top, recorder, &outputs, compiles)?;
             top.grad.set(recorder.mode_around());
-            if gives_up {
-                top.function.given_up.borrow_mut().insert(here);
+            if gives_up || top.is_library {
+                // What calls the hooks of a module is given up, its body is not.
+                if top.body.is_none() {
+                    top.function.given_up.borrow_mut().insert(here);
+                }
                 top.given_up.set(true);
             }
             let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -434,6 +445,7 @@ pub fn call(
         pending: RefCell::default(),
         replaced: RefCell::default(),
         is_library: bound.as_ref().is_some_and(values::Bound::is_of_module),
+        body: None,
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
         waits_above: Cell::new(None),
         grad: Cell::new(modes().grad),

@@ -223,16 +223,45 @@ impl Frame {
         Ok(before)
     }
 
+    /// The code of the body of the module whose hooks it calls.
+    pub fn hooked_body(&self, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        let variables = self.standing.calls_hooks.then(|| self.variables(vm).ok()).flatten()?;
+        let module = variables.get_item("self", vm).ok()?;
+        super::modules::body(&module, vm)
+    }
+
+    /// The variables that the body of the module whose hooks it calls begins with.
+    fn given_to_body(&self, body: &Py<PyCode>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
+        let (variables, given) = (self.variables(vm)?, vm.ctx.new_dict());
+        let names = body.varnames.iter().take(body.arg_count as usize);
+        let args = variables.get_item("args", vm)?;
+        let values =
+            [variables.get_item("self", vm)?].into_iter().chain(args.downcast_ref::<PyTuple>().into_iter().flat_map(|t| t.to_vec()));
+        for (name, value) in names.zip(values) {
+            given.set_item(name.as_str(), value, vm)?;
+        }
+        if let Some(kwargs) = variables.get_item("kwargs", vm)?.downcast_ref::<PyDict>() {
+            for (name, value) in kwargs {
+                given.set_item(&*name, value, vm)?;
+            }
+        }
+        Ok(given)
+    }
+
     /// Where the function goes on, or (`at_entry`) where it begins.
     pub fn resumed(&self, at_entry: bool, vm: &VirtualMachine) -> Resumed {
         let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
-        let values = self.variables(vm).ok();
+        let body = self.hooked_body(vm).filter(|_| at_entry);
+        let values = match body.as_ref().and_then(|b| b.downcast_ref::<PyCode>()) {
+            Some(body) => self.given_to_body(body, vm).map(Into::into).ok(),
+            None => self.variables(vm).ok(),
+        };
         let locals = values
             .as_ref()
             .and_then(|v| v.downcast_ref::<PyDict>())
             .map(|d| d.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect());
         Resumed {
-            code: self.code.clone(),
+            code: body.unwrap_or_else(|| self.code.clone()),
             globals: Some(self.globals.clone()),
             locals: locals.unwrap_or_default(),
             position: (!at_entry).then_some(self.position),
@@ -251,8 +280,14 @@ impl Frame {
     pub fn names(&self, vm: &VirtualMachine) -> PyResult<(String, PyObjectRef)> {
         let module = crate::python::native::imported("torch._dynamo.eval_frame", vm)?;
         let _outside = Exclude::only(Key::Capture);
-        let namer = module.get_attr("_FrameNames", vm)?.call((self.code.clone(), self.variables(vm)?, self.globals.clone()), vm)?;
-        let name = self.code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
+        let body = self.hooked_body(vm);
+        let variables = match body.as_ref().and_then(|b| b.downcast_ref::<PyCode>()) {
+            Some(body) => self.given_to_body(body, vm)?.into(),
+            None => self.variables(vm)?,
+        };
+        let code = body.unwrap_or_else(|| self.code.clone());
+        let name = code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
+        let namer = module.get_attr("_FrameNames", vm)?.call((code, variables, self.globals.clone()), vm)?;
         Ok((name, namer))
     }
 }

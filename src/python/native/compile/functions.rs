@@ -195,6 +195,8 @@ mod native {
         let noted = call::capturing() || crate::aot::trace::current_tracer().is_some();
         if noted {
             super::super::modules::enter(module, vm);
+        } else if call::is_called() {
+            super::super::modules::enter_outside(&module, vm);
         }
         noted
     }

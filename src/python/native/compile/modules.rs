@@ -5,15 +5,23 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::sources::own_attribute;
+use crate::python::span::leave_out;
 use crate::span::set_module_path;
 
 /// A module whose `forward` runs.
 struct Entered {
     module: PyObjectRef,
     path: Rc<str>,
+    /// Whether it is one of PyTorch's.
+    is_of_library: bool,
+    /// Whether it is, and has no hooks: its body is no function of its own.
+    is_plain: bool,
+    /// Bodies of such modules that run in its own: they are left to Python where that is.
+    bodies: Vec<PyObjectRef>,
 }
 
 thread_local! {
@@ -33,14 +41,15 @@ pub fn enter_root(callee: &PyObject, vm: &VirtualMachine) {
     if let Ok(module) = owner
         && children(&module, vm).is_some()
     {
-        push(module, "".into());
+        push(module, "".into(), None, vm);
     }
 }
 
 /// A module is called.
 pub fn enter(module: PyObjectRef, vm: &VirtualMachine) {
     let path = path_of(&module, vm);
-    push(module, path);
+    let body = plain_body(&module, vm);
+    push(module, path, body, vm);
 }
 
 /// Whether the compiled module's own call runs, and the front end sees no more of it than its `forward`: those of PyTorch's
@@ -67,18 +76,57 @@ pub fn first_value(args: &PyObject) -> Option<PyObjectRef> {
     })
 }
 
+/// The body of one of PyTorch's modules, where it has no hooks that are called around it.
+fn plain_body(module: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let has = |kind: &str| own_attribute(module, kind, vm).is_some_and(|h| h.try_to_bool(vm).unwrap_or(false));
+    if !is_of_library(module, vm) || has("_forward_hooks") || has("_forward_pre_hooks") {
+        return None;
+    }
+    body(module, vm)
+}
+
+/// The code of a module's body.
+pub fn body(module: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    module.class().get_attr(vm.ctx.intern_str("forward"))?.get_attr("__code__", vm).ok()
+}
+
+/// A module is called outside of what is recorded.
+pub fn enter_outside(module: &PyObject, vm: &VirtualMachine) {
+    leave_out_all(plain_body(module, vm).as_slice());
+}
+
+fn leave_out_all(bodies: &[PyObjectRef]) {
+    bodies.iter().filter_map(|b| b.downcast_ref::<PyCode>()).for_each(leave_out);
+}
+
+/// A graph ends: PyTorch's modules that run go on in Python, from their beginning, and so does the innermost of the script's where its
+/// body `is_given_up`.
+pub fn end_graph(is_given_up: bool) {
+    ENTERED.with_borrow(|entered| {
+        let script = entered.iter().rposition(|e| !e.is_of_library).filter(|_| is_given_up);
+        let left = entered.iter().enumerate().filter(|(i, e)| e.is_plain || Some(*i) == script);
+        left.for_each(|(_, e)| leave_out_all(&e.bodies));
+    });
+}
+
 /// The innermost call of a module has ended.
 pub fn leave() {
     let outer = ENTERED.with_borrow_mut(|entered| {
-        entered.pop();
+        let left = entered.pop();
+        // Other bodies are recorded on their own if the graph ends around them.
+        if let (Some(left), Some(outer)) = (left.filter(|e| e.is_plain), entered.last_mut()) {
+            outer.bodies.extend(left.bodies);
+        }
         entered.last().map(|e| e.path.clone())
     });
     set_module_path(outer);
 }
 
-fn push(module: PyObjectRef, path: Rc<str>) {
+fn push(module: PyObjectRef, path: Rc<str>, body: Option<PyObjectRef>, vm: &VirtualMachine) {
     set_module_path(Some(path.clone()));
-    ENTERED.with_borrow_mut(|entered| entered.push(Entered { module, path }));
+    let is_of_library = is_of_library(&module, vm);
+    let entered = Entered { module, path, is_of_library, is_plain: body.is_some(), bodies: body.into_iter().collect() };
+    ENTERED.with_borrow_mut(|all| all.push(entered));
 }
 
 fn path_of(module: &PyObject, vm: &VirtualMachine) -> Rc<str> {

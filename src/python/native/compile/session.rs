@@ -70,6 +70,7 @@ pub fn set_stance(stance: String) -> String {
 /// Starts counting regions and compilations anew.
 pub fn reset() {
     super::call::reset();
+    crate::python::span::reset_left_out();
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);
     NEXT_FRAME.set(0);
@@ -149,6 +150,7 @@ impl CompiledFunction {
 
     /// Forgets what was compiled.
     pub fn reset(&self) {
+        crate::python::span::reset_left_out();
         self.cache.borrow_mut().clear();
         self.seen.take();
         self.frames.borrow_mut().clear();
