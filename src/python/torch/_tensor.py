@@ -261,23 +261,15 @@ class Tensor(TensorBase):
 
     @property
     def mT(self):
-        return self.transpose(-2, -1) if self.dim() >= 2 else _only_matrices("mT", self)
+        return _native._ops_packet("aten", "mT")(self)
 
     @property
     def H(self):
-        return self.adjoint() if self.dim() == 2 else _only_matrices("H", self)
+        return _native._ops_packet("aten", "matrix_H")(self)
 
     @property
     def mH(self):
-        return self.adjoint()
-
-    @property
-    def real(self):
-        return self if not self.is_complex() else _native._function("real", "torch.")(self)
-
-    @property
-    def imag(self):
-        return _native._function("imag", "torch.")(self)
+        return _native._ops_packet("aten", "mH")(self)
 
     # Elements through a Python function, and another memory
 
@@ -410,15 +402,6 @@ class Tensor(TensorBase):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
-
-
-def _only_matrices(name, tensor):
-    if tensor.dim() == 0:
-        return tensor
-    if name == "H":
-        more = " For batches of matrices, consider using tensor.mH" if tensor.dim() > 2 else ""
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {tensor.dim()}-D tensor.{more}")
-    raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {tensor.dim()}-D tensor.")
 
 
 def _warn_of_grad():

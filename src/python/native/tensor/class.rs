@@ -850,6 +850,26 @@ impl TensorBase {
         let callee = || Callee::function("torch._C._autograd._get_data_attr".to_owned());
         as_written(callee, &FuncArgs::from(vec![PyObjectRef::from(zelf.to_owned())]), vm, read)
     }
+    #[pygetset]
+    fn real(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        if zelf.tensor().dtype().is_complex() {
+            part(zelf, "real", || crate::t!("real", &zelf.tensor()), vm)
+        } else {
+            Ok(zelf.to_owned().into())
+        }
+    }
+    #[pygetset]
+    fn imag(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        part(zelf, "imag", || crate::t!("imag", &zelf.tensor()), vm)
+    }
+    #[pygetset(setter)]
+    fn set_real(zelf: &Py<Self>, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        fill(&*Self::real(zelf, vm)?, given, vm)
+    }
+    #[pygetset(setter)]
+    fn set_imag(zelf: &Py<Self>, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        fill(&*Self::imag(zelf, vm)?, given, vm)
+    }
     #[pygetset(setter)]
     fn set_data(zelf: &Py<Self>, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         let value = to_tensor(&given).ok_or_else(|| vm.new_type_error("Variable data has to be a tensor"))?;
@@ -907,4 +927,17 @@ impl TensorBase {
     fn _gradient_edge_is_leaf(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
         Ok(gradient_edge(&zelf.tensor()).map_err(|e| raise(e, vm))?.is_none_or(|e| e.node.seq_nr == u64::MAX))
     }
+}
+
+/// A part of a complex tensor, which PyTorch's front end reads as an attribute.
+fn part(of: &Py<TensorBase>, name: &str, read: impl FnOnce() -> crate::error::Result<Tensor>, vm: &VirtualMachine) -> PyResult {
+    let read = || super::wrap(&read().map_err(|e| raise(e, vm))?, vm);
+    let args = FuncArgs::from(vec![PyObjectRef::from(of.to_owned()), vm.ctx.new_str(name).into()]);
+    as_written(|| Callee::Function("getattr".to_owned(), "getattr".to_owned()), &args, vm, read)
+}
+
+/// Writes a tensor, or one number, to all of a part.
+fn fill(part: &PyObject, given: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    let write = if to_tensor(&given).is_some() { "copy_" } else { "fill_" };
+    vm.call_method(part, write, (given,)).map(drop)
 }
