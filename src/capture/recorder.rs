@@ -485,11 +485,9 @@ impl Recorder {
         if Written::current() == Some(Written::Operator("[]")) {
             self.items.borrow_mut().push(id);
         }
-        let note = |t: &Tensor, id: NodeId| {
-            if let Some(before) = self.nodes.borrow_mut().insert(t.id(), id) {
-                self.writing.gave_again(t, Some(before), id);
-            }
-            self.lazy.borrow_mut().push(t.downgrade());
+        let note = |t: &Tensor, id: NodeId| match self.nodes.borrow_mut().insert(t.id(), id) {
+            Some(before) => self.writing.gave_again(t, Some(before), id),
+            None => self.lazy.borrow_mut().push(t.downgrade()),
         };
         match result {
             Value::Tensor(t) if entry.schema.returns.first().is_some_and(|r| r.alias.is_some()) && entry.is_mutable() => {

@@ -27,6 +27,8 @@ pub enum IndexItem {
     Bool(bool),
     /// A tensor of indices or a mask.
     Tensor(Tensor),
+    /// Such a tensor that a list between the brackets gave: a constant of what is captured.
+    Constant(Tensor),
 }
 
 /// A mask rather than positions.
@@ -117,7 +119,7 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
     let specified: usize = items
         .iter()
         .map(|item| match item {
-            IndexItem::Tensor(t) => spans(t),
+            IndexItem::Tensor(t) | IndexItem::Constant(t) => spans(t),
             IndexItem::Int(_) | IndexItem::Slice(..) => 1,
             _ => 0,
         })
@@ -160,6 +162,11 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
             }
             IndexItem::Tensor(index) => {
                 collected.tensors.push((dim, index.clone()));
+                dim += spans(index);
+            }
+            // It is looked at after what stands before it.
+            IndexItem::Constant(index) => {
+                collected.tensors.push((dim, t!("lift_fresh", index)?));
                 dim += spans(index);
             }
         }

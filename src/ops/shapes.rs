@@ -118,6 +118,22 @@ fn number_dtype(dtype: Dtype) -> Dtype {
     }
 }
 
+/// Whether contiguous inputs are channels last as well (one channel, or one place): traced, their strides decide.
+fn is_ambiguous(inputs: &[&Tensor]) -> Result<bool> {
+    if !crate::dispatch::modes().fake {
+        return Ok(false);
+    }
+    let mut channels_last = true;
+    for t in inputs {
+        let is_number = |s: &SymInt| s.as_int().is_some();
+        channels_last = channels_last
+            && t.dim() == 4
+            && t.sizes().iter().all(is_number)
+            && super::copy::has_format(t, crate::tensor::MemoryFormat::ChannelsLast)?;
+    }
+    Ok(channels_last)
+}
+
 /// Strides of a pointwise result, as PyTorch's TensorIterator chooses them: the permutation of the inputs' strides is kept,
 /// so that e.g. two channels-last inputs give a channels-last result.
 pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<SymInt>> {
@@ -142,7 +158,7 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
         for t in inputs {
             contiguous = contiguous && t.is_contiguous()?;
         }
-        if contiguous {
+        if contiguous && !is_ambiguous(inputs)? {
             return Ok(crate::tensor::contiguous_strides(sizes));
         }
     }

@@ -524,7 +524,7 @@ impl fmt::Display for Atom {
 }
 
 impl fmt::Display for Expr {
-    /// Terms by falling degree, then by name; the number last.
+    /// Terms by falling degree, then by name; the number last, but first where one factor is taken from it (`5 - s0`).
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_str("0");
@@ -532,6 +532,11 @@ impl fmt::Display for Expr {
         let degree = |m: &Monomial| m.iter().map(|(_, p)| *p).sum::<u32>();
         let mut terms: Vec<_> = self.0.iter().collect();
         terms.sort_by(|(a, _), (b, _)| degree(b).cmp(&degree(a)).then_with(|| a.cmp(b)));
+        if let [(first, c), (number, n)] = terms.as_slice()
+            && (first.len() == 1 && **c < 0 && number.is_empty() && **n > 0)
+        {
+            terms.reverse();
+        }
         for (i, (m, c)) in terms.into_iter().enumerate() {
             let magnitude = c.unsigned_abs();
             match (i, *c < 0) {

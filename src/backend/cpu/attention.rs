@@ -1,6 +1,6 @@
 //! Fused attention, one head at a time, and the softmax that survives rows of minus infinity.
 
-use super::dense::{Lane, Matrix, Real, expanded};
+use super::dense::{Lane, Matrix, Real, expanded, held};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -76,11 +76,19 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
         let mut sums = Vec::with_capacity(heads.batch * heads.heads * rows);
         heads.each(|number, at_q, at_k| {
             let mut weights = heads.scores(number, Matrix::rows(&q, at_q, width), Matrix::rows(&k, at_k, width));
+            let mut scales = Vec::with_capacity(rows);
             for row in weights.chunks_mut(cols) {
-                sums.push(T::of(normalize(row)));
+                let (max, sum) = exponentials(row);
+                sums.push(T::of(max + sum.ln()));
+                scales.push(T::of(1.0 / sum));
+                // They are multiplied with values of that dtype, and divided by their sum afterwards.
+                row.iter_mut().for_each(|w| *w = held(*w, out[0].dtype()));
             }
             let (w, v) = (Matrix::rows(&weights, 0, cols), Matrix::rows(&v, at_k, width));
             T::gemm(rows, cols, width, T::of(1.0), w, v, T::of(0.0), &mut result[at_q..]);
+            for (row, scale) in result[at_q..].chunks_mut(width).zip(scales) {
+                row.iter_mut().for_each(|r| *r *= scale);
+            }
             Ok(())
         })?;
         T::write(&out[0], &result)?;
@@ -88,16 +96,21 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
     })
 }
 
-/// Turns a row of scores into weights; gives the logarithm of the sum of exponentials. A row of minus infinity gives zeros.
-fn normalize<T: Real>(row: &mut [T]) -> f64 {
+/// Turns a row of scores into exponentials of what they are below the largest; gives that and the sum. A row of minus infinity gives
+/// zeros, and a sum of one.
+fn exponentials<T: Real>(row: &mut [T]) -> (f64, f64) {
     let max = row.iter().fold(f64::NEG_INFINITY, |m, v| if v.nan() { f64::NAN } else { m.max(v.wide()) });
     if max == f64::NEG_INFINITY {
         row.fill(T::of(0.0));
-        return max;
+        return (max, 1.0);
     }
-    let sum: f64 = row.iter().map(|v| (v.wide() - max).exp()).sum();
-    row.iter_mut().for_each(|v| *v = T::of((v.wide() - max).exp() / sum));
-    max + sum.ln()
+    let mut sum = 0.0;
+    for v in row {
+        let e = (v.wide() - max).exp();
+        sum += e;
+        *v = T::of(e);
+    }
+    (max, sum)
 }
 
 fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
@@ -144,8 +157,8 @@ fn safe_softmax(c: &Call, out: &[Tensor]) -> Result<()> {
         let mut x = T::read(input)?;
         super::softmax::lines(input, dim, |start, step, n| {
             let mut row: Vec<T> = (0..n).map(|i| x[start + i * step]).collect();
-            normalize(&mut row);
-            (0..n).for_each(|i| x[start + i * step] = row[i]);
+            let (_, sum) = exponentials(&mut row);
+            (0..n).for_each(|i| x[start + i * step] = T::of(row[i].wide() / sum));
         })?;
         T::write(&out[0], &x)
     })

@@ -2,7 +2,7 @@
 //! (batch), a group of channels of one item (group). Statistics over a batch are carried in float64, those of rows and groups as
 //! PyTorch's kernels carry them.
 
-use super::dense::{Lane, Real};
+use super::dense::{Lane, Real, held};
 use super::vectorized::{Vectorized, row_moments};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
@@ -204,7 +204,9 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
             _ => plan.moments(&x),
         };
         let rstd = inverse_std(&var, eps);
-        let narrow = |v: &[f64]| v.iter().map(|v| T::of(*v)).collect::<Vec<T>>();
+        // As they are saved, of the parameters' dtype.
+        let dtype = if training { out[1].dtype() } else { crate::tensor::Dtype::Float64 };
+        let narrow = |v: &[f64]| v.iter().map(|v| held(T::of(*v), dtype)).collect::<Vec<T>>();
         T::write(&out[0], &plan.apply(&x, &narrow(&mean), &narrow(&rstd), weight.as_deref(), bias.as_deref()))?;
         if !training {
             return Ok(());

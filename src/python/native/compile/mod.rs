@@ -46,6 +46,7 @@ pub(super) use custom::context_of;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};
+pub(super) use values::touch_numbers;
 pub(super) use written::{Callee, as_written};
 
 /// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,

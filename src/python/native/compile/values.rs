@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyStr, PyTuple};
 use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::about::symbol_number;
 use super::entries::Found;
@@ -17,7 +17,8 @@ use super::frames::set_variable;
 use super::reads::{self, Resumed};
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
-use crate::python::native::tensor::{TensorBase, float_hint, float_object, size_object, symbolic_hint};
+use crate::dispatch::Value;
+use crate::python::native::tensor::{TensorBase, float_hint, float_object, items, raise, size_object, symbolic, symbolic_hint};
 use crate::report::Guard;
 
 /// What an entry depends on, and the numbers that are symbols in it.
@@ -420,4 +421,12 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
         }
     }
     replaced
+}
+
+/// Symbolic numbers among indices become inputs now.
+pub fn touch_numbers(index: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let Some(recorder) = super::call::recorder() else { return Ok(()) };
+    let parts = items(index).unwrap_or_else(|| vec![index.to_owned()]);
+    let sizes = parts.iter().filter_map(|o| symbolic(o, vm)).filter(|size| recorder.has_size(size));
+    sizes.map(Value::Int).try_for_each(|size| recorder.argument(&size).map(|_| ())).map_err(|e| raise(e, vm))
 }

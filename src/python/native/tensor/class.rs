@@ -361,6 +361,18 @@ fn replace_data(target: &Tensor, value: &Tensor) -> Result<bool> {
     result.map(|_| true)
 }
 
+/// A list whose symbolic numbers are the numbers that they are.
+fn numbers_of(o: &PyObject, vm: &VirtualMachine) -> PyResult {
+    match (super::symint::symbolic(o, vm), items(o)) {
+        (Some(size), _) => Ok(vm.ctx.new_int(size.guard_int().map_err(|e| raise(e, vm))?).into()),
+        (None, Some(parts)) => {
+            let parts = parts.iter().map(|part| numbers_of(part, vm)).collect::<PyResult<Vec<_>>>()?;
+            Ok(vm.ctx.new_list(parts).into())
+        }
+        _ => Ok(o.to_owned()),
+    }
+}
+
 fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
     if let Some(s) = o.downcast_ref::<PySlice>() {
         let part = |p: &PyObject| -> PyResult<Option<SymInt>> {
@@ -386,12 +398,10 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
     }
     if items(o).is_some() {
         // A list inside an index is a tensor of positions, or a mask.
-        let t = super::autograd::functions::tensor_from(o, None, vm)?;
+        let t = super::autograd::functions::tensor_from(&*numbers_of(o, vm)?, None, vm)?;
         let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
         let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
-        // A constant of what is captured, if it is.
-        let t = if super::super::compile::is_called() { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? } else { t };
-        return Ok(IndexItem::Tensor(t));
+        return Ok(if super::super::compile::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
     }
     match to_value(o, vm) {
         Some(Value::None) => Ok(IndexItem::NewAxis),
@@ -412,7 +422,12 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
 
 fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
     if let Some(t) = o.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
-        return t.as_slice().iter().map(|i| index_item(i, vm)).collect();
+        // Among several indices PyTorch takes integers as numbers, also those that are symbols.
+        let number = |item: IndexItem| match item {
+            IndexItem::Int(i) => i.guard_int().map(|i| IndexItem::Int(SymInt::Int(i))).map_err(|e| raise(e, vm)),
+            other => Ok(other),
+        };
+        return t.as_slice().iter().map(|i| index_item(i, vm).and_then(number)).collect();
     }
     Ok(vec![index_item(o, vm)?])
 }
@@ -452,6 +467,7 @@ impl AsMapping for TensorBase {
                     Value::Tensor(source) => {
                         read(&t)?;
                         super::to_tensor(needle).map_or(Ok(()), |index| read(&index))?;
+                        super::super::compile::touch_numbers(needle, vm)?;
                         read(source)?;
                         super::super::compile::twin(source).map_or(value, Value::Tensor)
                     }

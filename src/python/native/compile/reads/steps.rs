@@ -397,10 +397,13 @@ impl Reader<'_> {
                         | Instruction::EndFor
                         | Instruction::PopIter
                 );
-                for value in take(stack, popped) {
-                    if uses {
-                        self.realize(&value);
-                    }
+                let taken = take(stack, popped);
+                for value in taken.iter().filter(|_| uses) {
+                    self.realize(value);
+                }
+                // Where something is stored decides.
+                if let (Instruction::StoreSubscr, Some(key)) = (op, taken.last()) {
+                    self.realize(key);
                 }
                 path.stack.extend(std::iter::repeat_n(Seen::Unknown, pushed));
             }

@@ -65,6 +65,7 @@ impl Reader<'_> {
                 }
             }
             Seen::Each(inner) => self.realize(&inner.clone()),
+            Seen::Items(items) => items.iter().for_each(|item| self.realize(item)),
             _ => {}
         }
     }
