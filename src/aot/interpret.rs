@@ -2,7 +2,7 @@
 
 use super::trace::{Origin, set_origin};
 use crate::autograd::anomaly;
-use crate::dispatch::{Modes, Naming, OpEntry, Value, call, fill_args, fill_factory_options, lookup, modes, set_modes};
+use crate::dispatch::{Modes, Naming, OpEntry, Value, call, compare_sizes, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
@@ -194,7 +194,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 }
                 return Ok(number);
             }
-            if let Some(same) = left_out(graph, node, &args, values)? {
+            if let Some(same) = left_out(graph, node, &args)? {
                 return Ok(same);
             }
             let (entry, mut args) = operator(name, args, node, values)?;
@@ -262,7 +262,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
 
 /// What a slice among several indices gives that takes everything: those are left out where the size is a number, or the end, which it
 /// may have become since they were captured. Where all are left out, an alias remains.
-fn left_out(graph: &Graph, node: &Node, args: &[Value], values: &[Value]) -> Result<Option<Value>> {
+fn left_out(graph: &Graph, node: &Node, args: &[Value]) -> Result<Option<Value>> {
     let (Target::Torch { op, .. }, [Value::Tensor(t), dim, start, stop, rest @ ..]) = (&node.target, args) else { return Ok(None) };
     if &**op != "aten.slice.Tensor" {
         return Ok(None);
@@ -270,19 +270,37 @@ fn left_out(graph: &Graph, node: &Node, args: &[Value], values: &[Value]) -> Res
     let number = |v: &Value, default: i64| if matches!(v, Value::None) { Ok(SymInt::Int(default)) } else { v.sym_int() };
     let size = t.size(crate::ops::shapes::wrap_dim(dim.int()?, t.dim())?);
     let (start, stop, step) = (number(start, 0)?, number(stop, i64::MAX)?, number(rest.first().unwrap_or(&Value::None), 1)?);
-    let reaches = stop.statically_eq(size.clone()) || stop.as_int().zip(size.as_int()).is_some_and(|(stop, size)| stop >= size);
-    if !(reaches && start.statically_eq(0) && step.statically_eq(1)) {
-        return Ok(None);
-    }
     // The call is told at the first of its nodes.
     let call = |n: &Node| n.written.as_ref().map(|w| w.call);
     let mut nodes = graph.nodes().filter(|n| call(n).is_some() && call(n) == call(node));
     let says = nodes.find_map(|n| n.written.as_ref()?.says.as_deref());
     let several = |w: &&WrittenCall| matches!(w.args.get(1), Some(Arg::Tuple(items)) if items.len() > 1);
-    let Some(says) = says.filter(|w| w.target == Target::Getitem).filter(several) else { return Ok(None) };
-    let is_whole = node.written.as_ref().is_some_and(|w| w.gives.as_ref().is_some_and(Vec::is_empty));
-    let of = says.args.first().map(|a| value(a, values)).transpose()?;
-    if is_whole && of.as_ref().and_then(Value::as_tensor).is_some_and(|of| of.is(t)) {
+    if says.filter(|w| w.target == Target::Getitem).filter(several).is_none() {
+        return Ok(None);
+    }
+    compare_sizes(&start, Relation::Eq, &SymInt::Int(0))?;
+    if !start.statically_eq(0) {
+        return Ok(None);
+    }
+    compare_sizes(&size, Relation::Le, &stop)?;
+    let reaches = stop.statically_eq(size.clone()) || stop.as_int().zip(size.as_int()).is_some_and(|(stop, size)| stop >= size);
+    if !(reaches && step.statically_eq(1)) {
+        return Ok(None);
+    }
+    let is_last = graph.nodes().filter(|n| call(n) == call(node)).last().is_some_and(|n| n.id == node.id);
+    // What was left out before changed no size.
+    let first = graph.nodes().find(|n| n.opcode == Opcode::Call && call(n) == call(node)).and_then(|n| n.args.first());
+    let is_all = match first {
+        Some(Arg::Node(id)) => match &graph.node(*id).meta.value {
+            Some(FakeValue::Tensor(of)) => {
+                let (of, own) = (&of.geometry.sizes, t.sizes());
+                of.len() == own.len() && of.iter().zip(own).all(|(a, b)| a.statically_eq(b))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    if is_last && is_all {
         return crate::t!("alias", t).map(|t| Some(t.into()));
     }
     Ok(Some(t.into()))

@@ -15,8 +15,24 @@ struct Side<'a> {
     order: Vec<usize>,
 }
 
+/// Whether a node is a condition on numbers of the call, or checks one: a call in which nothing is marked makes none.
+fn checks_input(graph: &Graph, node: &Node) -> bool {
+    let is_given = |arg: &Arg| match arg {
+        Arg::Node(id) => graph.node(*id).opcode == Opcode::Placeholder,
+        other => matches!(other, Arg::Int(_)),
+    };
+    match (&node.meta.value, node.op(), node.args.first()) {
+        (Some(FakeValue::Condition(_)), None, _) => node.args.iter().all(is_given),
+        (_, Some("aten._assert_scalar.default"), Some(Arg::Node(id))) => checks_input(graph, graph.node(*id)),
+        _ => false,
+    }
+}
+
 /// Calls are compared; sizes and floats are where they are read.
-fn is_compared(node: &Node) -> bool {
+fn is_compared(graph: &Graph, node: &Node) -> bool {
+    if checks_input(graph, node) {
+        return false;
+    }
     match &node.meta.value {
         // Where a number comes from that only the run knows is compared.
         Some(FakeValue::Int(size)) => size.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
@@ -28,7 +44,7 @@ fn is_compared(node: &Node) -> bool {
 impl<'a> Side<'a> {
     fn of(graph: &'a Graph, values: &'a HashMap<Symbol, i64>) -> Self {
         let mut order = vec![usize::MAX; graph.arena_len()];
-        graph.nodes().filter(|n| is_compared(n)).enumerate().for_each(|(i, n)| order[n.id.0 as usize] = i);
+        graph.nodes().filter(|n| is_compared(graph, n)).enumerate().for_each(|(i, n)| order[n.id.0 as usize] = i);
         Side { graph, values, order }
     }
 
@@ -108,8 +124,8 @@ fn same_constant(a: &Tensor, b: &Tensor) -> bool {
 
 fn same_graph(a: &Graph, a_values: &HashMap<Symbol, i64>, b: &Graph, b_values: &HashMap<Symbol, i64>) -> bool {
     let (left, right) = (Side::of(a, a_values), Side::of(b, b_values));
-    let mut ours = a.nodes().filter(|n| is_compared(n));
-    let mut theirs = b.nodes().filter(|n| is_compared(n));
+    let mut ours = a.nodes().filter(|n| is_compared(a, n));
+    let mut theirs = b.nodes().filter(|n| is_compared(b, n));
     loop {
         match (ours.next(), theirs.next()) {
             (Some(l), Some(r)) if same_call(&left, &right, l, r) => {}

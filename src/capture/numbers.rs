@@ -117,6 +117,14 @@ impl Recorder {
         Ok(())
     }
 
+    /// The graph checks that a size of the call, which is not to be looked at, is one that the script expects.
+    pub(super) fn expect_bounds(&self, size: &SymInt) -> Result<()> {
+        let expr = size.expr();
+        let Some(info) = expr.as_symbol().and_then(|s| self.symbols.borrow().env.info(s)) else { return Ok(()) };
+        self.expect(size, Relation::Ge, &SymInt::Int(info.lower))?;
+        if info.upper == i64::MAX { Ok(()) } else { self.expect(size, Relation::Le, &SymInt::Int(info.upper)) }
+    }
+
     /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
     pub(super) fn bind_size(&self, size: &SymInt, most: Option<i64>, result: &Value) -> Result<()> {
         let mut found = None;

@@ -301,11 +301,12 @@ impl Recorder {
         spec.is_static = source.is_static;
         let dims = (self.plan)(&source, &spec.spec.geometry);
         let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
-        for size in made {
+        for size in &made {
             let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
             let id = self.graph.borrow_mut().placeholder(&size.to_string(), meta);
             self.sizes.borrow_mut().insert(size.expr(), id);
         }
+        let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
         let twin = Tensor::fake(&spec.spec)?;
         if spec.requires_grad {
@@ -330,6 +331,7 @@ impl Recorder {
         self.by_real.borrow_mut().insert(t.id(), index);
         self.input_places.borrow_mut().push(self.place());
         self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec, source });
+        unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
         Ok(twin)
     }
 

@@ -7,7 +7,7 @@ use crate::aot::compile::InputSpec;
 use crate::dispatch::{Value, modes};
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
-use crate::shape::{Expr, FloatExpr, ShapeEnv, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
 
@@ -136,7 +136,17 @@ impl Region {
 
     /// The values of its symbols in the call it was recorded in.
     pub fn hints(&self) -> HashMap<Symbol, i64> {
-        self.env.symbols().into_iter().filter_map(|(s, info)| Some((s, info.hint?))).collect()
+        // Sizes that are not looked at while something is compiled have values, too.
+        let read = |symbol: &Symbol| {
+            let witness = self.witnesses.iter().find(|w| w.symbol == *symbol)?;
+            let Place::Size(input, dim) = witness.at else { return None };
+            self.touched.get(input)?.real.sizes().get(dim)?.as_int()
+        };
+        let value = |(symbol, info): (Symbol, SymbolInfo)| {
+            let value = info.hint.or_else(|| read(&symbol))?;
+            Some((symbol, value))
+        };
+        self.env.symbols().into_iter().filter_map(value).collect()
     }
 }
 

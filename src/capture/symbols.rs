@@ -16,6 +16,8 @@ pub enum DimMark {
     Maybe,
     /// `mark_static`
     Static,
+    /// `mark_unbacked`, with the bounds it gave.
+    Unbacked(Option<i64>, Option<i64>),
 }
 
 /// Where an input is found, and what is known of it there.
@@ -55,6 +57,8 @@ pub enum Dim {
     Shared,
     /// A symbol of its own within bounds.
     Own(Option<i64>, Option<i64>),
+    /// A symbol of its own within bounds whose value counts as unknown until the program runs.
+    Unknown(Option<i64>, Option<i64>),
 }
 
 /// How an input's sizes and strides are treated.
@@ -119,6 +123,7 @@ impl SeenSizes {
             let varies = seen.as_ref().is_some_and(|s| s.is_of_any_rank || s.sizes[d].is_none());
             match input.marks.iter().find(|(i, _)| *i == d).map(|(_, m)| *m) {
                 Some(DimMark::Dynamic(min, max)) => Dim::Own(min, max),
+                Some(DimMark::Unbacked(min, max)) => Dim::Unknown(min, max),
                 Some(DimMark::Static) => Dim::Static,
                 _ if input.is_static => Dim::Static,
                 Some(DimMark::Maybe) => Dim::Shared,
@@ -185,6 +190,16 @@ impl Symbols {
         let mut made = Vec::new();
         let mut sizes = Vec::new();
         for (d, (size, dim)) in real.sizes.iter().zip(&plan.dims).enumerate() {
+            if let Dim::Unknown(lower, upper) = dim {
+                let (lower, upper) = (lower.unwrap_or(0).max(0), upper.unwrap_or(i64::MAX));
+                let symbol = self.env.unbacked_input(&format!("{}.size()[{d}]", input.source), lower, upper);
+                if let Some(name) = symbol.expr().as_symbol() {
+                    self.witnesses.push(Witness { symbol: name.clone(), at: Place::Size(index, d) });
+                }
+                made.push(symbol.clone());
+                sizes.push(symbol);
+                continue;
+            }
             let (Some(n), false) = (size.as_int().filter(|n| *n > 1), *dim == Dim::Static) else {
                 sizes.push(size.clone());
                 continue;

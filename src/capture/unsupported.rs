@@ -46,7 +46,8 @@ impl Unsupported {
     }
 
     /// A decision on a number that only the run knows. The title is what PyTorch says first.
-    pub fn data_dependent(expression: &str, is_decision: bool) -> Self {
+    pub fn data_dependent(expression: &str, size_like: &[String], is_decision: bool) -> Self {
+        let size_like = if size_like.is_empty() { "none".to_owned() } else { size_like.join(", ") };
         let (asked, advice) = if is_decision {
             (
                 "guard on",
@@ -58,7 +59,7 @@ impl Unsupported {
         Self::new(
             DATA_DEPENDENT,
             format!(
-                "Consider annotating your code using torch._check*(). Could not {asked} data-dependent expression {expression} (unhinted: {expression}).  (Size-like symbols: none)\n{advice}"
+                "Consider annotating your code using torch._check*(). Could not {asked} data-dependent expression {expression} (unhinted: {expression}).  (Size-like symbols: {size_like})\n{advice}"
             ),
             "",
             expression,

@@ -59,6 +59,7 @@ fn mark_view(dim: usize, mark: DimMark) -> EntryMark {
     let (kind, min, max) = match mark {
         DimMark::Dynamic(min, max) => ("dynamic", min, max),
         DimMark::Maybe => ("maybe", None, None),
+        DimMark::Unbacked(min, max) => ("unbacked", min, max),
         DimMark::Static => ("static", None, None),
     };
     EntryMark { dim: dim as u32, kind: kind.to_owned(), min, max }
@@ -222,6 +223,7 @@ fn source_of(input: &EntryInput) -> InputSource {
     let mark = |m: &EntryMark| match m.kind.as_str() {
         "dynamic" => DimMark::Dynamic(m.min, m.max),
         "maybe" => DimMark::Maybe,
+        "unbacked" => DimMark::Unbacked(m.min, m.max),
         _ => DimMark::Static,
     };
     InputSource {

@@ -69,7 +69,11 @@ fn select(tensor: &Tensor, dim: usize, index: &SymInt, position: usize) -> Resul
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number",
         ));
     }
-    let size = if dim < tensor.dim() { tensor.size(dim) } else { SymInt::Int(0) };
+    let size = match index.as_int() {
+        _ if dim >= tensor.dim() => SymInt::Int(0),
+        Some(_) => tensor.size(dim),
+        None => crate::dispatch::recorded_size(tensor, dim)?,
+    };
     let fits = match index.as_int() {
         Some(i) if i < 0 => size.compare(Relation::Ge, &SymInt::Int(i.saturating_neg()))?,
         _ => size.compare(Relation::Gt, index)?,

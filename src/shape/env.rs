@@ -111,15 +111,20 @@ impl ShapeEnv {
         self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
     }
 
-    /// A new unbacked symbol for a size that values decide, `most` at most.
-    pub fn unbacked_size(&self, most: Option<i64>) -> SymInt {
-        let size = self.unbacked("size", 0);
-        if let (Some(most), Some(symbol)) = (most, size.expr().as_symbol())
+    /// A new unbacked symbol for a size of the call whose value is not to be looked at.
+    pub fn unbacked_input(&self, origin: &str, lower: i64, upper: i64) -> SymInt {
+        let size = self.unbacked(origin, lower);
+        if let Some(symbol) = size.expr().as_symbol()
             && let Some(info) = self.0.borrow_mut().symbols.get_mut(symbol)
         {
-            info.upper = most;
+            info.upper = upper;
         }
         size
+    }
+
+    /// A new unbacked symbol for a size that values decide, `most` at most.
+    pub fn unbacked_size(&self, most: Option<i64>) -> SymInt {
+        self.unbacked_input("size", 0, most.unwrap_or(i64::MAX))
     }
 
     /// A new unbacked symbol: a float known only when the program runs.
@@ -224,6 +229,11 @@ impl ShapeEnv {
     /// What is known of a symbol.
     pub fn info(&self, symbol: &Symbol) -> Option<SymbolInfo> {
         self.0.borrow().symbols.get(symbol).cloned()
+    }
+
+    /// Whether a symbol is the size of a tensor from the beginning.
+    pub fn is_size(&self, symbol: &Symbol) -> bool {
+        self.info(symbol).is_some_and(|info| info.origin == "size" || info.origin.contains(".size()["))
     }
 
     /// Whether two handles share their symbols.

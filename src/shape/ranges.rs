@@ -138,7 +138,11 @@ impl Expr {
             Atom::Rounded(_) => Range::ALL,
             Atom::Sum(e) => e.range(of),
             Atom::FloorDiv(a, b) => a.range(of).over(b.range(of)),
-            Atom::Mod(a, b) | Atom::PythonMod(a, b) => a.range(of).modulo(b.range(of)),
+            Atom::Mod(a, b) | Atom::PythonMod(a, b) => {
+                let own = a.range(of);
+                let is_less = own.low >= Some(0) && a.sub(b).range(of).high.is_some_and(|high| high < 0);
+                if is_less { own } else { own.modulo(b.range(of)) }
+            }
             Atom::Max(items) => folded(items, Range::larger),
             Atom::Min(items) => folded(items, |a, b| a.negated().larger(b.negated()).negated()),
         };

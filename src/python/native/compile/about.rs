@@ -131,6 +131,7 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
             let kind = match &*parts.first()?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy() {
                 "dynamic" => DimMark::Dynamic(bound(1), bound(2)),
                 "maybe" => DimMark::Maybe,
+                "unbacked" => DimMark::Unbacked(bound(1), bound(2)),
                 _ => DimMark::Static,
             };
             marks.push((dim.try_to_value::<usize>(vm).ok()?, kind));

@@ -378,7 +378,11 @@ impl PySymCondition {
 
 /// Ends the region because a number is needed that only the run knows: as the operand of a decision, or by itself.
 fn need(number: &Value, expression: &str, is_decision: bool, vm: &VirtualMachine) -> PyResult<()> {
-    let reason = Unsupported::data_dependent(expression, is_decision);
+    let size_like = match number {
+        Value::Int(SymInt::Sym(expr, env)) => expr.symbols().into_iter().filter(|s| env.is_size(s)).map(|s| s.0.to_string()).collect(),
+        _ => Vec::new(),
+    };
+    let reason = Unsupported::data_dependent(expression, &size_like, is_decision);
     super::super::compile::need_number(number, &reason).map_err(|e| raise(e, vm))
 }
 

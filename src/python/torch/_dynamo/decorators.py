@@ -20,6 +20,11 @@ def maybe_mark_dynamic(t, index):
     _mark(t, index, ("maybe", None, None))
 
 
+def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, min=None, max=None):
+    """Makes a dimension a size that is not looked at while something is compiled."""
+    _mark(t, index, ("unbacked", min, max))
+
+
 def mark_static(t, index=None):
     """Makes a dimension, or all of them, a number in every compilation."""
     _mark(t, list(range(t.dim())) if index is None else index, ("static", None, None))
