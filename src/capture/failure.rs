@@ -73,10 +73,35 @@ impl Recorder {
             }
             None => true,
         });
-        let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(shown).collect();
+        let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(|value| shown(&self.as_seen(value))).collect();
         let comma = if given.len() == 1 { "," } else { "" };
         let written = format!("{called}(*({}{comma}), **{{}})", given.join(", "));
         *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
+    }
+
+    /// A value with the stand-ins of the caller's tensors in their place.
+    fn as_seen(&self, value: &Value) -> Value {
+        match value {
+            Value::Tensor(t) => {
+                let index = self.by_real.borrow().get(&t.id()).copied();
+                let twin = index.and_then(|i| self.inputs.borrow().get(i).map(|input| input.twin.clone()));
+                Value::Tensor(twin.unwrap_or_else(|| t.clone()))
+            }
+            Value::List(items) => Value::List(items.iter().map(|item| self.as_seen(item)).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// A message with the value of every symbol that stands alone in parentheses.
+    fn with_hints(&self, message: &str) -> String {
+        let env = self.symbols.borrow().env.clone();
+        let mut text = message.to_owned();
+        for (symbol, info) in env.symbols() {
+            if let (true, Some(value)) = (symbol.0.starts_with('s'), info.hint) {
+                text = text.replace(&format!("({})", symbol.0), &format!("({}: hint = {value})", symbol.0));
+            }
+        }
+        text
     }
 
     /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.
@@ -87,7 +112,7 @@ impl Recorder {
             format!(
                 "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
                 failure.written,
-                quoted(&failure.message),
+                quoted(&self.with_hints(&failure.message)),
                 from_user_code(failure.source.as_ref())
             ),
         ))

@@ -2,7 +2,7 @@
 
 use super::shapes::{default_dtype, pointwise, result_type};
 use crate::dispatch::{Backward, Call, Grads, Value};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::t;
 use crate::tensor::{Dtype, Layout, MemoryFormat, Tensor, TensorSpec};
 
@@ -37,13 +37,23 @@ pub fn bool_self(c: &Call) -> Specs {
 /// One result over the named arguments, of their promoted dtype.
 pub fn promoted(c: &Call, names: &[&str]) -> Specs {
     let values: Vec<&Value> = names.iter().map(|n| c.get(n)).collect();
-    one(&values, result_type(&values)?)
+    one(&values, result_type(&values)?).map_err(|error| unfit(c, &values, error))
+}
+
+/// What is said where operands do not fit.
+fn unfit(c: &Call, values: &[&Value], error: Error) -> Error {
+    let tensors: Vec<&Tensor> = values.iter().filter_map(|v| v.as_tensor()).collect();
+    if error.kind == ErrorKind::Runtime && tensors.iter().any(|t| t.is_fake()) {
+        super::mismatch::of_two(c.entry, &tensors, error)
+    } else {
+        error
+    }
 }
 
 /// One float result over the named arguments.
 pub fn promoted_float(c: &Call, names: &[&str]) -> Specs {
     let values: Vec<&Value> = names.iter().map(|n| c.get(n)).collect();
-    one(&values, to_float(result_type(&values)?))
+    one(&values, to_float(result_type(&values)?)).map_err(|error| unfit(c, &values, error))
 }
 
 /// The one gradient of an operator of one input.

@@ -81,6 +81,12 @@ fn cat(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
             if k == d {
                 total[k] = &total[k] + &own[k];
             } else if !total[k].sym_eq(own[k].clone())? {
+                if tensor.is_fake() {
+                    return Err(Error::runtime(format!(
+                        "Sizes of tensors must match except in dimension {d}. Expected {} in dimension {k} but got {} for tensor number {i} in the list",
+                        total[k], own[k]
+                    )));
+                }
                 return Err(Error::runtime(format!(
                     "Sizes of tensors must match except in dimension {d}. Expected size {} but got size {} for tensor number {i} in the list.",
                     total[k], own[k]

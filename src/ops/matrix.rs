@@ -79,6 +79,9 @@ fn matrix_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {
         }
     }
     if !a.size(1).sym_eq(b.size(0))? {
+        if a.is_fake() {
+            return Err(Error::runtime(format!("a and b must have same reduction dim, but got {:?} X {:?}.", a.sizes(), b.sizes())));
+        }
         return Err(Error::runtime(format!(
             "{name}: mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})",
             a.size(0),
@@ -213,6 +216,9 @@ fn matrix_vector(input: Option<&Tensor>, mat: &Tensor, vec: &Tensor) -> Result<V
     }
     let own = input.map_or(mat.size(0), |t| if t.dim() == 1 { t.size(0) } else { SymInt::Int(1) });
     if !mat.size(1).sym_eq(vec.size(0))? || !(own.sym_eq(mat.size(0))? || own.sym_eq(1)?) {
+        if mat.is_fake() && input.is_none() {
+            return Err(Error::runtime(format!("size mismatch, got input ({}x{}), vec ({})", mat.size(0), mat.size(1), vec.size(0))));
+        }
         return Err(Error::runtime(format!(
             "size mismatch, got input ({own}), mat ({}x{}), vec ({})",
             mat.size(0),
@@ -254,8 +260,10 @@ fn inner_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<Option<Tensor
         )));
     }
     if !a.size(0).sym_eq(b.size(0))? {
+        // PyTorch's own rule for fake tensors lacks a space.
+        let same = if a.is_fake() { "thesame" } else { "the same" };
         return Err(Error::runtime(format!(
-            "inconsistent tensor size, expected tensor {:?} and src {:?} to have the same number of elements, but got {} and {} elements respectively",
+            "inconsistent tensor size, expected tensor {:?} and src {:?} to have {same} number of elements, but got {} and {} elements respectively",
             a.sizes(),
             b.sizes(),
             a.size(0),

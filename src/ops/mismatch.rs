@@ -65,6 +65,9 @@ pub fn of_two(entry: &OpEntry, tensors: &[&Tensor], error: Error) -> Error {
 /// The error of a traced tensor that is to be expanded to sizes that it does not fit.
 pub fn of_expanding(own: &[SymInt], wanted: &[SymInt], error: Error) -> Error {
     let Some(lead) = wanted.len().checked_sub(own.len()) else { return error };
-    let wrong = own.iter().zip(&wanted[lead..]).find(|(have, want)| want.as_int() != Some(-1) && have.hint() != Some(1) && have.hint() != want.hint());
+    let wrong = own
+        .iter()
+        .zip(&wanted[lead..])
+        .find(|(have, want)| want.as_int() != Some(-1) && have.hint() != Some(1) && have.hint() != want.hint());
     wrong.map_or(error, |(have, want)| Error::runtime(format!("expand: attempting to expand a dimension of length {have} -> {want}!")))
 }

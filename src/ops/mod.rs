@@ -36,6 +36,7 @@ mod lu;
 pub mod margin;
 pub mod matmul;
 pub mod matrix;
+mod mismatch;
 pub mod native_attention;
 mod nll;
 pub mod normalization;

@@ -231,7 +231,11 @@ fn holds(a: &SymInt, relation: Relation, b: &SymInt) -> Result<bool> {
 /// The spec of a pointwise result over all tensors among `values`, of the given dtype.
 pub fn pointwise(values: &[&Value], dtype: Dtype) -> Result<TensorSpec> {
     let tensors: Vec<&Tensor> = values.iter().filter_map(|v| v.as_tensor()).collect();
-    let sizes = broadcast(&tensors.iter().map(|t| t.sizes()).collect::<Vec<_>>())?;
+    let sizes = if tensors.iter().any(|t| t.is_fake()) {
+        super::mismatch::broadcast_traced(&tensors)?
+    } else {
+        broadcast(&tensors.iter().map(|t| t.sizes()).collect::<Vec<_>>())?
+    };
     let strides = pointwise_strides(&sizes, &tensors)?;
     Ok(TensorSpec::strided(sizes, strides, dtype, common_device(&tensors)?))
 }

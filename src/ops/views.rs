@@ -79,7 +79,9 @@ fn traced_view_strides(base: &Geometry, wanted: &[SymInt]) -> Option<Vec<SymInt>
 
 fn expand(call: &Call) -> Result<Vec<Geometry>> {
     let tensor = call.tensor("self")?;
-    let (base, mut view) = (base(call)?, geo::expand(&*base(call)?, &call.sym_ints("size")?, &cpp_name(tensor))?);
+    let (base, wanted) = (base(call)?, call.sym_ints("size")?);
+    let mut view = geo::expand(&base, &wanted, &cpp_name(tensor))
+        .map_err(|error| if tensor.is_fake() { super::mismatch::of_expanding(&base.sizes, &wanted, error) } else { error })?;
     if tensor.is_fake() {
         // What tracing says of a new dimension of size one: the step over everything behind it.
         let step = base.sizes.first().zip(base.strides.first()).map_or(SymInt::Int(1), |(size, stride)| size * stride);
