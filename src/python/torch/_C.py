@@ -165,7 +165,8 @@ class SymInt(_SymNumber):
         return float(self._number()) if result is NotImplemented else result
 
     def __pow__(self, other, modulus=None):
-        if modulus is None and type(other) is int and 0 < other < 8:
+        is_power = type(other) is float or isinstance(other, SymFloat) or type(other) is int and 0 < other < 8
+        if modulus is None and is_power:
             return _native._sym_op("pow", self, other)
         return pow(self._number(), other, modulus)
 
