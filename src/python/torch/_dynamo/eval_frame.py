@@ -9,6 +9,9 @@ from torch import _native, _native_compile
 
 _states = []
 
+# The class of Python's modules: what a script imports is no place where it keeps tensors.
+_MODULE = type(sys)
+
 
 checks_distributions = True
 
@@ -272,7 +275,7 @@ class _Names:
         elif _is_optimizer(value):
             # It is not looked into, unless a tensor is nowhere else.
             self.optimizers.append((weakref.ref(value), name, source, depth))
-        elif depth < 4 and not isinstance(value, type) and hasattr(value, "__dict__") and not callable(value):
+        elif depth < 4 and not isinstance(value, (type, _MODULE)) and hasattr(value, "__dict__") and not callable(value):
             self._object(value, name, source, depth)
 
     def _object(self, value, name, source, depth):
