@@ -520,7 +520,7 @@ pub fn call(
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs, vm);
     }
-    add_escaped(&mut outputs, &recorder, result.as_ref().ok(), bound.as_ref(), vm);
+    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), bound.as_ref(), vm);
     if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
         outputs.extend(lone_input(value, &recorder));
     }
@@ -558,6 +558,7 @@ pub fn call(
     if let Some(bound) = &mut bound {
         replaced.restore(&mut bound.locals, vm);
     }
+    left.settle(vm)?;
     match (result, flushed) {
         (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => Err(uncaught.map_or(e, |error| raise(error, vm))),
         (Err(e), _) if function.fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {

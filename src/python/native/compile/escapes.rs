@@ -1,4 +1,4 @@
-//! Tensors that a function leaves in objects (`self.last = y`, `cache.append(y)`, a dataclass it returns), in the order in which
+//! Tensors and numbers that a function leaves in objects (`self.last = y`, `cache.append(y)`, a dataclass it returns), in the order in which
 //! PyTorch's front end returns them: object by object, the elements of a container as they stand, attributes from the last to the
 //! first, because its code puts them on a stack.
 
@@ -19,6 +19,7 @@ pub struct Rank {
     /// What its class was called with comes before everything that is returned.
     is_later: bool,
     holder: usize,
+    depth: usize,
     position: usize,
 }
 
@@ -47,6 +48,10 @@ struct Search<'a> {
     wanted: &'a HashMap<usize, usize>,
     /// Per tensor, the object that keeps it, the position there, and whether that object's class was called with it.
     found: HashMap<usize, (usize, usize, bool)>,
+    /// All objects that keep something wanted, each with what it keeps.
+    kept: Vec<(PyObjectRef, usize)>,
+    /// Per object, the one that it was found in.
+    outer: HashMap<usize, usize>,
     seen: HashSet<usize>,
     queue: VecDeque<(PyObjectRef, bool)>,
     /// Names of arguments that the function's calls give by name.
@@ -55,11 +60,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn visit(&mut self, holder: &PyObject, position: usize, value: PyObjectRef, is_result: bool, is_first: bool) {
-        if value.downcast_ref::<TensorBase>().is_some() {
-            if self.wanted.contains_key(&value.get_id()) {
-                self.found.entry(value.get_id()).or_insert((holder.get_id(), position, is_first));
-            }
+        if self.wanted.contains_key(&value.get_id()) {
+            self.found.entry(value.get_id()).or_insert((holder.get_id(), position, is_first));
+            self.kept.push((holder.to_owned(), value.get_id()));
+        } else if value.downcast_ref::<TensorBase>().is_some() {
         } else if self.seen.len() < BUDGET && self.seen.insert(value.get_id()) {
+            self.outer.insert(value.get_id(), holder.get_id());
             self.queue.push_back((value, is_result));
         }
     }
@@ -112,12 +118,34 @@ fn keywords(code: &PyObject, found: &mut HashSet<String>) {
     }
 }
 
-/// Ranks tensors that escape, given by their objects in the order in which they were made. What is not found has the rank of
-/// an object of its own.
-pub fn ranks(escaped: &[usize], roots: &Roots, vm: &VirtualMachine) -> Vec<Rank> {
+/// Where what escapes is kept.
+pub struct Kept {
+    /// What is found nowhere has none.
+    pub ranks: Vec<Option<Rank>>,
+    /// The objects that keep something, each with the object that it keeps.
+    pub holders: Vec<(PyObjectRef, usize)>,
+}
+
+/// The rank of what is found nowhere: that of an object of its own, for what escaped as number `i`.
+pub fn alone(i: usize) -> Rank {
+    Rank { is_later: true, holder: i, depth: 0, position: 0 }
+}
+
+/// Finds what escapes, given by its objects in the order in which they were made. An object comes before those that are found in it:
+/// the function had it first.
+/// Every object that keeps something is found where `all` are wanted.
+pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) -> Kept {
     let wanted: HashMap<usize, usize> = escaped.iter().enumerate().map(|(i, id)| (*id, i)).collect();
-    let mut search =
-        Search { vm, wanted: &wanted, found: HashMap::new(), seen: HashSet::new(), queue: VecDeque::new(), keywords: HashSet::new() };
+    let mut search = Search {
+        vm,
+        wanted: &wanted,
+        found: HashMap::new(),
+        kept: Vec::new(),
+        outer: HashMap::new(),
+        seen: HashSet::new(),
+        queue: VecDeque::new(),
+        keywords: HashSet::new(),
+    };
     if let Some(code) = roots.code {
         keywords(code, &mut search.keywords);
     }
@@ -133,22 +161,23 @@ pub fn ranks(escaped: &[usize], roots: &Roots, vm: &VirtualMachine) -> Vec<Rank>
             if let Ok(Some(value)) = globals.get_item_opt(name.as_str(), vm)
                 && value.downcast_ref::<TensorBase>().is_none()
             {
-                search.visit(&none, 0, value, false, false);
+                search.visit(globals.as_object(), 0, value, false, false);
             }
         }
     }
     while let Some((o, is_result)) = search.queue.pop_front() {
-        if search.found.len() == escaped.len() {
+        if search.found.len() == escaped.len() && !all {
             break;
         }
         search.look_into(&o, is_result);
     }
-    let found = search.found;
+    let (found, outer) = (search.found, search.outer);
+    let around = |holder: usize| std::iter::successors(Some(holder), |o| outer.get(o).copied()).take(BUDGET);
     let holder = |id: &usize| found.get(id).map(|(holder, ..)| *holder);
-    let earliest = |of: usize| escaped.iter().position(|id| holder(id) == Some(of)).unwrap_or(0);
-    let rank = |(i, id): (usize, &usize)| match found.get(id) {
-        Some((holder, position, is_first)) => Rank { is_later: !is_first, holder: earliest(*holder), position: *position },
-        None => Rank { is_later: true, holder: i, position: 0 },
+    let earliest = |of: usize| escaped.iter().position(|id| holder(id).is_some_and(|h| around(h).any(|o| o == of))).unwrap_or(0);
+    let rank = |id: &usize| {
+        let (holder, position, is_first) = found.get(id)?;
+        Some(Rank { is_later: !is_first, holder: earliest(*holder), depth: around(*holder).count(), position: *position })
     };
-    escaped.iter().enumerate().map(rank).collect()
+    Kept { ranks: escaped.iter().map(rank).collect(), holders: search.kept }
 }

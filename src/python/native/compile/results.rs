@@ -8,7 +8,7 @@ use super::sources::Locals;
 use super::values;
 use crate::capture::Recorder;
 use crate::dispatch::Value;
-use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
 use crate::tensor::Tensor;
 
 /// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
@@ -81,32 +81,72 @@ pub fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
     recorder.twin(&t).map(Value::Tensor)
 }
 
-/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too.
+/// Symbolic numbers that a function left in objects, and the objects: when its graph has run, they are the numbers that they were.
+#[derive(Default)]
+pub struct Left(Vec<(PyObjectRef, PyObjectRef)>);
+
+impl Left {
+    /// Puts numbers in their place.
+    pub fn settle(self, vm: &VirtualMachine) -> PyResult<()> {
+        for (holder, symbol) in self.0 {
+            let number = numbers_for_sizes(symbol.clone(), 0, vm)?;
+            let dict = holder.clone().downcast::<PyDict>().ok().or_else(|| holder.dict());
+            if let Some(list) = holder.downcast_ref::<PyList>() {
+                list.borrow_vec_mut().iter_mut().filter(|slot| slot.is(&symbol)).for_each(|slot| *slot = number.clone());
+            } else if let Some(dict) = dict {
+                for (key, _) in dict.clone().into_iter().filter(|(_, value)| value.is(&symbol)) {
+                    dict.set_item(&*key, number.clone(), vm)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too. Gives the numbers among it.
 pub fn add_escaped(
     outputs: &mut Vec<Value>,
     recorder: &Recorder,
     result: Option<&PyObjectRef>,
     bound: Option<&values::Bound>,
     vm: &VirtualMachine,
-) {
-    let mut escaped: Vec<(Tensor, Tensor)> =
-        alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (t.clone(), t)).collect();
-    escaped.extend(recorder.stored_back());
-    if escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
-        outputs.extend(escaped.into_iter().map(|(t, _)| Value::Tensor(t)));
-        return;
+) -> Left {
+    let symbols = take_made();
+    let mut escaped: Vec<(Value, Tensor)> = Vec::new();
+    escaped.extend(alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (Value::Tensor(t.clone()), t)));
+    escaped.extend(recorder.stored_back().into_iter().map(|(twin, known)| (Value::Tensor(twin), known)));
+    if symbols.is_empty() && escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
+        outputs.extend(escaped.into_iter().map(|(value, _)| value));
+        return Left::default();
     }
-    let objects: Vec<usize> = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id())).collect();
+    let tensors = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id()));
+    let objects: Vec<usize> = tensors.chain(symbols.iter().map(|o| o.get_id())).collect();
     let none = Locals::new();
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
     let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let mut ranked: Vec<_> = escapes::ranks(&objects, &roots, vm).into_iter().zip(escaped).collect();
+    let kept = escapes::find(&objects, &roots, !symbols.is_empty(), vm);
+    let count = escaped.len();
+    let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));
+    let mut ranked: Vec<(escapes::Rank, Value)> = Vec::new();
+    for (i, (rank, value)) in kept.ranks.iter().zip(values).enumerate() {
+        let Some(value) = value.filter(|v| i < count || rank.is_some() && !is_known(v, outputs)) else { continue };
+        if !ranked.iter().any(|(_, known)| is_known(&value, std::slice::from_ref(known))) {
+            ranked.push((rank.unwrap_or_else(|| escapes::alone(i)), value));
+        }
+    }
     ranked.sort_by_key(|(rank, _)| *rank);
     let first = ranked.iter().filter(|(rank, _)| rank.is_first()).count();
-    let mut values: Vec<Value> = ranked.into_iter().map(|(_, (t, _))| Value::Tensor(t)).collect();
+    let mut values: Vec<Value> = ranked.into_iter().map(|(_, value)| value).collect();
     outputs.extend(values.split_off(first));
     outputs.splice(0..0, values);
+    let symbol = |id: usize| symbols.iter().find(|o| o.get_id() == id).cloned();
+    Left(kept.holders.into_iter().filter_map(|(holder, id)| Some((holder, symbol(id)?))).collect())
+}
+
+/// A symbolic number that the function computed: the graph returns it.
+fn computed(o: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<Value> {
+    symbolic(o, vm).filter(|size| recorder.has_size(size) && !recorder.is_number(size)).map(Value::Int)
 }
 
 /// Whether a symbolic number is among values.

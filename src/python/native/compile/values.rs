@@ -18,7 +18,7 @@ use super::reads::{self, Resumed};
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::dispatch::Value;
-use crate::python::native::tensor::{TensorBase, float_hint, float_object, items, raise, size_object, symbolic, symbolic_hint};
+use crate::python::native::tensor::{TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_hint};
 use crate::report::Guard;
 
 /// What an entry depends on, and the numbers that are symbols in it.
@@ -374,7 +374,11 @@ fn symbol(source: &Source, value: &PyObject, recorder: &Recorder, vm: &VirtualMa
     let text = source.text(vm);
     let number = symbol_number(&text);
     match (value.downcast_ref::<PyInt>(), value.downcast_ref::<PyFloat>()) {
-        (Some(i), _) => size_object(&recorder.number(&text, number, i.try_to_primitive::<i64>(vm).ok()?), vm).ok(),
+        (Some(i), _) => {
+            let object = size_object(&recorder.number(&text, number, i.try_to_primitive::<i64>(vm).ok()?), vm).ok()?;
+            note_made(&object, vm).ok()?;
+            Some(object)
+        }
         (_, Some(f)) => float_object(&recorder.float_number(&text, number, f.to_f64()), vm).ok(),
         _ => None,
     }

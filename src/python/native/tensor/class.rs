@@ -213,7 +213,12 @@ fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
         1 if super::super::compile::record_assert(t, vm)? => Ok(true),
         1 => {
             let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
-            let truth = match item(&t, vm)? {
+            // The graph has ended, and which way Python goes is asked of the value.
+            let number = {
+                let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+                item(&t, vm)?
+            };
+            let truth = match number {
                 Value::Bool(b) => b,
                 Value::Int(i) => i.as_int() != Some(0),
                 Value::Float(f) => f != 0.0,

@@ -26,6 +26,8 @@ pub struct PySymNode(SymInt);
 thread_local! {
     /// Objects of numbers that only the run knows.
     static UNKNOWN: RefCell<Vec<PyRef<PyWeak>>> = const { RefCell::new(Vec::new()) };
+    /// Symbolic numbers that a compiled function's call made.
+    static MADE: RefCell<Vec<PyRef<PyWeak>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The Python object of a size.
@@ -39,6 +41,9 @@ pub fn object(size: &SymInt, vm: &VirtualMachine) -> PyResult {
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     let node: PyObjectRef = PySymNode(size.clone()).into_pyobject(vm);
     let object = module.get_attr("SymInt", vm)?.call((node,), vm)?;
+    if super::super::compile::is_called() {
+        note_made(&object, vm)?;
+    }
     if size.hint().is_none() {
         note_unknown(&object, vm)?;
     }
@@ -55,6 +60,18 @@ fn note_unknown(object: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
 pub fn take_unknown(vm: &VirtualMachine) -> Vec<Value> {
     let alive = UNKNOWN.take();
     alive.iter().filter_map(|weak| to_value(&*weak.upgrade()?, vm)).collect()
+}
+
+/// Notes a symbolic number of a compiled function's call.
+pub fn note_made(object: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let weak = object.downgrade(None, vm)?;
+    MADE.with_borrow_mut(|made| made.push(weak));
+    Ok(())
+}
+
+/// Symbolic numbers that a call made and that Python still knows; forgets them.
+pub fn take_made() -> Vec<PyObjectRef> {
+    MADE.take().iter().filter_map(|weak| weak.upgrade()).collect()
 }
 
 fn number(size: &SymInt, vm: &VirtualMachine) -> PyResult {
