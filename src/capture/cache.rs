@@ -148,12 +148,18 @@ impl Entry {
 
     /// The values of its symbols in the call that a region was recorded in.
     pub fn values(&self, region: &Region) -> HashMap<Symbol, i64> {
-        let read = |at: &Place, symbol: &Symbol| match at {
-            Place::Size(input, dim) => region.touched.get(*input)?.real.sizes().get(*dim)?.as_int(),
-            Place::Stride(input, dim) => region.touched.get(*input)?.real.geometry().strides.get(*dim)?.as_int(),
-            Place::Offset(input) => region.touched.get(*input)?.real.geometry().offset.as_int(),
+        // Another way through the code looks at others: the one of that name, where there is one.
+        let at = |input: &usize| {
+            let (want, have) = (self.region.touched.get(*input)?, region.touched.get(*input));
+            let same = |h: &&RegionInput| h.source.name == want.source.name;
+            have.filter(same).or_else(|| region.touched.iter().find(same)).or(have).map(|h| &h.real)
+        };
+        let read = |place: &Place, symbol: &Symbol| match place {
+            Place::Size(input, dim) => at(input)?.sizes().get(*dim)?.as_int(),
+            Place::Stride(input, dim) => at(input)?.geometry().strides.get(*dim)?.as_int(),
+            Place::Offset(input) => at(input)?.geometry().offset.as_int(),
             Place::Number => region.env.info(symbol)?.hint,
-            Place::Item(input) => super::numbers::number_of(&region.touched.get(*input)?.real),
+            Place::Item(input) => super::numbers::number_of(at(input)?),
         };
         self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
     }
@@ -215,11 +221,9 @@ impl Entry {
         for (symbol, info) in env.symbols() {
             let Some(value) = values.get(&symbol) else { continue };
             let source = strip_locals(&info.origin);
-            if *value < info.lower {
-                return Some(format!("{} <= {source}", info.lower));
-            }
-            if *value > info.upper {
-                return Some(format!("{source} <= {}", info.upper));
+            if *value < info.lower || *value > info.upper {
+                let bound = |b: i64, none: i64| (b != none).then_some(b);
+                return Some(range(&source, bound(info.lower, i64::MIN), bound(info.upper, i64::MAX)));
             }
         }
         for guard in env.guards() {
@@ -254,7 +258,7 @@ impl Entry {
             let origin = strip_locals(&self.region.env.info(s)?.origin);
             Some(Expr::symbol(Symbol(origin.as_str().into())))
         });
-        named.to_string()
+        as_python(&named.to_string())
     }
 
     /// Its conditions, as PyTorch writes guards, and the lines that made them.
@@ -279,7 +283,7 @@ impl Entry {
         guards.extend(self.facts.iter().cloned());
         let sourced = |expr: &Expr| {
             let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.region.env.info(s)?.origin.as_str().into()))));
-            named.to_string()
+            as_python(&named.to_string())
         };
         for guard in self.region.env.guards() {
             let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
@@ -344,11 +348,48 @@ impl Entry {
             *failures.entry(root).or_default() += 1;
             return reason;
         }
-        if let Some(reason) = self.region.duplicates(region) {
-            return reason;
-        }
-        self.failed_condition(&self.values(region), &|origin| region.env.float_from(origin)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        let values = self.values(region);
+        let of_sizes = || self.failed_equality(region, &values);
+        let condition = || self.failed_condition(&values, &|origin| region.env.float_from(origin));
+        of_sizes().or_else(condition).or_else(|| self.region.duplicates(region)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
+
+    /// A size that was the same as another and is so no more: one symbol stands for both.
+    fn failed_equality(&self, region: &Region, values: &HashMap<Symbol, i64>) -> Option<String> {
+        self.region.touched.iter().find_map(|want| {
+            let have = region.touched.iter().find(|h| h.source.name == want.source.name)?.real.sizes();
+            want.spec.spec.geometry.sizes.iter().zip(&have).enumerate().find_map(|(d, (size, have))| {
+                let SymInt::Sym(symbol, _) = size else { return None };
+                let origin = strip_locals(&self.region.env.info(symbol.as_symbol()?)?.origin);
+                let differs = evaluate(symbol, values)? != have.as_int()?;
+                differs.then(|| format!("{}.size()[{d}] == {origin}", strip_locals(&want.source.source)))
+            })
+        })
+    }
+}
+
+/// That a size is within bounds, as a guard says it.
+pub(super) fn range(source: &str, lower: Option<i64>, upper: Option<i64>) -> String {
+    match (lower, upper) {
+        (Some(lower), Some(upper)) if lower == upper => format!("{source} == {lower}"),
+        (Some(lower), Some(upper)) => format!("{lower} <= {source} <= {upper}"),
+        (Some(lower), None) => format!("{lower} <= {source}"),
+        (None, upper) => format!("{source} <= {}", upper.unwrap_or(i64::MAX)),
+    }
+}
+
+/// A printed expression with functions as a guard's Python calls them.
+pub(super) fn as_python(text: &str) -> String {
+    const NAMES: [(&str, &str); 7] = [
+        ("Max(", "torch.sym_max("),
+        ("Min(", "torch.sym_min("),
+        ("TruncToInt(", "math.trunc("),
+        ("FloorToInt(", "math.floor("),
+        ("CeilToInt(", "math.ceil("),
+        ("RoundToInt(", "round("),
+        ("ToFloat(", "torch.sym_float("),
+    ];
+    NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))
 }
 
 /// What a tensor's source starts from.

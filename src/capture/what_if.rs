@@ -3,7 +3,7 @@
 //! It works on what the report says of entries, so that it can be asked of a run that is over. Conditions on Python values
 //! cannot be asked this way: the call is taken to be as before in everything but its sizes.
 
-use super::cache::Entry;
+use super::cache::{Entry, as_python, range};
 use super::symbols::{DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;
@@ -142,11 +142,8 @@ fn failed_guard(entry: &EntryView, trials: &[Trial]) -> Result<Option<(String, O
     }
     for symbol in &entry.symbols {
         let (Some(value), source) = (values.get(symbol.name.as_str()), local(&symbol.source)) else { continue };
-        if let Some(lower) = symbol.lower.filter(|l| value < l) {
-            return Ok(Some((format!("{lower} <= {source}"), None)));
-        }
-        if let Some(upper) = symbol.upper.filter(|u| value > u) {
-            return Ok(Some((format!("{source} <= {upper}"), None)));
+        if symbol.lower.is_some_and(|l| *value < l) || symbol.upper.is_some_and(|u| *value > u) {
+            return Ok(Some((range(&source, symbol.lower, symbol.upper), None)));
         }
     }
     // Sizes that share a symbol are equal.
@@ -189,7 +186,7 @@ fn in_source(text: &str, entry: &EntryView) -> String {
         out.push_str(&entry.symbols.iter().find(|s| s.name == name).map_or_else(|| name.to_owned(), |s| local(&s.source)));
         rest = &rest[end..];
     }
-    out + rest
+    as_python(&(out + rest))
 }
 
 /// The inputs that a recompile would be for: sizes that have varied become symbols.
