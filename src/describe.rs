@@ -29,6 +29,7 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
         metadata: Some(metadata(&artifacts.traced, &artifacts.metadata)),
         prologue: artifacts.prologue.clone(),
         epilogue: artifacts.epilogue.clone(),
+        abandoned: artifacts.is_abandoned,
         seq_nr: artifacts
             .traced
             .nodes()

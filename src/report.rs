@@ -253,6 +253,10 @@ pub struct Compilation {
     /// What the runtime does with what the graph returned: writes to mutated inputs, views made again; as Python code.
     #[serde(default)]
     pub epilogue: String,
+    /// Whether it was given up: a float that was a symbol has to be a number, and all is traced again.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub abandoned: bool,
     /// Values saved between forward and backward, in the forward's order.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub saved: Option<Vec<Saved>>,

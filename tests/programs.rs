@@ -139,8 +139,10 @@ fn agree(folder: &str) {
         let graph = |c: &Value, keys: &[&str]| {
             keys.iter().find(|k| !c[**k].is_null()).map_or(Value::Null, |k| Value::from(fnv(&body(&c[*k]).join("\n"))))
         };
+        // What is given up and traced again is not split, so that nothing was recorded.
+        let made = |c: &&Value| c["abandoned"].is_null();
         let kinds = |c: &Value| Value::from(vec![graph(c, &["joint", "inference"]), graph(c, &["forward"]), graph(c, &["backward"])]);
-        let ours: Vec<Value> = got["compilations"].as_array().map(|all| all.iter().map(kinds).collect()).unwrap_or_default();
+        let ours: Vec<Value> = got["compilations"].as_array().map(|all| all.iter().filter(made).map(kinds).collect()).unwrap_or_default();
         if want["graphs"].as_array() == Some(&ours) {
             held.push("graphs");
         }

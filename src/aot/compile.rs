@@ -124,7 +124,7 @@ impl Config {
         if let Some(observer) = &self.observer {
             let (traced, metadata) = (traced.clone(), metadata.clone());
             let (prologue, epilogue) = (String::new(), String::new());
-            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue });
+            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: true });
         }
         Err(Error::runtime("the graph will be traced again"))
     }
@@ -146,6 +146,8 @@ pub struct Artifacts {
     pub prologue: String,
     /// What happens to what the graph returned, as code.
     pub epilogue: String,
+    /// Whether it is traced again, with numbers for floats that were symbols.
+    pub is_abandoned: bool,
 }
 
 /// A compiled function.
@@ -253,8 +255,16 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         if let Some(observer) = &config.observer {
             let (prologue, epilogue) = around(prologue, &joint, &metadata, true);
             let metadata = metadata.clone();
-            let artifacts =
-                Artifacts { traced: joint, is_joint: true, metadata, partitioned: Some(partitioned), study, prologue, epilogue };
+            let artifacts = Artifacts {
+                traced: joint,
+                is_joint: true,
+                metadata,
+                partitioned: Some(partitioned),
+                study,
+                prologue,
+                epilogue,
+                is_abandoned: false,
+            };
             observer(&artifacts);
             partitioned = artifacts.partitioned.ok_or_else(|| Error::runtime("a partition was lost"))?;
         }
@@ -282,6 +292,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             study: None,
             prologue,
             epilogue,
+            is_abandoned: false,
         });
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);

@@ -38,7 +38,7 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = (String::new(), String::new());
         let (traced, is_joint, metadata) = (graph.clone(), kind != Exported::Inference, metadata.clone());
-        observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue });
+        observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: false });
     }
     Ok((graph, metadata))
 }

@@ -421,6 +421,7 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
     let name = match name {
         "sym_float" => return made(a, env),
         "_sym_sqrt" => return made(FloatExpr::Sqrt(Rc::new(a)), env),
+        "neg" => return made(FloatExpr::Neg(Rc::new(a)), env),
         name => names
             .into_iter()
             .find(|n| *n == name)

@@ -83,6 +83,10 @@ impl Tensors<'_> {
                 let a = self.tensor(a, size)?;
                 self.call("aten.sqrt.default", vec![Arg::Node(a)], Vec::new(), double)
             }
+            FloatExpr::Neg(a) => {
+                let a = self.tensor(a, size)?;
+                self.call("aten.neg.default", vec![Arg::Node(a)], Vec::new(), double)
+            }
             FloatExpr::Binary(name, a, b) => {
                 let op = match *name {
                     "sub" => "aten.sub.Tensor",

@@ -7,7 +7,7 @@ use crate::aot::compile::InputSpec;
 use crate::dispatch::{Value, modes};
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
-use crate::shape::{Expr, FloatExpr, ShapeEnv, SymInt, Symbol, SymbolInfo};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
 
@@ -76,15 +76,36 @@ impl Region {
             }
         }
         let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
-        let kept: Vec<bool> = self.inputs.iter().map(|i| !is_needed(i)).collect();
-        let mut keeps = kept.iter();
-        self.storages.retain(|_| keeps.next().copied().unwrap_or(true));
-        self.inputs.retain(|i| !is_needed(i));
+        // Positions are those among what is left.
+        let left = |all: &[RegionInput], at: usize| all.iter().take(at).filter(|i| !is_needed(i)).count();
+        let inputs = std::mem::take(&mut self.inputs);
+        let storages = std::mem::take(&mut self.storages);
+        self.storages = storages
+            .into_iter()
+            .zip(&inputs)
+            .filter(|(_, i)| !is_needed(i))
+            .map(|((first, shared), _)| (left(&inputs, first), shared))
+            .collect();
+        self.inputs = inputs.into_iter().filter(|i| !is_needed(i)).collect();
+        for witness in &mut self.witnesses {
+            if let Place::Size(at, _) | Place::Stride(at, _) | Place::Offset(at) | Place::Item(at) = &mut witness.at {
+                *at = left(&self.touched, *at);
+            }
+        }
+        self.touched.retain(|i| !is_needed(i));
         for id in gone {
             self.graph.erase(id);
         }
         self.env.forget_floats(floats.iter().map(|(s, ..)| s));
         self
+    }
+
+    /// Floats of the call that nothing computes with.
+    pub fn unread_floats(&self) -> Vec<SymFloat> {
+        let read: HashSet<NodeId> = self.graph.nodes().flat_map(|n| n.inputs()).collect();
+        let unread = self.graph.nodes().filter(|n| n.op() == Some("aten._local_scalar_dense.default") && !read.contains(&n.id));
+        let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
+        unread.filter_map(float).collect()
     }
 
     /// The graph as the script wrote it, which is what PyTorch's front end shows.

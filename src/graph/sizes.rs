@@ -170,6 +170,7 @@ pub fn compute_float(nodes: &dyn FloatNodes, float: &SymFloat) -> Result<Arg> {
         FloatExpr::ToFloat(e) => nodes.emit("sym_float", vec![size(e)?], float),
         FloatExpr::IntTrueDiv(a, b) => nodes.emit("truediv", vec![size(a)?, size(b)?], float),
         FloatExpr::Sqrt(a) => nodes.emit("_sym_sqrt", vec![part(a)?], float),
+        FloatExpr::Neg(a) => nodes.emit("neg", vec![part(a)?], float),
         FloatExpr::Binary(name, a, b) => nodes.emit(name, vec![part(a)?, part(b)?], float),
     }
 }

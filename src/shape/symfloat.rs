@@ -22,6 +22,8 @@ pub enum FloatExpr {
     Binary(&'static str, Rc<FloatExpr>, Rc<FloatExpr>),
     /// The square root.
     Sqrt(Rc<FloatExpr>),
+    /// The opposite.
+    Neg(Rc<FloatExpr>),
 }
 
 /// How a float becomes an integer.
@@ -120,6 +122,7 @@ impl FloatExpr {
             FloatExpr::ToFloat(e) => e.evaluate(ints)? as f64,
             FloatExpr::IntTrueDiv(a, b) => a.evaluate(ints)? as f64 / b.evaluate(ints)? as f64,
             FloatExpr::Sqrt(a) => a.evaluate(ints, floats)?.sqrt(),
+            FloatExpr::Neg(a) => -a.evaluate(ints, floats)?,
             FloatExpr::Binary(name, a, b) => apply(name, a.evaluate(ints, floats)?, b.evaluate(ints, floats)?),
         })
     }
@@ -132,6 +135,7 @@ impl FloatExpr {
             FloatExpr::ToFloat(e) => FloatExpr::ToFloat(e.substitute(with)),
             FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(a.substitute(with), b.substitute(with)),
             FloatExpr::Sqrt(a) => FloatExpr::Sqrt(part(a)),
+            FloatExpr::Neg(a) => FloatExpr::Neg(part(a)),
             FloatExpr::Binary(name, a, b) => FloatExpr::Binary(name, part(a), part(b)),
         }
     }
@@ -152,7 +156,7 @@ impl FloatExpr {
                 int(a);
                 int(b);
             }
-            FloatExpr::Sqrt(a) => a.each(int, float),
+            FloatExpr::Sqrt(a) | FloatExpr::Neg(a) => a.each(int, float),
             FloatExpr::Binary(_, a, b) => {
                 a.each(int, float);
                 b.each(int, float);
@@ -267,6 +271,7 @@ impl fmt::Display for FloatExpr {
             FloatExpr::ToFloat(e) => write!(f, "ToFloat({e})"),
             FloatExpr::IntTrueDiv(a, b) => write!(f, "IntTrueDiv({a}, {b})"),
             FloatExpr::Sqrt(a) => write!(f, "OpaqueUnaryFn_sqrt({a})"),
+            FloatExpr::Neg(a) => write!(f, "-{}", side(a)),
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),
             FloatExpr::Binary("mul", a, b) if matches!(**b, FloatExpr::Number(_)) => write!(f, "{b}*{}", side(a)),

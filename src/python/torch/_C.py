@@ -101,7 +101,7 @@ class _SymNumber:
     del _binary, _reflected, _of_numbers, _name, _plain, _dunder
 
     def __neg__(self):
-        result = _native._sym_op("neg", self, 0) if isinstance(self, SymInt) else NotImplemented
+        result = _native._sym_op("neg", self, 0)
         return 0 - self if result is NotImplemented else result
 
     def __pos__(self):

@@ -183,6 +183,10 @@ prologue: string,
  */
 epilogue: string,
 /**
+ * Whether it was given up: a float that was a symbol has to be a number, and all is traced again.
+ */
+abandoned?: boolean,
+/**
  * Values saved between forward and backward, in the forward's order.
  */
 saved?: Array<Saved> | null,

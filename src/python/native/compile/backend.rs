@@ -22,6 +22,7 @@ use crate::partition::{PartitionConfig, Partitioner};
 use crate::python::current::emit;
 use crate::python::native::tensor::{raise, raised, to_value, wrap};
 use crate::report::{Event, GraphRun};
+use crate::shape::SymFloat;
 use crate::tensor::Tensor;
 
 /// What compiles a region.
@@ -155,7 +156,12 @@ pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32)
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
                 let env = region.env.clone();
-                let is_outdated: Option<Rc<dyn Fn() -> bool>> = Some(Rc::new(move || !env.needed_floats().is_empty()));
+                let unread = region.unread_floats();
+                let is_outdated: Option<Rc<dyn Fn() -> bool>> = Some(Rc::new(move || {
+                    // Floats that no tensor takes the place of are numbers, also those that nothing computes with.
+                    unread.iter().for_each(SymFloat::needs_numbers);
+                    !env.needed_floats().is_empty()
+                }));
                 let config = Config { is_outdated, ..config(&pipeline, true, Some(number)) };
                 let compiled = aot::compile(&f, &specs, &config)?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))

@@ -171,11 +171,15 @@ mod native {
         call::recorder().is_some()
     }
 
-    /// A parameter or buffer was read.
+    /// A parameter or buffer was read, or a number that may be symbolic.
     #[pyfunction]
     fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
-        match to_tensor(&value) {
-            Some(t) if call::capturing() => call::touch(&t, true).map_err(|e| raise(e, vm)),
+        match (to_tensor(&value), call::recorder()) {
+            (Some(t), _) if call::capturing() => call::touch(&t, true).map_err(|e| raise(e, vm)),
+            (None, Some(recorder)) => match to_value(&value, vm) {
+                Some(number @ Value::SymFloat(_)) => recorder.argument(&number).map(|_| ()).map_err(|e| raise(e, vm)),
+                _ => Ok(()),
+            },
             _ => Ok(()),
         }
     }

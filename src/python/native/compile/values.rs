@@ -80,6 +80,8 @@ pub struct Bound {
     /// The names of `*args` and of `**kwargs`, where it has them, and the position at which the first begins.
     rest: [Option<Rc<str>>; 2],
     rest_at: usize,
+    /// How many of the names are parameters of their own.
+    parameters: usize,
     bound_self: bool,
 }
 
@@ -106,6 +108,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
                 names: Vec::new(),
                 rest: [None, None],
                 rest_at: 0,
+                parameters: 0,
                 bound_self: false,
             });
         }
@@ -165,7 +168,16 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
             locals.push((name.as_str().into(), value));
         }
     }
-    Some(Bound { callee: callee.to_owned(), function: Some(function), locals, names, rest, rest_at: count, bound_self })
+    Some(Bound {
+        callee: callee.to_owned(),
+        function: Some(function),
+        locals,
+        names,
+        rest,
+        rest_at: count,
+        parameters: count + only,
+        bound_self,
+    })
 }
 
 impl Bound {
@@ -343,7 +355,7 @@ impl Values {
             if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
                 *before = None;
             }
-            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) && is_int {
+            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {
                 let class = value.class().to_owned().into();
                 needs.dynamic.push(fact.source.clone());
                 needs.replaced.push((fact.source.clone(), value.clone()));
@@ -396,6 +408,9 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
                 *slot = symbol;
             } else if let Some(slot) = at.and_then(|i| args.args.get_mut(i)) {
                 *slot = symbol;
+            } else if at.is_some_and(|i| i + usize::from(bound.bound_self) < bound.parameters) {
+                // A default.
+                args.kwargs.insert((&**name).into(), symbol);
             } else if let Some(cell) = bound.cell(name, vm) {
                 // What the function closes over.
                 if cell.set_attr("cell_contents", symbol.clone(), vm).is_ok() {

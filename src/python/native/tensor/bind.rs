@@ -287,7 +287,8 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
         Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten(),
         Type::Float => match to_value(o, vm)? {
             v @ Value::Float(_) => Some(v),
-            v @ Value::SymFloat(_) => Some(v),
+            // What is no `Scalar` needs the number.
+            Value::SymFloat(f) => f.guard_float().ok().map(Value::Float),
             Value::Int(i) => i.guard_int().ok().map(|i| Value::Float(i as f64)),
             Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
             Value::Tensor(t) if t.numel().as_int() == Some(1) => {

@@ -171,6 +171,7 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         (Some(quotient), _) => quotient,
         (None, Some(name)) => SymFloat::binary(name, &x, &y, &env),
         (None, None) if name == "float" => SymFloat { expr: x.into(), env },
+        (None, None) if name == "neg" => SymFloat { expr: FloatExpr::Neg(x.into()).into(), env },
         (None, None) => return Ok(Some(vm.ctx.not_implemented())),
     };
     if let Some(recorder) = super::super::compile::recorder() {

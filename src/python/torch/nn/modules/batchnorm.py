@@ -1,6 +1,7 @@
 """Batch normalization."""
 
 import torch
+from torch._native_compile import _touch
 from torch.nn import functional as F
 from torch.nn import init
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -93,6 +94,8 @@ class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
+        # It is an input where it varies, before what is counted.
+        _touch(factor)
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:
