@@ -41,6 +41,12 @@ describe("the timeline", () => {
     expect(whys(moments(broke(5), ran(0, "forward"), region(1, 3)))).toEqual([{ kind: "break", line: 5 }]);
   });
 
+  it("says what was given up to be traced again", () => {
+    const given = { event: "compiled", compilation: { id: 0, region: 0, abandoned: true } as unknown as Compilation } satisfies Event;
+    const all = moments(region(0, 3), given, region(1, 3), compiled(1));
+    expect(all.map(({ kind }) => kind)).toEqual(["captured", "abandoned", "captured", "compiled"]);
+  });
+
   it("grows with what arrives, and leaves what was", () => {
     const first = extend(EMPTY, [{ event: region(0, 3), at: 1 }]);
     const second = extend(first, [{ event: { event: "finished", exception: null, seconds: 1 }, at: 9 }]);

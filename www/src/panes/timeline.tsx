@@ -55,6 +55,13 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
           {moment.backward ? ": forward and backward" : ": the forward alone, since nothing requires grad"}
         </>
       );
+    case "abandoned":
+      return (
+        <>
+          Gave up <UnitLink run={run} compilation={moment.compilation} region={moment.region} />: a float that was a symbol has to be a number, so all is
+          traced again
+        </>
+      );
     case "backward":
       return (
         <>

@@ -44,7 +44,8 @@ export function units(report: Report): Unit[] {
       const graph = compilation[stage];
       if (graph) stages[stage] = graph;
     }
-    const title = region?.function ?? `graph ${compilation.id}`;
+    const name = region?.function ?? `graph ${compilation.id}`;
+    const title = compilation.abandoned ? `${name} (given up)` : name;
     result.push({ key: `c${compilation.id}`, title, stages, compilation });
   }
   for (const region of report.regions) {

@@ -13,6 +13,8 @@ export interface Runs {
 export type Moment =
   | { kind: "captured"; at: number; region: number; function: string; why: Why }
   | { kind: "compiled"; at: number; compilation: number; region: number | null; backward: boolean }
+  /** What was traced was given up: a float that was a symbol has to be a number. */
+  | { kind: "abandoned"; at: number; compilation: number; region: number | null }
   /** The backward of an earlier compilation is there now. */
   | { kind: "backward"; at: number; compilation: number; region: number | null }
   | { kind: "broke"; at: number; reason: string; line: number | undefined }
@@ -64,7 +66,11 @@ export function extend(timeline: Timeline, events: readonly { event: Event; at: 
         break;
       }
       case "compiled": {
-        const { id, region, backward } = event.compilation;
+        const { id, region, backward, abandoned } = event.compilation;
+        if (abandoned) {
+          moments.push({ kind: "abandoned", at, compilation: id, region });
+          break;
+        }
         const before = moments.some((moment) => moment.kind === "compiled" && moment.compilation === id);
         if (!before) moments.push({ kind: "compiled", at, compilation: id, region, backward: !!backward });
         else if (backward && !hasBackward(moments, id)) moments.push({ kind: "backward", at, compilation: id, region });
