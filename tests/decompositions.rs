@@ -43,7 +43,7 @@ fn decompose(call: &Graph) -> Result<Graph> {
     let mut inputs = Vec::new();
     for (i, spec) in specs(call).iter().enumerate() {
         let input = Tensor::fake(spec).unwrap();
-        tracer.placeholder(&format!("arg{i}_1"), &input);
+        tracer.placeholder(&format!("arg{i}_1"), &input)?;
         inputs.push(Value::Tensor(input));
     }
     let before = modes();

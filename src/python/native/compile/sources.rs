@@ -60,7 +60,7 @@ pub fn gradient(o: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
 
 /// What a module is called among the globals of a function that calls into it.
 fn imported(module: &str) -> String {
-    format!("__import_{}", module.replace('>', "_").replace('<', "_").replace('.', "_dot_"))
+    format!("__import_{}", module.replace(['>', '<'], "_").replace('.', "_dot_"))
 }
 
 fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {

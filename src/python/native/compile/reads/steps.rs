@@ -250,8 +250,8 @@ impl Reader<'_> {
             Instruction::BuildMap { .. } => {
                 let items = take(stack, 2 * arg);
                 let text = |o: PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
-                let pair = |pair: &[Seen]| Some((self.known_constant(&pair[0]).and_then(text)?, pair[1].clone()));
-                let pairs: Option<Vec<(String, Seen)>> = items.chunks_exact(2).map(pair).collect();
+                let pair = |[key, value]: &[Seen; 2]| Some((self.known_constant(key).and_then(text)?, value.clone()));
+                let pairs: Option<Vec<(String, Seen)>> = items.as_chunks().0.iter().map(pair).collect();
                 stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
             }
             Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
