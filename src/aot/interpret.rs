@@ -287,7 +287,7 @@ fn left_out(graph: &Graph, node: &Node, args: &[Value]) -> Result<Option<Value>>
     if !(reaches && step.statically_eq(1)) {
         return Ok(None);
     }
-    let is_last = graph.nodes().filter(|n| call(n) == call(node)).next_back().is_some_and(|n| n.id == node.id);
+    let is_last = graph.nodes().rfind(|n| call(n) == call(node)).is_some_and(|n| n.id == node.id);
     // What was left out before changed no size.
     let first = graph.nodes().find(|n| n.opcode == Opcode::Call && call(n) == call(node)).and_then(|n| n.args.first());
     let is_all = match first {
