@@ -3,6 +3,7 @@
 use super::common::*;
 use crate::dispatch::{Call, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
+use crate::shape::Relation;
 use crate::tensor::{Device, Tensor, TensorSpec};
 use crate::{aten, t};
 
@@ -98,8 +99,8 @@ fn stft(c: &Call) -> Result<Value> {
         return Err(Error::runtime(format!("stft expected a tensor with 1 or 2 dimensions, got {}", x.dim())));
     }
     let input = if x.dim() == 1 { t!("unsqueeze", x, 0)? } else { x.clone() };
-    let size = input.size(1).guard_int()?;
-    if frame <= 0 || frame > size {
+    let size = input.size(1);
+    if frame <= 0 || size.compare(Relation::Lt, &frame.into())? {
         return Err(Error::runtime(format!("stft: expected 0 < n_fft < {size}, but got n_fft={frame}")));
     }
     if hop <= 0 {
@@ -109,10 +110,7 @@ fn stft(c: &Call) -> Result<Value> {
         return Err(Error::runtime(format!("stft: expected 0 < win_length <= n_fft, but got win_length={length}")));
     }
     let onesided = if c.get("onesided").is_none() { !complex } else { c.bool("onesided")? };
-    let strides = input.geometry().strides.clone();
-    let frames = 1 + (size - frame) / hop;
-    let sizes = vec![input.size(0), frames.into(), frame.into()];
-    let cut = t!("as_strided", &input, sizes, vec![strides[0].clone(), &strides[1] * hop, strides[1].clone()])?;
+    let cut = t!("unfold", &input, -1, frame, hop)?;
     let cut = match centered(window, length, frame)? {
         Some(window) => t!("mul.Tensor", cut, window)?,
         None => cut,

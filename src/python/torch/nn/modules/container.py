@@ -436,7 +436,10 @@ class ParameterDict(Module):
 
     def update(self, parameters):
         """Adds values, in place of those of the same names."""
-        for key, value in _pairs(parameters, "ParametersDict", "ParameterDict"):
+        pairs = _pairs(parameters, "ParametersDict", "ParameterDict")
+        # A plain dictionary gives its values by the order of their names.
+        is_plain = isinstance(parameters, Mapping) and not isinstance(parameters, (OrderedDict, ParameterDict))
+        for key, value in sorted(pairs) if is_plain else pairs:
             self[key] = value
 
     def extra_repr(self):
