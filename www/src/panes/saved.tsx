@@ -11,6 +11,7 @@ export function SavedPane(): JSX.Element {
   const compilation = selectedUnit.value?.compilation;
   if (!compilation) return <p class="empty">The values saved between forward and backward appear here.</p>;
   if (compilation.kind === "inference") return <p class="empty">Nothing requires grad here: there is no backward to save anything for.</p>;
+  if (compilation.abandoned) return <p class="empty">This was given up before it was split: a float that was a symbol has to be a number. It is traced again.</p>;
   const saved = compilation.saved ?? [];
   if (saved.length === 0) return <p class="empty">The backward needs nothing of the forward.</p>;
   const bytes = saved.reduce((sum, value) => sum + (value.bytes ?? 0), 0);

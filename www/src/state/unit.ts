@@ -8,7 +8,10 @@ export const wantedUnit = signal<string | undefined>(undefined);
 export const wantedStage = signal<Stage>("joint");
 
 export const allUnits = computed(() => (graphsRun.value ? units(graphsRun.value.report) : []));
-export const selectedUnit = computed(() => allUnits.value.find(({ key }) => key === wantedUnit.value) ?? allUnits.value[0]);
+/** The one that is wanted; else the first that was not given up. */
+export const selectedUnit = computed(
+  () => allUnits.value.find(({ key }) => key === wantedUnit.value) ?? allUnits.value.find(({ compilation }) => !compilation?.abandoned) ?? allUnits.value[0],
+);
 export const stagesOfUnit = computed(() => STAGES.filter((stage) => selectedUnit.value?.stages[stage]));
 export const selectedStage = computed(() => {
   const there = stagesOfUnit.value;
