@@ -14,7 +14,7 @@ use serde_json::Value;
 
 #[path = "support/runs.rs"]
 mod runs;
-use runs::{each, report};
+use runs::{compilations, each, fnv, recordings, report};
 
 const BACKENDS: &[&str] = &["aot_eager", "aot_eager_default_partitioner", "inductor"];
 
@@ -102,12 +102,6 @@ fn a_classifier_trains_to_the_numbers_of_pytorch() {
     assert_eq!(report["stdout"].as_str().unwrap(), std::fs::read_to_string(scripts.join("spiral_classifier.txt")).unwrap());
 }
 
-/// 64-bit FNV-1a, as `tests/programs/record.py` computes it.
-fn fnv(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-    format!("{hash:016x}")
-}
-
 /// Programs of the kinds that people paste: `tests/programs/expected.json` holds what PyTorch prints, and hashes of the graphs it
 /// compiles (`record.py` writes it); `tests/programs/status.txt` says for which these agree, and must go on agreeing.
 #[test]
@@ -124,13 +118,7 @@ fn programs_about_capture() {
 fn agree(folder: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let expected: Value = serde_json::from_slice(&std::fs::read(folder.join("expected.json")).unwrap()).unwrap();
-    let runs: Vec<(&String, &String, &Value)> = expected
-        .as_object()
-        .unwrap()
-        .iter()
-        .flat_map(|(name, backends)| backends.as_object().unwrap().iter().map(move |(backend, want)| (name, backend, want)))
-        .collect();
-    let lines = each(&runs, |(name, backend, want)| {
+    let lines = each(&recordings(&expected), |(name, backend, want)| {
         let got = report(&folder.join(format!("{name}.py")), backend);
         let mut held = Vec::new();
         if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
@@ -139,10 +127,8 @@ fn agree(folder: &str) {
         let graph = |c: &Value, keys: &[&str]| {
             keys.iter().find(|k| !c[**k].is_null()).map_or(Value::Null, |k| Value::from(fnv(&body(&c[*k]).join("\n"))))
         };
-        // What is given up and traced again is not split, so that nothing was recorded.
-        let made = |c: &&Value| c["abandoned"].is_null();
         let kinds = |c: &Value| Value::from(vec![graph(c, &["joint", "inference"]), graph(c, &["forward"]), graph(c, &["backward"])]);
-        let ours: Vec<Value> = got["compilations"].as_array().map(|all| all.iter().filter(made).map(kinds).collect()).unwrap_or_default();
+        let ours: Vec<Value> = compilations(&got).into_iter().map(kinds).collect();
         if want["graphs"].as_array() == Some(&ours) {
             held.push("graphs");
         }

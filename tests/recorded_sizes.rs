@@ -19,16 +19,10 @@ use serde_json::{Value, json};
 
 #[path = "support/runs.rs"]
 mod runs;
-use runs::{each, report};
+use runs::{compilations, each, fnv, recordings, report};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
-}
-
-/// 64-bit FNV-1a, as `tests/programs/record.py` computes it.
-fn fnv(text: &str) -> String {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-    format!("{hash:016x}")
 }
 
 /// A hash of the lines of a printed graph that mean something.
@@ -43,11 +37,6 @@ fn hash(compilation: &Value, kinds: &[&str]) -> Value {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// The compilations that came to an end: what is given up and traced again is not split, so that nothing was recorded.
-fn made(report: &Value) -> Vec<Value> {
-    list(&report["compilations"]).iter().filter(|c| c["abandoned"].is_null()).cloned().collect()
 }
 
 /// The conditions of the entry that a compilation was made for, in the form of a recording.
@@ -139,9 +128,9 @@ fn compare(cases: &[(Value, Value)]) -> Vec<(bool, bool, String)> {
 
 /// What is said of every compilation in whose conditions symbols stand, in order.
 fn judged(theirs: &[Value], report: &Value) -> Vec<(usize, (bool, bool, String))> {
-    let ours = made(report);
+    let ours = compilations(report);
     let indices: Vec<usize> = (0..theirs.len().min(ours.len())).filter(|i| !theirs[*i].is_null()).collect();
-    let cases: Vec<(Value, Value)> = indices.iter().map(|i| (theirs[*i].clone(), conditions(report, &ours[*i]))).collect();
+    let cases: Vec<(Value, Value)> = indices.iter().map(|i| (theirs[*i].clone(), conditions(report, ours[*i]))).collect();
     indices.into_iter().zip(compare(&cases)).collect()
 }
 
@@ -166,23 +155,17 @@ fn agree(name: &str, now: &str) {
 #[test]
 fn programs_about_sizes() {
     let expected: Value = serde_json::from_slice(&std::fs::read(folder("dynamic/expected.json")).unwrap()).unwrap();
-    let runs: Vec<(&String, &String, &Value)> = expected
-        .as_object()
-        .unwrap()
-        .iter()
-        .flat_map(|(name, backends)| backends.as_object().unwrap().iter().map(move |(backend, want)| (name, backend, want)))
-        .collect();
-    let lines = each(&runs, |(name, backend, want)| {
+    let lines = each(&recordings(&expected), |(name, backend, want)| {
         let got = report(&folder("dynamic").join(format!("{name}.py")), backend);
         let mut held: Vec<String> = Vec::new();
         if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
             held.push("out".to_owned());
         }
-        let (theirs, ours) = (list(&want["graphs"]), made(&got));
+        let (theirs, ours) = (list(&want["graphs"]), compilations(&got));
         if theirs.len() == ours.len() {
             held.push("count".to_owned());
         }
-        for (i, (a, b)) in theirs.iter().zip(&ours).enumerate() {
+        for (i, (a, b)) in theirs.iter().zip(ours).enumerate() {
             if *a == json!([hash(b, &["joint", "inference"]), hash(b, &["forward"]), hash(b, &["backward"])]) {
                 held.push(format!("graphs{i}"));
             }

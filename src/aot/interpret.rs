@@ -270,10 +270,14 @@ fn left_out(graph: &Graph, node: &Node, args: &[Value]) -> Result<Option<Value>>
     let number = |v: &Value, default: i64| if matches!(v, Value::None) { Ok(SymInt::Int(default)) } else { v.sym_int() };
     let size = t.size(crate::ops::shapes::wrap_dim(dim.int()?, t.dim())?);
     let (start, stop, step) = (number(start, 0)?, number(stop, i64::MAX)?, number(rest.first().unwrap_or(&Value::None), 1)?);
+    // Nothing is to be asked where numbers say that it takes a part.
+    if start.as_int().is_some_and(|start| start != 0) || stop.as_int().zip(size.as_int()).is_some_and(|(stop, size)| stop < size) {
+        return Ok(None);
+    }
     // The call is told at the first of its nodes.
-    let call = |n: &Node| n.written.as_ref().map(|w| w.call);
-    let mut nodes = graph.nodes().filter(|n| call(n).is_some() && call(n) == call(node));
-    let says = nodes.find_map(|n| n.written.as_ref()?.says.as_deref());
+    let Some(call) = node.written.as_ref().map(|w| w.call) else { return Ok(None) };
+    let of_call: Vec<&Node> = graph.nodes().filter(|n| n.written.as_ref().is_some_and(|w| w.call == call)).collect();
+    let says = of_call.iter().find_map(|n| n.written.as_ref()?.says.as_deref());
     let several = |w: &&WrittenCall| matches!(w.args.get(1), Some(Arg::Tuple(items)) if items.len() > 1);
     if says.filter(|w| w.target == Target::Getitem).filter(several).is_none() {
         return Ok(None);
@@ -287,9 +291,9 @@ fn left_out(graph: &Graph, node: &Node, args: &[Value]) -> Result<Option<Value>>
     if !(reaches && step.statically_eq(1)) {
         return Ok(None);
     }
-    let is_last = graph.nodes().rfind(|n| call(n) == call(node)).is_some_and(|n| n.id == node.id);
+    let is_last = of_call.last().is_some_and(|n| n.id == node.id);
     // What was left out before changed no size.
-    let first = graph.nodes().find(|n| n.opcode == Opcode::Call && call(n) == call(node)).and_then(|n| n.args.first());
+    let first = of_call.iter().find(|n| n.opcode == Opcode::Call).and_then(|n| n.args.first());
     let is_all = match first {
         Some(Arg::Node(id)) => match &graph.node(*id).meta.value {
             Some(FakeValue::Tensor(of)) => {

@@ -152,7 +152,7 @@ impl Entry {
         let at = |input: &usize| {
             let (want, have) = (self.region.touched.get(*input)?, region.touched.get(*input));
             let same = |h: &&RegionInput| h.source.name == want.source.name;
-            have.filter(same).or_else(|| region.touched.iter().find(same)).or(have).map(|h| &h.real)
+            have.filter(same).or_else(|| region.input_named(&want.source.name)).or(have).map(|h| &h.real)
         };
         let read = |place: &Place, symbol: &Symbol| match place {
             Place::Size(input, dim) => at(input)?.sizes().get(*dim)?.as_int(),
@@ -236,7 +236,7 @@ impl Entry {
         let floats = |s: &Symbol| float(&env.float_origin(s)?);
         for guard in env.float_guards() {
             let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
-            if !guard.relation.holds_for(left, right) {
+            if !guard.relation.holds(left, right) {
                 return Some(self.float_guard(&guard));
             }
         }
@@ -330,7 +330,7 @@ impl Entry {
         // What a script passes is looked at before what its modules hold.
         let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
         for want in &self.region.touched {
-            let have = region.touched.iter().find(|h| h.source.name == want.source.name);
+            let have = region.input_named(&want.source.name);
             if let Some(reason) = have.and_then(|have| failed_check(want, have)) {
                 failed.push((root_of(&want.source.source), want.source.source.clone(), reason));
             }
@@ -357,7 +357,7 @@ impl Entry {
     /// A size that was the same as another and is so no more: one symbol stands for both.
     fn failed_equality(&self, region: &Region, values: &HashMap<Symbol, i64>) -> Option<String> {
         self.region.touched.iter().find_map(|want| {
-            let have = region.touched.iter().find(|h| h.source.name == want.source.name)?.real.sizes();
+            let have = region.input_named(&want.source.name)?.real.sizes();
             want.spec.spec.geometry.sizes.iter().zip(&have).enumerate().find_map(|(d, (size, have))| {
                 let SymInt::Sym(symbol, _) = size else { return None };
                 let origin = strip_locals(&self.region.env.info(symbol.as_symbol()?)?.origin);
@@ -380,13 +380,12 @@ pub(super) fn range(source: &str, lower: Option<i64>, upper: Option<i64>) -> Str
 
 /// A printed expression with functions as a guard's Python calls them.
 pub(super) fn as_python(text: &str) -> String {
-    const NAMES: [(&str, &str); 7] = [
+    const NAMES: [(&str, &str); 6] = [
         ("Max(", "torch.sym_max("),
         ("Min(", "torch.sym_min("),
         ("TruncToInt(", "math.trunc("),
         ("FloorToInt(", "math.floor("),
         ("CeilToInt(", "math.ceil("),
-        ("RoundToInt(", "round("),
         ("ToFloat(", "torch.sym_float("),
     ];
     NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))

@@ -100,6 +100,11 @@ impl Region {
         self
     }
 
+    /// The tensor of the caller's that it looked at under a name.
+    pub(super) fn input_named(&self, name: &str) -> Option<&RegionInput> {
+        self.touched.iter().find(|input| input.source.name == name)
+    }
+
     /// Floats of the call that nothing computes with.
     pub fn unread_floats(&self) -> Vec<SymFloat> {
         let read: HashSet<NodeId> = self.graph.nodes().flat_map(|n| n.inputs()).collect();

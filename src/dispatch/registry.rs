@@ -9,6 +9,7 @@ struct Registry {
     entries: Vec<&'static OpEntry>,
     by_name: HashMap<&'static str, &'static OpEntry>,
     by_packet: HashMap<String, Vec<&'static OpEntry>>,
+    /// Of packets that calls try in another order: that order.
     as_called: HashMap<String, Vec<&'static OpEntry>>,
 }
 
@@ -25,7 +26,12 @@ fn registry() -> &'static Registry {
             registry.entries.push(entry);
             registry.by_packet.entry(entry.packet().to_owned()).or_default().push(entry);
         }
-        registry.as_called = registry.by_packet.iter().map(|(packet, entries)| (packet.clone(), order_of_calls(entries))).collect();
+        for (packet, entries) in &registry.by_packet {
+            let ordered = order_of_calls(entries);
+            if ordered.iter().zip(entries).any(|(a, b)| a.id != b.id) {
+                registry.as_called.insert(packet.clone(), ordered);
+            }
+        }
         registry
     })
 }
@@ -76,7 +82,7 @@ pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
 /// The overloads of a packet in the order in which a call from Python tries them: a tensor without dimensions also passes for a
 /// number, so a signature that has a tensor where another has a number comes first, as in PyTorch's argument parser.
 pub fn overloads_as_called(packet: &str) -> &'static [&'static OpEntry] {
-    registry().as_called.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
+    registry().as_called.get(packet).map_or_else(|| overloads(packet), Vec::as_slice)
 }
 
 fn order_of_calls(entries: &[&'static OpEntry]) -> Vec<&'static OpEntry> {

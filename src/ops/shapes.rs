@@ -123,15 +123,13 @@ fn is_ambiguous(inputs: &[&Tensor]) -> Result<bool> {
     if !crate::dispatch::modes().fake {
         return Ok(false);
     }
-    let mut channels_last = true;
     for t in inputs {
-        let is_number = |s: &SymInt| s.as_int().is_some();
-        channels_last = channels_last
-            && t.dim() == 4
-            && t.sizes().iter().all(is_number)
-            && super::copy::has_format(t, crate::tensor::MemoryFormat::ChannelsLast)?;
+        let is_of_numbers = t.dim() == 4 && t.sizes().iter().all(|s| s.as_int().is_some());
+        if !is_of_numbers || !super::copy::has_format(t, MemoryFormat::ChannelsLast)? {
+            return Ok(false);
+        }
     }
-    Ok(channels_last)
+    Ok(true)
 }
 
 /// Strides of a pointwise result, as PyTorch's TensorIterator chooses them: the permutation of the inputs' strides is kept,

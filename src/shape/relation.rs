@@ -43,19 +43,7 @@ impl Relation {
     }
 
     /// Whether it holds between two numbers.
-    pub fn holds(self, a: i64, b: i64) -> bool {
-        match self {
-            Relation::Eq => a == b,
-            Relation::Ne => a != b,
-            Relation::Lt => a < b,
-            Relation::Le => a <= b,
-            Relation::Gt => a > b,
-            Relation::Ge => a >= b,
-        }
-    }
-
-    /// Whether it holds between two floats.
-    pub fn holds_for(self, a: f64, b: f64) -> bool {
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
         match self {
             Relation::Eq => a == b,
             Relation::Ne => a != b,

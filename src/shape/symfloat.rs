@@ -252,7 +252,7 @@ impl SymFloat {
         let (Some(a), Some(b)) = (self.hint(), right.hint()) else {
             return Err(Error::runtime(format!("Could not guard on data-dependent expression {self} {} {right}", relation.text())));
         };
-        let holds = relation.holds_for(a, b);
+        let holds = relation.holds(a, b);
         self.env.guard_floats(self.expr.clone(), if holds { relation } else { relation.negated() }, right.expr);
         Ok(holds)
     }

@@ -86,7 +86,7 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
             }
             let (w, v) = (Matrix::rows(&weights, 0, cols), Matrix::rows(&v, at_k, width));
             T::gemm(rows, cols, width, T::of(1.0), w, v, T::of(0.0), &mut result[at_q..]);
-            for (row, scale) in result[at_q..].chunks_mut(width).zip(scales) {
+            for (row, scale) in result[at_q..].chunks_mut(width.max(1)).zip(scales) {
                 row.iter_mut().for_each(|r| *r *= scale);
             }
             Ok(())

@@ -1,7 +1,7 @@
 //! Attention and encoder layers that are one operator each, of products, softmax and normalizations.
 
 use crate::dispatch::{Call, KernelTable};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::t;
 use crate::tensor::{Dtype, Tensor};
@@ -9,11 +9,7 @@ use crate::tensor::{Dtype, Tensor};
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten._native_multi_head_attention.default", |c, out| {
-        let heads = Heads {
-            count: c.int("num_head")?,
-            weights: [c.tensor("qkv_weight")?, c.tensor("qkv_bias")?, c.tensor("proj_weight")?, c.tensor("proj_bias")?],
-            mask: Mask::of(c)?,
-        };
+        let heads = Heads::of(c, c.int("num_head")?)?;
         let (output, scores) = heads.attend(c.tensor("query")?)?;
         t!("copy_", &out[0], output)?;
         if !c.bool("need_weights")? {
@@ -61,7 +57,15 @@ struct Heads<'a> {
     mask: Mask<'a>,
 }
 
-impl Heads<'_> {
+impl<'a> Heads<'a> {
+    fn of(c: &'a Call, count: i64) -> Result<Self> {
+        if count <= 0 {
+            return Err(Error::runtime(format!("the number of heads must be above zero, got {count}")));
+        }
+        let weights = [c.tensor("qkv_weight")?, c.tensor("qkv_bias")?, c.tensor("proj_weight")?, c.tensor("proj_bias")?];
+        Ok(Heads { count, weights, mask: Mask::of(c)? })
+    }
+
     /// What items attend to in themselves, and how much: (batch, length, width) and (batch, heads, length, length).
     fn attend(&self, x: &Tensor) -> Result<(Tensor, Tensor)> {
         let [qkv_weight, qkv_bias, weight, bias] = self.weights;
@@ -86,11 +90,7 @@ fn encoder_layer(c: &Call) -> Result<Tensor> {
     let norm = |x: &Tensor, weight: &str, bias: &str| {
         t!("layer_norm", x, vec![c.int("embed_dim")?], c.tensor(weight)?, c.tensor(bias)?, c.float("eps")?)
     };
-    let heads = Heads {
-        count: c.int("num_heads")?,
-        weights: [c.tensor("qkv_weight")?, c.tensor("qkv_bias")?, c.tensor("proj_weight")?, c.tensor("proj_bias")?],
-        mask: Mask::of(c)?,
-    };
+    let heads = Heads::of(c, c.int("num_heads")?)?;
     let (first, second) = (("norm_weight_1", "norm_bias_1"), ("norm_weight_2", "norm_bias_2"));
     let given = if norm_first { norm(src, first.0, first.1)? } else { src.clone() };
     let x = t!("add.Tensor", heads.attend(&given)?.0, src)?;

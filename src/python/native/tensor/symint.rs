@@ -154,7 +154,7 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
             for side in [&left, &right].into_iter().filter(|side| side.hint().is_none()) {
                 need(&Value::SymFloat(side.clone()), &condition, true, vm)?;
             }
-            let holds = left.hint().zip(right.hint()).map(|(a, b)| relation.holds_for(a, b));
+            let holds = left.hint().zip(right.hint()).map(|(a, b)| relation.holds(a, b));
             return holds.map(|b| Some(vm.ctx.new_bool(b).into())).ok_or_else(|| unknown(&condition, vm));
         }
         if let Some(recorder) = super::super::compile::recorder() {

@@ -9,6 +9,12 @@ from torch.nn.modules.module import Module
 from torch.nn.parameter import Parameter
 
 
+def _is_not_differentiated(given):
+    """Whether operators without a derivative may take these tensors."""
+    requires_grad = torch.is_grad_enabled() and any(x.requires_grad for x in given)
+    return not torch.overrides.has_torch_function(given) and not requires_grad
+
+
 class MultiheadAttention(Module):
     """Attention with several heads."""
 
@@ -187,7 +193,7 @@ class MultiheadAttention(Module):
         if self.bias_k is not None or self.bias_v is not None or self.add_zero_attn or self.in_proj_bias is None:
             return False
         given = (query, self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias)
-        return not torch.overrides.has_torch_function(given) and not (torch.is_grad_enabled() and any(x.requires_grad for x in given))
+        return _is_not_differentiated(given)
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
         """Both masks as one, and what it hides: 1 places of an item, 2 pairs of places of an item's head."""

@@ -6,7 +6,7 @@ import torch
 from torch import _native_compile
 from torch.nn import functional as F
 from torch.nn.init import xavier_uniform_
-from torch.nn.modules._multihead_attention import MultiheadAttention
+from torch.nn.modules._multihead_attention import MultiheadAttention, _is_not_differentiated
 from torch.nn.modules.container import ModuleList
 from torch.nn.modules.dropout import Dropout
 from torch.nn.modules.linear import Linear
@@ -319,26 +319,17 @@ class TransformerEncoderLayer(Module):
         )
         src_mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
         if self._fits_one_operator(src):
+            weights = self._weights()
             merged, kind = self.self_attn.merge_masks(src_mask, src_key_padding_mask, src)
             return torch._transformer_encoder_layer_fwd(
                 src,
                 self.self_attn.embed_dim,
                 self.self_attn.num_heads,
-                self.self_attn.in_proj_weight,
-                self.self_attn.in_proj_bias,
-                self.self_attn.out_proj.weight,
-                self.self_attn.out_proj.bias,
+                *weights[:4],
                 self.activation_relu_or_gelu == 2,
                 self.norm_first,
                 self.norm1.eps,
-                self.norm1.weight,
-                self.norm1.bias,
-                self.norm2.weight,
-                self.norm2.bias,
-                self.linear1.weight,
-                self.linear1.bias,
-                self.linear2.weight,
-                self.linear2.bias,
+                *weights[4:],
                 merged,
                 kind,
             )
@@ -363,22 +354,12 @@ class TransformerEncoderLayer(Module):
         return self._is_not_differentiated(src)
 
     def _is_not_differentiated(self, src):
-        given = (
-            src,
-            self.self_attn.in_proj_weight,
-            self.self_attn.in_proj_bias,
-            self.self_attn.out_proj.weight,
-            self.self_attn.out_proj.bias,
-            self.norm1.weight,
-            self.norm1.bias,
-            self.norm2.weight,
-            self.norm2.bias,
-            self.linear1.weight,
-            self.linear1.bias,
-            self.linear2.weight,
-            self.linear2.bias,
-        )
-        return not torch.overrides.has_torch_function(given) and not (torch.is_grad_enabled() and any(x.requires_grad for x in given))
+        return _is_not_differentiated((src, *self._weights()))
+
+    def _weights(self):
+        """Weights and biases, in the order in which `_transformer_encoder_layer_fwd` takes them."""
+        parts = (self.self_attn.out_proj, self.norm1, self.norm2, self.linear1, self.linear2)
+        return (self.self_attn.in_proj_weight, self.self_attn.in_proj_bias, *(w for part in parts for w in (part.weight, part.bias)))
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
         x = self.self_attn(
