@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::bytecode::{Instruction, oparg};
+use rustpython_vm::bytecode::{CodeFlags, Instruction, oparg};
 
 /// One instruction, arguments put together.
 #[derive(Clone, Copy)]
@@ -198,4 +198,12 @@ impl Code {
             )
         })
     }
+}
+
+/// The positions of `*args` and of `**kwargs` among a function's variables, where it has them.
+pub fn rest_variables(code: &PyCode) -> [Option<usize>; 2] {
+    let has = |flag| code.flags.contains(flag);
+    let first = (code.arg_count + code.kwonlyarg_count) as usize;
+    let (more, keywords) = (has(CodeFlags::VARARGS), has(CodeFlags::VARKEYWORDS));
+    [more.then_some(first), keywords.then_some(first + usize::from(more))]
 }

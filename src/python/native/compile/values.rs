@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyStr, PyTuple};
-use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::about::symbol_number;
+use super::code::rest_variables;
 use super::entries::Found;
 use super::facts::{Fact, Kind, unmet};
 use super::frames::set_variable;
@@ -133,12 +133,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
             others.set_item(&*name, value.clone(), vm).ok()?;
         }
     }
-    let has = |flag| code.flags.contains(flag);
-    let after = count + only + usize::from(has(CodeFlags::VARARGS));
-    let rest = [
-        names.get(count + only).filter(|_| has(CodeFlags::VARARGS)).cloned(),
-        names.get(after).filter(|_| has(CodeFlags::VARKEYWORDS)).cloned(),
-    ];
+    let rest = rest_variables(code).map(|i| names.get(i?).cloned());
     if let Some(name) = &rest[0] {
         locals.push((name.clone(), vm.ctx.new_tuple(positional.get(count..).unwrap_or_default().to_vec()).into()));
     }

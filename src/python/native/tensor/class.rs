@@ -403,7 +403,10 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
     }
     if items(o).is_some() {
         // A list inside an index is a tensor of positions, or a mask.
-        let t = super::autograd::functions::tensor_from(&*numbers_of(o, vm)?, None, vm)?;
+        // Only what is recorded or traced has symbols.
+        let has_symbols = super::super::compile::is_called() || crate::aot::trace::current_tracer().is_some();
+        let numbers = if has_symbols { numbers_of(o, vm)? } else { o.to_owned() };
+        let t = super::autograd::functions::tensor_from(&numbers, None, vm)?;
         let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
         let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
         return Ok(if super::super::compile::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });

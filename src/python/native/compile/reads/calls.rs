@@ -3,10 +3,10 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
-use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObjectRef};
 
+use super::super::code::rest_variables;
 use super::super::facts::Kind;
 use super::super::sources::{Source, cell, own_attribute};
 use super::steps::Path;
@@ -148,10 +148,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        args.iter().for_each(|a| match a {
-            Seen::Items(items) => items.iter().for_each(|i| self.realize(i)),
-            other => self.realize(other),
-        });
+        args.iter().for_each(|a| self.realize(a));
         let constants: Option<Vec<PyObjectRef>> = args.iter().map(|a| self.known_constant(a)).collect();
         match (name.as_str(), constants) {
             ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values)) if names.is_empty() => {
@@ -199,15 +196,11 @@ impl Reader<'_> {
                 others.push((name.clone(), v.clone()));
             }
         }
-        let has = |flag| code.flags.contains(flag);
-        if has(CodeFlags::VARARGS)
-            && let Some(rest) = values.get_mut(count + only)
-        {
+        let [more, keywords] = rest_variables(code);
+        if let Some(rest) = more.and_then(|i| values.get_mut(i)) {
             *rest = Seen::Items(positional.iter().skip(count).cloned().collect());
         }
-        if has(CodeFlags::VARKEYWORDS)
-            && let Some(rest) = values.get_mut(count + only + usize::from(has(CodeFlags::VARARGS)))
-        {
+        if let Some(rest) = keywords.and_then(|i| values.get_mut(i)) {
             *rest = Seen::Keywords(others);
         }
         let defaults = object.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));

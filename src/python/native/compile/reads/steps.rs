@@ -11,7 +11,7 @@ use super::super::code::Step;
 use super::super::facts::Kind;
 use super::super::frames::{decoded, place_of};
 use super::super::sources::Source;
-use super::values::{is_constant, is_enum};
+use super::values::{is_constant, is_enum, string};
 use super::{Reader, Seen, constant, join};
 
 /// A path that is still to be followed.
@@ -249,8 +249,7 @@ impl Reader<'_> {
             }
             Instruction::BuildMap { .. } => {
                 let items = take(stack, 2 * arg);
-                let text = |o: PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
-                let pair = |[key, value]: &[Seen; 2]| Some((self.known_constant(key).and_then(text)?, value.clone()));
+                let pair = |[key, value]: &[Seen; 2]| Some((string(self.known_constant(key).as_ref())?, value.clone()));
                 let pairs: Option<Vec<(String, Seen)>> = items.as_chunks().0.iter().map(pair).collect();
                 stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
             }
@@ -422,10 +421,6 @@ impl Reader<'_> {
         }
         self.realize(seen);
     }
-}
-
-fn string(o: Option<&PyObjectRef>) -> Option<String> {
-    Some(o?.downcast_ref::<PyStr>()?.to_string_lossy().into_owned())
 }
 
 /// Where an instruction goes on.

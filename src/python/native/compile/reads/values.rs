@@ -266,8 +266,7 @@ impl Reader<'_> {
             return index.and_then(|i| items.get(usize::try_from(i).ok()?).cloned()).unwrap_or(Seen::Unknown);
         }
         if let Seen::Keywords(known) = container {
-            let name = at.and_then(|o| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()));
-            let found = name.and_then(|name| known.iter().find(|(k, _)| *k == name));
+            let found = string(at.as_ref()).and_then(|name| known.iter().find(|(k, _)| *k == name));
             return found.map_or(Seen::Unknown, |(_, value)| value.clone());
         }
         self.realize(container);
@@ -320,7 +319,12 @@ impl Reader<'_> {
         let [(o, _)] = all.as_slice() else { return Vec::new() };
         let Some(dict) = o.downcast_ref::<PyDict>() else { return Vec::new() };
         let names: Vec<PyObjectRef> = dict.into_iter().map(|(k, _)| k).collect();
-        let named = |k: PyObjectRef| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().into_owned(), self.item(seen, &constant(k))));
+        let named = |k: PyObjectRef| Some((string(Some(&k))?, self.item(seen, &constant(k))));
         names.into_iter().filter_map(named).collect()
     }
+}
+
+/// The text of a Python string.
+pub(super) fn string(o: Option<&PyObjectRef>) -> Option<String> {
+    Some(o?.downcast_ref::<PyStr>()?.to_string_lossy().into_owned())
 }
