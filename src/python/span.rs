@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
 use rustpython_vm::builtins::PyCode;
+use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
 use rustpython_vm::{Py, PyRef};
@@ -112,9 +113,13 @@ pub struct Standing {
     pub id: usize,
     /// The instruction that it is at.
     pub at: u32,
-    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions, steps of optimizers, and
+    /// Where the call that it is at begins: at that instruction, but for a comprehension, which ends there.
+    pub since: u32,
+    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions and generators, steps of optimizers, and
     /// bodies of PyTorch's modules that have hooks.
     pub is_own: bool,
+    /// Whether it is a comprehension or a generator of the script's: it is left to Python where a graph ends in it.
+    pub is_generator: bool,
     /// Whether it is the body of one of PyTorch's modules: without hooks those are not compiled on their own.
     pub is_module: bool,
     /// Whether it calls a module's hooks.
@@ -142,18 +147,39 @@ pub fn reset_left_out() {
     LEFT_OUT.take();
 }
 
+/// Where a frame stands: its instruction, and, below a comprehension's, the one at which that ends, with the one at which it begins.
+/// A comprehension's code is part of the function's; to PyTorch's front end, which reads an older bytecode, it is a function that is called.
+fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, u32)>) {
+    let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
+    let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));
+    (at, is_script.then(|| super::native::comprehension(frame.code(), at)).flatten())
+}
+
 /// The instructions that the frames above a marked one are at, outermost first.
 pub fn instructions_above(mark: FrameMark) -> Rc<[u32]> {
+    let run = current();
     let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0);
-    let mut found: Vec<u32> = above.map(|frame| frame.lasti.load(Ordering::Relaxed).saturating_sub(1)).collect();
+    let mut found: Vec<u32> = Vec::new();
+    for frame in above {
+        let (at, around) = places_in(frame, run.as_deref());
+        found.push(at);
+        found.extend(around.map(|(_, end)| end));
+    }
     found.reverse();
     found.into()
 }
 
 /// The code of the frames above a marked one and the instructions that they are at, innermost first.
 pub fn codes_above(mark: FrameMark) -> Vec<(PyRef<PyCode>, u32)> {
+    let run = current();
     let above = Frames(current_thread_iframe()).take_while(|frame| std::ptr::from_ref(*frame) as usize != mark.0);
-    above.map(|frame| (frame.code().to_owned(), frame.lasti.load(Ordering::Relaxed).saturating_sub(1))).collect()
+    let mut found = Vec::new();
+    for frame in above {
+        let (at, around) = places_in(frame, run.as_deref());
+        found.push((frame.code().to_owned(), at));
+        found.extend(around.map(|(_, end)| (frame.code().to_owned(), end)));
+    }
+    found
 }
 
 /// The frames above a marked one, outermost first; none where it does not run any more.
@@ -168,11 +194,9 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         }
         let code = frame.code();
         let (path, name) = (code.source_path(), code.obj_name.as_str());
-        let is_own = if std::ptr::eq(path, run.filename) {
-            name == "<lambda>" || !name.starts_with('<')
-        } else {
-            name == "step" && path.as_str().ends_with("optim/optimizer.py")
-        };
+        let is_script = std::ptr::eq(path, run.filename);
+        let is_generator = is_script && (name != "<lambda>" && name.starts_with('<') || code.flags.contains(CodeFlags::GENERATOR));
+        let is_own = if is_script { !is_generator } else { name == "step" && path.as_str().ends_with("optim/optimizer.py") };
         let is_of_modules = path.as_str().contains("nn/modules/");
         let is_module = is_of_modules && name == "forward";
         let calls_hooks = is_of_modules && name == "_call_with_hooks";
@@ -180,8 +204,13 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
             body.is_own = !body.is_left_out;
         }
         let is_left_out = is_module && is_left_out(code);
-        let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
-        found.push(Standing { id, is_module, at, is_own, calls_hooks, is_left_out });
+        let (at, around) = places_in(frame, Some(&run));
+        let frame = Standing { id, is_module, at, since: at, is_own, is_generator, calls_hooks, is_left_out };
+        if around.is_some() {
+            found.push(Standing { is_own: false, is_generator: true, ..frame });
+        }
+        let (since, at) = around.unwrap_or((at, at));
+        found.push(Standing { at, since, ..frame });
     }
     None
 }

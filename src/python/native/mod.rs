@@ -15,6 +15,7 @@ mod time;
 mod transforms;
 mod unicodedata;
 
+pub(in crate::python) use compile::comprehension;
 pub(in crate::python) use tensor::{symbolic_to_float, whole_number};
 
 use rustpython_vm::builtins::PyModuleDef;

@@ -19,7 +19,7 @@ use super::frames::{self, Frame};
 use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
 use super::run::flush;
 use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, note_break, stance, switch};
-use super::values;
+use super::values::{self, Verdict};
 use crate::aot::trace::Pushed;
 use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsupported, from_user_code};
 use crate::dispatch::{Key, Value, is_excluded, modes};
@@ -199,11 +199,15 @@ impl Call {
     ) -> PyResult<()> {
         let frame = &frames[depth];
         let body = frame.hooked_body(vm);
-        let function = self.outer.inner(body.as_ref().unwrap_or(&frame.code));
+        // A comprehension's code is its function's, and it is given up in any case.
+        let function = match frame.standing.is_generator {
+            true => self.outer.unnamed(),
+            false => self.outer.inner(body.as_ref().unwrap_or(&frame.code)),
+        };
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
         let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
-        let verdict = function.values.at_entry(&resumed, dynamic, vm);
+        let verdict = if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, dynamic, vm) };
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = is_library || function.given_up.borrow().contains(&0);
         let session = Rc::new(Session {
@@ -284,6 +288,10 @@ impl Call {
             let around_hook = |inner: usize| (own + 1..inner).rev().find(|i| is_around(&frames[*i]));
             let hooked = inner.filter(|_| top.is_library).and_then(around_hook).filter(|i| frames[*i].standing.calls_hooks);
             let module = inner.filter(is_in_module).map(|_| own + 1).or(hooked);
+            // Nor is a comprehension or a generator, and what those call is.
+            let around = own + 1..inner.unwrap_or(frames.len()).max(own + 1);
+            let generator = around.clone().find(|i| !top.is_library && frames[*i].standing.is_generator);
+            let module = module.into_iter().chain(generator).min();
             let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
@@ -444,7 +452,7 @@ pub fn call(
         from: Cell::new(0),
         pending: RefCell::default(),
         replaced: RefCell::default(),
-        is_library: bound.as_ref().is_some_and(values::Bound::is_of_module),
+        is_library: bound.as_ref().is_some_and(|b| b.is_of_module(vm)),
         body: None,
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
         waits_above: Cell::new(None),

@@ -1,8 +1,10 @@
-//! The bytecode of a function as far as capture reads it: which locals live on after an instruction, and whether a loop is left open.
+//! The bytecode of a function as far as capture reads it: which locals live on after an instruction, whether a loop is left open,
+//! and where comprehensions stand.
 //!
 //! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
 //! frame whose graph breaks inside a loop is not captured at all.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -31,8 +33,12 @@ pub struct Code {
     /// Its instructions in order.
     pub steps: Vec<Step>,
     index: HashMap<u32, usize>,
+    /// How many slots there are.
+    slots: usize,
     /// Per instruction, the slots whose values are read later on.
-    live: Vec<Vec<u64>>,
+    live: OnceCell<Vec<Vec<u64>>>,
+    /// Where comprehensions begin and end, those within others left out.
+    comprehensions: Vec<(u32, u32)>,
 }
 
 /// A local variable's slot from an instruction's argument.
@@ -92,9 +98,41 @@ impl Code {
             at = next as usize;
         }
         let index = steps.iter().enumerate().map(|(i, s)| (s.at, i)).collect();
-        let mut decoded = Code { steps, index, live: Vec::new() };
-        decoded.live = decoded.liveness(code.localspluskinds.len());
+        let slots = code.localspluskinds.len();
+        let mut decoded = Code { steps, index, slots, live: OnceCell::new(), comprehensions: Vec::new() };
+        decoded.comprehensions = decoded.find_comprehensions();
         Rc::new(decoded)
+    }
+
+    /// The comprehension that an instruction stands in: where it begins and ends.
+    pub fn comprehension(&self, at: u32) -> Option<(u32, u32)> {
+        self.comprehensions.iter().find(|(begin, end)| (*begin..=*end).contains(&at)).copied()
+    }
+
+    /// Comprehensions put the variables of their loops aside first, and put them back behind the outermost loop.
+    fn find_comprehensions(&self) -> Vec<(u32, u32)> {
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        let is_begin = |s: &Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        for (i, step) in self.steps.iter().enumerate().filter(|(_, s)| is_begin(s)) {
+            if found.last().is_some_and(|(_, end)| step.at <= *end) {
+                continue;
+            }
+            let variables = self.steps[i..].iter().take_while(|s| is_begin(s)).count();
+            let loops = self.steps[i..].iter().find(|s| matches!(s.op, Instruction::ForIter { .. }));
+            let Some(exit) = loops.and_then(|s| s.target).and_then(|t| self.index.get(&t)) else { continue };
+            let stores = |op: Instruction| match op {
+                Instruction::StoreFast { .. } => 1,
+                Instruction::StoreFastStoreFast { .. } => 2,
+                _ => 0,
+            };
+            let mut left = variables;
+            let last = self.steps[*exit..].iter().find(|s| {
+                left = left.saturating_sub(stores(s.op));
+                left == 0
+            });
+            found.extend(last.map(|last| (step.at, last.at)));
+        }
+        found
     }
 
     /// The position of the instruction that stands at or around a place.
@@ -121,8 +159,8 @@ impl Code {
         after
     }
 
-    fn liveness(&self, count: usize) -> Vec<Vec<u64>> {
-        let words = count.div_ceil(64).max(1);
+    fn liveness(&self) -> Vec<Vec<u64>> {
+        let words = self.slots.div_ceil(64).max(1);
         let mut live = vec![vec![0u64; words]; self.steps.len()];
         loop {
             let mut changed = false;
@@ -151,7 +189,10 @@ impl Code {
 
     /// Whether a slot's value is read at an instruction or after it.
     pub fn is_live(&self, position: usize, slot: usize) -> bool {
-        self.live.get(position).is_none_or(|l| l.get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0))
+        self.live
+            .get_or_init(|| self.liveness())
+            .get(position)
+            .is_none_or(|l| l.get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0))
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's

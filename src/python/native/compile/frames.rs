@@ -27,6 +27,11 @@ pub fn reset() {
     DECODED.take();
 }
 
+/// The comprehension that an instruction of a code object stands in: where it begins and ends.
+pub fn comprehension(code: &Py<PyCode>, at: u32) -> Option<(u32, u32)> {
+    decoded(code).comprehension(at)
+}
+
 /// The decoded code of a code object.
 pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
     let key = std::ptr::from_ref(code) as usize;
@@ -126,29 +131,39 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
     let Some(places) = frames_above(base) else { return Ok(Vec::new()) };
     let mut objects = Vec::new();
     let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
-    while let Some(object) = frame.take().filter(|_| objects.len() < places.len()) {
+    // A comprehension runs in the frame of its function.
+    let shares_frame = |i: usize| i > 0 && places[i - 1].id == places[i].id;
+    let count = (0..places.len()).filter(|i| !shares_frame(*i)).count();
+    while let Some(object) = frame.take().filter(|_| objects.len() < count) {
         let back = object.get_attr("f_back", vm)?;
         objects.push(object);
         frame = (!vm.is_none(&back)).then_some(back);
     }
     objects.reverse();
-    let innermost = objects.len().saturating_sub(1);
-    let mut frames = Vec::with_capacity(objects.len());
-    for (i, (object, standing)) in objects.iter().zip(places).enumerate() {
+    let innermost = places.len().saturating_sub(1);
+    let mut frames = Vec::with_capacity(places.len());
+    let mut objects = objects.into_iter();
+    let mut object: Option<PyObjectRef> = None;
+    for (i, standing) in places.iter().copied().enumerate() {
+        let is_comprehension = shares_frame(i);
+        if !is_comprehension {
+            object = objects.next();
+        }
+        let Some(object) = &object else { continue };
         let Some(frame) = object.downcast_ref::<FrameObject>() else { continue };
         let code: PyObjectRef = frame.iframe().code().to_owned().into();
         let Some(plain) = code.downcast_ref::<PyCode>() else { continue };
         let decoded = decoded(plain);
-        let Some(position) = decoded.position(standing.at) else { continue };
+        let (Some(position), Some(since)) = (decoded.position(standing.at), decoded.position(standing.since)) else { continue };
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
         let is_script = place_of(plain, standing.at).is_some();
         let loops = is_script || plain.source_path.as_str().ends_with("container.py");
-        let gives_up = loops && decoded.is_in_loop(position) || is_script && in_try(plain, &decoded, standing.at);
+        let gives_up = loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
-        if let Some(values) = variables.obj().downcast_ref::<PyDict>() {
+        if let Some(values) = variables.obj().downcast_ref::<PyDict>().filter(|_| !is_comprehension) {
             for (slot, name) in plain.varnames.iter().enumerate() {
                 let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
                 let mut found = Vec::new();
@@ -156,7 +171,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 if slot < arguments {
                     given.extend(found.iter().map(|h| h.id));
                 }
-                if decoded.is_live(position, slot) {
+                if decoded.is_live(since, slot) {
                     live.append(&mut found);
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());

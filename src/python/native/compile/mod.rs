@@ -43,6 +43,7 @@ pub(super) use call::{
     touch, twin,
 };
 pub(super) use custom::context_of;
+pub(in crate::python) use frames::comprehension;
 pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};

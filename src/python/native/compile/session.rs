@@ -173,8 +173,12 @@ impl CompiledFunction {
     /// A function that it calls and that is compiled on its own.
     pub fn inner(&self, code: &PyObjectRef) -> Rc<CompiledFunction> {
         let mut called = self.called.borrow_mut();
-        let make = || (code.clone(), Rc::new(CompiledFunction::new(self.backend.clone(), false, self.dynamic)));
-        called.entry(code.get_id()).or_insert_with(make).1.clone()
+        called.entry(code.get_id()).or_insert_with(|| (code.clone(), self.unnamed())).1.clone()
+    }
+
+    /// A function that it calls, with a cache that nobody else knows.
+    pub fn unnamed(&self) -> Rc<CompiledFunction> {
+        Rc::new(CompiledFunction::new(self.backend.clone(), false, self.dynamic))
     }
 
     /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the

@@ -71,7 +71,7 @@ pub struct Values {
 /// A call's function and the values it starts from.
 pub struct Bound {
     callee: PyObjectRef,
-    /// The function that runs, where it is the script's; otherwise one of PyTorch's modules is called.
+    /// The function that runs, where it is the script's; otherwise one of PyTorch's modules is called, or an object with a `__call__`.
     function: Option<PyObjectRef>,
     /// Arguments by name, and what the function closes over.
     pub locals: Locals,
@@ -85,6 +85,30 @@ pub struct Bound {
     bound_self: bool,
 }
 
+/// A call of what has no code of its own, one of PyTorch's modules or an object with a `__call__`: to PyTorch's front end, a function
+/// that calls `fn` with its `*args` and `**kwargs`.
+fn called_as_it_is(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
+    let kwargs = vm.ctx.new_dict();
+    for (k, v) in &args.kwargs {
+        kwargs.set_item(&*k.to_string_lossy(), v.clone(), vm).ok()?;
+    }
+    let locals = vec![
+        ("fn".into(), callee.to_owned()),
+        ("args".into(), vm.ctx.new_tuple(args.args.clone()).into()),
+        ("kwargs".into(), kwargs.into()),
+    ];
+    Some(Bound {
+        callee: callee.to_owned(),
+        function: None,
+        locals,
+        names: Vec::new(),
+        rest: [Some("args".into()), Some("kwargs".into())],
+        rest_at: 0,
+        parameters: 0,
+        bound_self: false,
+    })
+}
+
 /// Finds the names of a call's arguments.
 pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
     let mut positional = args.args.clone();
@@ -92,31 +116,15 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
         (callee.to_owned(), false)
     } else if own_attribute(callee, "_modules", vm).is_some() {
         if super::modules::is_of_library(callee, vm) {
-            let kwargs = vm.ctx.new_dict();
-            for (k, v) in &args.kwargs {
-                kwargs.set_item(&*k.to_string_lossy(), v.clone(), vm).ok()?;
-            }
-            let locals = vec![
-                ("fn".into(), callee.to_owned()),
-                ("args".into(), vm.ctx.new_tuple(positional).into()),
-                ("kwargs".into(), kwargs.into()),
-            ];
-            return Some(Bound {
-                callee: callee.to_owned(),
-                function: None,
-                locals,
-                names: Vec::new(),
-                rest: [None, None],
-                rest_at: 0,
-                parameters: 0,
-                bound_self: false,
-            });
+            return called_as_it_is(callee, args, vm);
         }
         positional.insert(0, callee.to_owned());
         (callee.class().get_attr(vm.ctx.intern_str("forward"))?, true)
-    } else {
+    } else if let Ok(function) = callee.get_attr("__func__", vm) {
         positional.insert(0, callee.get_attr("__self__", vm).ok()?);
-        (callee.get_attr("__func__", vm).ok()?, true)
+        (function, true)
+    } else {
+        return called_as_it_is(callee, args, vm);
     };
     function.downcast_ref::<PyFunction>()?;
     let code = function.get_attr("__code__", vm).ok()?;
@@ -177,8 +185,8 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
 
 impl Bound {
     /// Whether one of PyTorch's modules is called.
-    pub fn is_of_module(&self) -> bool {
-        self.function.is_none()
+    pub fn is_of_module(&self, vm: &VirtualMachine) -> bool {
+        self.function.is_none() && own_attribute(&self.callee, "_modules", vm).is_some()
     }
 
     /// The code of its function.
@@ -293,7 +301,7 @@ impl Values {
                 }
                 facts
             }
-            None => reads::facts_of_module(&bound.callee, &bound.locals, vm),
+            None => reads::facts_of_call(&bound.callee, &bound.locals, vm),
         };
         self.judge(0, &bound.locals, read, dynamic, vm)
     }

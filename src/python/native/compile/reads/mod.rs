@@ -117,15 +117,21 @@ pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) ->
     reader.facts
 }
 
-/// Facts that a call of one of PyTorch's modules depends on: it is `fn`, called with `args` and `kwargs`.
-pub fn facts_of_module(module: &PyObjectRef, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+/// Facts that a call of one of PyTorch's modules, or of an object, depends on: it is `fn`, called with `args` and `kwargs`.
+pub fn facts_of_call(callee: &PyObjectRef, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
     let mut reader = Reader::new(None, vm);
-    let args = locals.iter().find(|(n, _)| &**n == "args").and_then(|(_, v)| v.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
+    let given = |name: &str| locals.iter().find(|(n, _)| **n == *name).map(|(_, v)| v);
+    let args = given("args").and_then(|v| v.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec())).unwrap_or_default();
     let source = Rc::new(Source::Local("args".into()));
-    let args = args.unwrap_or_default().into_iter().enumerate();
-    let args = args.map(|(i, v)| Seen::Known(vec![(v, Some(Rc::new(Source::Index(source.clone(), i))))])).collect();
-    let callee = Seen::Known(vec![(module.clone(), Some(Rc::new(Source::Local("fn".into()))))]);
-    reader.call(&callee, args, Vec::new(), 0);
+    let seen = |value: PyObjectRef, source: Source| Seen::Known(vec![(value, Some(Rc::new(source)))]);
+    let mut args: Vec<Seen> = args.into_iter().enumerate().map(|(i, v)| seen(v, Source::Index(source.clone(), i))).collect();
+    let source = Rc::new(Source::Local("kwargs".into()));
+    let mut names = Vec::new();
+    for (key, value) in given("kwargs").and_then(|v| v.downcast_ref::<PyDict>()).into_iter().flat_map(|d| d.into_iter()) {
+        names.extend(values::string(Some(&key)));
+        args.push(seen(value, Source::Key(source.clone(), key)));
+    }
+    reader.call(&seen(callee.clone(), Source::Local("fn".into())), args, names, 0);
     reader.facts
 }
 
