@@ -50,6 +50,8 @@ pub struct Epilogue {
     written: Vec<usize>,
     writes: Vec<Write>,
     outputs: Vec<Made>,
+    /// Per output, dimensions of symbolic sizes: what is compiled for it next has symbols there, too.
+    dynamic_dims: Vec<Vec<usize>>,
     grad_mode: Option<bool>,
 }
 
@@ -88,7 +90,16 @@ impl Epilogue {
                 _ => Made::AsReturned,
             }
         });
-        Epilogue { num_updated: mutated.len(), written, writes, outputs: outputs.collect(), grad_mode: metadata.grad_enabled_mutation }
+        let symbolic = |sizes: &[SymInt]| (0..sizes.len()).filter(|d| sizes[*d].expr().as_int().is_none()).collect();
+        let dynamic_dims = metadata.output_info.iter().map(|o| o.spec.as_ref().map_or_else(Vec::new, |s| symbolic(&s.geometry.sizes)));
+        Epilogue {
+            num_updated: mutated.len(),
+            written,
+            writes,
+            outputs: outputs.collect(),
+            dynamic_dims: dynamic_dims.collect(),
+            grad_mode: metadata.grad_enabled_mutation,
+        }
     }
 
     /// Whether an output is handed to autograd under a new handle, as a value that is no view.
@@ -131,6 +142,11 @@ impl Epilogue {
                     Value::Tensor(alias(base, steps.as_deref(), *requires_grad, value)?)
                 }
             });
+        }
+        for (output, dims) in outputs.iter().zip(&self.dynamic_dims) {
+            if let Value::Tensor(t) = output {
+                dims.iter().for_each(|d| t.mark_dynamic_dim(*d));
+            }
         }
         if let Some(grad) = self.grad_mode {
             set_modes(Modes { grad, ..modes() });

@@ -4,7 +4,7 @@
 //! a symbol is named after where its size is found. Without a mark a dimension is static until it has been seen to vary.
 
 use crate::shape::{Expr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
-use crate::tensor::Geometry;
+use crate::tensor::{Geometry, Tensor};
 use std::collections::HashMap;
 
 /// What the script said about a dimension.
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub enum DimMark {
     /// `mark_dynamic`, with the bounds it gave.
     Dynamic(Option<i64>, Option<i64>),
-    /// `maybe_mark_dynamic`
+    /// `maybe_mark_dynamic`, or what a compiled graph says of a tensor that it returned.
     Maybe,
     /// `mark_static`
     Static,
@@ -43,6 +43,20 @@ pub struct InputSource {
 }
 
 impl InputSource {
+    /// With what the compiled graph that returned the tensor says of its sizes. No guard depends on that.
+    pub(super) fn propagated(&self, t: &Tensor) -> std::borrow::Cow<'_, InputSource> {
+        let is_new = |d: &usize| {
+            let outranked = |mark: &DimMark| matches!(mark, DimMark::Dynamic(..) | DimMark::Unbacked(..) | DimMark::Maybe);
+            t.is_dynamic_dim(*d) && !self.marks.iter().any(|(known, mark)| known == d && outranked(mark))
+        };
+        let told: Vec<(usize, DimMark)> = (0..t.dim()).filter(is_new).map(|d| (d, DimMark::Maybe)).collect();
+        if told.is_empty() {
+            return std::borrow::Cow::Borrowed(self);
+        }
+        let marks = told.into_iter().chain(self.marks.iter().copied()).collect();
+        std::borrow::Cow::Owned(InputSource { marks, ..self.clone() })
+    }
+
     fn number(&self, position: usize) -> u32 {
         self.numbers.get(position).copied().unwrap_or(0)
     }
@@ -126,7 +140,7 @@ impl SeenSizes {
                 Some(DimMark::Unbacked(min, max)) => Dim::Unknown(min, max),
                 Some(DimMark::Static) => Dim::Static,
                 _ if input.is_static => Dim::Static,
-                Some(DimMark::Maybe) => Dim::Shared,
+                Some(DimMark::Maybe) => Dim::Own(None, None),
                 None if dynamic != Some(false) && varies => Dim::Own(None, None),
                 None if dynamic == Some(true) => Dim::Shared,
                 None => Dim::Static,

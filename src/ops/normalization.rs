@@ -209,7 +209,9 @@ fn rms_norm(c: &Call) -> Result<Value> {
     let eps = match c.get("eps") {
         Value::None if input.dtype() == Dtype::Float64 => f64::EPSILON,
         Value::None => f64::from(f32::EPSILON),
-        eps => eps.float()?,
+        // A number of the kind that is computed with.
+        eps if input.dtype() == Dtype::Float64 => eps.float()?,
+        eps => f64::from(eps.float()? as f32),
     };
     let narrow = matches!(input.dtype(), Dtype::Float16 | Dtype::BFloat16);
     let wide = if narrow { t!("to.dtype", input, Dtype::Float32)? } else { input.clone() };

@@ -355,7 +355,7 @@ impl ShapeEnv {
                 *known = number;
             }
         }
-        if relation == Relation::Eq {
+        if relation == Relation::Eq && !left.has_division() && !right.has_division() {
             // An equality with a bare symbol on one side is used everywhere from now on.
             let pair = match (left.as_symbol(), right.as_symbol()) {
                 (Some(a), Some(b)) => Some(if a > b { (a.clone(), right.clone()) } else { (b.clone(), left.clone()) }),

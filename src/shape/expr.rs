@@ -435,6 +435,17 @@ impl Expr {
         matches!(self.as_atom(), Some((Atom::Max(_) | Atom::Min(_), 1)))
     }
 
+    /// Whether a quotient or a remainder is in it: equations with those are not solved for a symbol.
+    pub fn has_division(&self) -> bool {
+        let divides = |atom: &Atom| match atom {
+            Atom::Symbol(_) | Atom::Rounded(_) => false,
+            Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) => true,
+            Atom::Sum(e) => e.has_division(),
+            Atom::Max(items) | Atom::Min(items) => items.iter().any(Expr::has_division),
+        };
+        self.0.keys().flatten().any(|(atom, _)| divides(atom))
+    }
+
     /// The expression with symbols replaced.
     pub fn substitute(&self, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut sum = Expr::from(0);

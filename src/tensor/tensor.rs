@@ -23,6 +23,8 @@ pub struct TensorImpl {
     version: RefCell<Rc<Cell<u64>>>,
     /// Whether it is a Python number standing where a tensor is expected; it does not promote dtypes within its category.
     wrapped_number: Cell<bool>,
+    /// Dimensions that were symbolic in the compiled graph that returned it, a bit for each.
+    dynamic_dims: Cell<u64>,
     /// Autograd's state.
     pub autograd: Slot,
     /// Functionalization's state: present on a functional wrapper.
@@ -83,6 +85,7 @@ impl Tensor {
             dtype: Cell::new(dtype),
             version: RefCell::new(version),
             wrapped_number: Cell::new(false),
+            dynamic_dims: Cell::new(0),
             autograd: Slot::default(),
             functional: Slot::default(),
             proxy: Slot::default(),
@@ -273,6 +276,16 @@ impl Tensor {
         *self.0.storage.borrow_mut() = storage;
         self.set_geometry((*other.geometry()).clone());
         self.0.dtype.set(other.dtype());
+    }
+
+    /// Says that a compiled graph returned it, in which its size in a dimension was symbolic.
+    pub fn mark_dynamic_dim(&self, dim: usize) {
+        self.0.dynamic_dims.set(self.0.dynamic_dims.get() | 1u64.checked_shl(dim as u32).unwrap_or(0));
+    }
+
+    /// Whether its size in a dimension was symbolic in the compiled graph that returned it.
+    pub fn is_dynamic_dim(&self, dim: usize) -> bool {
+        self.0.dynamic_dims.get().checked_shr(dim as u32).is_some_and(|bits| bits & 1 == 1)
     }
 
     /// Shares another tensor's version counter.
