@@ -75,10 +75,13 @@ impl Cache {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
         let hints = region.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
-        let guarded = entries.iter().enumerate().filter(|(i, e)| meets(*i) && e.is_guarded_for(region));
-        let mut guarded = guarded;
-        let found = guarded.find(|(_, e)| e.region.repeats(&e.values(region), region, &hints));
-        let Some((index, _)) = found else {
+        let asked = self.asked(place);
+        let serves = |i: &usize| {
+            let e = &entries[*i];
+            meets(*i) && e.is_guarded_for(region) && e.region.repeats(&e.values(region), region, &hints)
+        };
+        let found = asked.iter().copied().find(serves);
+        let Some(index) = found else {
             if entries.is_empty() {
                 return Lookup::Miss(Vec::new());
             }
@@ -89,19 +92,19 @@ impl Cache {
             if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
                 return Lookup::Miss(Vec::new());
             }
-            let order = self.order.borrow();
-            let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
-            let newest = (0..failed.len()).rev().filter(|i| !listed.contains(i));
-            return Lookup::Miss(listed.iter().copied().chain(newest).map(|i| format!("{i}: {}", failed[i])).collect());
+            return Lookup::Miss(asked.into_iter().map(|i| format!("{i}: {}", failed[i])).collect());
         };
-        // The entry that served last is asked first.
-        let mut order = self.order.borrow_mut();
-        let listed = order.entry(place).or_default();
-        let newer = (0..entries.len()).rev().filter(|i| !listed.contains(i)).collect::<Vec<_>>();
-        listed.splice(0..0, newer);
-        listed.retain(|i| *i != index);
-        listed.insert(0, index);
+        let served = [index].into_iter().chain(asked.into_iter().filter(|i| *i != index)).collect();
+        self.order.borrow_mut().insert(place, served);
         Lookup::Hit(entries[index].clone())
+    }
+
+    /// The entries of a place in the order in which they are asked: new ones first, then those that served last.
+    pub fn asked(&self, place: usize) -> Vec<usize> {
+        let order = self.order.borrow();
+        let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
+        let newest = (0..self.len(place)).rev().filter(|i| !listed.contains(i));
+        newest.chain(listed.iter().copied()).collect()
     }
 
     /// Adds an entry.
@@ -117,10 +120,9 @@ impl Cache {
         self.entries.get(place)?.get(index).cloned()
     }
 
-    /// The entry of a place that served last; the newest, where none has.
+    /// The entry of a place that is asked first.
     pub fn latest(&self, place: usize) -> Option<usize> {
-        let listed = self.order.borrow().get(&place).and_then(|o| o.first().copied());
-        listed.or_else(|| self.len(place).checked_sub(1))
+        self.asked(place).first().copied()
     }
 
     /// How many entries a place has.

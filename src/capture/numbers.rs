@@ -207,7 +207,8 @@ impl Recorder {
         if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
             return;
         }
-        if self.is_of_numbers(&result.expr()) {
+        // What is stored in an object is computed there, other numbers where they are read.
+        if self.is_of_numbers(&result.expr()) && !(self.surroundings.stores_result)() {
             self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
         } else if let Ok(args) = self.operands_of(name, &mut operands.iter().copied()) {
             Sizes(self, env).emit(name, args, &result.expr());

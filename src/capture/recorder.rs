@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub places: Rc<dyn Fn() -> Rc<[u32]>>,
     /// Asked before anything is recorded: a function that was recorded may have returned, another may have been called.
     pub look_around: Rc<dyn Fn(&Recorder) -> Result<()>>,
+    /// Tensors that the script has looked at before the instruction that runs, without an operator; tells each once.
+    pub looked_at: Rc<dyn Fn() -> Vec<Tensor>>,
     /// Called where recording has to stop.
     pub on_break: OnBreak,
     /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
@@ -291,6 +293,12 @@ impl Recorder {
         let t = &self.current(t);
         if self.nodes.borrow().contains_key(&t.id()) {
             return Ok(t.clone());
+        }
+        if let Some(i) = self.by_real.borrow().get(&t.id()) {
+            return Ok(self.inputs.borrow()[*i].twin.clone());
+        }
+        for looked_at in (self.surroundings.looked_at.clone())() {
+            self.stand_in(&looked_at)?;
         }
         if let Some(i) = self.by_real.borrow().get(&t.id()) {
             return Ok(self.inputs.borrow()[*i].twin.clone());

@@ -215,7 +215,7 @@ impl Expr {
                 let value = match atom {
                     Atom::Symbol(_) | Atom::Rounded(_) => Expr::atom(atom.clone()),
                     Atom::Sum(e) => e.expanded(),
-                    Atom::FloorDiv(a, b) => a.expanded().floor_div(&b.expanded()),
+                    Atom::FloorDiv(a, b) => a.expanded().quotient(&b.expanded(), true),
                     Atom::Mod(a, b) | Atom::PythonMod(a, b) => a.expanded().reduced_modulo(&b.expanded()),
                     Atom::Max(items) => Self::extreme(items.iter().map(Expr::expanded), true),
                     Atom::Min(items) => Self::extreme(items.iter().map(Expr::expanded), false),
@@ -257,30 +257,43 @@ impl Expr {
         Some(sum)
     }
 
-    /// Python's `self // other`; the caller has excluded a divisor that is the number zero.
+    /// Python's `self // other`; the caller has excluded a divisor that is the number zero. Only factors that both have as they
+    /// stand are left out: of a square, the size itself is none.
     pub fn floor_div(&self, other: &Expr) -> Expr {
+        self.quotient(other, false)
+    }
+
+    /// The same; `cancels` says whether a size is a factor of its powers.
+    fn quotient(&self, other: &Expr, cancels: bool) -> Expr {
+        let exact_div = |a: &Expr, b: &Expr| a.exact_div(b).filter(|_| cancels || a.has_factors(b));
         if let (Some(a), Some(b)) = (self.as_int(), other.as_int()) {
             return Expr::from(a.div_euclid(b) - i64::from(b < 0 && a.rem_euclid(b) != 0));
         }
         if other.as_int() == Some(1) {
             return self.clone();
         }
-        if let Some(quotient) = self.exact_div(other) {
+        if let Some(quotient) = exact_div(self, other) {
             return quotient;
         }
         // (a // b) // c is a // (b * c) where c is positive, as sizes are.
         if let (Some((Atom::FloorDiv(a, b), 1)), true) = (self.as_atom(), other.as_int().is_none_or(|n| n > 0)) {
-            return a.floor_div(&b.mul(other));
+            return a.quotient(&b.mul(other), cancels);
         }
-        if let Some((a, b)) = self.without_common_factors(other) {
-            return a.floor_div(&b);
+        if let Some((a, b)) = self.without_common_factors(other, cancels) {
+            return a.quotient(&b, cancels);
         }
         // (k*n + r) // n, the terms that a number divides apart.
         let (whole, rest) = if other.as_int().is_some() { self.split_divisible(other) } else { (Expr::from(0), self.clone()) };
         match (whole.as_int() != Some(0)).then(|| whole.exact_div(other)).flatten() {
-            Some(whole) => whole.add(&rest.floor_div(other)),
+            Some(whole) => whole.add(&rest.quotient(other, cancels)),
             None => Expr::atom(Atom::FloorDiv(rest, other.clone())),
         }
+    }
+
+    /// Whether every term has all factors of the divisor, to the same power.
+    fn has_factors(&self, divisor: &Expr) -> bool {
+        let (factors, _) = divisor.as_product();
+        self == divisor || self.terms().all(|(m, _)| factors.iter().all(|f| m.contains(f)))
     }
 
     /// The atom and its power, where the expression is no more than that.
@@ -295,7 +308,7 @@ impl Expr {
     }
 
     /// Both without the factors that every term of either has, and without the numbers that divide all: a quotient does not change.
-    fn without_common_factors(&self, divisor: &Expr) -> Option<(Expr, Expr)> {
+    fn without_common_factors(&self, divisor: &Expr, cancels: bool) -> Option<(Expr, Expr)> {
         let (dm, dc) = divisor.as_product();
         let gcd = |a: i64, b: i64| {
             let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
@@ -305,10 +318,10 @@ impl Expr {
             a as i64
         };
         let number = self.0.values().fold(divisor.0.values().copied().fold(0, gcd), |g, c| gcd(g, *c));
-        let in_all = |atom: &Atom| self.terms().all(|(m, _)| m.iter().any(|(a, _)| a == atom));
-        let common = dm.iter().map(|(a, _)| a).find(|a| in_all(a)).map(|a| match a {
-            Atom::Sum(sum) => sum.clone(),
-            other => Expr::from_atom(other),
+        let in_all = |(atom, power): &(Atom, u32)| self.terms().all(|(m, _)| m.iter().any(|(a, p)| a == atom && (cancels || p == power)));
+        let common = dm.iter().find(|factor| in_all(factor)).map(|(atom, power)| match atom {
+            Atom::Sum(sum) if cancels || *power == 1 => sum.clone(),
+            other => Self::of_product(vec![(other.clone(), if cancels { 1 } else { *power })], 1),
         });
         let by = match common {
             Some(common) => common,

@@ -71,7 +71,7 @@ impl Session {
             recorder.go_on(false, self.grad.get());
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            let verdict = self.function.values.at_break(self.at.get(), &resumed, self.function.dynamic(), vm);
+            let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
             self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
         });

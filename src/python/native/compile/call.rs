@@ -142,6 +142,8 @@ struct Call {
     sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
     kept: RefCell<Vec<PyObjectRef>>,
+    /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
+    looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
     busy: Cell<bool>,
     /// Whether a break was an error: nothing is compiled then.
     is_refused: Cell<bool>,
@@ -186,6 +188,18 @@ impl Call {
         Ok(())
     }
 
+    /// Tensors that were looked at before the instructions that run.
+    fn looked_at(&self) -> Vec<Tensor> {
+        if self.looked_at.borrow().is_empty() || self.sessions.borrow().len() > 1 || self.top().at.get() > 0 {
+            return Vec::new();
+        }
+        let frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm));
+        let way: Vec<usize> = frames.unwrap_or_default().iter().filter(|f| f.standing.is_own).map(|f| f.position).collect();
+        let mut left = self.looked_at.borrow_mut();
+        let before = left.partition_point(|(at, _)| **at < *way);
+        left.drain(..before).map(|(_, t)| t).collect()
+    }
+
     /// A function is recorded on its own from now on; where it has only just begun, its numbers can become symbols of what the
     /// `recorder` records.
     fn enter(
@@ -207,7 +221,8 @@ impl Call {
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
         let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
-        let verdict = if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, dynamic, vm) };
+        let verdict =
+            if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = is_library || function.given_up.borrow().contains(&0);
         let session = Rc::new(Session {
@@ -463,14 +478,16 @@ pub fn call(
         outer: function.clone(),
         sessions: RefCell::new(vec![first.clone()]),
         kept: RefCell::default(),
+        looked_at: RefCell::default(),
         busy: Cell::new(false),
         is_refused: Cell::new(false),
     });
     let surroundings = {
-        let (looks, breaks) = (call.clone(), call.clone());
+        let (looks, asked, breaks) = (call.clone(), call.clone(), call.clone());
         Surroundings {
             places: Rc::new(move || instructions_above(base)),
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
+            looked_at: Rc::new(move || asked.looked_at()),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
             wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
@@ -495,9 +512,12 @@ pub fn call(
     let recorder = Recorder::new(input_name, plan, surroundings);
     call.go_on(&recorder);
     if let Some(bound) = &bound {
-        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function.dynamic(), vm);
+        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function, vm);
     }
     let needs = first.about.verdict.borrow().needs.clone();
+    if let Some(bound) = &bound {
+        call.looked_at.replace(values::looked_at(&needs, &bound.locals, vm));
+    }
     let mut args = args;
     let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
         Some(bound) => values::replace(bound, &needs, &recorder, &mut args, vm),

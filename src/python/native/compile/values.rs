@@ -11,15 +11,19 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::about::symbol_number;
 use super::code::rest_variables;
-use super::entries::Found;
+use super::entries::{Found, holds};
 use super::facts::{Fact, Kind, unmet};
 use super::frames::set_variable;
-use super::reads::{self, Resumed};
+use super::reads::{self, LookedAt, Resumed};
+use super::session::CompiledFunction;
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::dispatch::Value;
-use crate::python::native::tensor::{TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_hint};
+use crate::python::native::tensor::{
+    TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_hint, to_tensor,
+};
 use crate::report::Guard;
+use crate::tensor::Tensor;
 
 /// What an entry depends on, and the numbers that are symbols in it.
 #[derive(Default)]
@@ -30,6 +34,8 @@ pub struct Needs {
     pub dynamic: Vec<Rc<Source>>,
     /// What they were in the call that it was made for.
     pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
+    /// Tensors that are looked at without an operator.
+    pub looked_at: Vec<LookedAt>,
 }
 
 impl Needs {
@@ -40,6 +46,7 @@ impl Needs {
             facts: self.facts.iter().filter(is_read).cloned().collect(),
             dynamic: self.dynamic.clone(),
             replaced: self.replaced.clone(),
+            looked_at: self.looked_at.clone(),
         }
     }
 
@@ -47,6 +54,14 @@ impl Needs {
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
     }
+}
+
+/// Tensors that a call looks at without an operator, by the instructions that do it, first those that do it first.
+pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<[usize]>, Tensor)> {
+    let found = |(source, way): &LookedAt| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
+    let mut found: Vec<_> = needs.looked_at.iter().filter_map(found).collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
 }
 
 /// What the values of a call mean for the entries of a place.
@@ -272,24 +287,32 @@ impl Values {
         &self,
         place: usize,
         locals: &Locals,
-        read: impl FnOnce() -> Vec<Fact>,
-        dynamic: Option<bool>,
+        read: impl FnOnce() -> (Vec<Fact>, Vec<LookedAt>),
+        (function, dynamic): (&CompiledFunction, Option<bool>),
         vm: &VirtualMachine,
     ) -> Verdict {
         let known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
         let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
-        let needs = match failed.iter().position(Vec::is_empty) {
+        let met: Vec<usize> = (0..known.len()).filter(|i| failed[*i].is_empty()).collect();
+        // Where numbers are symbols in one and not in another, it is the first whose other guards hold, too.
+        let differ = met.len() > 1 && met.iter().any(|i| !known[*i].0.dynamic.is_empty());
+        let asked = if differ { function.cache.borrow().asked(place) } else { Vec::new() };
+        let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
+        let needs = match first.or(met.first().copied()) {
             Some(i) => known[i].0.clone(),
-            None => Rc::new(self.needs(place, locals, read(), dynamic, vm)),
+            None => {
+                let (facts, looked_at) = read();
+                Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, dynamic, vm) })
+            }
         };
         Verdict { unmet: failed, needs }
     }
 
     /// What the values of a call mean at the start of a function.
-    pub fn at_start(&self, bound: &Bound, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
+    pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
             Some(function) => {
-                let mut facts = reads::facts(function, &bound.locals, vm);
+                let (mut facts, looked_at) = reads::facts(function, &bound.locals, vm);
                 let tensors: Vec<&(Rc<str>, PyObjectRef)> =
                     bound.locals.iter().filter(|(_, v)| v.downcast_ref::<TensorBase>().is_some()).collect();
                 for (i, (name, value)) in tensors.iter().enumerate() {
@@ -299,21 +322,21 @@ impl Values {
                         facts.push(Fact { source, kind, place: None, hint: None, read: None });
                     }
                 }
-                facts
+                (facts, looked_at)
             }
-            None => reads::facts_of_call(&bound.callee, &bound.locals, vm),
+            None => (reads::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
         };
-        self.judge(0, &bound.locals, read, dynamic, vm)
+        self.judge(0, &bound.locals, read, (function, function.dynamic()), vm)
     }
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
-    pub fn at_entry(&self, entered: &Resumed, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
-        self.judge(0, &entered.locals, || reads::facts_from(entered, vm), dynamic, vm)
+    pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
+        self.judge(0, &entered.locals, || (reads::facts_from(entered, vm), Vec::new()), function, vm)
     }
 
     /// What they mean where a function goes on.
-    pub fn at_break(&self, place: usize, resumed: &Resumed, dynamic: Option<bool>, vm: &VirtualMachine) -> Verdict {
-        self.judge(place, &resumed.locals, || reads::facts_from(resumed, vm), dynamic, vm)
+    pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
+        self.judge(place, &resumed.locals, || (reads::facts_from(resumed, vm), Vec::new()), (function, function.dynamic()), vm)
     }
 
     /// What an entry depends on where the numbers of some floats were needed.
@@ -331,6 +354,7 @@ impl Values {
                 facts: facts.collect(),
                 dynamic: needs.dynamic.iter().filter(|s| !is_needed(s)).cloned().collect(),
                 replaced: needs.replaced.iter().filter(keep).cloned().collect(),
+                looked_at: needs.looked_at.clone(),
             }
         })
     }

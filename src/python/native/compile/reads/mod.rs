@@ -60,6 +60,9 @@ fn join(a: Seen, b: Seen) -> Seen {
     }
 }
 
+/// Where a tensor is found, and the instructions that look at it: that of the function, that of what it calls, and so on.
+pub type LookedAt = (Rc<Source>, Rc<[usize]>);
+
 /// The facts that a call of a function depends on.
 pub struct Reader<'a> {
     vm: &'a VirtualMachine,
@@ -70,6 +73,10 @@ pub struct Reader<'a> {
     place: Option<span::Source>,
     /// The instruction of the function's own that is followed, and whether what it calls is.
     at: Option<(usize, bool)>,
+    /// The instructions that are followed, of the function and of what it calls, outermost first.
+    way: Vec<usize>,
+    /// Tensors that are compared with others by identity, or with None, and the instructions that do it.
+    looked_at: Vec<LookedAt>,
     budget: usize,
     /// Whether gradients are looked at: not where a call is still to be made that may give some.
     reads_gradients: bool,
@@ -77,7 +84,18 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(globals: Option<PyDictRef>, vm: &'a VirtualMachine) -> Self {
-        Reader { vm, globals, facts: Vec::new(), known: HashMap::new(), place: None, at: None, budget: BUDGET, reads_gradients: true }
+        Reader {
+            vm,
+            globals,
+            facts: Vec::new(),
+            known: HashMap::new(),
+            place: None,
+            at: None,
+            way: Vec::new(),
+            looked_at: Vec::new(),
+            budget: BUDGET,
+            reads_gradients: true,
+        }
     }
 }
 
@@ -105,8 +123,9 @@ fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
     slot_names(code).map(slot).collect()
 }
 
-/// Facts that a call of a function depends on. `locals` are its arguments by name, and what it closes over.
-pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+/// Facts that a call of a function depends on, and tensors that it looks at without an operator. `locals` are its arguments by name,
+/// and what it closes over.
+pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
     let globals = function.as_object().get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
     let mut reader = Reader::new(globals.clone(), vm);
     if let Ok(code) = function.as_object().get_attr("__code__", vm)
@@ -114,7 +133,7 @@ pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) ->
     {
         reader.run(code, Path { position: 0, stack: Vec::new(), slots: slots_of(code, locals) }, globals, 0);
     }
-    reader.facts
+    (reader.facts, reader.looked_at)
 }
 
 /// Facts that a call of one of PyTorch's modules, or of an object, depends on: it is `fn`, called with `args` and `kwargs`.

@@ -32,10 +32,14 @@ impl Reader<'_> {
         let mut visited = HashSet::new();
         let mut paths = vec![start];
         let mut result: Option<Seen> = None;
+        self.way.push(0);
         while let Some(mut path) = paths.pop() {
             while visited.insert(path.position) && self.budget > 0 {
                 self.budget -= 1;
                 self.at = if depth == 0 { Some((path.position, false)) } else { self.at.map(|(at, _)| (at, true)) };
+                if let Some(last) = self.way.last_mut() {
+                    *last = path.position;
+                }
                 let step = decoded.steps[path.position];
                 if let Some(place) = place_of(code, step.at) {
                     self.place = Some(place);
@@ -63,6 +67,7 @@ impl Reader<'_> {
                 }
             }
         }
+        self.way.pop();
         self.place = here;
         result.unwrap_or(Seen::Unknown)
     }
@@ -297,6 +302,8 @@ impl Reader<'_> {
                 let (b, a) = (pop(stack), pop(stack));
                 self.realize(&a);
                 self.realize(&b);
+                self.look_at(&a);
+                self.look_at(&b);
                 let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
                 let result = match (&a, &b) {
                     (Seen::Known(a), Seen::Known(b)) if a.len() == 1 && b.len() == 1 => {
@@ -348,6 +355,7 @@ impl Reader<'_> {
             Instruction::PopJumpIfNone { .. } | Instruction::PopJumpIfNotNone { .. } => {
                 let value = pop(stack);
                 self.realize(&value);
+                self.look_at(&value);
                 let on = matches!(step.op, Instruction::PopJumpIfNone { .. });
                 return match &value {
                     Seen::Known(all) if all.len() == 1 => {

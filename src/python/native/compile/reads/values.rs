@@ -108,6 +108,16 @@ impl Reader<'_> {
         }
     }
 
+    /// A value is compared by identity: a tensor becomes an input there.
+    pub(super) fn look_at(&mut self, seen: &Seen) {
+        if let Seen::Known(all) = seen
+            && let [(o, Some(source))] = all.as_slice()
+            && is_tensor(o)
+        {
+            self.looked_at.push((source.clone(), self.way.as_slice().into()));
+        }
+    }
+
     /// The one constant that a value is.
     pub(super) fn known_constant(&self, seen: &Seen) -> Option<PyObjectRef> {
         match seen {
