@@ -105,7 +105,7 @@ impl Recorder {
     fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
         let mut read = Vec::new();
         args.iter().for_each(|arg| arg.for_each_tensor(&mut |t| read.push(t.clone())));
-        self.break_graph_at(reason, read)?;
+        self.break_graph_at(reason, read.into_iter().map(Value::Tensor).collect())?;
         let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(self.current(t)))).collect::<Result<Vec<_>>>()?;
         call_below(Key::Capture, entry, args)
     }

@@ -225,10 +225,13 @@ impl Recorder {
     }
 
     /// Stops the region here, at a call that reads tensors.
-    pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Tensor>) -> Result<()> {
-        self.needed.replace(read);
+    pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Value>) -> Result<()> {
+        let (tensors, numbers): (Vec<Value>, Vec<Value>) = read.into_iter().partition(|v| matches!(v, Value::Tensor(_)));
+        self.needed.replace(tensors.into_iter().filter_map(|v| v.into_tensor().ok()).collect());
+        self.needed_numbers.borrow_mut().extend(numbers);
         let broke = self.break_graph(reason);
         self.needed.borrow_mut().clear();
+        self.needed_numbers.borrow_mut().clear();
         broke
     }
 

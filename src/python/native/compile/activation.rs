@@ -7,7 +7,7 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::{PyObjectRef, VirtualMachine};
 
 use super::about::About;
-use super::frames::Chain;
+use super::frames::{Chain, is_marked};
 use super::reads::Resumed;
 use super::session::CompiledFunction;
 use super::sources::Locals;
@@ -22,15 +22,23 @@ pub struct Activation {
     id: usize,
     /// The instruction of the frame below that called it.
     from: u32,
+    /// The instruction that it was at when it was last looked at.
+    last: Cell<u32>,
 }
 
 impl Activation {
     pub fn of(depth: usize, frames: &[Standing]) -> Self {
-        Activation { depth, id: frames[depth].id, from: frames[depth - 1].at }
+        Activation { depth, id: frames[depth].id, from: frames[depth - 1].at, last: Cell::new(0) }
     }
 
+    /// Whether it still runs. A frame may have been left and another made in its place, for the next call of the same function: where it does
+    /// not go forward, its object is asked.
     pub fn runs(&self, frames: &[Standing]) -> bool {
-        frames.get(self.depth).is_some_and(|f| f.id == self.id) && frames[self.depth - 1].at == self.from
+        let Some(frame) = frames.get(self.depth).filter(|f| f.id == self.id && frames[self.depth - 1].at == self.from) else {
+            return false;
+        };
+        let above = frames[self.depth..].windows(2).filter(|pair| pair[0].id != pair[1].id).count();
+        frame.at > self.last.replace(frame.at) || rustpython_vm::vm::thread::with_current_vm(|vm| is_marked(above, vm))
     }
 }
 

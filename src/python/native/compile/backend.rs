@@ -147,7 +147,7 @@ pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
 
 pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> Result<Runner> {
     let graph = region.traced();
-    match &function.backend {
+    match &function.asked.backend {
         Backend::Named(name) => match pipeline(name)? {
             None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
             Some(pipeline) => {

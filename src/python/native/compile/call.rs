@@ -18,7 +18,7 @@ use super::entries::Remembered;
 use super::frames::{self, Frame};
 use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
 use super::run::flush;
-use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, note_break, stance, switch};
+use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, function_of, note_break, stance, switch};
 use super::values::{self, Verdict};
 use crate::aot::trace::Pushed;
 use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsupported, from_user_code};
@@ -77,6 +77,11 @@ pub fn capturing() -> bool {
     !recorder.is_over()
 }
 
+/// Whether a compiled function is being called that is to be one graph.
+pub fn is_whole() -> bool {
+    CALL.with_borrow(|call| call.as_ref().is_some_and(|call| call.fullgraph))
+}
+
 /// Ends the region being recorded, if there is one and it is not suspended: values are needed.
 pub fn break_graph(reason: &Unsupported) -> Result<()> {
     match RECORDER.with_borrow(Clone::clone) {
@@ -85,8 +90,8 @@ pub fn break_graph(reason: &Unsupported) -> Result<()> {
     }
 }
 
-/// The same, at a call that reads tensors.
-pub fn break_graph_at(reason: &Unsupported, read: Vec<Tensor>) -> Result<()> {
+/// The same, at a call that reads tensors and numbers.
+pub fn break_graph_at(reason: &Unsupported, read: Vec<Value>) -> Result<()> {
     match RECORDER.with_borrow(Clone::clone) {
         Some(recorder) => recorder.break_graph_at(reason, read),
         None => Ok(()),
@@ -137,7 +142,10 @@ pub fn branched(truth: bool) {
 /// A call of a compiled function.
 struct Call {
     base: FrameMark,
-    outer: Rc<CompiledFunction>,
+    /// Whether a break is an error.
+    fullgraph: bool,
+    /// Compiled functions that were called meanwhile, by their code.
+    nested: RefCell<Vec<(PyObjectRef, Rc<CompiledFunction>)>>,
     /// The functions that are recorded on their own, innermost last.
     sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
@@ -212,11 +220,17 @@ impl Call {
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let frame = &frames[depth];
+        frames::mark(frame, vm)?;
         let body = frame.hooked_body(vm);
+        let asked = self.top().function.asked.clone();
         // A comprehension's code is its function's, and it is given up in any case.
         let function = match frame.standing.is_generator {
-            true => self.outer.unnamed(),
-            false => self.outer.inner(body.as_ref().unwrap_or(&frame.code)),
+            true => Rc::new(CompiledFunction::new(asked.clone())),
+            false => {
+                let code = body.as_ref().unwrap_or(&frame.code);
+                let nested = self.nested.borrow().iter().rfind(|(c, _)| c.is(code)).map(|(_, function)| function.clone());
+                nested.unwrap_or_else(|| function_of(code, &asked, vm))
+            }
         };
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
@@ -279,7 +293,11 @@ impl Call {
 
     /// Recording has to stop.
     fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
-        let is_error = breaks_are_errors().unwrap_or(self.outer.fullgraph);
+        // What was compiled before, when breaks were none, serves again.
+        let top = self.top();
+        let unmet = &top.about.verdict.borrow().unmet.clone();
+        let is_cached = top.function.passed.borrow().contains(&top.at.get()) && (unmet.is_empty() || unmet.iter().any(Vec::is_empty));
+        let is_error = breaks_are_errors().unwrap_or(self.fullgraph && !is_cached);
         self.is_refused.set(self.is_refused.get() || is_error);
         if let Some(said) = reason.user_error(source.as_ref()).filter(|_| is_error) {
             return Err(dynamo_error("UserError", &said));
@@ -338,7 +356,10 @@ impl Call {
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let alive = alive(recorder);
                 let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                frames::wanted(&frames[start..looked], frames.get(end), alive, &operands, &|t| recorder.needs(t), vm)
+                // What the call reads that ends a graph in a comprehension or a generator, is not read here.
+                let ends_here = module.is_none_or(|m| !frames[m].standing.is_generator);
+                let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
+                frames::wanted(&frames[start..looked], frames.get(end), alive, &operands, &needs, vm)
             });
             for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
                 match &value {
@@ -359,6 +380,7 @@ impl Call {
             }
             let compiles = if top.is_library { top.has_body() } else { !gives_up };
             self.flush(&top, recorder, &outputs, compiles)?;
+            top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
             if gives_up || top.is_library {
                 // What calls the hooks of a module is given up, its body is not.
@@ -437,6 +459,7 @@ impl Waiting {
 /// Calls a compiled function.
 pub fn call(
     function: &Rc<CompiledFunction>,
+    fullgraph: bool,
     callee: &PyObject,
     name: String,
     namer: PyObjectRef,
@@ -444,7 +467,10 @@ pub fn call(
     vm: &VirtualMachine,
 ) -> PyResult {
     if capturing() {
-        // A compiled function called while another is recorded is part of that one.
+        // A compiled function called while another is recorded is part of that one, until a graph ends in it.
+        if let (Some(call), Some(code)) = (CALL.with_borrow(Clone::clone), values::code_of(callee, vm)) {
+            call.nested.borrow_mut().push((code, function.clone()));
+        }
         return callee.call(args, vm);
     }
     if stance() == "force_eager" {
@@ -475,7 +501,8 @@ pub fn call(
     });
     let call = Rc::new(Call {
         base,
-        outer: function.clone(),
+        fullgraph,
+        nested: RefCell::default(),
         sessions: RefCell::new(vec![first.clone()]),
         kept: RefCell::default(),
         looked_at: RefCell::default(),
@@ -491,10 +518,7 @@ pub fn call(
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
             wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
-            wants_scalars: {
-                let whole = function.fullgraph;
-                Rc::new(move || whole || switch("capture_scalar_outputs"))
-            },
+            wants_scalars: Rc::new(move || fullgraph || switch("capture_scalar_outputs")),
         }
     };
     let input_name = {
@@ -541,7 +565,7 @@ pub fn call(
         flushed = call.leave(&recorder, result.is_ok());
     }
     call.sessions.borrow_mut().truncate(1);
-    if !function.fullgraph {
+    if !fullgraph {
         first.returns(&recorder, result.is_ok());
     }
     let mut outputs = Vec::new();
@@ -589,7 +613,7 @@ pub fn call(
     left.settle(vm)?;
     match (result, flushed) {
         (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => Err(uncaught.map_or(e, |error| raise(error, vm))),
-        (Err(e), _) if function.fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {
+        (Err(e), _) if fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {
             // A call that takes no symbol is none that the front end captures.
             let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
             let message = format!("TypeError when making fake tensor call\n  Explanation: {said}");

@@ -149,12 +149,13 @@ pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) ->
     if let Some(code) = roots.code {
         keywords(code, &mut search.keywords);
     }
-    let none = vm.ctx.none();
+    // What holds the variables: nothing that they hold.
+    let top: PyObjectRef = vm.ctx.new_dict().into();
     if let Some(result) = roots.result {
         search.queue.push_back((result.clone(), true));
     }
     for (_, value) in roots.locals.iter().filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()) {
-        search.visit(&none, 0, value.clone(), false, false);
+        search.visit(&top, 0, value.clone(), false, false);
     }
     if let (Some(globals), Some(code)) = (roots.globals, roots.code.and_then(|c| c.downcast_ref::<PyCode>())) {
         for name in code.names.iter() {

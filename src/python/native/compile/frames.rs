@@ -11,7 +11,7 @@ use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::about::Rest;
-use super::code::Code;
+use super::code::{Code, Step};
 use super::reads::Resumed;
 use crate::dispatch::{Exclude, Key, Value};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
@@ -155,10 +155,16 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let Some(plain) = code.downcast_ref::<PyCode>() else { continue };
         let decoded = decoded(plain);
         let (Some(position), Some(since)) = (decoded.position(standing.at), decoded.position(standing.since)) else { continue };
+        // A comprehension's variables are its own.
+        let puts_aside = |s: &&Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        let since = since + decoded.steps[since..].iter().take_while(puts_aside).count();
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
         let is_script = place_of(plain, standing.at).is_some();
         let loops = is_script || plain.source_path.as_str().ends_with("container.py");
-        let gives_up = loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
+        // Nor can it go on where a generator is under way.
+        let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
+        let gives_up =
+            is_script && is_consumed || loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -305,6 +311,20 @@ impl Frame {
         let namer = module.get_attr("_FrameNames", vm)?.call((code, variables, self.globals.clone()), vm)?;
         Ok((name, namer))
     }
+}
+
+/// Marks a frame as one whose function is recorded on its own. The mark is a switch of its tracing, which nobody uses: a new frame has it on.
+pub fn mark(frame: &Frame, vm: &VirtualMachine) -> PyResult<()> {
+    frame.object.set_attr("f_trace_lines", vm.ctx.new_bool(false), vm)
+}
+
+/// Whether the frame so many calls below the running one is marked.
+pub fn is_marked(depth: usize, vm: &VirtualMachine) -> bool {
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    for _ in 0..depth {
+        frame = frame.and_then(|f| f.get_attr("f_back", vm).ok());
+    }
+    frame.and_then(|f| f.get_attr("f_trace_lines", vm).ok()).is_some_and(|on| on.is(&vm.ctx.false_value))
 }
 
 /// Puts a value into a variable of a frame.

@@ -63,7 +63,7 @@ mod native {
     use super::super::call;
     use super::super::control_flow;
     use super::super::graph_module::{self, Attributes, PyGraphModule};
-    use super::super::session::{self, CompiledFunction};
+    use super::super::session::{self, Asked, CompiledFunction};
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
     use crate::capture::Unsupported;
@@ -91,10 +91,6 @@ mod native {
 
     #[pyclass]
     impl PyState {
-        #[pymethod]
-        fn reset(zelf: &Py<Self>) {
-            zelf.0.reset();
-        }
         /// `holds(entry, variables)`: whether the guards of an entry hold for a function's variables; `None` where there is no such
         /// entry.
         #[pymethod]
@@ -122,20 +118,41 @@ mod native {
         FuncArgs::new(args.as_slice().to_vec(), keywords)
     }
 
-    /// The state of `torch.compile(f, backend=..., fullgraph=...)`.
+    /// The state of a code compiled with `torch.compile(f, backend=..., dynamic=...)`, and with these settings.
     #[pyfunction]
-    fn _compiled_state(backend: PyObjectRef, fullgraph: bool, dynamic: Option<bool>, _vm: &VirtualMachine) -> PyState {
+    fn _compiled_state(
+        code: PyObjectRef,
+        backend: PyObjectRef,
+        dynamic: Option<bool>,
+        settings: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyState {
         let backend = match backend.downcast_ref::<rustpython_vm::builtins::PyStr>() {
             Some(name) => Backend::Named(name.to_string_lossy().into_owned()),
             None => Backend::Custom(backend),
         };
-        PyState(Rc::new(CompiledFunction::new(backend, fullgraph, dynamic)))
+        PyState(session::function_of(&code, &Asked { backend, dynamic, settings }, vm))
     }
 
-    /// `_call_compiled(state, function, name, namer, args, kwargs)`
+    /// The states of a code.
     #[pyfunction]
+    fn _states_of(code: PyObjectRef, vm: &VirtualMachine) -> PyObjectRef {
+        let states = session::functions_of(&code).into_iter().map(|f| PyState(f).into_pyobject(vm)).collect();
+        vm.ctx.new_list(states).into()
+    }
+
+    /// Forgets what was compiled.
+    #[pyfunction]
+    fn _forget() {
+        session::forget();
+    }
+
+    /// `_call_compiled(state, fullgraph, function, name, namer, args, kwargs)`
+    #[pyfunction]
+    #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
     fn _call_compiled(
         state: PyObjectRef,
+        fullgraph: bool,
         function: PyObjectRef,
         name: PyStrRef,
         namer: PyObjectRef,
@@ -145,7 +162,7 @@ mod native {
     ) -> PyResult {
         let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
         let args = func_args(&args, &kwargs);
-        call::call(&state, &function, name.to_string_lossy().into_owned(), namer, args, vm)
+        call::call(&state, fullgraph, &function, name.to_string_lossy().into_owned(), namer, args, vm)
     }
 
     /// `_call_overridable(public, implementation, args, kwargs)`

@@ -81,7 +81,7 @@ pub(super) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
 /// `print`: what is printed while a function is captured ends its graph.
 pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if recorder().is_some() {
-        let read = args.args.iter().filter_map(|o| super::tensor::to_tensor(o)).collect();
+        let read = args.args.iter().flat_map(|o| values::held(o, vm)).collect();
         call::break_graph_at(&session::builtin_reason("print", &args), read).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::about::About;
 use super::backend::{backend_failed, compile_region};
+use super::call::is_whole;
 use super::entries;
 use super::session::{CompiledFunction, count, dynamo_error, exception, next_region, recompile_limit, stance, switch};
 use crate::aot::interpret::replay_graph;
@@ -102,10 +103,11 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
     }
     if function.cache.borrow().len(place) >= recompile_limit() {
-        if function.fullgraph || switch("fail_on_recompile_limit_hit") {
-            let why = if function.fullgraph { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
+        if is_whole() || switch("fail_on_recompile_limit_hit") {
+            let why = if is_whole() { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
             return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
         }
+        count("frames", "total", 1);
         warn_of_limit(&about.name, &file, line, &frame, &reasons);
         function.ended.borrow_mut().insert(place);
         return run_as_it_is(&region);
@@ -161,7 +163,7 @@ fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &A
                 let graph = region.graph.clone();
                 Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))
             }
-            compiled => compiled.map_err(|e| backend_failed(&function.backend, e))?,
+            compiled => compiled.map_err(|e| backend_failed(&function.asked.backend, e))?,
         };
         return Ok((region, compiled, captured));
     }

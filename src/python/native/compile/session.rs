@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, PyObjectRef};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::backend::Backend;
 use super::frames::Chain;
@@ -17,7 +17,12 @@ use crate::python::native::tensor::raised;
 use crate::span::Source;
 use crate::tensor::Tensor;
 
+/// Codes with their functions.
+type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;
+
 thread_local! {
+    /// Every function that was compiled, or called by one and compiled on its own.
+    static FUNCTIONS: RefCell<Rc<Functions>> = RefCell::default();
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
@@ -77,6 +82,7 @@ pub fn reset() {
     BREAKS.take();
     STANCE.take();
     BREAKS_ARE_ERRORS.set(None);
+    FUNCTIONS.take();
     aot::trace::reset_checkpoint_regions();
 }
 
@@ -108,12 +114,8 @@ pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
 pub struct CompiledFunction {
     /// Entries.
     pub cache: RefCell<Cache>,
-    /// What compiles.
-    pub backend: Backend,
-    /// Whether a break is an error.
-    pub fullgraph: bool,
-    /// `torch.compile(dynamic=...)`
-    pub dynamic: Option<bool>,
+    /// How it was asked for.
+    pub asked: Asked,
     /// Sizes that inputs had when something was compiled.
     pub seen: RefCell<SeenSizes>,
     /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
@@ -124,41 +126,81 @@ pub struct CompiledFunction {
     pub given_up: RefCell<HashSet<usize>>,
     /// What its entries depend on besides tensors.
     pub values: Values,
+    /// Places whose graphs have ended at a break.
+    pub passed: RefCell<HashSet<usize>>,
     /// Places that were compiled as often as they may be.
     pub ended: RefCell<HashSet<usize>>,
-    /// Functions that it calls and that are compiled on their own, by their code.
-    called: RefCell<HashMap<usize, (PyObjectRef, Rc<CompiledFunction>)>>,
+}
+
+/// What `torch.compile` was asked for, as far as functions of one code have a cache in common only where it is the same.
+#[derive(Clone)]
+pub struct Asked {
+    /// What compiles.
+    pub backend: Backend,
+    /// `torch.compile(dynamic=...)`
+    pub dynamic: Option<bool>,
+    /// What its mode and options set.
+    pub settings: PyObjectRef,
+}
+
+impl Asked {
+    fn is(&self, other: &Asked, vm: &VirtualMachine) -> bool {
+        let backend = match (&self.backend, &other.backend) {
+            (Backend::Named(a), Backend::Named(b)) => a == b,
+            (Backend::Custom(a), Backend::Custom(b)) => a.is(b),
+            _ => false,
+        };
+        backend && self.dynamic == other.dynamic && vm.bool_eq(&self.settings, &other.settings).unwrap_or(false)
+    }
+}
+
+/// The function of a code, compiled as it is asked for: there is one, whoever compiles or calls it.
+pub fn function_of(code: &PyObject, asked: &Asked, vm: &VirtualMachine) -> Rc<CompiledFunction> {
+    let known = FUNCTIONS.with_borrow(Clone::clone);
+    if let Some((_, function)) = known.iter().find(|(c, f)| c.is(code) && f.asked.is(asked, vm)) {
+        return function.clone();
+    }
+    let made = Rc::new(CompiledFunction::new(asked.clone()));
+    FUNCTIONS.with_borrow_mut(|known| Rc::make_mut(known).push((code.to_owned(), made.clone())));
+    made
+}
+
+/// The functions of a code.
+pub fn functions_of(code: &PyObject) -> Vec<Rc<CompiledFunction>> {
+    FUNCTIONS.with_borrow(|known| known.iter().filter(|(c, _)| c.is(code)).map(|(_, f)| f.clone()).collect())
+}
+
+/// Forgets what was compiled.
+pub fn forget() {
+    crate::python::span::reset_left_out();
+    FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.reset());
 }
 
 impl CompiledFunction {
     /// With nothing compiled yet.
-    pub fn new(backend: Backend, fullgraph: bool, dynamic: Option<bool>) -> Self {
+    pub fn new(asked: Asked) -> Self {
         CompiledFunction {
             cache: RefCell::default(),
-            backend,
-            fullgraph,
-            dynamic,
+            asked,
             seen: RefCell::default(),
             frames: RefCell::default(),
             places: RefCell::new(vec![Chain::new()]),
             given_up: RefCell::default(),
             values: Values::default(),
+            passed: RefCell::default(),
             ended: RefCell::default(),
-            called: RefCell::default(),
         }
     }
 
-    /// Forgets what was compiled.
-    pub fn reset(&self) {
-        crate::python::span::reset_left_out();
+    fn reset(&self) {
         self.cache.borrow_mut().clear();
         self.seen.take();
         self.frames.borrow_mut().clear();
         self.places.borrow_mut().truncate(1);
         self.given_up.borrow_mut().clear();
         self.values.clear();
+        self.passed.borrow_mut().clear();
         self.ended.borrow_mut().clear();
-        self.called.borrow_mut().clear();
     }
 
     /// The place that a function goes on from.
@@ -170,21 +212,10 @@ impl CompiledFunction {
         })
     }
 
-    /// A function that it calls and that is compiled on its own.
-    pub fn inner(&self, code: &PyObjectRef) -> Rc<CompiledFunction> {
-        let mut called = self.called.borrow_mut();
-        called.entry(code.get_id()).or_insert_with(|| (code.clone(), self.unnamed())).1.clone()
-    }
-
-    /// A function that it calls, with a cache that nobody else knows.
-    pub fn unnamed(&self) -> Rc<CompiledFunction> {
-        Rc::new(CompiledFunction::new(self.backend.clone(), false, self.dynamic))
-    }
-
     /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the
     /// front end's switches say.
     pub fn dynamic(&self) -> Option<bool> {
-        self.dynamic.or_else(|| match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
+        self.asked.dynamic.or_else(|| match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
             (false, _) => Some(true),
             (true, false) => Some(false),
             (true, true) => None,

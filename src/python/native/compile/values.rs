@@ -20,7 +20,7 @@ use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::dispatch::Value;
 use crate::python::native::tensor::{
-    TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_hint, to_tensor,
+    TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
 };
 use crate::report::Guard;
 use crate::tensor::Tensor;
@@ -124,6 +124,13 @@ fn called_as_it_is(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> O
     })
 }
 
+/// The code that runs where something is called: a function's, or that of a module's `forward`.
+pub fn code_of(callee: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let forward = || callee.class().get_attr(vm.ctx.intern_str("forward"));
+    let function = if own_attribute(callee, "_modules", vm).is_some() { forward()? } else { callee.to_owned() };
+    function.get_attr("__code__", vm).ok()
+}
+
 /// Finds the names of a call's arguments.
 pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
     let mut positional = args.args.clone();
@@ -136,7 +143,14 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
         positional.insert(0, callee.to_owned());
         (callee.class().get_attr(vm.ctx.intern_str("forward"))?, true)
     } else if let Ok(function) = callee.get_attr("__func__", vm) {
-        positional.insert(0, callee.get_attr("__self__", vm).ok()?);
+        let own = callee.get_attr("__self__", vm).ok()?;
+        let is_call =
+            callee.get_attr("__name__", vm).is_ok_and(|n| n.downcast_ref::<PyStr>().is_some_and(|n| n.as_bytes() == b"_call_impl"));
+        if is_call && own_attribute(&own, "_modules", vm).is_some() {
+            // `module.compile()`
+            return bind(&own, args, vm);
+        }
+        positional.insert(0, own);
         (function, true)
     } else {
         return called_as_it_is(callee, args, vm);
@@ -467,6 +481,19 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
         }
     }
     replaced
+}
+
+/// The tensor or the symbolic number that an object is, or those that it has, where it is a tuple or a list.
+pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
+    if let Some(t) = to_tensor(object) {
+        return vec![Value::Tensor(t)];
+    }
+    match (symbolic(object, vm), symbolic_float(object, vm).filter(|f| f.hint().is_none()), items(object)) {
+        (Some(size), ..) => vec![Value::Int(size)],
+        (_, Some(float), _) => vec![Value::SymFloat(float)],
+        (.., Some(items)) => items.iter().flat_map(|o| held(o, vm)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Symbolic numbers among indices become inputs now.

@@ -7,7 +7,6 @@ import weakref
 
 from torch import _native, _native_compile
 
-_states = []
 
 # The class of Python's modules: what a script imports is no place where it keeps tensors.
 _MODULE = type(sys)
@@ -88,16 +87,21 @@ def _is_builtin(fn):
     return hasattr(fn, "named_parameters") and type(fn).__module__.startswith("torch.nn.modules")
 
 
-def _state(fn, backend, fullgraph, dynamic, settings=None):
+def _called_module(fn):
+    """The module that `module.compile()` compiles the call of; otherwise what is compiled."""
+    return fn.__self__ if getattr(fn, "__name__", None) == "_call_impl" else fn
+
+
+def _inner(*args, **kwargs):
+    """Stands for the function through which PyTorch calls what has no code of its own."""
+
+
+def _state(fn, backend, dynamic, settings=None):
     """The cache of a callable's code: callables with the same code share it."""
+    fn = _called_module(fn)
     inner = getattr(type(fn), "forward", None) if hasattr(fn, "named_parameters") else fn
-    code = "inner" if _is_builtin(fn) else getattr(inner, "__code__", None) or id(fn)
-    for known, state in _states:
-        if known == (code, backend, fullgraph, dynamic, settings):
-            return state
-    state = _native_compile._compiled_state(backend, fullgraph, dynamic)
-    _states.append(((code, backend, fullgraph, dynamic, settings), state))
-    return state
+    code = _inner.__code__ if _is_builtin(fn) else getattr(inner, "__code__", _inner.__code__)
+    return _native_compile._compiled_state(code, backend, dynamic, settings)
 
 
 def _watch_messages():
@@ -142,7 +146,8 @@ class _Call:
         self.fn = fn
         self.self_name = self_name
         self.settings = settings
-        self.state = _state(fn, backend, fullgraph, dynamic, settings)
+        self.fullgraph = fullgraph
+        self.state = _state(fn, backend, dynamic, settings)
 
     def __call__(self, args, kwargs):
         if not self.settings:
@@ -155,9 +160,10 @@ class _Call:
 
     def _call(self, args, kwargs):
         _watch_messages()
-        names = _Names(self.fn, self.self_name, args, kwargs)
-        name = getattr(self.fn, "__name__", None) or type(self.fn).__name__
-        return _native_compile._call_compiled(self.state, self.fn, name, names, args, kwargs)
+        called = _called_module(self.fn)
+        names = _Names(called, self.self_name, args, kwargs)
+        name = getattr(called, "__name__", None) or type(called).__name__
+        return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
 
 
 class _Names:
@@ -476,8 +482,7 @@ def call_outside(module, args, kwargs):
 
 def reset():
     """Forgets every compiled region."""
-    for _, state in _states:
-        state.reset()
+    _native_compile._forget()
 
 
 class _GuardManager:
@@ -499,9 +504,9 @@ def _debug_get_cache_entry_list(code):
     """What was compiled for a function or its code, newest first."""
     code = getattr(code, "__code__", code)
     found = []
-    for known, state in _states:
+    for state in _native_compile._states_of(code):
         index = 0
-        while known[0] == code and state.holds(index, {}) is not None:
+        while state.holds(index, {}) is not None:
             found.insert(0, _CacheEntry(code, state, index))
             index += 1
     return found
