@@ -254,20 +254,16 @@ impl Layer for FunctionalizeLayer {
 }
 
 /// Calls the operator that stands for a call. In a checkpointed region every result is kept, detached, for a recomputation that
-/// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names. Integers are kept as they are.
+/// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names.
 fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
     let result = call_below(Key::Functionalize, entry, args)?;
     if entry.name == DETACH.get().name || !super::trace::in_checkpoint() {
         return Ok(result);
     }
-    let is_view = matches!(entry.rule, Rule::View(_));
     // A region within another keeps it for both.
     for _ in 0..super::trace::origin().checkpoint_depth {
-        result.map_tensors(&mut |t| match is_view || t.dtype().is_floating() || t.dtype().is_complex() {
-            true => call_below(Key::Functionalize, DETACH.get(), vec![t.into()])?.into_tensor(),
-            false => Ok(t.clone()),
-        })?;
+        result.map_tensors(&mut |t| call_below(Key::Functionalize, DETACH.get(), vec![t.into()])?.into_tensor())?;
     }
     Ok(result)
 }

@@ -178,7 +178,7 @@ impl Entry {
     /// symbols were: nothing is recorded.
     pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
         let modes = crate::dispatch::modes();
-        if self.region.grad != modes.grad || self.region.autocast != modes.autocast {
+        if self.region.grad != modes.grad || self.region.autocast != modes.autocast || self.region.inference != modes.inference {
             return false;
         }
         let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.region.touched.len());
@@ -333,7 +333,8 @@ impl Entry {
         let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
         for want in &self.region.touched {
             let have = region.input_named(&want.source.name);
-            if let Some(reason) = have.and_then(|have| failed_check(want, have)) {
+            let modes = (self.region.inference, region.inference);
+            if let Some(reason) = have.and_then(|have| failed_check(want, have).or_else(|| failed_dispatch(want, have, modes))) {
                 failed.push((root_of(&want.source.source), want.source.source.clone(), reason));
             }
         }
@@ -423,6 +424,20 @@ fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
         && w.geometry.sizes.len() == h.sizes.len()
         && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
         && w.geometry.strides.iter().zip(&h.strides).all(fits)
+}
+
+/// How a tensor dispatches otherwise than in the mode in which the entry was made: `modes` are whether that and the call's were inference
+/// mode. A tensor made in inference mode has no such keys in any mode.
+fn failed_dispatch(want: &RegionInput, have: &RegionInput, modes: (bool, bool)) -> Option<String> {
+    let is_plain = !want.source.is_number && !have.source.is_number && !crate::autograd::meta::is_inference(&have.real);
+    let keys = |inference: bool| match inference {
+        true => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)",
+        false => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)",
+    };
+    (is_plain && modes.0 != modes.1).then(|| {
+        let name = strip_locals(&want.source.source);
+        format!("tensor '{name}' dispatch key set mismatch. expected {}, actual {}", keys(modes.0), keys(modes.1))
+    })
 }
 
 /// How an input differs from what an entry wants of it.

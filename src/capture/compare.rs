@@ -165,6 +165,7 @@ impl Region {
         let pairs = || self.inputs.iter().zip(&other.inputs);
         self.grad == other.grad
             && self.autocast == other.autocast
+            && self.inference == other.inference
             && self.inputs.len() == other.inputs.len()
             && self.storages == other.storages
             && pairs().all(same)

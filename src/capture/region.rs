@@ -38,6 +38,8 @@ pub struct Region {
     pub grad: bool,
     /// The short dtype of autocast it began in.
     pub autocast: Option<Dtype>,
+    /// Whether it is called in inference mode, where tensors dispatch otherwise.
+    pub inference: bool,
     /// Its symbolic sizes.
     pub env: ShapeEnv,
     /// Where its symbols are read among `touched`.
@@ -275,7 +277,8 @@ impl Recorder {
                 (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
             })
             .collect();
-        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, env: symbols.env, witnesses: symbols.witnesses })
+        let (env, witnesses, inference) = (symbols.env, symbols.witnesses, modes().inference);
+        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, inference, env, witnesses })
     }
 }
 
