@@ -4,7 +4,8 @@ use super::expr::*;
 use super::{Decomposed, Table};
 use crate::dispatch::{Call, Value};
 use crate::error::Result;
-use crate::tensor::{Dtype, Tensor};
+use crate::shape::SymInt;
+use crate::tensor::{Dtype, MemoryFormat, Tensor};
 use crate::{aten, t};
 
 /// Registers the rules.
@@ -38,6 +39,8 @@ pub fn register(table: &mut Table) {
         table.compute(names[0], |c| upsample_nearest(c, 0.0));
         table.compute(names[1], |c| upsample_nearest(c, 0.5));
     }
+    table.add("aten.max_unpool2d.default", |c| max_unpool(c, 2));
+    table.add("aten.max_unpool3d.default", |c| max_unpool(c, 3));
     table.add("aten.im2col.default", im2col);
     table.compute("aten.col2im.default", col2im);
 }
@@ -199,6 +202,28 @@ fn upsample_nearest(c: &Call, offset: f64) -> Decomposed {
     }
     let picked = t!("_unsafe_index.Tensor", x, Value::List(indices))?;
     done(contiguous(&picked, suggested_format(x)?)?)
+}
+
+/// Values put where they were found: all planes are one row.
+fn max_unpool(c: &Call, n: usize) -> Decomposed {
+    let (x, indices, output) = (c.tensor("self")?, c.tensor("indices")?, c.sym_ints("output_size")?);
+    let mut sizes = x.sizes();
+    let outer = sizes.len() - n;
+    let volume = |sizes: &[SymInt]| sizes.iter().fold(SymInt::Int(1), |product, s| &product * s);
+    let (planes, plane) = (volume(&sizes[..outer]), volume(&output));
+    let mut per_plane = vec![SymInt::Int(1); sizes.len()];
+    per_plane[..outer].clone_from_slice(&sizes[..outer]);
+    sizes.splice(outer.., output);
+    let format = if n == 2 { suggested_format(x)? } else { MemoryFormat::Contiguous };
+    if sizes.iter().any(|s| s.as_int() == Some(0)) {
+        return done(contiguous(&new_full(x, sizes, 0)?, format)?);
+    }
+    let first = mul(t!("view", iota(planes, 0, 1, Dtype::Int64, x.device())?, per_plane)?, plane)?;
+    let places = t!("reshape", add(indices, first)?, vec![-1i64])?;
+    let flat = t!("reshape", new_full(x, sizes.clone(), 0)?, vec![-1i64])?;
+    let values = t!("reshape", x, vec![-1i64])?;
+    let put = t!("_unsafe_index_put", flat, Value::List(vec![places.into()]), values, false)?;
+    done(contiguous(&t!("view", put, sizes)?, format)?)
 }
 
 /// The places that windows read along one dimension: a row per place in the window.

@@ -1,6 +1,7 @@
 //! Joining and arranging: concatenation, repetition, flips and rolls, padding, diagonals, grids.
 
 use super::geometry as geo;
+use super::layout::{spec, suggested};
 use super::shapes::{common_device, result_type, wrap_dim, wrap_dims};
 use super::view_composites::{at_least_all, contiguous, reshape};
 use super::views::zeros_of;
@@ -358,7 +359,7 @@ fn constant_pad(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
         }
         sizes[d] = size;
     }
-    Ok(like(tensor, sizes))
+    Ok(vec![Some(spec(sizes, suggested(tensor), tensor))])
 }
 
 fn constant_pad_grad(b: &Backward) -> Result<Grads> {

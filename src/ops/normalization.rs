@@ -8,7 +8,7 @@ use crate::ops::nll::first;
 use crate::ops::shapes::pointwise_strides;
 use crate::shape::{SymInt, numel};
 use crate::t;
-use crate::tensor::{Dtype, Tensor, TensorSpec};
+use crate::tensor::{Dtype, Tensor, TensorSpec, promote};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -417,6 +417,9 @@ fn statistics_grad(b: &Backward, input: &Tensor, mean: &Tensor, rstd: &Tensor) -
 fn group_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
     let like = c.opt_tensor("weight").unwrap_or(input);
+    // Where it is traced, PyTorch computes with both: the wider of them is what comes out. Its kernel gives the input's.
+    let wider = if input.is_fake() { promote(input.dtype(), like.dtype()) } else { input.dtype() };
+    let own = TensorSpec { dtype: wider, ..spec(input.sizes(), suggested(input), input) };
     let parameter = || -> Result<_> { Ok(Some(vector(like, c.sym_int("C")?))) };
-    masked(c, [Some(spec(input.sizes(), suggested(input), input)), parameter()?, parameter()?])
+    masked(c, [Some(own), parameter()?, parameter()?])
 }

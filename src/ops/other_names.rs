@@ -1,10 +1,11 @@
 //! In-place names that stand for others, and small operators of integers and matrices.
 
 use super::common::*;
+use super::layout::{spec, suggested};
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Dtype, TensorSpec};
+use crate::tensor::{Dtype, MemoryFormat};
 use crate::{aten, t};
 
 /// Registers the family.
@@ -118,8 +119,9 @@ fn unpooled(c: &Call) -> Specs {
         return Err(Error::runtime(format!("Expected shape of indices to be: {:?} but got: {:?}", x.sizes(), indices.sizes())));
     }
     let mut sizes = x.sizes()[..x.dim() - output.len()].to_vec();
+    let planar = output.len() == 2;
     sizes.extend(output);
-    Ok(vec![Some(TensorSpec::contiguous(sizes, x.dtype(), x.device()))])
+    Ok(vec![Some(spec(sizes, if planar { suggested(x) } else { MemoryFormat::Contiguous }, x))])
 }
 
 fn unpool_grad(b: &Backward, dims: usize) -> Result<Grads> {

@@ -244,6 +244,9 @@ fn cov(call: &Call) -> Result<Value> {
         }
         _ => t!("clamp_min", t!("sub.Scalar", &total, correction)?, 0)?,
     };
+    // Whether there are enough observations is asked of the tensor: a graph ends before such a call.
+    let too_few = t!("le.Scalar", &freedom, 0)?;
+    aten!("equal", &too_few, t!("ones_like", &too_few)?)?;
     rows = t!("sub.Tensor", &rows, t!("unsqueeze", mean, 1)?)?;
     let product = t!("mm", &rows, t!("t", weighted(&rows)?)?)?;
     aten!("squeeze", t!("div.Tensor", product, freedom)?)

@@ -132,7 +132,7 @@ fn matrix_h(call: &Call) -> Result<Value> {
             if n > 2 { " For batches of matrices, consider using tensor.mH" } else { "" }
         )));
     }
-    let turned = if n == 0 { tensor } else { t!("transpose.int", tensor, 0, 1)? };
+    let turned = if n == 0 { tensor } else { t!("transpose.int", tensor, -2, -1)? };
     if turned.dtype().is_complex() { t!("conj", turned).map(Value::from) } else { Ok(turned.into()) }
 }
 

@@ -6,10 +6,10 @@
 
 use super::batch_rules;
 use super::levels::{Level, Randomness, below, wrap, wrapped};
-use crate::dispatch::{Call, OpEntry, Rule, Tags, Value, op};
+use crate::dispatch::{Call, OpEntry, Rule, Tags, Type, Value, op};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Tensor};
 use crate::{aten, t};
 
 /// One tensor among the arguments, as the level below sees it.
@@ -49,18 +49,73 @@ impl Item {
         t!("expand", &self.value, sizes)
     }
 
+    /// With a hidden dimension in front in any case, by views that name every dimension.
+    fn aligned(&self, size: i64) -> Result<Tensor> {
+        let value = match self.batch_dim {
+            Some(dim) => {
+                let dims = std::iter::once(dim).chain((0..self.value.dim()).filter(|d| *d != dim)).map(|d| d as i64);
+                return t!("permute", &self.value, dims.collect::<Vec<_>>());
+            }
+            None => t!("unsqueeze", &self.value, 0)?,
+        };
+        let mut sizes = value.sizes();
+        sizes[0] = SymInt::from(size);
+        t!("expand", value, sizes)
+    }
+
     /// With the hidden dimension first, and so many dimensions after it.
     pub(super) fn padded(&self, rank: usize) -> Result<Tensor> {
         let value = self.front()?;
         if self.batch_dim.is_none() || self.rank() >= rank {
             return Ok(value);
         }
+        self.viewed(rank)
+    }
+
+    /// The same as a view, also where nothing is to be filled in.
+    fn viewed(&self, rank: usize) -> Result<Tensor> {
+        let value = self.front()?;
         let sizes = value.sizes();
         let mut padded = vec![sizes[0].clone()];
         padded.extend((self.rank()..rank).map(|_| SymInt::Int(1)));
         padded.extend(sizes.into_iter().skip(1));
         t!("view", value, padded)
     }
+}
+
+/// Of two operands, one that is a single element per item is promoted as such: both are brought to the common dtype first.
+fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<()> {
+    let are_operands =
+        entry.schema.arguments.len() >= 2 && ["self", "other"].iter().zip(&entry.schema.arguments).all(|(n, a)| a.name == *n);
+    if !entry.tags.has(Tags::POINTWISE) || !are_operands || !matches!(entry.schema.arguments[1].ty, Type::Tensor) || entry.is_mutable() {
+        return Ok(());
+    }
+    let item = |v: &Value| v.as_tensor().map(|t| Item::of(t, level));
+    let is_single = |v: &Value| item(v).is_some_and(|i| i.rank() == 0 && i.batch_dim.is_some());
+    let (single, second) = match (is_single(&args[0]), is_single(&args[1])) {
+        (true, false) => (0, 1),
+        (false, true) => (1, 0),
+        _ => return Ok(()),
+    };
+    let Some(all) = item(&args[single]) else { return Ok(()) };
+    let other = item(&args[second]);
+    let have = match (&other, &args[second]) {
+        (Some(other), _) => other.value.dtype(),
+        (_, Value::Int(_)) => Dtype::Int64,
+        (_, Value::Float(_)) => Dtype::Float64,
+        _ => return Ok(()),
+    };
+    let one = Value::from(t!("select.int", all.front()?, 0, 0)?);
+    let beside = other.as_ref().map_or_else(|| args[second].clone(), |other| other.value.clone().into());
+    let wanted = crate::ops::shapes::result_type(&[&one, &beside])?;
+    if all.value.dtype() != wanted {
+        args[single] = wrap(&t!("_to_copy", all.front()?; dtype = wanted)?, level, Some(0)).into();
+    }
+    // A number takes the other's dtype by itself.
+    if let Some(other) = other.filter(|_| have != wanted) {
+        args[second] = wrap(&t!("_to_copy", other.front()?; dtype = wanted)?, level, other.batch_dim.map(|_| 0)).into();
+    }
+    Ok(())
 }
 
 /// Elementwise on one tensor, though not tagged so.
@@ -167,6 +222,8 @@ fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, 
         return item_by_item(level, size, entry, &args);
     }
     let name = entry.base_name();
+    let mut args = args;
+    promote_single(level, entry, &mut args)?;
     let mut tensors = Vec::new();
     for arg in &args {
         arg.for_each_tensor(&mut |t| tensors.push(Item::of(t, level)));
@@ -295,8 +352,9 @@ fn shifted(
     let mut new = match name {
         "expand" => {
             let wanted = sizes.list()?.len();
-            map(&|i| i.padded(wanted))?
+            map(&|i| i.viewed(wanted))?
         }
+        "stack" => map(&|i| i.aligned(size))?,
         _ => map(&|i| i.every(size))?,
     };
     let shift = |dim: i64, room: usize| -> Result<i64> { Ok(crate::ops::shapes::wrap_dim(dim, room.max(1))? as i64 + 1) };

@@ -210,6 +210,14 @@ pub struct Matrix<'a, T> {
     pub col: isize,
 }
 
+impl<T: Real> Matrix<'_, T> {
+    /// Element `(i, p)` times the other's element `(p, j)`.
+    pub fn times(self, other: Matrix<T>, [i, p, j]: [usize; 3]) -> T {
+        let at = |m: Matrix<T>, i: usize, j: usize| m.data[m.offset + i * m.row as usize + j * m.col as usize];
+        at(self, i, p) * at(other, p, j)
+    }
+}
+
 impl<'a, T> Matrix<'a, T> {
     /// Row-major, `cols` wide, starting at `offset`.
     pub fn rows(data: &'a [T], offset: usize, cols: usize) -> Self {

@@ -105,6 +105,7 @@ fn expanded<T: Lane>(bias: &Tensor, out: &Tensor) -> Result<Vec<T>> {
 
 fn float_product<T: Real>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
     let [batches, m, k, n] = dims(a, b)?;
+    let few = a.dim() == 3 && m * k * n < FEW;
     let (sa, sb) = (a.storage().clone(), b.storage().clone());
     let (a, b) = (operand::<T>(a, &sa)?, operand::<T>(b, &sb)?);
     let (mut c, beta, alpha) = match &bias {
@@ -114,11 +115,28 @@ fn float_product<T: Real>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Te
         None => (vec![T::of(0.0); batches * m * n], T::of(0.0), T::of(1.0)),
     };
     if m * n > 0 {
+        let multiply = if few { multiply_in_order } else { multiply };
         for (i, c) in c.chunks_mut(m * n).enumerate() {
             multiply([m, k, n], alpha, a.matrix(i), b.matrix(i), beta, c);
         }
     }
     T::write(out, &c)
+}
+
+/// A batched product of fewer multiplications per batch than this is computed in PyTorch by loops of its own, not by a library.
+const FEW: usize = 400;
+
+/// `c = alpha * a b + beta * c`, each sum along the inner dimension, without fused steps.
+fn multiply_in_order<T: Real>([_, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>, beta: T, c: &mut [T]) {
+    add_sums(n, alpha, beta, c, |i, j| (0..k).fold(T::default(), |sum, p| sum + a.times(b, [i, p, j])));
+}
+
+/// `c = alpha * sum(row, column) + beta * c`
+fn add_sums<T: Real>(n: usize, alpha: T, beta: T, c: &mut [T], sum: impl Fn(usize, usize) -> T) {
+    for (at, c) in c.iter_mut().enumerate() {
+        let sum = sum(at / n, at % n);
+        *c = if beta == T::of(0.0) { alpha * sum } else { beta * *c + alpha * sum };
+    }
 }
 
 /// `c = alpha * a b + beta * c`, in single precision added in the order in which the library that PyTorch calls adds: long sums
@@ -127,21 +145,14 @@ fn multiply<T: Real>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>
     const BLOCK: usize = 192;
     let small = T::DTYPE == Dtype::Float32 && (m < 4 || n <= 8) && n > 1;
     let in_lanes = b.row == 1 && a.col == 1 && k % 4 == 0 && m > 1 && m * n <= 64;
-    if small && (b.col == 1 || in_lanes) {
-        let term = |i: usize, j: usize, p: usize| {
-            a.data[a.offset + i * a.row as usize + p * a.col as usize] * b.data[b.offset + p * b.row as usize + j * b.col as usize]
-        };
-        for (at, c) in c.iter_mut().enumerate() {
-            let (i, j) = (at / n, at % n);
-            let sum = if b.col == 1 {
-                (0..k).fold(T::default(), |sum, p| sum + term(i, j, p))
-            } else {
-                let lane = |l: usize| (l..k).step_by(4).fold(T::default(), |sum, p| sum + term(i, j, p));
-                (lane(0) + lane(2)) + (lane(1) + lane(3))
-            };
-            *c = if beta == T::of(0.0) { alpha * sum } else { beta * *c + alpha * sum };
-        }
-        return;
+    if small && b.col == 1 {
+        return multiply_in_order([m, k, n], alpha, a, b, beta, c);
+    }
+    if small && in_lanes {
+        return add_sums(n, alpha, beta, c, |i, j| {
+            let lane = |l: usize| (l..k).step_by(4).fold(T::default(), |sum, p| sum + a.times(b, [i, p, j]));
+            (lane(0) + lane(2)) + (lane(1) + lane(3))
+        });
     }
     let block = match k {
         _ if T::DTYPE != Dtype::Float32 || k <= BLOCK => k.max(1),

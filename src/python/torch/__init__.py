@@ -50,7 +50,7 @@ _PARTS = {
 }
 _HOME = {name: part for part, names in _PARTS.items() for name in names.split()}
 _SUBMODULES = (
-    "__config__ __future__ _C _decomp _dynamo _functorch _higher_order_ops _inductor _library _logging _ops _prims_common "
+    "__config__ __future__ accelerator _C _decomp _dynamo _functorch _higher_order_ops _inductor _library _logging _ops _prims_common "
     "_subclasses _tensor _tensor_str _utils _VF ao amp autograd backends compiler cpu cuda distributed distributions export fft func "
     "functional futures fx hub jit library linalg masked mps multiprocessing nested nn onnx optim overrides package "
     "profiler quantization random serialization signal sparse special testing types utils version xpu"

@@ -59,6 +59,22 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// What a class was called with: a container is made on the way to the call, so that its elements come where it stands.
+    fn argument(&mut self, called: &PyObject, holder: &PyObject, value: PyObjectRef, place: &mut usize) {
+        if self.wanted.contains_key(&value.get_id()) {
+            self.found.entry(value.get_id()).or_insert((called.get_id(), *place, true));
+            self.kept.push((holder.to_owned(), value.get_id()));
+            *place += 1;
+        } else if let Some(items) = elements_of(&value).filter(|_| self.seen.len() < BUDGET) {
+            if self.seen.insert(value.get_id()) {
+                self.outer.insert(value.get_id(), holder.get_id());
+                items.into_iter().for_each(|item| self.argument(called, &value, item, place));
+            }
+        } else {
+            self.visit(holder, 0, value, true, false);
+        }
+    }
+
     fn visit(&mut self, holder: &PyObject, position: usize, value: PyObjectRef, is_result: bool, is_first: bool) {
         if self.wanted.contains_key(&value.get_id()) {
             self.found.entry(value.get_id()).or_insert((holder.get_id(), position, is_first));
@@ -76,13 +92,8 @@ impl Search<'_> {
 
     fn look_into(&mut self, o: &PyObjectRef, is_result: bool) {
         let vm = self.vm;
-        if let Some(items) = o.downcast_ref::<PyTuple>() {
-            self.elements(o, items.as_slice().to_vec(), is_result);
-        } else if let Some(items) = o.downcast_ref::<PyList>() {
-            let items = items.borrow_vec().to_vec();
+        if let Some(items) = elements_of(o) {
             self.elements(o, items, is_result);
-        } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-            self.elements(o, dict.into_iter().map(|(_, v)| v), is_result);
         } else if o.downcast_ref::<PyFunction>().is_some() {
             let cells: Vec<PyObjectRef> = (0..).map_while(|i| cell(o, i, vm)).collect();
             self.elements(o, cells, is_result);
@@ -99,11 +110,25 @@ impl Search<'_> {
                 named.splice(0..0, held);
             }
             let count = named.len();
+            let mut place = 0;
             for (i, (name, value)) in named.into_iter().enumerate() {
-                let is_first = is_dataclass && !self.keywords.contains(&name);
-                self.visit(o, if is_first { i } else { count - i }, value, is_result, is_first);
+                if is_dataclass && !self.keywords.contains(&name) {
+                    self.argument(o, o, value, &mut place);
+                } else {
+                    self.visit(o, count - i, value, is_result, false);
+                }
             }
         }
+    }
+}
+
+/// What a tuple, a list or a dictionary holds.
+fn elements_of(o: &PyObject) -> Option<Vec<PyObjectRef>> {
+    match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>(), o.downcast_ref::<PyDict>()) {
+        (Some(tuple), ..) => Some(tuple.as_slice().to_vec()),
+        (_, Some(list), _) => Some(list.borrow_vec().to_vec()),
+        (.., Some(dict)) => Some(dict.into_iter().map(|(_, v)| v).collect()),
+        _ => None,
     }
 }
 

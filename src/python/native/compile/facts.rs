@@ -3,11 +3,13 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::sources::{Locals, Source};
 use crate::capture::{Unmet, strip_locals};
+use crate::python::native::tensor::TensorBase;
 use crate::span;
 
 /// What must hold of a value.
@@ -139,8 +141,8 @@ impl Fact {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
         }
         let text = strip_locals(&self.text(vm));
-        if let (Kind::Type(class), Source::Attr(_, name), Some(found)) = (&self.kind, &*self.source, self.source.value(locals, vm))
-            && &**name == "grad"
+        if let (Kind::Type(class), Some(found)) = (&self.kind, self.source.value(locals, vm))
+            && class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()))
         {
             let (source, wanted, found) = (self.source.text(vm), repr(class, vm), repr(found.class().as_object(), vm));
             return format!("expected type of '{source}' to be {wanted}, but found {found}");

@@ -224,6 +224,9 @@ class _Names:
             return {"fn_args": self.fn.args, "fn_keywords": self.fn.keywords, "args": self.args, "kwargs": self.kwargs}
         if _is_builtin(self.fn):
             return {"args": self.args, "kwargs": self.kwargs}
+        if not hasattr(self.fn, "named_parameters") and not hasattr(self.fn, "__code__") and not hasattr(self.fn, "__func__"):
+            # An object with a `__call__`.
+            return {"fn": self.fn, "args": self.args, "kwargs": self.kwargs}
         fn = getattr(self.fn, "forward", self.fn) if hasattr(self.fn, "named_parameters") else self.fn
         try:
             bound = inspect.signature(fn, follow_wrapped=False).bind(*self.args, **self.kwargs)

@@ -5,7 +5,7 @@ from bisect import bisect_right
 from weakref import ref
 
 import torch
-from torch.optim.optimizer import Optimizer, _to_scalar
+from torch.optim.optimizer import Optimizer, _outside_graphs, _to_scalar
 
 __all__ = [
     "LambdaLR", "MultiplicativeLR", "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "SequentialLR",
@@ -149,6 +149,7 @@ class LRScheduler:
     def _scaled(self, factor):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
+    @_outside_graphs
     def step(self, epoch=None):
         """Puts the next rates."""
         if self._step_count == 1:
@@ -426,6 +427,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             for base in self.base_lrs
         ]
 
+    @_outside_graphs
     def step(self, epoch=None):
         """Puts the next rates, or those of an epoch, which may be a fraction."""
         if epoch is None and self.last_epoch < 0:
@@ -524,6 +526,7 @@ class SequentialLR(_Several):
         elif hasattr(sched, "last_epoch"):
             sched.last_epoch -= 1
 
+    @_outside_graphs
     def step(self):
         """Steps the scheduler whose turn it is."""
         self.last_epoch += 1
@@ -543,6 +546,7 @@ class ChainedScheduler(_Several):
         self._take(schedulers, optimizer, " to be chained")
         self._last_lr = self._unchanged()
 
+    @_outside_graphs
     def step(self):
         """Steps every scheduler."""
         for scheduler in self._schedulers:
@@ -592,6 +596,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
+    @_outside_graphs
     def step(self, metrics, epoch=None):
         """Takes an epoch's metric."""
         current = float(metrics)

@@ -429,7 +429,7 @@ class PerParameter(Optimizer):
             for state in states:
                 _native_compile._become_inputs(*self._tensors_of(state))
         for group in self.param_groups:
-            _native_compile._become_inputs(*(value for value in group.values() if not isinstance(value, torch.Tensor)))
+            _native_compile._become_inputs(*group.values())
         for group in self.param_groups:
             _native_compile._become_inputs(*(param.grad for param in group["params"] if param.grad is not None))
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::bytecode::{Instruction, oparg};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
@@ -11,7 +11,7 @@ use super::super::code::Step;
 use super::super::facts::Kind;
 use super::super::frames::{decoded, place_of};
 use super::super::sources::Source;
-use super::values::{is_constant, is_enum, string};
+use super::values::{is_constant, is_enum, is_tensor, string};
 use super::{Reader, Seen, constant, join};
 
 /// A path that is still to be followed.
@@ -46,6 +46,9 @@ impl Reader<'_> {
                 }
                 if matches!(step.op, Instruction::ReturnValue) {
                     let value = path.stack.pop().unwrap_or(Seen::Unknown);
+                    if depth == 0 {
+                        self.hand_back(&value);
+                    }
                     result = Some(match result {
                         None => value,
                         Some(r) => join(r, value),
@@ -409,13 +412,50 @@ impl Reader<'_> {
                     self.realize(value);
                 }
                 // Where something is stored decides.
-                if let (Instruction::StoreSubscr, Some(key)) = (op, taken.last()) {
+                if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
+                    self.written_to(container);
                     self.realize(key);
                 }
                 path.stack.extend(std::iter::repeat_n(Seen::Unknown, pushed));
             }
         }
         Jump::Never
+    }
+
+    /// A value is returned: tensors and containers are looked at then, if nothing did before; constants are handed on unseen.
+    fn hand_back(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Items(items) => items.iter().for_each(|item| self.hand_back(item)),
+            Seen::Known(all) => {
+                for (o, source) in all {
+                    let is_container = || {
+                        o.downcast_ref::<PyTuple>().is_some()
+                            || o.downcast_ref::<PyList>().is_some()
+                            || o.downcast_ref::<PyDict>().is_some()
+                    };
+                    match source {
+                        Some(source) if is_tensor(o) => self.note(source, Kind::Type(o.class().to_owned().into()), None),
+                        Some(source) if is_container() => self.realize_one(o, source),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A dictionary is written to: which keys it has matters.
+    fn written_to(&mut self, seen: &Seen) {
+        let Seen::Known(all) = seen else { return };
+        for (o, source) in all {
+            if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) {
+                self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                self.note(source, Kind::Length(dict.__len__()), None);
+                for (i, (key, _)) in dict.into_iter().enumerate().take(64) {
+                    self.note(source, Kind::KeyAt(i, key), None);
+                }
+            }
+        }
     }
 
     /// A value decides which way to go.
