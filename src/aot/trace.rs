@@ -67,8 +67,6 @@ pub struct Tracer {
     nodes: RefCell<HashMap<u64, NodeId>>,
     /// Symbols that are inputs, and whether a tensor's size was asked for one of them.
     input_sizes: RefCell<HashMap<Expr, InputSize>>,
-    /// Of symbols that are inputs, the first of those that turned out to be the same.
-    first_symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that a node computes.
     symbols: RefCell<HashMap<Expr, NodeId>>,
     /// Symbolic sizes that are a tensor's: of the first that has it, its node and dimension.
@@ -125,7 +123,6 @@ impl Tracer {
             graph: RefCell::new(Graph::new(class_name)),
             nodes: RefCell::default(),
             input_sizes: RefCell::default(),
-            first_symbols: RefCell::default(),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
             own_sizes: RefCell::default(),
@@ -189,13 +186,12 @@ impl Tracer {
     pub fn symbol(&self, name: &str, size: &SymInt) -> NodeId {
         let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
         let id = self.graph.borrow_mut().placeholder(name, meta);
-        // Of symbols that turned out to be the same, the last is read; where the script hands one on, it is the first.
+        // A symbol that turned out to be another is read off the other's input, where that is one.
         let expr = size.expr();
         if let SymInt::Sym(own, _) = size {
             self.symbols.borrow_mut().insert(own.clone(), id);
         }
-        self.symbols.borrow_mut().insert(expr.clone(), id);
-        self.first_symbols.borrow_mut().entry(expr.clone()).or_insert(id);
+        self.symbols.borrow_mut().entry(expr.clone()).or_insert(id);
         self.input_sizes.borrow_mut().insert(expr, InputSize::Number);
         id
     }

@@ -65,11 +65,7 @@ impl Item {
 
     /// With the hidden dimension first, and so many dimensions after it.
     pub(super) fn padded(&self, rank: usize) -> Result<Tensor> {
-        let value = self.front()?;
-        if self.batch_dim.is_none() || self.rank() >= rank {
-            return Ok(value);
-        }
-        self.viewed(rank)
+        if self.batch_dim.is_none() || self.rank() >= rank { self.front() } else { self.viewed(rank) }
     }
 
     /// The same as a view, also where nothing is to be filled in.

@@ -110,11 +110,7 @@ impl Tracer {
                 Arg::List(terms) => Ok(Arg::Tuple(terms)),
                 other => Ok(other),
             };
-            let mut args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
-            // Of two, the symbolic one is asked for the larger or the smaller.
-            if matches!(name, "sym_max" | "sym_min") && matches!(args.first(), Some(Arg::Int(_))) {
-                args.reverse();
-            }
+            let args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
             if let (Arg::Node(id), SymInt::Sym(own, _)) = (Sizes(self, env).call(name, Target::operator(name), args, &expr), size) {
                 self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(id)));
             }
@@ -180,9 +176,7 @@ impl SizeNodes for Sizes<'_> {
         }
         if let Some(id) = self.0.symbols.borrow().get(expr).copied() {
             self.0.ask_for_size(expr);
-            let is_handed_on = !self.0.in_backward.get() && hands_on(expr);
-            let first = is_handed_on.then(|| self.0.first_symbols.borrow().get(expr).copied()).flatten();
-            return Some(Arg::Node(first.unwrap_or(id)));
+            return Some(Arg::Node(id));
         }
         let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
         Some(self.size_of(id, dim, expr))
