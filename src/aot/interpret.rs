@@ -177,6 +177,12 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         return check(graph, node, &args, values, tell);
     }
     match &node.target {
+        Target::Torch { op, .. } if &**op == COUNT => {
+            let sizes = args.first().map_or(Ok(Vec::new()), |t| Ok(t.tensor()?.sizes().to_vec()))?;
+            let mut factors = sizes.into_iter().map(Value::Int);
+            let Some(first) = factors.next() else { return Ok(Value::from(1)) };
+            factors.try_fold(first, |count, size| told_arithmetic("mul", &[count, size], tell))
+        }
         Target::Op(name) | Target::Torch { op: name, .. } => {
             if let Some(special) = special(name, &args) {
                 return special;
@@ -219,13 +225,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             let numbers = known(&args[0]).zip(known(&args[1]));
             Ok(relation(name).zip(numbers).map_or(Value::None, |(r, (a, b))| Value::Bool(r.holds(a, b))))
         }
-        Target::Operator(name) => {
-            let result = arithmetic(name, &args)?;
-            if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
-                tracer.computed(name, &args, &result)?;
-            }
-            Ok(result)
-        }
+        Target::Operator(name) => told_arithmetic(name, &args, tell),
         Target::HigherOrder(name) if &**name == "run_and_save_rng_state" => {
             let state = default_generator().get_state()?;
             Ok(Value::List(vec![Value::Tensor(state), given_operator(node, 0, args, values)?]))
@@ -344,6 +344,18 @@ fn check(graph: &Graph, node: &Node, args: &[Value], values: &[Value], tell: boo
     }
     Ok(Value::None)
 }
+
+/// Arithmetic on numbers, of which a trace may be told.
+fn told_arithmetic(name: &str, args: &[Value], tell: bool) -> Result<Value> {
+    let result = arithmetic(name, args)?;
+    if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
+        tracer.computed(name, args, &result)?;
+    }
+    Ok(result)
+}
+
+/// `tensor.numel()` in a captured graph, which computes it from the sizes.
+pub const COUNT: &str = "aten.sym_numel.default";
 
 /// The catalogue's entry of an operator, and all its arguments.
 fn operator(name: &str, args: Vec<Value>, node: &Node, values: &[Value]) -> Result<(&'static OpEntry, Vec<Value>)> {

@@ -6,6 +6,7 @@ use super::region::RegionInput;
 use super::symbols::InputSource;
 use super::unsupported::Unsupported;
 use crate::aot::compile::InputSpec;
+use crate::aot::interpret::COUNT;
 use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Value};
 use crate::error::Result;
@@ -213,6 +214,25 @@ impl Recorder {
         } else if let Ok(args) = self.operands_of(name, &mut operands.iter().copied()) {
             Sizes(self, env).emit(name, args, &result.expr());
         }
+    }
+
+    /// The script asks for the number of a tensor's elements: that of an input is read off it, that of another is computed from the
+    /// symbols.
+    pub fn counted(&self, t: &Tensor, count: &SymInt) -> Result<()> {
+        let expr = count.expr();
+        let is_known = || self.sizes.borrow().contains_key(&expr) || self.deferred.borrow().contains_key(&expr);
+        if expr.as_int().is_some() || expr.as_symbol().is_some() || !self.has_size(count) || is_known() {
+            return Ok(());
+        }
+        let Some(node) = self.nodes.borrow().get(&self.stand_in(t)?.id()).copied() else { return Ok(()) };
+        if self.graph.borrow().node(node).opcode != graph::Opcode::Placeholder {
+            return self.size(count).map(|_| ());
+        }
+        let target = Target::Torch { op: COUNT.into(), shown: Shown::Method("numel".into()) };
+        let id = self.graph.borrow_mut().call("numel", target, vec![Arg::Node(node)], Vec::new(), self.meta(FakeValue::Int(count.clone())));
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        self.sizes.borrow_mut().insert(expr, id);
+        Ok(())
     }
 
     /// The arguments of a call that computes a size: a sum has one, its terms.

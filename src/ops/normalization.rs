@@ -247,6 +247,11 @@ fn batch_norm(c: &Call) -> Result<Value> {
         }
     }
     crate::dispatch::ask_numel(input)?;
+    if crate::aot::trace::current_tracer().is_some() {
+        // What cuDNN would reserve: nothing reads it, but a trace has it.
+        let (dtype, layout, device) = (Dtype::UInt8, crate::tensor::Layout::Strided, input.device());
+        crate::t!("empty.memory_format", vec![0i64]; dtype = dtype, layout = layout, device = device)?;
+    }
     let [input, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
     first(aten!("native_batch_norm", input, weight, bias, mean, var, training, momentum, eps)?)
 }

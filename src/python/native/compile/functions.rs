@@ -23,6 +23,13 @@ pub fn set_region(region: Option<CustomRegion>) {
     REGION.set(region);
 }
 
+/// What stands for a tensor of the captured region that a backend of the script's compiles.
+pub fn twin(t: &Tensor) -> Option<Tensor> {
+    REGION.with_borrow(|region| {
+        region.as_ref().and_then(|(_, twins)| twins.iter().find(|(real, _)| real.is(t)).map(|(_, twin)| twin.clone()))
+    })
+}
+
 /// A compiler of the script's: called with a `GraphModule` and fake examples, gives a callable.
 struct PythonCompiled(PyObjectRef);
 
@@ -475,10 +482,7 @@ mod native {
                     return Ok(InputSpec::of_symbol(&size));
                 }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                let twin = super::REGION.with_borrow(|region| {
-                    region.as_ref().and_then(|(_, twins)| twins.iter().find(|(real, _)| real.is(&t)).map(|(_, twin)| twin.clone()))
-                });
-                InputSpec::of(&twin.unwrap_or(t)).map_err(|e| raise(e, vm))
+                InputSpec::of(&super::twin(&t).unwrap_or(t)).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
         let module = graph_module::native(&function, vm);

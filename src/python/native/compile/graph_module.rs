@@ -19,6 +19,7 @@ use crate::dispatch::{Value, lookup};
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Shown, Style, Target};
 use crate::python::native::tensor::{from_value, overload, raise, to_tensor, to_value};
+use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
 /// A graph as a Python object.
@@ -276,6 +277,22 @@ impl Tell<'_> {
         })
     }
 
+    /// The symbolic sizes and strides of a value, or the symbolic number, as text.
+    fn written(&self, value: &FakeValue) -> Option<PyObjectRef> {
+        let vm = self.vm;
+        let texts = |sizes: &[SymInt]| vm.ctx.new_list(sizes.iter().map(|s| vm.ctx.new_str(s.to_string()).into()).collect()).into();
+        match value {
+            FakeValue::Tensor(spec) => {
+                let geometry = &spec.geometry;
+                let is_symbolic = geometry.sizes.iter().chain(&geometry.strides).any(|s| matches!(s, SymInt::Sym(..)));
+                is_symbolic.then(|| vm.ctx.new_tuple(vec![texts(&geometry.sizes), texts(&geometry.strides)]).into())
+            }
+            FakeValue::Int(size @ SymInt::Sym(..)) => Some(vm.ctx.new_str(size.to_string()).into()),
+            FakeValue::SymFloat(float) => Some(vm.ctx.new_str(float.to_string()).into()),
+            _ => None,
+        }
+    }
+
     fn meta(&self, meta: &Meta, key: &str) -> PyResult<PyDictRef> {
         let vm = self.vm;
         let dict = vm.ctx.new_dict();
@@ -288,6 +305,10 @@ impl Tell<'_> {
                 }
             }
             dict.set_item(key, told, vm)?;
+            // Sizes are numbers once their call is over; a graph shows the symbols that it was made with.
+            if let Some(written) = self.written(value) {
+                dict.set_item("written", written, vm)?;
+            }
         }
         if let Some(source) = &meta.source {
             let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code);

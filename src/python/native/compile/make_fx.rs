@@ -51,13 +51,15 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
     Ok(FuncArgs::new(given, named))
 }
 
-/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted.
+/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted. What a captured region takes, while a backend
+/// compiles it, has the stand-in that the region was captured with.
 fn fake_inputs(inputs: Vec<Value>, symbolic: bool) -> Result<Vec<Value>> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
     for (i, input) in inputs.into_iter().enumerate() {
         let source = format!("input{i}");
         made.push(match input {
+            Value::Tensor(t) if let Some(twin) = super::functions::twin(&t) => Value::Tensor(twin),
             Value::Tensor(t) => {
                 let numbers = symbol_numbers(&source, t.dim());
                 let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };

@@ -377,6 +377,7 @@ impl Values {
     fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
         let mut needs = Needs::default();
         let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
+        let specializes_ints = setting("specialize_int", vm);
         for fact in facts {
             let Kind::Equals(value) = &fact.kind else {
                 needs.facts.push(fact);
@@ -384,7 +385,7 @@ impl Values {
             };
             let is_variable = place == 0 || matches!(*fact.source, Source::Local(_));
             let is_float = is_dynamic_float(value, vm) && is_variable && !self.numbers.borrow().contains(&fact.source.text(vm));
-            let is_int = value.class().is(vm.ctx.types.int_type);
+            let is_int = value.class().is(vm.ctx.types.int_type) && !specializes_ints;
             let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
             if !is_float && (!is_int || !is_local) {
                 needs.facts.push(fact);

@@ -640,19 +640,15 @@ impl TensorBase {
     #[pymethod]
     fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        let sizes = sized(zelf).sizes();
-        let product = sizes.iter().fold(SymInt::Int(1), |product, size| {
-            let next = &product * size;
-            if let (Some(recorder), false) = (super::super::compile::recorder(), product.as_int() == Some(1)) {
-                recorder.computed("mul", &[&product, size], &next);
-            }
-            next
-        });
-        from_size(&product, vm)
+        let count = sized(zelf).numel();
+        if let Some(recorder) = super::super::compile::recorder() {
+            recorder.counted(&zelf.tensor(), &count).map_err(|e| raise(e, vm))?;
+        }
+        from_size(&count, vm)
     }
     #[pymethod]
     fn nelement(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        from_size(&sized(zelf).numel(), vm)
+        Self::numel(zelf, vm)
     }
     #[pymethod]
     fn element_size(zelf: &Py<Self>) -> usize {

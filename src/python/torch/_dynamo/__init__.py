@@ -33,4 +33,6 @@ def __getattr__(name):
         return __import__(f"torch._dynamo.{name}", fromlist=["_"])
     if name in ("register_backend", "lookup_backend"):
         return getattr(__import__("torch._dynamo.backends.registry", fromlist=[name]), name)
+    if name == "export":
+        return __import__("torch._dynamo.exporting", fromlist=[name]).export
     raise AttributeError(f"module 'torch._dynamo' has no attribute '{name}'")

@@ -10,22 +10,11 @@ from torch.fx.graph import Graph
 _OPERATORS = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"}
 _OPERATORS |= {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "&": "and_", "|": "or_", "^": "xor"}
 _OPERATORS |= {"<<": "lshift", ">>": "rshift", "~": "invert", "[]": "getitem", "[]=": "setitem"}
-class _SymSize:
-    """`torch.ops.aten.sym_size`: a number, which the catalogue has no operator for."""
-
-    @staticmethod
-    def int(tensor, dim):
-        return tensor.shape[dim]
-
-
-_SymSize.int.__name__, _SymSize.int.__module__ = "sym_size.int", "torch.ops.aten"
 _ROOTS = {"torch": torch, "operator": operator, "math": math, "builtins": builtins}
 
 
 def _named(path):
     """The function of a dotted name."""
-    if path.endswith("aten.sym_size.int"):
-        return _SymSize.int
     root, *rest = path.split(".")
     found = _ROOTS[root] if root in _ROOTS else getattr(builtins, root)
     for name in rest:
@@ -94,6 +83,7 @@ def python_graph(native):
         if "nn_module_stack" in meta:
             path = meta["nn_module_stack"]
             meta["nn_module_stack"] = {path: (path, torch.nn.Module)}
+        node._written = meta.pop("written", None)
         node.meta.update(meta)
         return node
 

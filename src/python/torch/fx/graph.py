@@ -129,22 +129,31 @@ class CodeGen:
 
 
 class _PyTreeCodeGen(CodeGen):
-    """A `forward` of arguments that are trees: it spreads them out, and puts what it returns together."""
+    """A `forward` of arguments that are trees: it spreads them out, and puts what it returns together.
 
-    def __init__(self, arguments, names, in_spec, out_spec):
-        self.arguments, self.names = arguments, names
+    With `keywords`, what is spread out are the arguments given by place and those given by name.
+    """
+
+    def __init__(self, arguments, names, in_spec, out_spec, keywords=None):
+        self.arguments, self.names, self.keywords = arguments, names, keywords
         self.in_spec, self.out_spec = in_spec, out_spec
 
     def gen_fn_def(self, free_vars, maybe_return_annotation):
-        head = f"def forward({', '.join(['self', *self.arguments])}){maybe_return_annotation}:"
+        head = f"def forward({', '.join(['self', *self.arguments, *(self.keywords or ())])}){maybe_return_annotation}:"
         typed = [var for var in free_vars if ":" in var]
         lines = [head, *([f"    {'; '.join(typed)};", ""] if typed else [])]
-        return "\n".join([*lines, f"    {', '.join(self.names)}, = fx_pytree.tree_flatten_spec([{', '.join(self.arguments)}], self._in_spec)"])
+        tree = f"[{', '.join(self.arguments)}]"
+        if self.keywords is not None:
+            tree = f"({tree}, {{{', '.join(f'{name!r}:{name}' for name in self.keywords)}}})"
+        return "\n".join([*lines, f"    {', '.join(self.names)}, = fx_pytree.tree_flatten_spec({tree}, self._in_spec)"])
 
     def generate_output(self, output_args):
         return f"return pytree.tree_unflatten({output_args}, self._out_spec)"
 
     def process_inputs(self, *args):
+        if self.keywords is not None:
+            count = len(self.arguments)
+            args = (args[:count], dict(zip(self.keywords, args[count:])))
         return torch.utils._pytree.tree_flatten(args)[0]
 
     def process_outputs(self, outputs):
@@ -273,7 +282,7 @@ class Graph:
         """A copy of a node of another graph, reading what `arg_transform` gives for each it read."""
         args, kwargs = map_arg(node.args, arg_transform), map_arg(node.kwargs, arg_transform)
         copy = self.create_node(node.op, node.target, args, kwargs, node.name, node.type)
-        copy.meta = dict(node.meta)
+        copy.meta, copy._written = dict(node.meta), node._written
         return copy
 
     def graph_copy(self, g, val_map, return_output_node=False):
@@ -423,16 +432,18 @@ class _Writer:
     def annotation(self, node):
         if not self.verbose:
             return "" if node.type is None else f" : {self.name_of(node.type, type_repr(node.type))}"
-        meta = node.meta
+        meta, written = node.meta, node._written
         value = meta.get("val", meta.get("tensor_meta", meta.get("example_value")))
-        shape = getattr(value, "shape", None)
+        if isinstance(written, str):
+            return f': "Sym({written})"'
+        shape, stride = written or (getattr(value, "shape", None), None)
         if shape is None:
             if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
                 return f': "Sym({value})"'
             return "" if node.type is None else f" : {type_repr(node.type)}"
         listed = lambda sizes: f"[{', '.join(map(str, sizes))}]"
         text = _ABBREVIATIONS[str(value.dtype).split(".")[-1]] + listed(shape)
-        text += listed(value.stride()) if self.strides and isinstance(value, torch.Tensor) else ""
+        text += listed(stride or value.stride()) if self.strides and isinstance(value, torch.Tensor) else ""
         text += str(value.device) if self.devices and isinstance(value, torch.Tensor) else ""
         return f': "{text}"'
 

@@ -85,6 +85,8 @@ class Node:
         self.target = target
         self.type = return_type
         self.meta = {}
+        # The symbolic sizes and strides of its value, or its symbolic number, as text.
+        self._written = None
         self.users = {}
         self._input_nodes = {}
         self._prev = self._next = self
