@@ -301,6 +301,11 @@ impl SizeNodes for Sizes<'_> {
         Some(self.emit("sym_sum", vec![Arg::Tuple(terms)], expr))
     }
 
+    // Factors are in sympy's order.
+    fn rank(&self, _expr: &Expr) -> u32 {
+        0
+    }
+
     fn number_first(&self) -> bool {
         true
     }

@@ -10,6 +10,8 @@ use std::rc::Rc;
 pub trait SizeNodes {
     /// What is the size already: an input, a tensor's size, a node made before.
     fn known(&self, expr: &Expr) -> Option<Arg>;
+    /// Where a symbol stands among the factors of a product: in the order of the graph's inputs.
+    fn rank(&self, expr: &Expr) -> u32;
     /// Adds a call that computes the size.
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg;
     /// Adds a call that computes a sum of several at once; `None` where sums are computed step by step. Who has it computes what is
@@ -67,10 +69,7 @@ pub fn compute(nodes: &dyn SizeNodes, expr: &Expr) -> Result<Arg> {
         let (mut symbols, others): (Vec<_>, Vec<_>) = atoms.iter().partition(|(a, _)| matches!(a, Atom::Symbol(_)));
         // Sizes in the order of the graph's inputs.
         if !nodes.number_first() {
-            symbols.sort_by_key(|(atom, _)| match nodes.known(&Expr::from_atom(atom)) {
-                Some(Arg::Node(id)) => id.0,
-                _ => u32::MAX,
-            });
+            symbols.sort_by_key(|(atom, _)| nodes.rank(&Expr::from_atom(atom)));
         }
         let mut term: Option<(Arg, Expr)> = None;
         // A factor's own node comes right before its product.

@@ -10,15 +10,13 @@ use crate::tensor::Tensor;
 use std::rc::Rc;
 
 /// A symbol that is an input of its own. PyTorch reads it off the first tensor that has that size when a tensor's size is asked
-/// for, and puts the input in its place later: the node is gone, its name is taken.
+/// for. In the end an input stands in its place (`Graph::unify_sizes`), of equal ones the last: the node is gone, its name is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputSize {
     /// No tensor has that size.
     Number,
-    /// A tensor has it; nobody has asked.
+    /// A tensor has it.
     OfTensor,
-    /// The name is taken.
-    Asked,
 }
 
 /// Where one computation of a size is found.
@@ -110,7 +108,11 @@ impl Tracer {
                 Arg::List(terms) => Ok(Arg::Tuple(terms)),
                 other => Ok(other),
             };
-            let args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
+            let mut args = operands.iter().map(operand).collect::<Result<Vec<_>>>()?;
+            // Of two, the symbolic one is asked for the larger or the smaller.
+            if matches!(name, "sym_max" | "sym_min") && matches!(args.first(), Some(Arg::Int(_))) {
+                args.reverse();
+            }
             if let (Arg::Node(id), SymInt::Sym(own, _)) = (Sizes(self, env).call(name, Target::operator(name), args, &expr), size) {
                 self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(id)));
             }
@@ -118,17 +120,10 @@ impl Tracer {
         Ok(())
     }
 
-    /// A size is wanted: unless the script handed the number on itself, it is read off a tensor.
-    pub(super) fn ask_for_size(&self, expr: &Expr) {
-        let mut sizes = self.input_sizes.borrow_mut();
-        let Some(size) = sizes.get_mut(expr).filter(|s| **s == InputSize::OfTensor) else { return };
-        if self.wants_number.get() {
-            return;
-        }
-        if self.in_backward.get() || !hands_on(expr) {
-            *size = InputSize::Asked;
-            self.graph.borrow_mut().reserve_name("sym_size_int");
-        }
+    /// Whether a symbol that is an input is read off the tensor that has that size, unless the script handed the number on itself.
+    fn is_read_off(&self, expr: &Expr) -> bool {
+        let is_of_tensor = self.input_sizes.borrow().get(expr) == Some(&InputSize::OfTensor);
+        is_of_tensor && !self.wants_number.get() && (self.in_backward.get() || !hands_on(expr))
     }
 }
 
@@ -140,8 +135,10 @@ impl Sizes<'_> {
         let value = FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()));
         let meta = Meta { value: Some(value), ..self.0.meta() };
         let id = self.0.graph.borrow_mut().call(node_name(name), target, args, Vec::new(), meta);
-        self.0.symbols.borrow_mut().insert(expr.clone(), id);
-        self.0.own_sizes.borrow_mut().insert(expr.identity(), (expr.clone(), OwnSize::Node(id)));
+        if !self.0.input_sizes.borrow().contains_key(expr) {
+            self.0.symbols.borrow_mut().insert(expr.clone(), id);
+            self.0.own_sizes.borrow_mut().insert(expr.identity(), (expr.clone(), OwnSize::Node(id)));
+        }
         Arg::Node(id)
     }
 
@@ -174,12 +171,16 @@ impl SizeNodes for Sizes<'_> {
         {
             return Some(arg);
         }
-        if let Some(id) = self.0.symbols.borrow().get(expr).copied() {
-            self.0.ask_for_size(expr);
+        let known = self.0.symbols.borrow().get(expr).copied();
+        if let Some(id) = known.filter(|_| !self.0.is_read_off(expr)) {
             return Some(Arg::Node(id));
         }
         let (id, dim) = self.0.sizes.borrow().get(expr).copied()?;
         Some(self.size_of(id, dim, expr))
+    }
+
+    fn rank(&self, expr: &Expr) -> u32 {
+        self.0.symbols.borrow().get(expr).map_or(u32::MAX, |id| id.0)
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
