@@ -18,7 +18,10 @@ struct Side<'a> {
 /// Whether a node is a condition on numbers of the call, or checks one: a call in which nothing is marked makes none.
 fn checks_input(graph: &Graph, node: &Node) -> bool {
     let is_given = |arg: &Arg| match arg {
-        Arg::Node(id) => graph.node(*id).opcode == Opcode::Placeholder,
+        Arg::Node(id) => {
+            let node = graph.node(*id);
+            node.opcode == Opcode::Placeholder || matches!(&node.meta.value, Some(FakeValue::Int(size)) if size.hint().is_some())
+        }
         other => matches!(other, Arg::Int(_)),
     };
     match (&node.meta.value, node.op(), node.args.first()) {

@@ -9,8 +9,8 @@ use crate::span::{Source, Written, current_source};
 pub struct Failure {
     /// What the call itself said.
     pub message: String,
-    written: String,
-    source: Option<Source>,
+    pub(super) written: String,
+    pub(super) source: Option<Source>,
 }
 
 /// How PyTorch's front end ends every message.

@@ -74,12 +74,12 @@ impl Layer for CaptureLayer {
         };
         let before = set_modes(Modes { fake: true, ..modes() });
         let hooks = crate::autograd::WithoutSavedTensorHooks::new();
-        let unbacked: Rc<RefCell<Vec<(SymInt, Option<i64>)>>> = Rc::default();
+        let unbacked: Rc<RefCell<Vec<SymInt>>> = Rc::default();
         let naming = names_sizes.then(|| {
             let (unbacked, env) = (unbacked.clone(), recorder.symbols.borrow().env.clone());
             Naming::new(Rc::new(move |most| {
                 let size = env.unbacked_size(most);
-                unbacked.borrow_mut().push((size.clone(), most));
+                unbacked.borrow_mut().push(size.clone());
                 size
             }))
         });
@@ -93,8 +93,8 @@ impl Layer for CaptureLayer {
         }
         let result = result.inspect_err(|e| recorder.note_failure(entry, &args, e))?;
         recorder.record(entry, if is_fresh { &args } else { &inner }, &result, before_call)?;
-        for (size, most) in unbacked.take() {
-            recorder.bind_size(&size, most, &result)?;
+        for size in unbacked.take() {
+            recorder.bind_size(&size, &result)?;
         }
         result.map_tensors(&mut |t| Ok(recorder.known_as(t)))
     }

@@ -8,6 +8,7 @@
 mod annotation;
 mod body;
 mod cache;
+mod checks;
 mod compare;
 mod constraints;
 mod failure;

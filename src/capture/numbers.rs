@@ -11,7 +11,7 @@ use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Value};
 use crate::error::Result;
 use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, Shown, SizeNodes, Target, compute_float, compute_size};
-use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
 
@@ -92,42 +92,8 @@ impl Recorder {
         self.needed_numbers.borrow().iter().filter(belongs).cloned().collect()
     }
 
-    /// The script says that a condition holds on numbers that only the run knows: the graph checks it.
-    pub fn expect(&self, left: &SymInt, relation: Relation, right: &SymInt) -> Result<()> {
-        // A bound of one number is the least or the largest that it may be.
-        let is_bare = left.expr().as_symbol().is_some();
-        let (relation, right) = match (relation, right.as_int().filter(|_| is_bare)) {
-            (Relation::Lt, Some(bound)) => (Relation::Le, &SymInt::Int(bound - 1)),
-            (Relation::Gt, Some(bound)) => (Relation::Ge, &SymInt::Int(bound + 1)),
-            (relation, _) => (relation, right),
-        };
-        let condition = relation.condition(left, right);
-        let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
-        let args = vec![self.size(left)?, self.size(right)?];
-        let name = relation.operator();
-        let id = self.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
-        let shown = self.graph.borrow().node(id).name.to_string();
-        let said = format!("Runtime assertion failed for expression {condition} on node '{shown}'");
-        let target = Target::Op("aten._assert_scalar.default".into());
-        let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
-        let check = self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
-        for id in [id, check] {
-            self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
-        }
-        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
-        Ok(())
-    }
-
-    /// The graph checks that a size of the call, which is not to be looked at, is one that the script expects.
-    pub(super) fn expect_bounds(&self, size: &SymInt) -> Result<()> {
-        let expr = size.expr();
-        let Some(info) = expr.as_symbol().and_then(|s| self.symbols.borrow().env.info(s)) else { return Ok(()) };
-        self.expect(size, Relation::Ge, &SymInt::Int(info.lower))?;
-        if info.upper == i64::MAX { Ok(()) } else { self.expect(size, Relation::Le, &SymInt::Int(info.upper)) }
-    }
-
     /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
-    pub(super) fn bind_size(&self, size: &SymInt, most: Option<i64>, result: &Value) -> Result<()> {
+    pub(super) fn bind_size(&self, size: &SymInt, result: &Value) -> Result<()> {
         let mut found = None;
         result.for_each_tensor(&mut |t| {
             let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
@@ -139,8 +105,8 @@ impl Recorder {
         let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
         self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
         self.sizes.borrow_mut().insert(size.expr(), id);
-        self.expect(size, Relation::Ge, &SymInt::Int(0))?;
-        most.map_or(Ok(()), |most| self.expect(size, Relation::Le, &SymInt::Int(most)))
+        self.defined.borrow_mut().push((size.clone(), id));
+        Ok(())
     }
 
     /// Whether `.item()` is part of the graph.
@@ -185,6 +151,9 @@ impl Recorder {
                 let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
                 if let Value::Int(size) = other {
                     self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
+                    if size.hint().is_none() {
+                        self.defined.borrow_mut().push((size.clone(), id));
+                    }
                 }
                 id
             }

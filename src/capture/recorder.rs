@@ -11,7 +11,7 @@ use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
-use crate::shape::{Expr, FloatExpr, SymInt};
+use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
 use std::cell::{Cell, RefCell};
@@ -103,6 +103,10 @@ pub struct Recorder {
     pub(super) failure: RefCell<Option<Failure>>,
     /// Nodes that compute symbolic sizes.
     pub(super) sizes: RefCell<HashMap<Expr, NodeId>>,
+    /// Numbers that only the run knows, and the nodes that give them.
+    pub(super) defined: RefCell<Vec<(SymInt, NodeId)>>,
+    /// Conditions that the script checks itself.
+    pub(super) stated: RefCell<Vec<(Expr, Relation, Expr)>>,
     /// Nodes that compute symbolic floats.
     pub(super) floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
@@ -155,6 +159,8 @@ impl Recorder {
             epoch: Cell::new(0),
             symbols: RefCell::default(),
             sizes: RefCell::default(),
+            defined: RefCell::default(),
+            stated: RefCell::default(),
             floats: RefCell::default(),
             numbers: RefCell::default(),
             deferred: RefCell::default(),

@@ -206,6 +206,7 @@ impl Recorder {
         self.has_side_effect.set(false);
         self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.graph.replace(Graph::new("GraphModule"));
+        self.check_defined(&mut graph);
         let as_written = |(value, arg): (&Value, &Arg)| {
             let node = value.as_tensor().and_then(|t| self.written_node(t, None));
             node.map_or_else(|| arg.clone(), Arg::Node)

@@ -175,14 +175,15 @@ pub fn compute_float(nodes: &dyn FloatNodes, float: &SymFloat) -> Result<Arg> {
 }
 
 impl Graph {
-    /// Makes equal sizes one node: the first that depends on inputs that are sizes alone stands for those that follow.
+    /// Makes equal sizes and conditions on them one node: the first that depends on inputs that are sizes alone stands for those that follow.
     pub fn unify_sizes(&mut self) {
         let size = |n: &Node| match &n.meta.value {
-            Some(FakeValue::Int(size)) if size.as_int().is_none() => Some(size.expr()),
+            Some(FakeValue::Int(size)) if size.as_int().is_none() => Some(Ok(size.expr())),
+            Some(FakeValue::Condition(text)) => Some(Err(text.clone())),
             _ => None,
         };
         let is_read_off = |n: &Node| matches!(n.target, Target::Operator(_)) || n.op() == Some("aten.sym_size.int");
-        let (mut first, mut of_inputs) = (HashMap::<Expr, NodeId>::new(), HashSet::new());
+        let (mut first, mut of_inputs) = (HashMap::<std::result::Result<Expr, Rc<str>>, NodeId>::new(), HashSet::new());
         let mut again = Vec::new();
         for node in self.nodes() {
             let Some(expr) = size(node) else { continue };

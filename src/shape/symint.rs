@@ -140,6 +140,21 @@ impl SymInt {
         }
     }
 
+    /// A condition as PyTorch prints it: one that sympy sees to hold of sizes is `True`.
+    pub fn condition(&self, relation: Relation, other: &SymInt) -> String {
+        let is_above = |a: &SymInt, b: &SymInt, strictly: bool| match a.env2(b) {
+            Some(env) => env.is_above(&a.expr().sub(&b.expr()), strictly),
+            None => false,
+        };
+        let is_seen = match relation {
+            Relation::Eq => self.expr() == other.expr(),
+            Relation::Ne => false,
+            Relation::Gt | Relation::Ge => is_above(self, other, relation == Relation::Gt),
+            Relation::Lt | Relation::Le => is_above(other, self, relation == Relation::Lt),
+        };
+        if is_seen { "True".to_owned() } else { relation.condition(self, other) }
+    }
+
     /// `self == other`, guarding.
     pub fn sym_eq(&self, other: impl Into<SymInt>) -> Result<bool> {
         self.compare(Relation::Eq, &other.into())

@@ -5,7 +5,7 @@ use super::origin::hands_on;
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, FloatNodes, Meta, Node, NodeId, SizeNodes, Target, compute_float, compute_size, node_name};
-use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{Expr, FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::Tensor;
 use std::rc::Rc;
 
@@ -80,8 +80,12 @@ impl Tracer {
 
     /// A condition on numbers that only the run knows: it is checked where it stands.
     pub fn expect(&self, name: &'static str, sides: [&Value; 2], node: &Node, said: &Value) -> Result<()> {
+        let text = match (sides[0].sym_int(), sides[1].sym_int(), Relation::ALL.into_iter().find(|r| r.operator() == name)) {
+            (Ok(a), Ok(b), Some(relation)) => Some(FakeValue::Condition(a.condition(relation, &b).into())),
+            _ => node.meta.value.clone(),
+        };
         let sides = sides.into_iter().map(|side| self.argument(side)).collect::<Result<Vec<_>>>()?;
-        let meta = Meta { value: node.meta.value.clone(), ..self.meta() };
+        let meta = Meta { value: text, ..self.meta() };
         let condition = self.graph.borrow_mut().call(name, Target::operator(name), sides, Vec::new(), meta);
         let args = vec![Arg::Node(condition), self.argument(said)?];
         let target = Target::Op("aten._assert_scalar.default".into());

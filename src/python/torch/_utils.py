@@ -221,22 +221,37 @@ def sym_sum(args):
     return builtins.sum(args)
 
 
+def _constant_message(message):
+    """What a message says that is a literal, or a function that returns one."""
+    code = getattr(message, "__code__", None)
+    if code is not None and not (code.co_names or code.co_freevars or code.co_varnames):
+        message = message()
+    return message if isinstance(message, str) else None
+
+
 def _check_with(error_type, cond, message):
-    """Raises `error_type` with what `message()` says unless `cond`."""
+    """Raises `error_type` with what `message` says, or returns, unless `cond`."""
     if not isinstance(cond, (bool, torch.SymBool)):
+        if isinstance(cond, torch.Tensor):
+            raise TypeError(
+                "cond must be a bool, but got a Tensor. For tensor conditions, use torch._check_tensor_all() to assert that all elements are true."
+            )
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
-    if isinstance(cond, torch.SymBool) and cond.node.expect():
+    is_symbolic = isinstance(cond, torch.SymBool)
+    if is_symbolic and cond.node.expect(_constant_message(message)):
         return
     if cond:
         return
     if message is None:
-        raise error_type(
+        said = (
             "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
             "enhancement request to PyTorch.)"
         )
-    if not callable(message):
-        raise TypeError("message must be a callable")
-    raise error_type(str(message()))
+    else:
+        said = str(message() if callable(message) else message)
+    if is_symbolic:
+        cond.node.failed(said)
+    raise error_type(said)
 
 
 def _check(cond, message=None):
@@ -266,9 +281,9 @@ def _check_not_implemented(cond, message=None):
 
 def _check_is_size(i, message=None, *, max=None):
     """RuntimeError unless `i` can be a size."""
-    _check(i >= 0, message)
-    if max is not None:
-        _check(i <= max, message)
+    for cond in (i >= 0, True if max is None else i <= max):
+        if not (isinstance(cond, torch.SymBool) and cond.node.assume()):
+            _check(cond, message)
 
 
 def _check_tensor_all(cond, message=None):

@@ -229,6 +229,36 @@ impl Code {
         rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))
     }
 
+    /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
+    pub fn is_argument_of(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
+        let (Some(own), Some(after)) = (self.steps.get(position), self.steps.get(position + 1..)) else { return false };
+        let named = |step: &Step| match step.op {
+            Instruction::LoadAttr { .. } | Instruction::LoadGlobal { .. } => code.names.get((step.arg >> 1) as usize),
+            Instruction::LoadName { .. } => code.names.get(step.arg as usize),
+            _ => None,
+        };
+        // What is loaded in between is the message.
+        let is_loaded = |step: &&Step| {
+            matches!(
+                step.op,
+                Instruction::LoadConst { .. }
+                    | Instruction::LoadFast { .. }
+                    | Instruction::LoadFastBorrow { .. }
+                    | Instruction::LoadGlobal { .. }
+                    | Instruction::BuildTuple { .. }
+                    | Instruction::MakeFunction
+                    | Instruction::SetFunctionAttribute { .. }
+            )
+        };
+        let call = after.iter().find(|step| !is_loaded(step));
+        let is_called = call.is_some_and(|step| matches!(step.op, Instruction::Call { .. } | Instruction::CallKw { .. }));
+        let ends = |step: &&Step| !matches!(step.op, Instruction::PopTop | Instruction::StoreFast { .. });
+        let mut before = self.steps[..position].iter().rev().take_while(ends);
+        matches!(own.op, Instruction::CompareOp { .. })
+            && is_called
+            && before.any(|step| named(step).is_some_and(|name| functions.contains(&name.as_str())))
+    }
+
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
     pub fn stores_result(&self, position: usize) -> bool {
         let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Instruction::Swap { .. } | Instruction::Copy { .. }));

@@ -5,9 +5,9 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PyTuple, PyWeak};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PyStrRef, PyTuple, PyWeak};
 use rustpython_vm::class::PyClassImpl;
-use rustpython_vm::function::{FuncArgs, KwArgs};
+use rustpython_vm::function::{FuncArgs, KwArgs, OptionalArg};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
 use super::convert::{raise, to_int, to_tensor, to_value};
@@ -367,16 +367,38 @@ impl PySymCondition {
         for side in [a, b].into_iter().filter(|side| side.hint().is_none()) {
             need(&Value::Int(side.clone()), &condition, true, vm)?;
         }
-        a.hint().zip(b.hint()).map(|(a, b)| relation.holds(a, b)).ok_or_else(|| unknown(&condition, vm))
+        if a.hint().is_none() || b.hint().is_none() {
+            return Err(unknown(&condition, vm));
+        }
+        a.compare(*relation, b).map_err(|e| raise(e, vm))
     }
 
-    /// Has the graph that is recorded check it; whether there is one.
+    /// Has the graph that is recorded check it, with what is said where it does not hold; whether there is such a graph, and it holds in
+    /// this call as far as that is known.
     #[pymethod]
-    fn expect(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
+    fn expect(zelf: &Py<Self>, said: OptionalArg<Option<PyStrRef>>, vm: &VirtualMachine) -> PyResult<bool> {
         let PySymCondition(a, relation, b) = &**zelf;
+        let said = said.flatten().map(|s| s.to_string_lossy().into_owned());
         match super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
-            Some(recorder) => recorder.expect(a, *relation, b).map(|()| true).map_err(|e| raise(e, vm)),
+            Some(recorder) => recorder.check(a, *relation, b, said.as_deref()).map_err(|e| raise(e, vm)),
             None => Ok(false),
+        }
+    }
+
+    /// It holds of numbers that only the run knows; whether that could be said.
+    #[pymethod]
+    fn assume(zelf: &Py<Self>) -> bool {
+        let PySymCondition(a, relation, b) = &**zelf;
+        let recorder = super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b));
+        recorder.map(|recorder| recorder.assume(a, *relation, b)).is_some()
+    }
+
+    /// The exception that is raised because it does not hold says this.
+    #[pymethod]
+    fn failed(zelf: &Py<Self>, said: PyStrRef) {
+        let PySymCondition(a, relation, b) = &**zelf;
+        if let Some(recorder) = super::super::compile::recorder() {
+            recorder.check_failed(&said.to_string_lossy(), &relation.condition(a, b));
         }
     }
 
@@ -447,6 +469,10 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     };
     if let Some(relation) = relation(name) {
         if (a.hint().is_none() || b.hint().is_none()) && a.decide(relation, &b).is_none() {
+            return PySymCondition::object(a, relation, b, vm);
+        }
+        let recorder = super::super::compile::recorder();
+        if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && super::super::compile::is_checked() {
             return PySymCondition::object(a, relation, b, vm);
         }
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
