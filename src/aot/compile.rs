@@ -199,7 +199,7 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
     // Nothing above autograd sees what happens while tracing.
     let _capture = Exclude::only(Key::Capture);
     let _hooks = crate::autograd::WithoutSavedTensorHooks::new();
-    let outcome = compile_inner(f, inputs, config);
+    let outcome = super::interpret::with_items(|| compile_inner(f, inputs, config));
     set_modes(Modes { fake: before.fake, ..modes() });
     set_modes(before);
     outcome

@@ -3,7 +3,7 @@
 use super::trace::{Origin, set_origin};
 use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, OpEntry, Value, call, compare_sizes, fill_args, fill_factory_options, lookup, modes, set_modes};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
@@ -189,7 +189,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             }
             let symbol = match &node.meta.value {
                 Some(FakeValue::SymFloat(float)) => Some(Value::SymFloat(float.clone())),
-                Some(FakeValue::Int(size)) if &**name == "aten._local_scalar_dense.default" => Some(Value::Int(size.clone())),
+                Some(FakeValue::Int(size)) if &**name == "aten._local_scalar_dense.default" => Some(Value::Int(item(size))),
                 _ => None,
             };
             if let (Some(number), Some(Value::Tensor(t))) = (symbol, args.first())
@@ -323,6 +323,38 @@ fn unbacked_size(node: &Node) -> Option<SymInt> {
     node.meta.value.as_ref().and_then(of)
 }
 
+thread_local! {
+    /// Whether numbers of inputs are those of the call.
+    static ITEMS_ARE_KNOWN: Cell<bool> = const { Cell::new(false) };
+    /// Whether a number of an input was taken for one that only the run knows.
+    static TOOK_ITEM: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The number that a tensor holds: that of an input, which the front end knows and may have guarded on, is one that only the run knows
+/// to AOTAutograd, anew in each pass.
+fn item(size: &SymInt) -> SymInt {
+    match size {
+        SymInt::Sym(_, env) if size.hint().is_some() && !ITEMS_ARE_KNOWN.get() => {
+            TOOK_ITEM.set(true);
+            env.unbacked("item", i64::MIN)
+        }
+        _ => size.clone(),
+    }
+}
+
+/// Compiles with numbers of inputs as those that only the run knows; where something has to know one, once more as those of the call.
+pub(super) fn with_items<R>(compile: impl Fn() -> Result<R>) -> Result<R> {
+    TOOK_ITEM.set(false);
+    let outcome = compile();
+    if !outcome.as_ref().is_err_and(|e| e.kind == ErrorKind::GuardOnDataDependent) || !TOOK_ITEM.get() {
+        return outcome;
+    }
+    let before = ITEMS_ARE_KNOWN.replace(true);
+    let outcome = compile();
+    ITEMS_ARE_KNOWN.set(before);
+    outcome
+}
+
 fn relation(name: &str) -> Option<Relation> {
     Relation::ALL.into_iter().find(|r| r.operator() == name)
 }
@@ -336,9 +368,14 @@ fn check(graph: &Graph, node: &Node, args: &[Value], values: &[Value], tell: boo
     let Some(Arg::Node(id)) = node.args.first() else { return Ok(Value::None) };
     let condition = graph.node(*id);
     let Target::Operator(name) = &condition.target else { return Ok(Value::None) };
-    if let (Some(relation), Some(tracer), true) = (relation(name), super::trace::current_tracer(), tell) {
+    if let (Some(relation), true) = (relation(name), tell) {
         let sides = condition.args.iter().map(|a| value(a, values)).collect::<Result<Vec<_>>>()?;
-        if let ([a, b], Some(said)) = (sides.as_slice(), args.get(1)) {
+        if let [Value::Int(a), Value::Int(b)] = sides.as_slice()
+            && let (Some(SymInt::Sym(_, env)), true) = ([a, b].into_iter().find(|s| s.hint().is_none()), a.decide(relation, b).is_none())
+        {
+            env.expect(&a.expr(), relation, &b.expr());
+        }
+        if let ([a, b], Some(said), Some(tracer)) = (sides.as_slice(), args.get(1), super::trace::current_tracer()) {
             tracer.expect(relation.operator(), [a, b], condition, said)?;
         }
     }

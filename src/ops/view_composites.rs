@@ -2,7 +2,7 @@
 
 use super::geometry as geo;
 use super::shapes::{broadcast, wrap_dim};
-use crate::dispatch::{Call, Key, OpBuilder, Rule, Value, has_layer};
+use crate::dispatch::{Call, Key, OpBuilder, Rule, Value, add_sizes, has_layer, subtract_sizes};
 use crate::error::{Error, Result};
 use crate::shape::{Relation, SymInt};
 use crate::t;
@@ -155,10 +155,11 @@ fn narrow(call: &Call) -> Result<Value> {
     if start.compare(Relation::Lt, &SymInt::Int(0))? {
         start = &start + &size;
     }
-    let end = &start + &length;
-    if end.compare(Relation::Gt, &size)? {
+    subtract_sizes(&size, &length)?;
+    if (&start + &length).compare(Relation::Gt, &size)? {
         return Err(Error::runtime(format!("start ({start}) + length ({length}) exceeds dimension size ({size}).")));
     }
+    let end = add_sizes(&start, &length)?;
     t!("slice.Tensor", tensor, dim, start, end, 1).map(Value::from)
 }
 

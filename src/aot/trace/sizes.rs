@@ -53,7 +53,9 @@ impl Tracer {
             SymInt::Sym(own, env) => {
                 let is_pending = self.make_pending(own)?;
                 let (sizes, expr) = (Sizes(self, env), size.expr());
-                let is_computed = expr.as_int().is_none() && (expr.as_symbol().is_none() || is_pending);
+                // One that only the run knows is no input: each tensor that has it is asked for its own.
+                let is_given = self.input_sizes.borrow().contains_key(&expr) || env.hint(&expr).is_some();
+                let is_computed = expr.as_int().is_none() && (expr.as_symbol().is_none() || is_pending || !is_given);
                 if let Some(known) = is_computed.then(|| sizes.own(own, &expr)).flatten() {
                     return Ok(known);
                 }

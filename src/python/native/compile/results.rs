@@ -111,7 +111,7 @@ pub fn add_escaped(
     bound: Option<&values::Bound>,
     vm: &VirtualMachine,
 ) -> Left {
-    let symbols = take_made();
+    let symbols = take_made(vm);
     let mut escaped: Vec<(Value, Tensor)> = Vec::new();
     escaped.extend(alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (Value::Tensor(t.clone()), t)));
     escaped.extend(recorder.stored_back().into_iter().map(|(twin, known)| (Value::Tensor(twin), known)));

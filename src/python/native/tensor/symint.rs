@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PyStrRef, PyTuple, PyWeak};
+use rustpython_vm::builtins::{PyBaseExceptionRef, PyFloat, PyList, PySlice, PyStrRef, PyTuple, PyWeak};
 use rustpython_vm::class::PyClassImpl;
 use rustpython_vm::function::{FuncArgs, KwArgs, OptionalArg};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -56,8 +56,14 @@ fn note_unknown(object: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
     Ok(())
 }
 
+/// The interpreter keeps the last slice that died, and what it was made of, until there is another.
+fn let_go_of_slice(vm: &VirtualMachine) {
+    drop(PySlice { start: None, stop: vm.ctx.none(), step: None }.into_pyobject(vm));
+}
+
 /// Numbers that only the run knows and that Python still knows, wherever it keeps them; forgets them.
 pub fn take_unknown(vm: &VirtualMachine) -> Vec<Value> {
+    let_go_of_slice(vm);
     let alive = UNKNOWN.take();
     alive.iter().filter_map(|weak| to_value(&*weak.upgrade()?, vm)).collect()
 }
@@ -70,7 +76,8 @@ pub fn note_made(object: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
 }
 
 /// Symbolic numbers that a call made and that Python still knows; forgets them.
-pub fn take_made() -> Vec<PyObjectRef> {
+pub fn take_made(vm: &VirtualMachine) -> Vec<PyObjectRef> {
+    let_go_of_slice(vm);
     MADE.take().iter().filter_map(|weak| weak.upgrade()).collect()
 }
 
