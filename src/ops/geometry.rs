@@ -322,6 +322,29 @@ pub fn select(base: &Geometry, dim: i64, index: &SymInt) -> Result<Geometry> {
     Ok(out)
 }
 
+/// Where an index of a slice leads in a dimension, where one of the two is known only when the program runs; none where that leaves too
+/// much open.
+fn unbacked_place(size: &SymInt, index: &SymInt) -> Result<Option<SymInt>> {
+    let zero = SymInt::Int(0);
+    let holds = |a: &SymInt, relation: Relation, b: &SymInt| a.holds_or(relation, b, false);
+    let from_end = index + size;
+    Ok(if holds(index, Relation::Ge, &zero)? && holds(index, Relation::Le, size)? {
+        Some(index.clone())
+    } else if holds(index, Relation::Lt, &zero)? && holds(&from_end, Relation::Ge, &zero)? {
+        Some(from_end)
+    } else if holds(&from_end, Relation::Lt, &zero)? {
+        Some(zero)
+    } else if holds(index, Relation::Gt, size)? {
+        Some(size.clone())
+    } else if holds(index, Relation::Ge, &zero)? {
+        Some(index.min(size))
+    } else if holds(index, Relation::Lt, &zero)? {
+        Some(from_end.max(&zero))
+    } else {
+        None
+    })
+}
+
 /// Start and length of `slice(dim, start, end, step)` in a dimension of the given size, clamped to it.
 pub fn slice_range(size: &SymInt, start: Option<&SymInt>, end: Option<&SymInt>, step: &SymInt) -> Result<(SymInt, SymInt)> {
     if !at_least(step, 1)? {
@@ -330,6 +353,11 @@ pub fn slice_range(size: &SymInt, start: Option<&SymInt>, end: Option<&SymInt>, 
     let clamp = |given: &SymInt| -> Result<SymInt> {
         if given.as_int() == Some(i64::MAX) || given.statically_eq(size.clone()) {
             return Ok(size.clone());
+        }
+        if given.hint().is_none() || size.hint().is_none() {
+            if let Some(place) = unbacked_place(size, given)? {
+                return Ok(place);
+            }
         }
         let mut place = given.clone();
         if place.compare(Relation::Lt, &SymInt::Int(0))? {
@@ -342,7 +370,14 @@ pub fn slice_range(size: &SymInt, start: Option<&SymInt>, end: Option<&SymInt>, 
     };
     let first = start.map_or(Ok(SymInt::Int(0)), clamp)?;
     let mut last = end.map_or(Ok(size.clone()), clamp)?;
-    if last.as_int().is_none_or(|l| first.as_int() != Some(0) || l < 0) && last.compare(Relation::Lt, &first)? {
+    if last.hint().is_none() || first.hint().is_none() {
+        let is_ordered = last.holds_or(Relation::Ge, &first, false)?;
+        if !is_ordered && first.holds_or(Relation::Ge, &last, false)? {
+            last = first.clone();
+        } else if !is_ordered {
+            last = &first + &(&last - &first).max(&SymInt::Int(0));
+        }
+    } else if last.as_int().is_none_or(|l| first.as_int() != Some(0) || l < 0) && last.compare(Relation::Lt, &first)? {
         last = first.clone();
     }
     let length = (&(&last - &first) + &(step - 1)).floor_div(step)?;

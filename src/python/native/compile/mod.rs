@@ -44,8 +44,8 @@ pub(super) use call::{
 };
 pub(super) use custom::context_of;
 pub(in crate::python) use frames::comprehension;
-pub(in crate::python::native) use functions::module_def;
 pub(super) use frames::is_checked;
+pub(in crate::python::native) use functions::module_def;
 pub(super) use session::branch_reason;
 pub(in crate::python) use studies::{ask, reset as forget_studies};
 pub(super) use values::touch_numbers;
