@@ -354,10 +354,10 @@ pub fn slice_range(size: &SymInt, start: Option<&SymInt>, end: Option<&SymInt>, 
         if given.as_int() == Some(i64::MAX) || given.statically_eq(size.clone()) {
             return Ok(size.clone());
         }
-        if given.hint().is_none() || size.hint().is_none() {
-            if let Some(place) = unbacked_place(size, given)? {
-                return Ok(place);
-            }
+        if (given.hint().is_none() || size.hint().is_none())
+            && let Some(place) = unbacked_place(size, given)?
+        {
+            return Ok(place);
         }
         let mut place = given.clone();
         if place.compare(Relation::Lt, &SymInt::Int(0))? {
