@@ -48,6 +48,8 @@ pub struct Surroundings {
 pub struct Recorder {
     pub(super) graph: RefCell<Graph>,
     pub(super) nodes: RefCell<HashMap<u64, NodeId>>,
+    /// Nodes that stood for a tensor before a call gave it again, as `x.float()` does where it has nothing to convert.
+    pub(super) earlier: RefCell<HashMap<u64, Vec<NodeId>>>,
     pub(super) inputs: RefCell<Vec<RegionInput>>,
     pub(super) by_real: RefCell<HashMap<u64, usize>>,
     /// Whether gradients are on around the function that is recorded.
@@ -127,6 +129,7 @@ impl Recorder {
         Rc::new(Recorder {
             graph: RefCell::new(Graph::new("GraphModule")),
             nodes: RefCell::default(),
+            earlier: RefCell::default(),
             inputs: RefCell::default(),
             by_real: RefCell::default(),
             grad: Cell::new(modes().grad),
@@ -505,7 +508,10 @@ impl Recorder {
             self.items.borrow_mut().push(id);
         }
         let note = |t: &Tensor, id: NodeId| match self.nodes.borrow_mut().insert(t.id(), id) {
-            Some(before) => self.writing.gave_again(t, Some(before), id),
+            Some(before) => {
+                self.earlier.borrow_mut().entry(t.id()).or_default().push(before);
+                self.writing.gave_again(t, Some(before), id)
+            }
             None => self.lazy.borrow_mut().push(t.downgrade()),
         };
         match result {

@@ -90,6 +90,7 @@ impl Recorder {
             return None;
         }
         let inside = |id: &NodeId| ids.contains(id);
+        self.step_back(&inside);
         let mut rest = Rest::of(graph.clone(), ids.clone(), env);
         let seen = |n: &usize| n.saturating_sub(inputs);
         rest.places = self.stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
@@ -131,6 +132,19 @@ impl Recorder {
         let nodes = self.nodes.borrow();
         self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
         Some(rest)
+    }
+
+    /// Tensors that the function's calls gave again are those that they were before.
+    fn step_back(&self, inside: &dyn Fn(&NodeId) -> bool) {
+        let mut nodes = self.nodes.borrow_mut();
+        for (t, earlier) in self.earlier.borrow_mut().iter_mut() {
+            let Some(node) = nodes.get_mut(t) else { continue };
+            while inside(node)
+                && let Some(before) = earlier.pop()
+            {
+                *node = before;
+            }
+        }
     }
 
     /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where a graph ends in

@@ -118,6 +118,16 @@ fn number_dtype(dtype: Dtype) -> Dtype {
     }
 }
 
+/// Whether all are channels last. A dimension of one element then has the format's stride, whatever it had before.
+fn is_channels_last(inputs: &[&Tensor]) -> Result<bool> {
+    for t in inputs {
+        if t.dim() != 4 || !super::copy::has_format(t, MemoryFormat::ChannelsLast)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Whether contiguous inputs are channels last as well (one channel, or one place): traced, their strides decide.
 fn is_ambiguous(inputs: &[&Tensor]) -> Result<bool> {
     if !crate::dispatch::modes().fake {
@@ -158,6 +168,9 @@ pub fn pointwise_strides(sizes: &[SymInt], inputs: &[&Tensor]) -> Result<Vec<Sym
         }
         if contiguous && !is_ambiguous(inputs)? {
             return Ok(crate::tensor::contiguous_strides(sizes));
+        }
+        if !contiguous && !symbolic && is_channels_last(inputs)? {
+            return super::factory::format_strides(sizes, MemoryFormat::ChannelsLast);
         }
     }
     // Per input, strides in the result's dimensions; broadcast ones are zero.

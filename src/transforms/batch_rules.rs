@@ -27,6 +27,38 @@ pub fn linear(c: &Call) -> Result<Value> {
     t!("add.Tensor", t!("matmul", input, weight)?, bias).map(Value::from)
 }
 
+/// `binary_cross_entropy_with_logits` where transforms are in force: taken apart.
+pub fn bce_with_logits(c: &Call) -> Result<Value> {
+    let (input, target) = (c.tensor("self")?, c.tensor("target")?);
+    let one_less = |t: &Tensor| {
+        t!("sub_.Tensor", t!("fill_.Scalar", t!("empty_like", t; memory_format = crate::tensor::MemoryFormat::Preserve)?, 1)?, t)
+    };
+    let highest = t!("clamp_min", t!("neg", input)?, 0)?;
+    let negative = match c.opt_tensor("pos_weight") {
+        Some(weight) => {
+            let weight = t!("add_.Scalar", t!("mul.Tensor", t!("sub.Scalar", weight, 1)?, target)?, 1)?;
+            let loss = t!("mul.Tensor", one_less(target)?, input)?;
+            let rest = t!("add_.Tensor", t!("log_", exponentials(input, &highest)?)?, &highest)?;
+            t!("add_.Tensor", loss, t!("mul.Tensor", weight, rest)?)?
+        }
+        None => {
+            let loss = t!("add_.Tensor", t!("mul.Tensor", one_less(target)?, input)?, &highest)?;
+            t!("add_.Tensor", loss, t!("log_", exponentials(input, &highest)?)?)?
+        }
+    };
+    let weighted = match c.opt_tensor("weight") {
+        Some(weight) => t!("mul_.Tensor", negative, weight)?,
+        None => negative,
+    };
+    crate::ops::loss::apply_reduction(weighted, c.get("reduction").int()?)
+}
+
+/// `exp(-highest) + exp(-input - highest)`
+fn exponentials(input: &Tensor, highest: &Tensor) -> Result<Tensor> {
+    let first = t!("exp", t!("neg", highest)?)?;
+    t!("add.Tensor", first, t!("exp", t!("sub.Tensor", t!("neg", input)?, highest)?)?)
+}
+
 /// Takes apart a call with batched arguments; `None` where the operator is whole in `vmap`.
 pub fn taken_apart(c: &Call) -> Result<Option<Value>> {
     let product = match c.entry.name {

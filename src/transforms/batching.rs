@@ -379,6 +379,9 @@ fn shifted(
             *value = prefixed(value, size)?;
         }
     }
+    if name == "_reshape_alias" {
+        return aten!("reshape", &new[0], &new[1]);
+    }
     if name == "squeeze" && !entry.schema.arguments.iter().any(|a| a.name == "dim") {
         let ones = tensors[0].front()?.sizes().into_iter().enumerate().skip(1);
         let ones: Vec<i64> = ones.filter(|(_, s)| s.as_int() == Some(1)).map(|(i, _)| i as i64).collect();

@@ -192,8 +192,10 @@ impl Layer for TransformLayer {
             let _below = Exclude::only(Key::Transform);
             return call(entry, args);
         };
-        if entry.name == "aten.linear.default" {
-            return batch_rules::linear(&Call { entry, args: &args });
+        match entry.name {
+            "aten.linear.default" => return batch_rules::linear(&Call { entry, args: &args }),
+            "aten.binary_cross_entropy_with_logits.default" => return batch_rules::bce_with_logits(&Call { entry, args: &args }),
+            _ => {}
         }
         match level.kind {
             Kind::Vmap(size, randomness) => match entry.rule {

@@ -37,12 +37,14 @@ pub struct Code {
     slots: usize,
     /// Per instruction, the slots whose values are read later on.
     live: OnceCell<Vec<Vec<u64>>>,
+    /// Per instruction, the stack before it.
+    stacks: OnceCell<Vec<Option<Vec<Option<u32>>>>>,
     /// Where comprehensions begin and end, those within others left out.
     comprehensions: Vec<(u32, u32)>,
 }
 
 /// A local variable's slot from an instruction's argument.
-fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
+pub(super) fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
     let pair = || {
         let (a, b) = oparg::VarNums::from_u32(arg).indexes();
         (a.as_u32(), b.as_u32())
@@ -78,10 +80,13 @@ impl Code {
     pub fn new(code: &PyCode) -> Rc<Self> {
         let units = &code.instructions;
         let mut steps = Vec::new();
+        // Words that an instruction begins with where its argument is large: what goes on or jumps there goes on with it.
+        let mut index = HashMap::new();
         let (mut at, mut extended) = (0, 0);
         while at < units.len() {
             let op = units.read_op(at).deoptimize();
             let arg = extended << 8 | u32::from(u8::from(units.read_arg(at)));
+            index.insert(at as u32, steps.len());
             if matches!(op, Instruction::ExtendedArg) {
                 extended = arg;
                 at += 1;
@@ -97,9 +102,8 @@ impl Code {
             steps.push(Step { at: at as u32, op, arg, next, target, line });
             at = next as usize;
         }
-        let index = steps.iter().enumerate().map(|(i, s)| (s.at, i)).collect();
         let slots = code.localspluskinds.len();
-        let mut decoded = Code { steps, index, slots, live: OnceCell::new(), comprehensions: Vec::new() };
+        let mut decoded = Code { steps, index, slots, live: OnceCell::new(), stacks: OnceCell::new(), comprehensions: Vec::new() };
         decoded.comprehensions = decoded.find_comprehensions();
         Rc::new(decoded)
     }
@@ -193,6 +197,12 @@ impl Code {
             .get_or_init(|| self.liveness())
             .get(position)
             .is_none_or(|l| l.get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0))
+    }
+
+    /// Slots whose values are operands of what is evaluated when an instruction is done.
+    pub fn operands(&self, position: usize) -> Vec<u32> {
+        let stacks = self.stacks.get_or_init(|| super::operands::stacks(&self.steps, |i| self.successors(i)));
+        stacks.get(position).and_then(Option::as_ref).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's

@@ -168,6 +168,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let operands = decoded.operands(position);
         let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
         if let Some(values) = variables.obj().downcast_ref::<PyDict>().filter(|_| !is_comprehension) {
             for (slot, name) in plain.varnames.iter().enumerate() {
@@ -179,6 +180,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 }
                 if decoded.is_live(since, slot) {
                     live.append(&mut found);
+                } else if operands.contains(&(slot as u32)) {
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());
                 } else {

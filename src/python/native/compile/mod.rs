@@ -21,6 +21,7 @@ mod functions;
 mod graph_module;
 mod make_fx;
 mod modules;
+mod operands;
 mod reads;
 mod results;
 mod run;
