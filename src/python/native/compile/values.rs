@@ -312,7 +312,9 @@ impl Values {
         let differ = met.len() > 1 && met.iter().any(|i| !known[*i].0.dynamic.is_empty());
         let asked = if differ { function.cache.borrow().asked(place) } else { Vec::new() };
         let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
-        let needs = match first.or(met.first().copied()) {
+        // One that has a number which varied since serves such calls alone for which its other guards hold.
+        let serves = |i: &usize| !self.is_outdated(place, &known[*i].0, vm) || holds(function, place, *i, locals, vm);
+        let needs = match first.or_else(|| met.iter().copied().find(serves)) {
             Some(i) => known[i].0.clone(),
             None => {
                 let (facts, looked_at) = read();
@@ -320,6 +322,14 @@ impl Values {
             }
         };
         Verdict { unmet: failed, needs }
+    }
+
+    /// Whether a number that an entry was made for has varied since.
+    fn is_outdated(&self, place: usize, needs: &Needs, vm: &VirtualMachine) -> bool {
+        let seen = self.seen.borrow();
+        let varied: HashSet<&str> = seen.iter().filter(|((at, _), value)| *at == place && value.is_none()).map(|((_, s), _)| &**s).collect();
+        let is_varied = |fact: &Fact| matches!(fact.kind, Kind::Equals(_)) && varied.contains(fact.source.text(vm).as_str());
+        !varied.is_empty() && needs.facts.iter().any(is_varied)
     }
 
     /// What the values of a call mean at the start of a function.
