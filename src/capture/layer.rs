@@ -72,6 +72,7 @@ impl Layer for CaptureLayer {
         } else {
             args.iter().map(|v| v.map_tensors(&mut |t| recorder.stand_in(t))).collect::<Result<Vec<_>>>()?
         };
+        recorder.give_numbers(&inner)?;
         let before = set_modes(Modes { fake: true, ..modes() });
         let hooks = crate::autograd::WithoutSavedTensorHooks::new();
         let unbacked: Rc<RefCell<Vec<SymInt>>> = Rc::default();

@@ -29,6 +29,22 @@ impl Recorder {
         size
     }
 
+    /// Numbers of the call that are given to a call are inputs, also where it makes them the numbers that they are.
+    pub(super) fn give_numbers(&self, args: &[Value]) -> Result<()> {
+        for arg in args {
+            match arg {
+                Value::List(items) => self.give_numbers(items)?,
+                Value::Int(size) if self.numbers.borrow().contains_key(&size.expr()) => {
+                    if let Arg::Node(id) = self.argument(arg)? {
+                        self.given.borrow_mut().insert(id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
     pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
         self.symbols.borrow_mut().float(source, number, value)

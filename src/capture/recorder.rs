@@ -15,7 +15,7 @@ use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Names an input: where the caller keeps it (`L_x_`).
@@ -113,6 +113,8 @@ pub struct Recorder {
     pub(super) floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
     /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
     pub(super) numbers: RefCell<HashMap<Expr, String>>,
+    /// Inputs that are such numbers and were given to a call, which may have needed the number itself.
+    pub(super) given: RefCell<HashSet<NodeId>>,
     /// What the script computed from such numbers alone: calls that are made where something reads them.
     pub(super) deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
 }
@@ -166,6 +168,7 @@ impl Recorder {
             stated: RefCell::default(),
             floats: RefCell::default(),
             numbers: RefCell::default(),
+            given: RefCell::default(),
             deferred: RefCell::default(),
         })
     }

@@ -248,10 +248,11 @@ impl Recorder {
             Place::Offset(input) if touched.get(input).is_some_and(|i| !unused(i.node)) => Some(w.symbol.clone()),
             _ => None,
         }));
+        let given = self.given.take();
         // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
-                !unused(n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
+                !unused(n.id) || given.contains(&n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
             }
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
             _ => true,

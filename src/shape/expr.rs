@@ -139,8 +139,9 @@ impl Expr {
     pub fn add(&self, other: &Expr) -> Expr {
         let mut terms = (*self.0).clone();
         for (m, c) in other.0.iter() {
+            // The end of a slice that has none is as large as a number gets.
             let sum = terms.entry(m.clone()).or_insert(0);
-            *sum += c;
+            *sum = sum.saturating_add(*c);
             if *sum == 0 {
                 terms.remove(m);
             }
