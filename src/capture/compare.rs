@@ -15,12 +15,20 @@ struct Side<'a> {
     order: Vec<usize>,
 }
 
+/// Whether only the run knows a number, also where it is over.
+fn depends_on_run(size: &SymInt) -> bool {
+    match size {
+        SymInt::Sym(_, env) => size.expr().symbols().iter().any(|s| env.info(s).is_none_or(|info| info.hint.is_none())),
+        SymInt::Int(_) => false,
+    }
+}
+
 /// Whether a node is a condition on numbers of the call, or checks one: a call in which nothing is marked makes none.
 fn checks_input(graph: &Graph, node: &Node) -> bool {
     let is_given = |arg: &Arg| match arg {
         Arg::Node(id) => {
             let node = graph.node(*id);
-            node.opcode == Opcode::Placeholder || matches!(&node.meta.value, Some(FakeValue::Int(size)) if size.hint().is_some())
+            node.opcode == Opcode::Placeholder || matches!(&node.meta.value, Some(FakeValue::Int(size)) if !depends_on_run(size))
         }
         other => matches!(other, Arg::Int(_)),
     };
@@ -38,7 +46,7 @@ fn is_compared(graph: &Graph, node: &Node) -> bool {
     }
     match &node.meta.value {
         // Where a number comes from that only the run knows is compared.
-        Some(FakeValue::Int(size)) => size.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
+        Some(FakeValue::Int(size)) => depends_on_run(size) && node.op() == Some("aten._local_scalar_dense.default"),
         Some(FakeValue::SymFloat(float)) => float.hint().is_none() && node.op() == Some("aten._local_scalar_dense.default"),
         _ => true,
     }
