@@ -87,9 +87,21 @@ impl Tensors<'_> {
                 let a = self.tensor(a, size)?;
                 self.call("aten.neg.default", vec![Arg::Node(a)], Vec::new(), double)
             }
+            FloatExpr::Binary("sub", a, b) => {
+                // To sympy a difference is a sum, whose numbers come first.
+                let (first, second) = match &**b {
+                    FloatExpr::Number(f) => (self.tensor(&Rc::new(FloatExpr::Number(-f)), size)?, self.tensor(a, size)?),
+                    _ => {
+                        let (a, b) = (self.tensor(a, size)?, self.tensor(b, size)?);
+                        let dtype = vec![("dtype".into(), Arg::Dtype(Dtype::Int64))];
+                        let sign = self.call("aten.scalar_tensor.default", vec![Arg::Int(-1)], dtype, Self::scalar(Dtype::Int64));
+                        (a, self.call("aten.mul.Tensor", vec![Arg::Node(sign), Arg::Node(b)], Vec::new(), double.clone()))
+                    }
+                };
+                self.call("aten.add.Tensor", vec![Arg::Node(first), Arg::Node(second)], Vec::new(), double)
+            }
             FloatExpr::Binary(name, a, b) => {
                 let op = match *name {
-                    "sub" => "aten.sub.Tensor",
                     "mul" => "aten.mul.Tensor",
                     "truediv" => "aten.true_divide.Tensor",
                     "pow" => "aten.pow.Tensor_Tensor",

@@ -58,6 +58,20 @@ impl Recorder {
         }
     }
 
+    /// Whether a float was computed from floats of the call alone, and is stored nowhere: it is computed where something reads it.
+    pub fn defers_float(&self, float: &SymFloat) -> bool {
+        fn is_of_call(expr: &FloatExpr, env: &ShapeEnv) -> bool {
+            match expr {
+                FloatExpr::Number(_) => true,
+                FloatExpr::Symbol(_) => SymFloat { expr: Rc::new(expr.clone()), env: env.clone() }.hint().is_some(),
+                FloatExpr::Binary(_, a, b) => is_of_call(a, env) && is_of_call(b, env),
+                FloatExpr::Neg(a) => is_of_call(a, env),
+                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Sqrt(_) => false,
+            }
+        }
+        is_of_call(&float.expr, &float.env) && !(self.surroundings.stores_result)()
+    }
+
     /// Whether a symbolic float belongs to the region being recorded.
     pub fn has_float(&self, float: &SymFloat) -> bool {
         float.env.same(&self.symbols.borrow().env)

@@ -327,7 +327,8 @@ impl Values {
     /// Whether a number that an entry was made for has varied since.
     fn is_outdated(&self, place: usize, needs: &Needs, vm: &VirtualMachine) -> bool {
         let seen = self.seen.borrow();
-        let varied: HashSet<&str> = seen.iter().filter(|((at, _), value)| *at == place && value.is_none()).map(|((_, s), _)| &**s).collect();
+        let varied: HashSet<&str> =
+            seen.iter().filter(|((at, _), value)| *at == place && value.is_none()).map(|((_, s), _)| &**s).collect();
         let is_varied = |fact: &Fact| matches!(fact.kind, Kind::Equals(_)) && varied.contains(fact.source.text(vm).as_str());
         !varied.is_empty() && needs.facts.iter().any(is_varied)
     }

@@ -181,7 +181,7 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         (None, None) if name == "neg" => SymFloat { expr: FloatExpr::Neg(x.into()).into(), env },
         (None, None) => return Ok(Some(vm.ctx.not_implemented())),
     };
-    if let Some(recorder) = super::super::compile::recorder() {
+    if let Some(recorder) = super::super::compile::recorder().filter(|r| !r.defers_float(&made)) {
         recorder.computed_float(&made);
     }
     float_object(&made, vm).map(Some)
