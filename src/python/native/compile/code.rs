@@ -209,7 +209,7 @@ impl Code {
     /// older compilers, whose bytecode PyTorch's front end reads, repeat it at the loop's end.
     pub fn is_in_loop(&self, position: usize) -> bool {
         let at = self.steps[position].at;
-        for (i, step) in self.steps.iter().enumerate().skip(position + 1) {
+        for (i, step) in self.steps.iter().enumerate().skip(self.after_jump(position).unwrap_or(position + 1)) {
             if matches!(step.op, Instruction::ReturnValue) {
                 if self.is_copied_exit(i, at) {
                     continue;
@@ -227,6 +227,16 @@ impl Code {
             }
         }
         false
+    }
+
+    /// Where the body of an `if` begins whose condition ends at an instruction, and that goes on with the loop otherwise: to older
+    /// bytecode that is one jump.
+    fn after_jump(&self, position: usize) -> Option<usize> {
+        let tests = |s: &Step| matches!(s.op, Instruction::CompareOp { .. } | Instruction::ToBool);
+        let jump = (position..self.steps.len()).find(|i| !tests(&self.steps[*i]))?;
+        let is_jump = matches!(self.steps[jump].op, Instruction::PopJumpIfTrue { .. } | Instruction::PopJumpIfFalse { .. });
+        let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Instruction::NotTaken | Instruction::Nop))?;
+        (is_jump && matches!(self.steps[next].op, Instruction::JumpBackward { .. })).then_some(next + 1)
     }
 
     /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.
