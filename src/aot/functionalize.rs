@@ -265,10 +265,9 @@ fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     for _ in 0..super::trace::origin().checkpoint_depth {
         let mut kept = Vec::new();
         result.for_each_tensor(&mut |t| kept.push(t.clone()));
-        // A batch norm comes with an empty reserve, and updates its statistics where they are.
+        // A batch norm updates its statistics where they are.
         if entry.base_name().contains("native_batch_norm") {
             kept.truncate(3);
-            kept.extend(kept.first().cloned());
         }
         kept.iter().try_for_each(|t| call_below(Key::Functionalize, DETACH.get(), vec![t.into()]).map(drop))?;
     }

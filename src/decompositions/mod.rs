@@ -6,6 +6,7 @@
 //!
 //! The rules are those of PyTorch 2.15's `torch._inductor.decomposition` on the CPU; `tests/decompositions.rs` holds what it traces.
 
+mod complex;
 mod expr;
 mod factories;
 mod gradients;
@@ -84,10 +85,10 @@ impl Table {
     /// Those of the operators it calls.
     pub fn apply(&self, entry: &'static OpEntry, args: &[Value]) -> Decomposed {
         let Some((cast, rule)) = self.rules.get(entry.name) else { return Ok(None) };
-        let mut complex = false;
-        args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= t.dtype().is_complex()));
+        let mut has_complex = false;
+        args.iter().for_each(|v| v.for_each_tensor(&mut |t| has_complex |= t.dtype().is_complex()));
         // Complex numbers have kernels of their own here.
-        if complex && !views::NAMES.contains(&entry.name) {
+        if has_complex && !views::NAMES.contains(&entry.name) && !complex::NAMES.contains(&entry.name) {
             return Ok(None);
         }
         let call = Call { entry, args };
@@ -136,8 +137,9 @@ pub fn inductor_with_eager_random() -> &'static Table {
 
 fn families() -> Table {
     let mut table = Table { rules: HashMap::new() };
-    let registers: [fn(&mut Table); 14] = [
+    let registers: [fn(&mut Table); 15] = [
         views::register,
+        complex::register,
         factories::register,
         products::register,
         pointwise::register,

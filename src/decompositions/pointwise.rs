@@ -15,7 +15,6 @@ pub const TANH_GELU: (f64, f64) = (0.797_884_560_802_865_4, 0.044715);
 /// Registers the rules.
 pub fn register(table: &mut Table) {
     activations(table);
-    table.add("aten.sgn.default", |c| done(sign(c.tensor("self")?)?));
     table.float("aten.special_entr.default", entr);
     table.add("aten.special_log_ndtr.default", log_ndtr);
     table.float("aten.logit.default", logit);

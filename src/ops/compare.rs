@@ -2,6 +2,7 @@
 
 use super::common::*;
 use super::shapes::{broadcast_two, pointwise, result_type};
+use super::views::expanded_as_traced;
 use crate::dispatch::{Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
 use crate::tensor::{Dtype, Layout, Tensor, TensorSpec};
@@ -88,7 +89,17 @@ fn where_spec(c: &Call) -> Specs {
         )));
     }
     let dtype = result_type(&[c.get("self"), c.get("other")])?;
-    Ok(vec![Some(pointwise(&[c.get("condition"), c.get("self"), c.get("other")], dtype)?)])
+    let operands = [c.get("condition"), c.get("self"), c.get("other")];
+    let spec = pointwise(&operands, dtype)?;
+    let sizes = &spec.geometry.sizes;
+    let gains_ones = |t: &Tensor| t.is_fake() && sizes[..sizes.len() - t.dim()].iter().any(|s| s.statically_eq(1));
+    if !operands.iter().any(|v| v.as_tensor().is_some_and(gains_ones)) {
+        return Ok(vec![Some(spec)]);
+    }
+    // Tracing expands what it selects from first: dimensions of size one have a place among the others then.
+    let expand = |v: &&Value| v.as_tensor().map_or(Ok((*v).clone()), |t| expanded_as_traced(t, sizes).map(Value::Tensor));
+    let expanded = operands.iter().map(expand).collect::<Result<Vec<_>>>()?;
+    Ok(vec![Some(pointwise(&expanded.iter().collect::<Vec<_>>(), dtype)?)])
 }
 
 /// A number as a tensor of the dtype that both branches promote to, on the other branch's device.

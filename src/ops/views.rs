@@ -83,13 +83,28 @@ fn expand(call: &Call) -> Result<Vec<Geometry>> {
     let mut view = geo::expand(&base, &wanted, &cpp_name(tensor))
         .map_err(|error| if tensor.is_fake() { super::mismatch::of_expanding(&base.sizes, &wanted, error) } else { error })?;
     if tensor.is_fake() {
-        // What tracing says of a new dimension of size one: the step over everything behind it.
-        let step = base.sizes.first().zip(base.strides.first()).map_or(SymInt::Int(1), |(size, stride)| size * stride);
-        for i in 0..view.sizes.len() - base.sizes.len() {
-            view.strides[i] = if view.sizes[i].statically_eq(1) { step.clone() } else { SymInt::Int(0) };
-        }
+        step_over_new(&mut view, &base);
     }
     Ok(vec![view])
+}
+
+/// What tracing says of new dimensions of size one: the step over everything behind them.
+fn step_over_new(view: &mut Geometry, base: &Geometry) {
+    let step = base.sizes.first().zip(base.strides.first()).map_or(SymInt::Int(1), |(size, stride)| size * stride);
+    for i in 0..view.sizes.len() - base.sizes.len() {
+        view.strides[i] = if view.sizes[i].statically_eq(1) { step.clone() } else { SymInt::Int(0) };
+    }
+}
+
+/// A fake tensor as tracing expands it, which nothing is told of; another tensor as it is.
+pub fn expanded_as_traced(t: &Tensor, sizes: &[SymInt]) -> Result<Tensor> {
+    if !t.is_fake() {
+        return Ok(t.clone());
+    }
+    let base = (*t.geometry()).clone();
+    let mut geometry = geo::expand(&base, sizes, &cpp_name(t))?;
+    step_over_new(&mut geometry, &base);
+    Tensor::fake(&TensorSpec { geometry, ..t.spec() })
 }
 
 /// The geometry of `as_strided` on a tensor; one that reaches beyond its storage is an error.

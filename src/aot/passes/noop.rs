@@ -25,6 +25,10 @@ pub fn remove(graph: &mut Graph, replayed: &[usize]) -> Result<()> {
         if is_joint && node.op() == Some("aten.clone.default") && saved_copies.contains(&source) {
             continue;
         }
+        // A copy of a conjugate is where it is computed.
+        if node.op() == Some("aten.clone.default") && editor.node(source).op() == Some("aten._conj.default") {
+            continue;
+        }
         // Outputs share memory with inputs and with each other as they did.
         if a != b && output_storages.contains(&a) && (input_storages.contains(&b) || output_storages.contains(&b)) {
             continue;
