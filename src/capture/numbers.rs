@@ -58,7 +58,8 @@ impl Recorder {
         }
     }
 
-    /// Whether a float was computed from floats of the call alone, and is stored nowhere: it is computed where something reads it.
+    /// Whether a float was computed from floats of the call alone, not all of which are inputs so far, and is stored nowhere: it is
+    /// computed where something reads it.
     pub fn defers_float(&self, float: &SymFloat) -> bool {
         fn is_of_call(expr: &FloatExpr, env: &ShapeEnv) -> bool {
             match expr {
@@ -69,7 +70,16 @@ impl Recorder {
                 FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Sqrt(_) => false,
             }
         }
-        is_of_call(&float.expr, &float.env) && !(self.surroundings.stores_result)()
+        let is_input = |expr: &FloatExpr| self.floats.borrow().iter().any(|(known, _)| **known == *expr);
+        fn are_inputs(expr: &FloatExpr, is_input: &dyn Fn(&FloatExpr) -> bool) -> bool {
+            match expr {
+                FloatExpr::Binary(_, a, b) => are_inputs(a, is_input) && are_inputs(b, is_input),
+                FloatExpr::Neg(a) => are_inputs(a, is_input),
+                FloatExpr::Number(_) => true,
+                other => is_input(other),
+            }
+        }
+        is_of_call(&float.expr, &float.env) && !are_inputs(&float.expr, &is_input) && !(self.surroundings.stores_result)()
     }
 
     /// Whether a symbolic float belongs to the region being recorded.
