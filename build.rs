@@ -50,7 +50,28 @@ mod freeze {
                 add_folder(&mut torch, &room, Path::new(package))?;
             }
         }
+        torch.values_mut().for_each(|source| source.text = without_private_docs(&source.text));
         write(&torch, &out.join("torch.frozen"), &options)
+    }
+
+    /// Docstrings of one line of what scripts have no name for (`def _name`) serve nobody; `pass` in their place keeps the lines.
+    fn without_private_docs(text: &str) -> String {
+        let mut is_private = false;
+        let mut kept = String::with_capacity(text.len());
+        for line in text.lines() {
+            let code = line.trim_start();
+            let is_doc = code.len() > 6 && code.starts_with("\"\"\"") && code.ends_with("\"\"\"");
+            if is_private && is_doc {
+                kept.push_str(&line[..line.len() - code.len()]);
+                kept.push_str("pass");
+            } else {
+                kept.push_str(line);
+            }
+            kept.push('\n');
+            let names = |word: &str| code.strip_prefix(word).is_some_and(|name| name.starts_with('_') && !name.starts_with("__"));
+            is_private = (names("def ") || names("class ")) && code.ends_with(':');
+        }
+        kept
     }
 
     fn add_folder(sources: &mut Sources, base: &Path, folder: &Path) -> Result<()> {
