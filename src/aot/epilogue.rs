@@ -107,11 +107,14 @@ impl Epilogue {
         matches!(self.outputs.get(output), Some(Made::UnsafeView))
     }
 
-    /// Counts the writes of the graph itself, before values are saved: once for its `copy_`, once by the wrapper, which cannot
-    /// know that the graph counts too.
-    pub fn count_writes(&self, inputs: &[Tensor]) {
-        for input in self.written.iter().chain(&self.written) {
+    /// Counts the writes of the graph itself, before values are saved: by the wrapper, which cannot know that the graph counts its
+    /// `copy_`, too, and once for that, where autograd does not see it.
+    pub fn count_writes(&self, inputs: &[Tensor], below_autograd: bool) {
+        for input in &self.written {
             inputs[*input].bump_version();
+            if below_autograd {
+                inputs[*input].bump_version();
+            }
         }
     }
 

@@ -150,7 +150,7 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
         "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
-        "unfold" => Err(missing(step)),
+        "unfold" => t!("unfold_backward", view, &g.sizes, call.get("dimension"), call.get("size"), call.get("step")),
         _ => Err(missing(step)),
     }
 }

@@ -120,7 +120,7 @@ impl Runtime {
 
     /// Calls the function.
     pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
-        self.epilogue.count_writes(&inputs);
+        self.epilogue.count_writes(&inputs, matches!(self.kind, Kind::Joint { .. }));
         let returned = match &self.kind {
             Kind::Inference(graph) => {
                 let _no_grad = Grad::set(false);

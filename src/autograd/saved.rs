@@ -92,11 +92,11 @@ impl SavedVariable {
 
     /// Keeps result `index` of the forward.
     pub fn result(t: &Tensor, index: usize) -> Result<Self> {
-        let bare = detach(t)?;
         if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
-            let packed = hooks.pack(&bare)?;
+            let packed = hooks.pack(t)?;
             return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
         }
+        let bare = detach(t)?;
         Ok(SavedVariable { version: t.version(), checked: Some(bare.clone()), kept: Kept::Result(bare, index) })
     }
 

@@ -11,6 +11,8 @@ pub struct Unsupported {
     context: String,
     /// PyTorch's number of the kind of break.
     number: u32,
+    /// Whether it gives the function up, whatever its number says.
+    ends_function: bool,
 }
 
 /// Not a number of PyTorch's: what is said of it is an exception of its own there.
@@ -29,6 +31,7 @@ impl Unsupported {
             explanation: explanation.into(),
             context: context.into(),
             hints: hints.iter().map(|h| (*h).to_owned()).collect(),
+            ends_function: false,
         }
     }
 
@@ -195,15 +198,16 @@ impl Unsupported {
         )
     }
 
-    /// `torch.autograd.grad(...)`
-    pub fn grad() -> Self {
-        Self::new(
+    /// `torch.autograd.grad(...)`, of something that the graph itself computes or not.
+    pub fn grad(of_intermediate: bool) -> Self {
+        let reason = Self::new(
             9186,
             "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`",
             "Attempted to call `torch.autograd.grad` with config `torch._dynamo.config.trace_autograd_ops` set to `False`.",
             "trace_autograd_ops=False",
             &["Change `torch._dynamo.config.trace_autograd_ops` to `True`."],
-        )
+        );
+        Unsupported { ends_function: of_intermediate, ..reason }
     }
 
     /// `tensor.requires_grad_()` of an input.
@@ -379,7 +383,13 @@ impl Unsupported {
 
     /// Whether the function is given up, not only its graph: what comes before is not compiled, either.
     pub fn gives_function_up(&self) -> bool {
-        matches!(self.number, 7 | 108)
+        self.ends_function || matches!(self.number, 7 | 108)
+    }
+
+    /// Whether gradients are asked for: results of the graph that come of one another must not live on then, since a compiled graph
+    /// does not say so of its results.
+    pub fn asks_for_gradients(&self) -> bool {
+        self.number == 9186
     }
 
     /// Whether a tensor decides which way Python goes.

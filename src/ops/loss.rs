@@ -220,8 +220,8 @@ fn bce_logits_grad(b: &Backward) -> Result<Grads> {
     grads.set(b, "target", || {
         let slope = match pos_weight {
             Some(p) => {
-                let scaled = t!("mul.Tensor", p, t!("log_sigmoid", input)?)?;
-                t!("sub.Tensor", t!("log_sigmoid", t!("neg", input)?)?, scaled)?
+                let off = t!("log_sigmoid", t!("neg", input)?)?;
+                t!("sub.Tensor", off, t!("mul.Tensor", t!("log_sigmoid", input)?, p)?)?
             }
             None => t!("neg", input)?,
         };

@@ -329,7 +329,7 @@ fn instance_norm(c: &Call) -> Result<Value> {
         c.get("cudnn_enabled")
     )?;
     for (stat, new) in [(running_mean, mean), (running_var, var)] {
-        if let (Some(stat), Some(new)) = (stat, new) {
+        if let (true, Some(stat), Some(new)) = (use_input_stats, stat, new) {
             let target = t!("alias", stat)?;
             let new = t!("mean.dim", t!("view", new, vec![batch.clone(), channels.clone()])?, vec![0i64], false)?;
             t!("copy_", target, new)?;

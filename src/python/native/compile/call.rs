@@ -98,6 +98,15 @@ pub fn break_graph_at(reason: &Unsupported, read: Vec<Value>) -> Result<()> {
     }
 }
 
+/// Whether a result of the graph that has a history is read after a break.
+fn severs_history(recorder: &Recorder, frames: &[Frame]) -> Result<bool> {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let mut differentiable = alive(recorder).into_iter().filter(crate::autograd::meta::requires_grad);
+        differentiable.try_fold(false, |found, t| Ok(found || frames::are_reading(frames, &t, vm)?))
+    })
+    .map_err(raised)
+}
+
 /// The recorder of the compiled function being recorded, where capture is not suspended.
 pub fn recorder() -> Option<Rc<Recorder>> {
     let recorder = RECORDER.with_borrow(Clone::clone).filter(|_| !is_excluded(Key::Capture))?;
@@ -335,14 +344,16 @@ impl Call {
                 _ => frames.len(),
             };
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
+            let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[start..])?;
             let stops = reason.gives_function_up()
+                || severs
                 || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
             top.resume(recorder);
             let here = top.at.get();
             let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
             if !reported {
                 super::modules::end_graph(stops);
-                let in_loop = stops && !reason.gives_function_up();
+                let in_loop = stops && !severs && !reason.gives_function_up();
                 let title = if in_loop { "graph break in loop" } else { reason.title() };
                 let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
                 note_break(told, source.clone());
@@ -473,7 +484,8 @@ pub fn call(
         }
         return callee.call(args, vm);
     }
-    if stance() == "force_eager" {
+    // What is called inside of a transform is not compiled.
+    if stance() == "force_eager" || crate::transforms::levels::current().is_some() {
         return callee.call(args, vm);
     }
     let base = frame_mark();

@@ -381,6 +381,12 @@ pub fn wanted(
     Ok(wanted.into_iter().map(|(_, v)| v).collect())
 }
 
+/// Whether a variable of the script's that is read later on holds a tensor.
+pub fn are_reading(frames: &[Frame], t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
+    let id = wrap(t, vm)?.get_id();
+    Ok(frames.iter().filter(|f| f.is_script).flat_map(|f| &f.live).any(|held| held.id == id))
+}
+
 /// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.
 pub fn unpacked_count(depth: usize) -> Option<u32> {
     let (code, at) = crate::python::span::caller(depth)?;

@@ -248,7 +248,6 @@ mod native {
         let reason = match &*kind.to_string_lossy() {
             "requested" => Unsupported::requested(arg(0)),
             "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
-            "grad" => Unsupported::grad(),
             "backward" => Unsupported::backward(),
             "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
@@ -263,6 +262,15 @@ mod native {
             other => Unsupported::other(other),
         };
         call::break_graph(&reason).map_err(|e| raise(e, vm))
+    }
+
+    /// `_break_at_grad(inputs)`: gradients of these are asked for.
+    #[pyfunction]
+    fn _break_at_grad(inputs: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder() else { return Ok(()) };
+        let is_result = |t: &crate::tensor::Tensor| recorder.is_lazy(t) && crate::autograd::meta::requires_grad(t);
+        let of_intermediate = inputs.iter().filter_map(|o| to_tensor(o)).any(|t| is_result(&t));
+        call::break_graph(&Unsupported::grad(of_intermediate)).map_err(|e| raise(e, vm))
     }
 
     /// A block of inference mode begins in what is recorded; false where nothing is.

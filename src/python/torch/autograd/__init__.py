@@ -163,7 +163,8 @@ def grad(
     materialize_grads=False,
 ):
     """The gradients of the sum of `outputs`, weighted by `grad_outputs`, with respect to `inputs`."""
-    _native_compile._graph_break("grad")
+    if _native_compile._is_compiling():
+        _native_compile._break_at_grad(list(_inputs_tuple(inputs, "grad")))
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
