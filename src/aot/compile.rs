@@ -278,7 +278,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let runtime = Runtime::joint(metadata, forward, views, backward, num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
-    let graph = Rc::new(trace_inference(f, inputs, &metadata, config, false)?);
+    let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);
     let of_tensors = tensorify(&graph)?;
     config.stop_if_outdated(&graph, false, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;

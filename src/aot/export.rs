@@ -1,11 +1,14 @@
 //! `aot_export_joint_simple`, `aot_export_module`: the graph and the metadata alone, without a calling convention around it.
 
 use super::compile::{Artifacts, Config, Function, InputSpec};
-use super::joint::{trace_inference, trace_joint};
+use super::interpret::run;
+use super::joint::{trace_inference, trace_joint, trace_joint_of_loss};
+use super::make_fx::{Tracing, make_fx};
 use super::metadata::{ViewAndMutationMeta, collect};
-use crate::dispatch::{Exclude, Key, Modes, modes, set_modes};
-use crate::error::Result;
+use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
+use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::tensor::Tensor;
 use std::rc::Rc;
 
 /// Which graph.
@@ -15,8 +18,8 @@ pub enum Exported {
     Inference,
     /// The same with a backward from tangents of its outputs.
     Joint,
-    /// A function that asks for gradients itself: its inputs require grad.
-    WithGradients,
+    /// The same with the gradients of the one output that is differentiable, a loss: no tangents, and no place for gradients there are not.
+    OfLoss,
 }
 
 /// Traces a function for inputs like these.
@@ -24,21 +27,42 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     let before = modes();
     let _capture = Exclude::only(Key::Capture);
     let _hooks = crate::autograd::WithoutSavedTensorHooks::new();
-    set_modes(Modes { grad: before.grad && kind != Exported::Inference, ..before });
+    let is_joint = kind != Exported::Inference;
+    set_modes(Modes { grad: before.grad && is_joint, ..before });
     let outcome = (|| {
         let metadata = collect(&**f, inputs, config.keep_input_mutations)?;
-        let graph = match kind {
+        let traced = Rc::new(match kind {
             Exported::Joint => trace_joint(f, inputs, &metadata, config)?,
-            _ => trace_inference(f, inputs, &metadata, config, kind == Exported::WithGradients)?,
-        };
-        Ok((Rc::new(graph), metadata))
+            Exported::OfLoss => trace_joint_of_loss(f, inputs, &metadata, config)?,
+            Exported::Inference => trace_inference(f, inputs, &metadata, config)?,
+        });
+        if let Some(observer) = &config.observer {
+            let (prologue, epilogue) = (String::new(), String::new());
+            let (traced, metadata) = (traced.clone(), metadata.clone());
+            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: false });
+        }
+        let graph = if kind == Exported::OfLoss { Rc::new(without_tangents(&traced, inputs, &metadata)?) } else { traced };
+        Ok((graph, metadata))
     })();
     set_modes(before);
-    let (graph, metadata) = outcome?;
-    if let Some(observer) = &config.observer {
-        let (prologue, epilogue) = (String::new(), String::new());
-        let (traced, is_joint, metadata) = (graph.clone(), kind != Exported::Inference, metadata.clone());
-        observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: false });
+    outcome
+}
+
+/// A joint graph that reads no tangents as a graph of its inputs alone, traced once more.
+fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
+    if metadata.has_token {
+        return Err(Error::not_implemented("exporting a loss whose function makes calls that take a token is not supported yet"));
     }
-    Ok((graph, metadata))
+    let tangents = joint.placeholders().count() - inputs.len();
+    let returns = metadata.num_forward_returns();
+    let call = |given: &[Value]| {
+        let mut all: Vec<Value> = given.iter().cloned().chain((0..tangents).map(|_| Value::None)).collect();
+        let mut returned = run(joint, &mut all, false)?;
+        let gradients = returned.split_off(returns);
+        returned.extend(gradients.into_iter().filter(|g| !g.is_none()));
+        Ok(returned)
+    };
+    let names: Vec<String> = (0..inputs.len()).map(|i| format!("arg{i}_1")).collect();
+    let given = inputs.iter().map(|i| Ok(i.argument(&Tensor::fake(&i.spec)?))).collect::<Result<Vec<_>>>()?;
+    make_fx(&call, &names, &given, Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None })
 }

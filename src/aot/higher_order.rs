@@ -22,7 +22,7 @@ pub(super) fn call(name: &str, subgraphs: &[&Graph], args: Vec<Value>, keywords:
         ("cond", [yes, no]) => super::cond::cond([yes, no], &args, tell),
         ("while_loop", [decides, body]) => super::loops::while_loop([decides, body], &args, tell),
         ("map_impl", [body]) => super::loops::map(body, &args, tell),
-        ("scan", [body]) => super::loops::scan(body, &args, tell),
+        ("scan", [body]) => super::scan::scan(body, &args, tell),
         ("register_hook", [body]) => register_hook(body, args),
         _ => Err(Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))),
     }

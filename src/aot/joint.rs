@@ -8,7 +8,7 @@ use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::Result;
 use crate::graph::{Arg, Graph, NodeId};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 use std::rc::Rc;
 
 /// While it lives, calls are functionalized and recorded; afterwards modes are as before.
@@ -20,14 +20,14 @@ pub(super) struct Tracing {
 
 impl Tracing {
     pub(super) fn start(tracer: &Rc<Tracer>) -> Self {
+        Self::start_with(tracer, FunctionalizeLayer::default())
+    }
+
+    pub(super) fn start_with(tracer: &Rc<Tracer>, functionalize: FunctionalizeLayer) -> Self {
         let before = modes();
         super::trace::begin_tracing(tracer);
         set_modes(Modes { fake: true, ..before });
-        Tracing {
-            before,
-            _trace: Pushed::new(Rc::new(TraceLayer(tracer.clone()))),
-            _functionalize: Pushed::new(Rc::new(FunctionalizeLayer::default())),
-        }
+        Tracing { before, _trace: Pushed::new(Rc::new(TraceLayer(tracer.clone()))), _functionalize: Pushed::new(Rc::new(functionalize)) }
     }
 }
 
@@ -107,17 +107,10 @@ fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &
     returned
 }
 
-/// The graph of a function without a backward; where it is `differentiable`, its inputs require grad, for what it asks for itself.
-pub(super) fn trace_inference(
-    f: &Function,
-    specs: &[InputSpec],
-    metadata: &ViewAndMutationMeta,
-    config: &Config,
-    differentiable: bool,
-) -> Result<Graph> {
+/// The graph of a function without a backward.
+pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
     tracer.decompose(config.decompositions);
-    tracer.show_alias(differentiable);
     if metadata.has_token {
         tracer.begin_token("arg0_1");
     }
@@ -134,7 +127,17 @@ pub(super) fn trace_inference(
     tracer.finish(&outputs)
 }
 
+/// The joint graph of a function: its backward begins with the tangents.
 pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+    trace_from(f, specs, metadata, config, true)
+}
+
+/// The joint graph of a function whose one differentiable output is a loss: its backward begins with ones, and nothing reads the tangent.
+pub(super) fn trace_joint_of_loss(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+    trace_from(f, specs, metadata, config, false)
+}
+
+fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config, from_tangents: bool) -> Result<Graph> {
     let tracer = Tracer::new("inner_f");
     tracer.decompose(config.decompositions);
     if metadata.has_token {
@@ -176,7 +179,13 @@ pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndM
             if let Some(t) = returned[*position].as_tensor()
                 && let Some(edge) = gradient_edge(t)?
             {
-                roots.push((edge, tangent.clone()));
+                let gradient = match from_tangents {
+                    true => tangent.clone(),
+                    false => {
+                        super::subgraphs::made_like("ones_like", t, &[("memory_format", Value::MemoryFormat(MemoryFormat::Preserve))])?
+                    }
+                };
+                roots.push((edge, gradient));
             }
         }
         let mut wanted: Vec<(usize, Edge)> = Vec::new();

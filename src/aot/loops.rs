@@ -1,4 +1,4 @@
-//! Loops: `while_loop`, `map_impl`, `scan`. On values their bodies run as often as they have to; while tracing they become subgraphs.
+//! Loops: `while_loop`, `map_impl`. On values their bodies run as often as they have to; while tracing they become subgraphs.
 
 use super::interpret::run;
 use super::subgraphs::{
@@ -14,7 +14,7 @@ use crate::tensor::{Tensor, TensorSpec};
 use std::any::Any;
 use std::rc::Rc;
 
-fn lists<const N: usize>(name: &str, args: &[Value]) -> Result<[Vec<Value>; N]> {
+pub(super) fn lists<const N: usize>(name: &str, args: &[Value]) -> Result<[Vec<Value>; N]> {
     let lists = args.iter().filter_map(|a| a.list().ok()).map(<[Value]>::to_vec).collect::<Vec<_>>();
     lists.try_into().map_err(|_| Error::type_error(format!("{name}() takes {N} lists of values")))
 }
@@ -63,18 +63,18 @@ pub(super) fn while_loop(bodies: [&Graph; 2], args: &[Value], tell: bool) -> Res
 }
 
 /// How many rows the tensors that a loop goes over have.
-fn count_rows(name: &str, rows: &[Value]) -> Result<SymInt> {
+pub(super) fn count_rows(name: &str, rows: &[Value]) -> Result<SymInt> {
     let first = rows.first().ok_or_else(|| Error::type_error(format!("{name}() takes tensors to go over")))?;
     Ok(first.tensor()?.size(0))
 }
 
 /// The rows of all tensors at a place.
-fn rows_at(rows: &[Value], at: i64) -> Result<Vec<Value>> {
+pub(super) fn rows_at(rows: &[Value], at: i64) -> Result<Vec<Value>> {
     rows.iter().map(|t| crate::t!("select.int", t.tensor()?, 0, at).map(Value::Tensor)).collect()
 }
 
 /// Copies of the first rows.
-fn first_rows(rows: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn first_rows(rows: &[Value]) -> Result<Vec<Value>> {
     let made = |value: &Value| {
         let of = value.tensor()?;
         let spec = of.spec();
@@ -86,7 +86,7 @@ fn first_rows(rows: &[Value]) -> Result<Vec<Value>> {
 }
 
 /// What results look like in rows.
-fn in_rows(results: &[Option<TensorSpec>], count: &SymInt) -> Vec<Option<TensorSpec>> {
+pub(super) fn in_rows(results: &[Option<TensorSpec>], count: &SymInt) -> Vec<Option<TensorSpec>> {
     let stacked = |spec: &TensorSpec| {
         let sizes = std::iter::once(count.clone()).chain(spec.geometry.sizes.iter().cloned()).collect();
         TensorSpec::contiguous(sizes, spec.dtype, spec.device)
@@ -95,7 +95,7 @@ fn in_rows(results: &[Option<TensorSpec>], count: &SymInt) -> Vec<Option<TensorS
 }
 
 /// Puts the results of steps into rows.
-fn stack(steps: Vec<Vec<Value>>) -> Result<Vec<Value>> {
+pub(super) fn stack(steps: Vec<Vec<Value>>) -> Result<Vec<Value>> {
     let count = steps.first().map_or(0, Vec::len);
     let column = |i: usize| {
         let all: Vec<Value> = steps.iter().map(|step| step[i].clone()).collect();
@@ -148,26 +148,4 @@ impl Body for MapBackward {
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// Calls `scan(combine_graph, first, rows, others)`.
-pub(super) fn scan(body: &Graph, args: &[Value], tell: bool) -> Result<Value> {
-    let [first, rows, others] = lists("scan", args)?;
-    let count = count_rows("scan", &rows)?;
-    if modes().fake {
-        without_backward("scan", &[&first[..], &rows, &others].concat())?;
-        let traced = forward_of(body, &[&first[..], &first_rows(&rows)?, &others].concat())?;
-        let specs = result_specs(&traced)?;
-        let (carried, given) = specs.split_at(first.len().min(specs.len()));
-        let results = [carried, &in_rows(given, &count)].concat();
-        let pieces = vec![Piece::Body("scan_combine_graph", traced), Piece::List(first), Piece::List(rows), Piece::Tuple(others)];
-        return Ok(with_history(record("scan", pieces, &results)?, None));
-    }
-    let (carries, mut carried, mut steps) = (first.len(), first, Vec::new());
-    for i in 0..count.guard_int()? {
-        let mut given = run(body, &mut [&carried[..], &rows_at(&rows, i)?, &others].concat(), tell)?;
-        steps.push(given.split_off(carries.min(given.len())));
-        carried = given;
-    }
-    Ok(Value::List([carried, stack(steps)?].concat()))
 }

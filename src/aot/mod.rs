@@ -25,6 +25,7 @@ pub mod make_fx;
 pub mod metadata;
 pub mod passes;
 pub mod runtime;
+mod scan;
 mod subgraphs;
 pub mod synthetic_base;
 mod tensorify;

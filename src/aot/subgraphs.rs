@@ -1,6 +1,6 @@
 //! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
 
-use super::functionalize;
+use super::functionalize::{self, FunctionalizeLayer};
 use super::interpret::run;
 use super::joint::Tracing;
 use super::trace::{Piece, Tracer, current_tracer};
@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Inputs of a subgraph: fake tensors like those given, and functional wrappers around them; symbolic sizes as they are.
-fn inputs_like(tracer: &Tracer, like: &[Value]) -> Result<Vec<Value>> {
+fn inputs_like(tracer: &Tracer, role: &str, like: &[Value]) -> Result<Vec<Value>> {
     let input = |(i, value): (usize, &Value)| {
-        let name = format!("arg{i}_1");
+        let name = if role == "arg" { format!("arg{i}_1") } else { format!("{role}_{i}") };
         match value {
             Value::Tensor(t) => {
                 let inner = Tensor::fake(&t.spec())?;
@@ -35,17 +35,22 @@ fn inputs_like(tracer: &Tracer, like: &[Value]) -> Result<Vec<Value>> {
     like.iter().enumerate().map(input).collect()
 }
 
-/// The calls of a body on inputs that look like these.
-pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
+/// The calls of a function on inputs that look like these.
+pub(super) fn calls_of(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value]) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
-    let mut inputs = inputs_like(&tracer, like)?;
+    let inputs = inputs_like(&tracer, "arg", like)?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         set_modes(Modes { grad: false, ..modes() });
-        let outputs = run(body, &mut inputs, true)?;
+        let outputs = f(&inputs)?;
         outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
     };
-    let mut graph = tracer.finish(&outputs)?;
+    tracer.finish(&outputs)
+}
+
+/// The calls of a body on inputs that look like these.
+pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
+    let mut graph = calls_of(&|inputs| run(body, &mut inputs.to_vec(), true), like)?;
     // It returns what the body returns, in a tuple, in a list or in neither.
     let returned = body.output().and_then(|o| o.args.first());
     match returned {
@@ -56,7 +61,7 @@ pub(super) fn forward_of(body: &Graph, like: &[Value]) -> Result<Graph> {
     Ok(graph)
 }
 
-fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg) {
+pub(super) fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg) {
     let items = graph.outputs();
     if let Some(output) = graph.output().map(|o| o.id) {
         graph.node_mut(output).args = vec![container(items)];
@@ -67,7 +72,7 @@ fn returns(graph: &mut Graph, container: impl FnOnce(Vec<Arg>) -> Arg) {
 /// graph before the call gets its own number.
 pub(super) fn count_calls(body: &Graph, operands: &[Value]) -> Result<()> {
     let tracer = Tracer::new("<lambda>");
-    let mut inputs = inputs_like(&tracer, operands)?;
+    let mut inputs = inputs_like(&tracer, "arg", operands)?;
     require_grad(&inputs, operands)?;
     let _tracing = Tracing::start(&tracer);
     set_modes(Modes { grad: true, ..modes() });
@@ -94,7 +99,7 @@ pub(super) struct Roles {
 /// A body's backward: a gradient for every tensor that the forward takes, zeros where it has none.
 pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
-    let inputs = inputs_like(&tracer, like)?;
+    let inputs = inputs_like(&tracer, "arg", like)?;
     let given = |range: &Range<usize>| inputs[range.clone()].to_vec();
     let primals: Vec<Value> = given(&roles.first).into_iter().chain(given(&roles.rest)).collect();
     let likes: Vec<Value> = like[roles.first.clone()].iter().chain(&like[roles.rest.clone()]).cloned().collect();
@@ -110,25 +115,77 @@ pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result
                 roots.push((edge, grad.clone()));
             }
         }
-        let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
-        let edges: Vec<Option<Edge>> = asked.iter().map(|t| gradient_edge(t)).collect::<Result<_>>()?;
-        let wanted: Vec<Edge> = edges.iter().flatten().cloned().collect();
-        let mut found = run_backward(roots, Some(&wanted), BackwardOptions::default())?.into_iter();
-        set_modes(Modes { grad: false, ..modes() });
-        let mut grads = Vec::new();
-        for (t, edge) in asked.into_iter().zip(edges) {
-            let grad = if edge.is_some() { found.next().flatten() } else { None };
-            grads.push(grad.map_or_else(|| zeros_like(t), Ok)?);
-        }
+        let grads = gradients_of(&primals, roots)?;
         own_memory(&inputs, grads)?.iter().map(|t| functionalize::unwrap(t).map(Value::Tensor)).collect::<Result<Vec<_>>>()?
     };
     tracer.finish(&outputs)
 }
 
-/// `torch.zeros_like`, as a script calls it.
-fn zeros_like(t: &Tensor) -> Result<Tensor> {
-    let entry = op("zeros_like").ok_or_else(|| Error::runtime("zeros_like is not in the catalogue"))?;
-    let mut args = crate::dispatch::fill_args(entry, vec![t.into()], &[])?;
+/// A body's joint graph, every operator a call of its own and views copies: inputs `primals_*`, of which some require grad, and
+/// `tangents_*`; the body's results, then a gradient for every tensor among the inputs, zeros where there is none.
+pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> Result<(Graph, usize)> {
+    let specs = result_specs(&calls_of(&|inputs| run(body, &mut inputs.to_vec(), false), like)?)?;
+    let all = specs.iter().flatten().map(Tensor::fake).map(|t| t.map(Value::Tensor)).collect::<Result<Vec<_>>>()?;
+    if all.len() != specs.len() {
+        return Err(Error::type_error("a loop that is differentiated gives tensors alone"));
+    }
+    let tracer = Tracer::as_called("<lambda>");
+    tracer.decompose(None);
+    let primals = inputs_like(&tracer, "primals", like)?;
+    let tangents = inputs_like(&tracer, "tangents", &all)?;
+    for (primal, wanted) in primals.iter().zip(requires_grad) {
+        if let Value::Tensor(t) = primal {
+            meta::set_requires_grad(t, *wanted)?;
+        }
+    }
+    let outputs = {
+        let _tracing = Tracing::start_with(&tracer, FunctionalizeLayer { copies_views: true });
+        set_modes(Modes { grad: true, ..modes() });
+        let mut outputs = run(body, &mut primals.clone(), false)?;
+        tracer.enter_backward();
+        let mut roots = Vec::new();
+        for (output, grad) in outputs.iter().zip(&tangents) {
+            if let (Some(edge), Value::Tensor(grad)) = (output.as_tensor().map(gradient_edge).transpose()?.flatten(), grad) {
+                roots.push((edge, grad.clone()));
+            }
+        }
+        let given: Vec<Value> = primals.iter().chain(&tangents).cloned().collect();
+        let gradients = gradients_of(&primals, roots)?;
+        let mut gradients = own_memory(&given, gradients)?.into_iter();
+        outputs.extend(primals.iter().map(|p| match p {
+            Value::Tensor(_) => gradients.next().into(),
+            _ => Value::None,
+        }));
+        outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
+    };
+    Ok((tracer.finish_as_called(&outputs)?, specs.len()))
+}
+
+/// The gradients of the tensors among a body's inputs, zeros where they have none.
+fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Tensor>> {
+    let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
+    let edges: Vec<Option<Edge>> = asked.iter().map(|t| gradient_edge(t)).collect::<Result<_>>()?;
+    let wanted: Vec<Edge> = edges.iter().flatten().cloned().collect();
+    let mut found = run_backward(roots, Some(&wanted), BackwardOptions::default())?.into_iter();
+    set_modes(Modes { grad: false, ..modes() });
+    let mut grads = Vec::new();
+    for (t, edge) in asked.into_iter().zip(edges) {
+        let grad = if edge.is_some() { found.next().flatten() } else { None };
+        grads.push(grad.map_or_else(|| made_like("zeros_like", t, &[]), Ok)?);
+    }
+    Ok(grads)
+}
+
+/// Whether tensors share memory among each other.
+pub(super) fn share_memory<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    values.filter_map(Value::as_tensor).any(|t| !seen.insert(t.storage().id()))
+}
+
+/// `torch.zeros_like`, `torch.ones_like`, as a script calls them.
+pub(super) fn made_like(name: &str, t: &Tensor, keywords: &[(&str, Value)]) -> Result<Tensor> {
+    let entry = op(name).ok_or_else(|| Error::runtime(format!("{name} is not in the catalogue")))?;
+    let mut args = crate::dispatch::fill_args(entry, vec![t.into()], keywords)?;
     fill_factory_options(entry, &mut args);
     crate::dispatch::call(entry, args)?.into_tensor()
 }

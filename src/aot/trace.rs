@@ -90,8 +90,6 @@ pub struct Tracer {
     constants: Cell<usize>,
     /// Whether the graph is that of the calls as they are made (`make_fx`): a constant is read wherever it is used.
     as_called: bool,
-    /// Whether a `detach` shows as `alias`, as in graphs that PyTorch traces twice.
-    shows_alias: Cell<bool>,
     in_backward: Cell<bool>,
     /// Whether the argument being recorded is a number to calculate with, not a size.
     wants_number: Cell<bool>,
@@ -135,7 +133,6 @@ impl Tracer {
             forward: RefCell::default(),
             constants: Cell::new(0),
             as_called,
-            shows_alias: Cell::new(as_called),
             in_backward: Cell::new(false),
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
@@ -151,15 +148,10 @@ impl Tracer {
         self.decompositions.set(table);
     }
 
-    /// Says whether a `detach` shows as `alias`.
-    pub(super) fn show_alias(&self, shows: bool) {
-        self.shows_alias.set(shows);
-    }
-
-    /// The operator that a call is recorded as.
+    /// The operator that a call is recorded as: where calls are recorded as they are made, a `detach` shows as `alias`.
     pub(super) fn shown(&self, entry: &'static OpEntry) -> &'static OpEntry {
         static ALIAS: OpRef = OpRef::new("alias");
-        if self.shows_alias.get() && entry.name == "aten.detach.default" { ALIAS.get() } else { entry }
+        if self.as_called && entry.name == "aten.detach.default" { ALIAS.get() } else { entry }
     }
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].

@@ -105,7 +105,15 @@ fn register_conversions(b: &mut OpBuilder) {
     });
     b.op(
         "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
-        Rule::Composite(|c| convert(c, c.get("dtype"), c.get("layout"), c.get("device"))),
+        Rule::Composite(|c| {
+            if !c.get("dtype").is_none() {
+                return convert(c, c.get("dtype"), c.get("layout"), c.get("device"));
+            }
+            // Python's `to()` without a dtype says all that the tensor has, and the device where one is given.
+            let x = c.tensor("self")?;
+            let device = if c.get("device").is_none() { x.device().into() } else { c.get("device").clone() };
+            convert(c, &x.dtype().into(), &Value::Layout(Layout::Strided), &device)
+        }),
     );
     b.op(
         "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",

@@ -618,7 +618,7 @@ mod native {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "gradients")`: the graph; of each input whether it is mutated; of
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss")`: the graph; of each input whether it is mutated; of
     /// each output what it aliases, whether it requires grad, and its sizes.
     #[pyfunction]
     fn _aot_export(function: PyObjectRef, inputs: PyObjectRef, kind: PyStrRef, vm: &VirtualMachine) -> PyResult {
@@ -626,7 +626,7 @@ mod native {
         let kind = match &*kind.to_string_lossy() {
             "inference" => Exported::Inference,
             "joint" => Exported::Joint,
-            _ => Exported::WithGradients,
+            _ => Exported::OfLoss,
         };
         let (f, specs) = traced_function(function, &inputs, vm)?;
         let config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);

@@ -208,9 +208,9 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
         outputs, out["spec"] = tree_flatten(functional_call(mod, values, args))
         return list(outputs)
 
-    def with_gradients(*flat):
+    def with_loss(*flat):
         outputs = call(*flat)
-        loss = outputs[output_loss_index] if output_loss_index < len(outputs) else None
+        loss = outputs[output_loss_index]
         for i, output in enumerate(outputs):
             if i != output_loss_index and output.requires_grad:
                 raise RuntimeError(
@@ -221,27 +221,25 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
                     f"You specified that output index {output_loss_index} is the loss, but we found that\n"
                     f"the output at index {i} requires gradients."
                 )
-        if loss.numel() != 1 or loss.dim() > 0:
+        if not loss.requires_grad:
+            raise RuntimeError(f"The output at index {output_loss_index} was marked as the loss, but it does not require gradients")
+        if loss.numel() != 1:
             raise RuntimeError(
                 f"We require the output marked as the loss (at index {output_loss_index}) to be a scalar, but it has shape {loss.shape}"
             )
-        wanted = [t for t in flat if isinstance(t, _native.TensorBase) and t.requires_grad]
-        out["wanted"] = [i for i, t in enumerate(flat) if isinstance(t, _native.TensorBase) and t.requires_grad]
-        from torch.autograd import grad
-
-        return [*outputs, *grad(loss, wanted)]
+        return outputs
 
     inputs = [*state.values(), *flat_args]
-    module, mutated, outputs = _native_compile._aot_export(with_gradients if trace_joint else call, inputs, "gradients" if trace_joint else "inference")
+    module, mutated, outputs = _native_compile._aot_export(with_loss if trace_joint else call, inputs, "loss" if trace_joint else "inference")
     names, returned = _names(module.graph)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     told = dict(zip(written, returned))
     first, keys = len(state), list(state)
-    num_outputs = len(outputs) - len(out.get("wanted", ()))
-    user_outputs = returned[len(written) : len(written) + num_outputs]
+    user_outputs = returned[len(written) : len(written) + len(outputs)]
     backward = None
     if trace_joint:
-        gradients = dict(zip(returned[len(written) + num_outputs :], out["wanted"]))
+        wanted = [i for i, t in enumerate(inputs) if isinstance(t, _native.TensorBase) and t.requires_grad]
+        gradients = dict(zip(returned[len(written) + len(outputs) :], wanted))
         backward = BackwardSignature(
             gradients_to_parameters={name: keys[i] for name, i in gradients.items() if i < len(parameters)},
             gradients_to_user_inputs={name: names[i] for name, i in gradients.items() if i >= first},
