@@ -17,7 +17,7 @@ pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Valu
     };
     let given = inputs.iter().map(|v| v.map_tensors(&mut stand_in)).collect::<Result<Vec<_>>>()?;
     let outputs = {
-        let _layer = Pushed::new(Rc::new(FunctionalizeLayer { copies_views }));
+        let _layer = Pushed::new(Rc::new(FunctionalizeLayer { copies_views, views_stale: true }));
         let outputs = f(&given)?;
         outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
     };

@@ -127,17 +127,23 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
     let call = Call { entry: step.entry, args: &step.args };
     let g = base.geometry();
     let name = step.entry.base_name();
+    // Where views are copies, so are those that lead back.
+    let back = |name: &str, args: Vec<Value>| {
+        let entry = op(name).ok_or_else(|| missing(step))?;
+        let entry = if step.entry.base_name().ends_with("_copy") { copying(entry).unwrap_or(entry) } else { entry };
+        crate::dispatch::call(entry, crate::dispatch::fill_args(entry, args, &[])?)?.into_tensor()
+    };
     match name.strip_suffix("_copy").unwrap_or(name) {
         _ if name == "view" && step.entry.view_dtype.is_some() => t!("view.dtype", view, base.dtype()),
         "_unsafe_view" => t!("_unsafe_view", view, &g.sizes),
-        "view" | "reshape" | "_reshape_alias" | "view_as" => t!("view", view, &g.sizes),
-        "t" => t!("t", view),
-        "transpose" | "swapaxes" => t!("transpose.int", view, call.get("dim0"), call.get("dim1")),
+        "view" | "reshape" | "_reshape_alias" | "view_as" => back("view", vec![view.into(), (&g.sizes).into()]),
+        "t" => back("t", vec![view.into()]),
+        "transpose" | "swapaxes" => back("transpose.int", vec![view.into(), call.get("dim0").clone(), call.get("dim1").clone()]),
         "permute" => {
             let dims = crate::ops::shapes::wrap_dims(&call.ints("dims")?, base.dim())?;
-            let mut back = vec![0i64; dims.len()];
-            dims.iter().enumerate().for_each(|(i, d)| back[*d] = i as i64);
-            t!("permute", view, back)
+            let mut order = vec![0i64; dims.len()];
+            dims.iter().enumerate().for_each(|(i, d)| order[*d] = i as i64);
+            back("permute", vec![view.into(), order.into()])
         }
         "select" => t!("select_scatter", base, view, call.get("dim"), call.get("index")),
         "slice" => t!("slice_scatter", base, view, call.get("dim"), call.get("start"), call.get("end"), call.get("step")),
@@ -145,7 +151,7 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "as_strided" => t!("as_strided_scatter", base, view, call.get("size"), call.get("stride"), call.get("storage_offset")),
         "view_as_real" => t!("view_as_complex", view),
         "view_as_complex" => t!("view_as_real", view),
-        "unsqueeze" => t!("squeeze.dim", view, call.get("dim")),
+        "unsqueeze" => back("squeeze.dim", vec![view.into(), call.get("dim").clone()]),
         "squeeze" => unsqueeze_like(view, base, &call),
         "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
@@ -221,6 +227,9 @@ fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor
 pub struct FunctionalizeLayer {
     /// Whether views become copies, too.
     pub copies_views: bool,
+    /// Whether a view is taken of the value that a tensor had when it was used last, and made anew when it is used itself: so it is
+    /// outside of AOTAutograd, which looks at a tensor before it calls anything.
+    pub views_stale: bool,
 }
 
 impl Layer for FunctionalizeLayer {
@@ -237,11 +246,11 @@ impl Layer for FunctionalizeLayer {
         match entry.rule {
             // A constant of the script's becomes a value of the graph as a copy.
             Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
-            Rule::View(_) => view(entry, args, self.copies_views),
+            Rule::View(_) => view(entry, args, self.copies_views, self.views_stale),
             Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
             Rule::Script => fresh(entry, args),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
-            _ if entry.base_name() == "_unsafe_view" => view(entry, args, false),
+            _ if entry.base_name() == "_unsafe_view" => view(entry, args, false, false),
             Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
             Rule::Inplace(_) if entry.base_name() == "shallow_copy_data_" => replace_data(entry, args),
             Rule::Inplace(functional) if is_foreach(entry) => inplace_each(entry, functional, args),
@@ -299,13 +308,14 @@ fn copying(view: &'static OpEntry) -> Option<&'static OpEntry> {
     lookup(&format!("{packet}_copy.{overload}"))
 }
 
-fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool) -> Result<Value> {
+fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) -> Result<Value> {
     let Some(of) = args.iter().find_map(Value::as_tensor).cloned() else { return fresh(entry, args) };
     let Some(_) = state(&of) else {
         let out = call_inner(entry, unwrap_args(&args)?)?;
         return out.map_tensors(&mut |t| wrap(t));
     };
-    let inner = unwrap_args(&args)?;
+    let mut as_it_is = |t: &Tensor| Ok(state(t).map_or_else(|| t.clone(), |s| s.value));
+    let inner = if stale { args.iter().map(|v| v.map_tensors(&mut as_it_is)).collect::<Result<_>>()? } else { unwrap_args(&args)? };
     let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
     let below = if copies { copying(entry).unwrap_or(entry) } else { entry };
     let out = call_inner(below, inner)?;

@@ -3,7 +3,7 @@
 //! A body runs through the whole dispatch stack, so that what traces below records its operators in place of the operator.
 
 use super::interpret::run;
-use super::trace::{Origin, next_checkpoint_region, origin, set_origin, set_unwatched};
+use super::trace::{Origin, current_tracer, next_checkpoint_region, origin, set_origin, set_unwatched};
 use crate::autograd::{Body, InputMeta, Node, gradient_edge, keep_view, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
@@ -58,7 +58,11 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
     let body = Rc::new(Kept::default());
     let node = differentiable.then(|| {
         let replay = Replay { body: backward.clone(), kept: body.clone(), count, tell };
-        Node::new("ApplyTemplateBackward", edges, Box::new(replay))
+        let node = Node::new("ApplyTemplateBackward", edges, Box::new(replay));
+        if let Some(tracer) = current_tracer() {
+            tracer.note_node(&node);
+        }
+        node
     });
     let mut returned = {
         let _no_grad = GradMode::set(false);

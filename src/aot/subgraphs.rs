@@ -139,7 +139,7 @@ pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> 
         }
     }
     let outputs = {
-        let _tracing = Tracing::start_with(&tracer, FunctionalizeLayer { copies_views: true });
+        let _tracing = Tracing::start_with(&tracer, FunctionalizeLayer { copies_views: true, views_stale: true });
         set_modes(Modes { grad: true, ..modes() });
         let mut outputs = run(body, &mut primals.clone(), false)?;
         tracer.enter_backward();

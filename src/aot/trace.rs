@@ -298,6 +298,21 @@ impl Tracer {
         self.forward.borrow().range(seq_nr..).next().map(|(_, forward)| forward.clone())
     }
 
+    /// An autograd node is made by the call under way, whatever that calls inside.
+    pub(super) fn note_node(&self, node: &autograd::Node) {
+        self.note_forward(node.seq_nr as i64, &origin());
+    }
+
+    fn note_forward(&self, seq_nr: i64, origin: &Origin) {
+        self.forward.borrow_mut().entry(seq_nr).or_insert_with(|| Forward {
+            source: origin.source.clone(),
+            module_path: origin.module_path.clone(),
+            original_op: origin.original_op.clone(),
+            source_fn: origin.source_fn.clone(),
+            annotation: origin.annotation.clone(),
+        });
+    }
+
     /// What is said about a node made now.
     fn meta(&self) -> Meta {
         if self.is_trailing.get() {
@@ -344,16 +359,9 @@ impl Tracer {
             };
         }
         let seq_nr = autograd::peek_seq_nr() as i64 - 1;
-        let source = origin.source;
-        self.forward.borrow_mut().entry(seq_nr).or_insert_with(|| Forward {
-            source: source.clone(),
-            module_path: origin.module_path.clone(),
-            original_op: origin.original_op.clone(),
-            source_fn: origin.source_fn.clone(),
-            annotation: origin.annotation.clone(),
-        });
+        self.note_forward(seq_nr, &origin);
         Meta {
-            source,
+            source: origin.source,
             seq_nr: Some(seq_nr),
             original_op: origin.original_op,
             source_fn: origin.source_fn,

@@ -370,6 +370,12 @@ impl Unsupported {
         Self::new(0, title, "", "", &[])
     }
 
+    /// A loop whose backward reads a number off a tensor, where graphs hold none: the function is given up.
+    pub fn backward_of_loop() -> Self {
+        let reason = Self::new(0, "Backend compiler exception", "The backward of while_loop reads a number off a tensor.", "", &[]);
+        Unsupported { ends_function: true, ..reason }
+    }
+
     /// A block whose begin cannot be captured: PyTorch gives up the function that it stands in.
     pub fn context_manager(name: &str) -> Self {
         Self::new(

@@ -273,6 +273,13 @@ mod native {
         call::break_graph(&Unsupported::grad(of_intermediate)).map_err(|e| raise(e, vm))
     }
 
+    /// A `while_loop` that is differentiated is left to Python, where graphs hold no numbers of tensors.
+    #[pyfunction]
+    fn _leave_loop(vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder().filter(|r| !r.wants_scalars()) else { return Ok(()) };
+        recorder.break_graph(&Unsupported::backward_of_loop()).map_err(|e| raise(e, vm))
+    }
+
     /// A block of inference mode begins in what is recorded; false where nothing is.
     #[pyfunction]
     fn _enter_inference_mode() -> bool {

@@ -2,8 +2,8 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch._higher_order_ops._flat import Flat, wants_grad
+from torch.utils._pytree import tree_flatten, tree_map
 
 
 def while_loop(cond_fn, body_fn, carried_inputs):
@@ -19,15 +19,24 @@ def while_loop(cond_fn, body_fn, carried_inputs):
             "Expect carried_inputs to be a tuple of possibly nested dict/list/tuple that only"
             f"consists of tensor or int leaves, but got {carried_inputs}."
         )
+    if _native_compile._is_capturing() and wants_grad(leaves):
+        _native_compile._leave_loop()
+        if not _native_compile._is_capturing():
+            with _native_compile._suspended():
+                return _run(cond_fn, body_fn, carried_inputs)
     if _native_compile._is_capturing():
         if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
             raise NotImplementedError("while_loop: integers as carried_inputs of a compiled loop are not supported yet")
         body = Flat(body_fn, spec.unflatten)
         return _native_compile._while_loop(Flat(cond_fn, spec.unflatten), body, tuple(leaves), body.together)
+    return _run(cond_fn, body_fn, carried_inputs)
+
+
+def _run(cond_fn, body_fn, carried_inputs):
     values = carried_inputs
     goes_on = _decides(cond_fn(*values))
     if not goes_on:
-        return tree_unflatten([leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec)
+        return tree_map(lambda leaf: leaf.clone() if isinstance(leaf, torch.Tensor) else leaf, carried_inputs)
     while goes_on:
         values = body_fn(*values)
         if not isinstance(values, (tuple, list)):
