@@ -97,8 +97,6 @@ pub struct Tracer {
     is_trailing: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
-    /// The backward node that was seen last.
-    last_node: Cell<Option<i64>>,
     /// The token that the next call takes whose order counts, where the graph has one.
     token: Cell<Option<NodeId>>,
     /// What calls are taken apart by before they are recorded.
@@ -137,7 +135,6 @@ impl Tracer {
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
-            last_node: Cell::new(None),
             token: Cell::new(None),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
         }
@@ -333,8 +330,7 @@ impl Tracer {
         let origin = origin();
         if self.in_backward.get() {
             // What a hook calls between two nodes belongs to the one that ran before.
-            let seq_nr = autograd::current_node().map(|n| n.seq_nr as i64).or_else(|| self.last_node.get());
-            self.last_node.set(seq_nr);
+            let seq_nr = autograd::current_node().map(|n| n.seq_nr).or_else(autograd::last_node).map(|n| n as i64);
             let forward = seq_nr.and_then(|s| self.made_with(s)).unwrap_or_default();
             // A custom function's backward has lines of its own.
             let (source, is_own) = match origin.source {

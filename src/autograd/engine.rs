@@ -3,6 +3,7 @@
 use super::anomaly;
 use super::meta;
 use super::node::{Body, Edge, InputMeta, Node, next_seq_nr};
+use super::ready::ReadyQueue;
 use super::views::GradMode;
 use crate::dispatch::modes;
 use crate::error::{Error, Result};
@@ -11,11 +12,13 @@ use crate::t;
 use crate::tensor::Tensor;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 thread_local! {
     static CURRENT: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
+    /// The sequence number of the node that the backward under way, or the last one, ran last.
+    static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     static ADDING: Cell<bool> = const { Cell::new(false) };
     /// Backwards that are running, and the number of the next one.
     static TASKS: RefCell<(Vec<i64>, i64)> = const { RefCell::new((Vec::new(), 0)) };
@@ -73,6 +76,11 @@ pub fn current_node() -> Option<Rc<Node>> {
     CURRENT.with_borrow(|c| c.last().cloned())
 }
 
+/// The sequence number of the node that a backward ran last: hooks between two nodes belong to it.
+pub fn last_node() -> Option<u64> {
+    LAST.get()
+}
+
 /// How a backward runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BackwardOptions {
@@ -80,26 +88,6 @@ pub struct BackwardOptions {
     pub retain_graph: bool,
     /// `create_graph`
     pub create_graph: bool,
-}
-
-/// Ready nodes: highest sequence number first; among equals, the one that became ready first.
-#[derive(PartialEq, Eq)]
-struct Ready {
-    seq_nr: u64,
-    arrival: std::cmp::Reverse<u64>,
-    key: usize,
-}
-
-impl Ord for Ready {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.seq_nr, &self.arrival).cmp(&(other.seq_nr, &other.arrival))
-    }
-}
-
-impl PartialOrd for Ready {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 fn key(node: &Rc<Node>) -> usize {
@@ -159,18 +147,18 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     let mut captured: Vec<Option<Tensor>> = vec![None; inputs.map_or(0, <[Edge]>::len)];
     let mut buffers: HashMap<usize, Vec<Option<Tensor>>> = HashMap::new();
     let mut waiting: HashMap<usize, Rc<Node>> = HashMap::new();
-    let mut ready = BinaryHeap::new();
-    let mut arrival = 0;
+    LAST.set(None);
+    let mut ready = ReadyQueue::default();
     let _mode = GradMode::set(options.create_graph);
     let _keeping = Keeping(KEEPS.replace(options.retain_graph || options.create_graph));
     let _task = GraphTask::begin();
 
-    let mut deliver = |edge: &Edge,
+    let deliver = |edge: &Edge,
                        grad: Option<Tensor>,
                        dependencies: &mut HashMap<usize, usize>,
                        buffers: &mut HashMap<usize, Vec<Option<Tensor>>>,
                        waiting: &mut HashMap<usize, Rc<Node>>,
-                       ready: &mut BinaryHeap<Ready>|
+                       ready: &mut ReadyQueue|
      -> Result<()> {
         let k = key(&edge.node);
         if needed.as_ref().is_some_and(|n| !n.contains(&k)) {
@@ -194,8 +182,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         let left = dependencies.entry(k).or_insert(1);
         *left -= 1;
         if *left == 0 {
-            ready.push(Ready { seq_nr: edge.node.seq_nr, arrival: std::cmp::Reverse(arrival), key: k });
-            arrival += 1;
+            ready.push(edge.node.seq_nr, k);
         }
         Ok(())
     };
@@ -207,13 +194,13 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     for (edge, grad) in roots {
         deliver(&edge, Some(grad), &mut dependencies, &mut buffers, &mut waiting, &mut ready)?;
     }
-    while let Some(next) = ready.pop() {
-        let (Some(node), Some(mut grads)) = (waiting.remove(&next.key), buffers.remove(&next.key)) else { continue };
+    while let Some(next_key) = ready.pop() {
+        let (Some(node), Some(mut grads)) = (waiting.remove(&next_key), buffers.remove(&next_key)) else { continue };
         run_hooks(&node, &mut grads).inspect_err(|_| anomaly::tell(&node))?;
         if let Some(inputs) = inputs {
             let mut wanted_below = false;
             for (slot, edge) in captured.iter_mut().zip(inputs) {
-                if key(&edge.node) == next.key {
+                if key(&edge.node) == next_key {
                     *slot = grads.get(edge.index).cloned().flatten();
                 }
             }
@@ -233,6 +220,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         CURRENT.with_borrow_mut(|c| c.push(node.clone()));
         let result = call_node(&node, grads, options.retain_graph || options.create_graph);
         CURRENT.with_borrow_mut(Vec::pop);
+        LAST.set(Some(node.seq_nr));
         *node.edges.borrow_mut() = edges.clone();
         let outputs = result.and_then(|o| anomaly::check(&node, &o).map(|()| o)).inspect_err(|_| anomaly::tell(&node))?;
         // Gradients are checked and added up on behalf of the node that computed them.

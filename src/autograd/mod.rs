@@ -13,11 +13,12 @@ mod engine;
 mod layer;
 pub mod meta;
 mod node;
+mod ready;
 mod saved;
 mod views;
 
 pub use engine::{
-    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, keeps_graph, run_backward,
+    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, keeps_graph, last_node, run_backward,
 };
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
