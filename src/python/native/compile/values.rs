@@ -259,17 +259,21 @@ fn is_dynamic_float(value: &PyObject, vm: &VirtualMachine) -> bool {
 
 /// Values that were replaced by symbols for a call.
 #[derive(Default)]
-pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<(PyObjectRef, PyObjectRef)>);
+pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<PyObjectRef>);
 
 impl Replaced {
     /// Puts the numbers back, where the script did not put something else.
     pub fn restore(self, locals: &mut Locals, vm: &VirtualMachine) {
-        for (cell, number) in self.1 {
-            let now = cell.get_attr("cell_contents", vm).ok();
-            if now.is_some_and(|now| symbolic_hint(&now, vm).is_some() || float_hint(&now, vm).is_some()) {
-                // A cell takes any value.
-                let _ = cell.set_attr("cell_contents", number, vm);
-            }
+        for cell in self.1 {
+            let Ok(now) = cell.get_attr("cell_contents", vm) else { continue };
+            // What the function has put there may have been computed from the symbol.
+            let number: PyObjectRef = match (symbolic_hint(&now, vm), float_hint(&now, vm)) {
+                (Some(n), _) => vm.ctx.new_int(n).into(),
+                (_, Some(f)) => vm.ctx.new_float(f).into(),
+                _ => continue,
+            };
+            // A cell takes any value.
+            let _ = cell.set_attr("cell_contents", number, vm);
         }
         for (source, number, symbol) in self.0 {
             if source.value(locals, vm).is_some_and(|now| now.is(&symbol)) {
@@ -466,8 +470,8 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
                 args.kwargs.insert((&**name).into(), symbol);
             } else if let Some(cell) = bound.cell(name, vm) {
                 // What the function closes over.
-                if cell.set_attr("cell_contents", symbol.clone(), vm).is_ok() {
-                    replaced.1.push((cell, value));
+                if cell.set_attr("cell_contents", symbol, vm).is_ok() {
+                    replaced.1.push(cell);
                 }
             }
         } else if let Some(slot) = bound.slot(source, args) {

@@ -42,6 +42,8 @@ enum Seen {
     Keywords(Vec<(String, Seen)>),
     /// What a loop goes through.
     Each(Box<Seen>),
+    /// A constant computed from others, of which those that are found somewhere are listed: nothing depends on it until it is used.
+    Computed(PyObjectRef, Vec<(PyObjectRef, Rc<Source>)>),
 }
 
 fn constant(o: PyObjectRef) -> Seen {
