@@ -194,6 +194,11 @@ impl Recorder {
                     .map(Arg::Node)
                     .ok_or_else(|| Error::runtime("an output that was not recorded"))
             }
+            // The graph gives floats as tensors.
+            Value::SymFloat(float) if self.has_float(float) => {
+                let held = crate::t!("scalar_tensor", output.clone(); dtype = crate::tensor::Dtype::Float64)?;
+                self.argument(&Value::Tensor(held))
+            }
             other => self.argument(other),
         };
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;

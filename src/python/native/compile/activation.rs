@@ -7,7 +7,7 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::{PyObjectRef, VirtualMachine};
 
 use super::about::About;
-use super::frames::{Chain, is_marked};
+use super::frames::{Chain, decoded, is_marked};
 use super::reads::Resumed;
 use super::session::CompiledFunction;
 use super::sources::Locals;
@@ -71,18 +71,32 @@ impl Session {
     /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
     /// numbers that have varied there are symbols.
     pub fn resume(&self, recorder: &Recorder) {
-        let Some((chain, resumed)) = self.pending.take() else { return };
+        self.resume_with(recorder, None);
+    }
+
+    /// The same, where what ended the graph gave a number; gives the symbol that it is, if it has varied.
+    pub fn resume_with(&self, recorder: &Recorder, number: Option<&PyObjectRef>) -> Option<PyObjectRef> {
+        let (chain, mut resumed) = self.pending.take()?;
+        if let (Some(number), Some(position)) = (number, resumed.position)
+            && let Some(code) = resumed.code.downcast_ref::<PyCode>()
+        {
+            let name: Rc<str> = format!("___stack{}", decoded(code).below(position)).into();
+            resumed.locals.push((name.clone(), number.clone()));
+            resumed.given = Some((name, number.clone()));
+        }
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
         if self.function.given_up.borrow().contains(&self.at.get()) {
             self.given_up.set(true);
             recorder.go_on(false, self.grad.get());
+            resumed.given = None;
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
-            self.set_numbers(resumed, &verdict, recorder, vm);
+            let given = self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
-        });
+            given.map(|(_, number)| number)
+        })
     }
 
     /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.
@@ -93,9 +107,17 @@ impl Session {
         }
     }
 
-    pub fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {
+    /// Puts symbols where numbers have varied; gives the number that ended the graph before, which may be one.
+    pub fn set_numbers(
+        &self,
+        mut resumed: Resumed,
+        verdict: &Verdict,
+        recorder: &Recorder,
+        vm: &VirtualMachine,
+    ) -> Option<(Rc<str>, PyObjectRef)> {
         let replaced = values::replace_in_frame(&mut resumed, &verdict.needs, recorder, vm);
         self.replaced.borrow_mut().push((resumed.locals, replaced));
+        resumed.given
     }
 
     /// Its graph has ended: what was a symbol is a number again.

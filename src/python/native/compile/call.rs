@@ -171,7 +171,12 @@ impl Call {
     /// Finds out which function is recorded now.
     fn look_around(&self, recorder: &Recorder) -> Result<()> {
         let is_alone = self.sessions.borrow().len() == 1;
-        if self.busy.get() || is_excluded(Key::Capture) || is_alone && !self.top().given_up.get() {
+        if self.busy.get() || is_excluded(Key::Capture) {
+            return Ok(());
+        }
+        // What a number was asked for by goes on without it.
+        self.top().resume(recorder);
+        if is_alone && !self.top().given_up.get() {
             return Ok(());
         }
         let Some(frames) = frames_above(self.base) else { return Ok(()) };
@@ -282,6 +287,19 @@ impl Call {
         flushed
     }
 
+    /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
+    fn note_idle(&self, session: &Session, place: usize) {
+        let verdict = session.about.verdict.borrow().clone();
+        let reasons = match session.function.values.idle(place, &verdict) {
+            Some(reasons) if session.function.cache.borrow().len(place) == 0 => reasons,
+            _ => return,
+        };
+        let frame = session.function.frame(place);
+        if !reasons.is_empty() {
+            emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+        }
+    }
+
     fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<()> {
         session.resume(recorder);
         let place = session.at.get();
@@ -379,6 +397,9 @@ impl Call {
                 top.about.verdict.borrow_mut().needs = needs;
             }
             let compiles = if top.is_library { top.has_body() } else { !gives_up };
+            if recorder.is_empty() && compiles && here > 0 {
+                self.note_idle(&top, here);
+            }
             self.flush(&top, recorder, &outputs, compiles)?;
             top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
@@ -401,8 +422,8 @@ impl Call {
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.rest());
                 top.pending.replace(Some((frame.place(), resumed)));
-                // Which way Python goes is not known yet where that was the question.
-                if !(reason.is_branch() && inner.is_none()) && !gives_up {
+                // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
+                if !((reason.is_branch() || reason.gives_number()) && inner.is_none()) && !gives_up {
                     top.resume(recorder);
                 }
             }
@@ -623,6 +644,13 @@ pub fn call(
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
     }
+}
+
+/// A tensor's number was asked for. Where that has ended a graph, what follows depends on it, and has a symbol for it if it varied.
+pub fn given_number(number: PyObjectRef) -> PyObjectRef {
+    let (Some(call), Some(recorder)) = (CALL.with_borrow(Clone::clone), RECORDER.with_borrow(Clone::clone)) else { return number };
+    let top = call.top();
+    top.resume_with(&recorder, Some(&number)).unwrap_or(number)
 }
 
 /// A number that only the run knows is needed: the graph ends, and it is known.

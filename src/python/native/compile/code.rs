@@ -201,8 +201,17 @@ impl Code {
 
     /// Slots whose values are operands of what is evaluated when an instruction is done.
     pub fn operands(&self, position: usize) -> Vec<u32> {
+        self.stack(position).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
+    }
+
+    /// How many values of expressions under way lie below what an instruction gives.
+    pub fn below(&self, position: usize) -> usize {
+        self.stack(position).map_or(0, |s| super::operands::below(&self.steps[position], s))
+    }
+
+    fn stack(&self, position: usize) -> Option<&Vec<Option<u32>>> {
         let stacks = self.stacks.get_or_init(|| super::operands::stacks(&self.steps, |i| self.successors(i)));
-        stacks.get(position).and_then(Option::as_ref).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
+        stacks.get(position)?.as_ref()
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's

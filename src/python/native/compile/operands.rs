@@ -7,6 +7,9 @@ use rustpython_vm::bytecode::Instruction;
 /// Per value on the stack, the variable that it was read from.
 type Stack = Vec<Option<u32>>;
 
+/// Stands for no value: what calls push for a missing `self`.
+const MISSING: u32 = u32::MAX;
+
 /// The stacks before each instruction, by the first way that leads there; none where only an exception does.
 pub fn stacks(steps: &[Step], successors: impl Fn(usize) -> Vec<usize>) -> Vec<Option<Stack>> {
     let mut before: Vec<Option<Stack>> = vec![None; steps.len()];
@@ -34,6 +37,12 @@ pub fn left(step: &Step, stack: &Stack) -> Vec<u32> {
     stack[..stack.len().saturating_sub(popped)].iter().flatten().copied().collect()
 }
 
+/// How many values an instruction leaves on the stack below its result.
+pub fn below(step: &Step, stack: &Stack) -> usize {
+    let popped = step.op.stack_effect_info(step.arg).popped() as usize;
+    stack[..stack.len().saturating_sub(popped)].iter().filter(|value| **value != Some(MISSING)).count()
+}
+
 fn after(step: &Step, mut stack: Stack) -> Stack {
     let nth = |stack: &Stack| stack.len().checked_sub(step.arg as usize);
     match step.op {
@@ -53,6 +62,14 @@ fn after(step: &Step, mut stack: Stack) -> Stack {
             let pushed = effect.pushed() as usize;
             let is_load = read.len() == pushed && !matches!(op, Instruction::MakeCell { .. });
             stack.extend((0..pushed).map(|i| is_load.then(|| read[i])));
+            let has_missing = match op {
+                Instruction::PushNull => true,
+                Instruction::LoadGlobal { .. } | Instruction::LoadAttr { .. } | Instruction::LoadSuperAttr { .. } => step.arg & 1 == 1,
+                _ => false,
+            };
+            if let Some(last) = stack.last_mut().filter(|_| has_missing) {
+                *last = Some(MISSING);
+            }
         }
     }
     stack

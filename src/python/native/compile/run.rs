@@ -52,7 +52,10 @@ pub fn flush(
             }
             // A number that only the run knew.
             Value::Int(SymInt::Sym(expr, env)) => env.learn(expr, value.int()?),
-            Value::SymFloat(float) if float.hint().is_none() => float.env.learn_float(&float.expr, value.float()?),
+            Value::SymFloat(float) if float.hint().is_none() => {
+                let held = value.into_tensor()?;
+                float.env.learn_float(&float.expr, crate::aten!("_local_scalar_dense", &held)?.float()?);
+            }
             _ => {}
         }
     }

@@ -77,6 +77,8 @@ pub struct Verdict {
 #[derive(Default)]
 pub struct Values {
     entries: RefCell<HashMap<usize, Vec<(Rc<Needs>, Rc<[Found]>)>>>,
+    /// What places depend on that compute nothing.
+    idle: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
     seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
     /// Floats whose numbers were needed: they are no symbols again.
@@ -287,6 +289,7 @@ impl Values {
     /// Forgets everything.
     pub fn clear(&self) {
         self.entries.borrow_mut().clear();
+        self.idle.borrow_mut().clear();
         self.seen.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
     }
@@ -294,6 +297,16 @@ impl Values {
     /// An entry was made for inputs that were found there.
     pub fn push(&self, place: usize, needs: Rc<Needs>, inputs: Rc<[Found]>) {
         self.entries.borrow_mut().entry(place).or_default().push((needs, inputs));
+    }
+
+    /// A place computes nothing in a call of this verdict: the facts that did not hold, newest entry first, where none served it before.
+    pub fn idle(&self, place: usize, verdict: &Verdict) -> Option<Vec<String>> {
+        let unmet = &verdict.unmet;
+        if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
+            return None;
+        }
+        self.idle.borrow_mut().entry(place).or_default().push(verdict.needs.clone());
+        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", unmet.first()?.text))).collect())
     }
 
     /// What an entry depends on, and where its inputs were found.
@@ -309,7 +322,11 @@ impl Values {
         (function, dynamic): (&CompiledFunction, Option<bool>),
         vm: &VirtualMachine,
     ) -> Verdict {
-        let known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        if known.is_empty() {
+            let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
+            known.extend(idle.into_iter().map(|needs| (needs, Rc::default())));
+        }
         let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
         let met: Vec<usize> = (0..known.len()).filter(|i| failed[*i].is_empty()).collect();
         // Where numbers are symbols in one and not in another, it is the first whose other guards hold, too.
@@ -490,6 +507,9 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
         let Some(value) = source.value(&resumed.locals, vm) else { continue };
         let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
         match &**source {
+            Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
+                resumed.given = Some((name.clone(), symbol));
+            }
             // A variable that cannot be written stays a number: the region is another one then.
             Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
             _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),
