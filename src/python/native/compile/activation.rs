@@ -4,13 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::{PyObjectRef, VirtualMachine};
+use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 
 use super::about::About;
 use super::frames::{Chain, decoded, is_marked};
 use super::reads::Resumed;
 use super::session::CompiledFunction;
-use super::sources::Locals;
+use super::facts::{Fact, Kind};
+use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
 use crate::python::span::{Standing, is_left_out};
@@ -63,6 +64,8 @@ pub struct Session {
     pub given_up: Cell<bool>,
     /// While a block runs that is no part of it: how many frames there were when that began.
     pub waits_above: Cell<Option<usize>>,
+    /// The number that ended its last graph: the instruction, and the fact that it is this one.
+    pub given: RefCell<Option<(usize, Fact)>>,
     /// Whether gradients were on where it was called.
     pub grad: Cell<bool>,
 }
@@ -82,7 +85,12 @@ impl Session {
         {
             let name: Rc<str> = format!("___stack{}", decoded(code).below(position)).into();
             resumed.locals.push((name.clone(), number.clone()));
+            let source = Rc::new(Source::Local(name.clone()));
+            let fact = Fact { source, kind: Kind::Equals(number.clone()), place: None, hint: None, read: None };
+            self.given.replace(Some((position, fact)));
             resumed.given = Some((name, number.clone()));
+        } else {
+            self.given.take();
         }
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
@@ -97,6 +105,16 @@ impl Session {
             *self.about.verdict.borrow_mut() = verdict;
             given.map(|(_, number)| number)
         })
+    }
+
+    /// A graph ends at an instruction: a number that an expression under way holds there has to be what it was.
+    pub fn holds_number(&self, code: &Py<PyCode>, position: usize) {
+        let Some((from, fact)) = self.given.take() else { return };
+        let is_noted = self.about.verdict.borrow().needs.facts.iter().any(|f| f.source.root() == fact.source.root());
+        if decoded(code).holds(from, position) && !is_noted {
+            let needs = Rc::new(self.about.verdict.borrow().needs.with(fact));
+            self.about.verdict.borrow_mut().needs = needs;
+        }
     }
 
     /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.

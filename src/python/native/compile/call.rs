@@ -259,6 +259,7 @@ impl Call {
             from: Cell::new(0),
             pending: RefCell::default(),
             replaced: RefCell::default(),
+            given: RefCell::default(),
             is_library,
             body,
             given_up: Cell::new(given_up),
@@ -284,7 +285,7 @@ impl Call {
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
-        flushed
+        flushed.map(|_| ())
     }
 
     /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
@@ -300,7 +301,7 @@ impl Call {
         }
     }
 
-    fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<()> {
+    fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<bool> {
         session.resume(recorder);
         let place = session.at.get();
         self.busy.set(true);
@@ -397,10 +398,15 @@ impl Call {
                 top.about.verdict.borrow_mut().needs = needs;
             }
             let compiles = if top.is_library { top.has_body() } else { !gives_up };
-            if recorder.is_empty() && compiles && here > 0 {
+            if let Some(frame) = frames.get(own).filter(|f| !top.is_library && f.position > top.from.get())
+                && let Some(code) = frame.code.downcast_ref::<PyCode>()
+            {
+                top.holds_number(code, frame.position);
+            }
+            let computes = self.flush(&top, recorder, &outputs, compiles)?;
+            if !computes && compiles && here > 0 {
                 self.note_idle(&top, here);
             }
-            self.flush(&top, recorder, &outputs, compiles)?;
             top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
             if gives_up || top.is_library {
@@ -514,6 +520,7 @@ pub fn call(
         from: Cell::new(0),
         pending: RefCell::default(),
         replaced: RefCell::default(),
+        given: RefCell::default(),
         is_library: bound.as_ref().is_some_and(|b| b.is_of_module(vm)),
         body: None,
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
@@ -620,7 +627,7 @@ pub fn call(
         // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
     } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get());
+        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
     }
     drop(layer);
     if let Some(outer) = &around.1 {
@@ -650,6 +657,11 @@ pub fn call(
 pub fn given_number(number: PyObjectRef) -> PyObjectRef {
     let (Some(call), Some(recorder)) = (CALL.with_borrow(Clone::clone), RECORDER.with_borrow(Clone::clone)) else { return number };
     let top = call.top();
+    // What the library asks for its own ends is no value of the script's.
+    if !crate::python::span::caller(0).is_some_and(|(code, at)| frames::place_of(&code, at).is_some()) {
+        top.resume(&recorder);
+        return number;
+    }
     top.resume_with(&recorder, Some(&number)).unwrap_or(number)
 }
 

@@ -5,7 +5,7 @@ use super::code::{Step, slots};
 use rustpython_vm::bytecode::Instruction;
 
 /// Per value on the stack, the variable that it was read from.
-type Stack = Vec<Option<u32>>;
+pub type Stack = Vec<Option<u32>>;
 
 /// Stands for no value: what calls push for a missing `self`.
 const MISSING: u32 = u32::MAX;
@@ -41,6 +41,15 @@ pub fn left(step: &Step, stack: &Stack) -> Vec<u32> {
 pub fn below(step: &Step, stack: &Stack) -> usize {
     let popped = step.op.stack_effect_info(step.arg).popped() as usize;
     stack[..stack.len().saturating_sub(popped)].iter().filter(|value| **value != Some(MISSING)).count()
+}
+
+/// Whether what an instruction gives lies on the stack below what another, which comes later, takes from it.
+pub fn is_held(steps: &[Step], stacks: &[Option<Stack>], (from, to): (usize, usize)) -> bool {
+    let height = |i: usize| stacks.get(i)?.as_ref().map(Vec::len);
+    let taken = |i: usize| steps[i].op.stack_effect_info(steps[i].arg).popped() as usize;
+    let below = |i: usize| height(i).map(|n| n.saturating_sub(taken(i)));
+    let Some(at) = below(from) else { return false };
+    from < to && (from + 1..=to).all(|i| below(i).is_none_or(|n| n > at))
 }
 
 fn after(step: &Step, mut stack: Stack) -> Stack {

@@ -50,6 +50,16 @@ impl Needs {
         }
     }
 
+    /// And this.
+    pub fn with(&self, fact: Fact) -> Needs {
+        Needs {
+            facts: self.facts.iter().cloned().chain([fact]).collect(),
+            dynamic: self.dynamic.clone(),
+            replaced: self.replaced.clone(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
