@@ -194,6 +194,11 @@ impl Recorder {
                     .map(Arg::Node)
                     .ok_or_else(|| Error::runtime("an output that was not recorded"))
             }
+            // The graph gives floats as tensors.
+            Value::SymFloat(float) if self.has_float(float) => {
+                let held = crate::t!("scalar_tensor", output.clone(); dtype = Dtype::Float64, device = crate::tensor::Device::CPU, pin_memory = false)?;
+                self.argument(&Value::Tensor(held))
+            }
             other => self.argument(other),
         };
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
@@ -230,8 +235,10 @@ impl Recorder {
         self.scalars.borrow_mut().clear();
         drop_known_sizes(&mut graph);
         unify_sizes(&mut graph);
+        let items = self.items.take();
+        drop_whole_slices(&mut graph, &items, &symbols.env);
         let recorded = graph.nodes().map(|n| n.id).collect();
-        drop_unread_items(&mut graph, &self.items.take());
+        drop_unread_items(&mut graph, &items);
         drop_idle_grad_modes(&mut graph, self.grad.get());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
         let readers = readers(&graph);
@@ -281,6 +288,22 @@ impl Recorder {
             .collect();
         let (env, witnesses, inference) = (symbols.env, symbols.witnesses, modes().inference);
         Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+    }
+}
+
+/// `x[:, i]` takes no slice of a dimension whose size is known: of one that became a number later on, either.
+fn drop_whole_slices(graph: &mut Graph, items: &[NodeId], env: &ShapeEnv) {
+    let whole = |id: &NodeId| {
+        let node = graph.node(*id);
+        let [Arg::Node(of), Arg::Int(dim), Arg::Int(0), Arg::Int(i64::MAX), rest @ ..] = node.args.as_slice() else { return None };
+        let is_whole = node.op() == Some("aten.slice.Tensor") && matches!(rest, [] | [Arg::Int(1)]);
+        let size = graph.node(*of).tensor()?.geometry.sizes.get(usize::try_from(*dim).ok()?)?.clone();
+        let became_known = size.as_int().is_none() && env.simplify(&size.expr()).as_int().is_some();
+        (is_whole && became_known).then_some((*id, *of))
+    };
+    for (id, of) in items.iter().filter_map(whole).collect::<Vec<_>>() {
+        graph.replace_uses(id, &Arg::Node(of));
+        graph.erase(id);
     }
 }
 

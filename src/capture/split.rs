@@ -95,8 +95,12 @@ impl Recorder {
         let seen = |n: &usize| n.saturating_sub(inputs);
         rest.places = self.stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
         let is_left = |i: usize, t: &Tensor| self.read_around.borrow().contains(&t.id()) && self.stands_in_call(i);
-        let touched = self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static)).collect::<Vec<_>>();
-        rest.touched = touched.into_iter().enumerate().map(|(i, t)| (!is_left(inputs + i, &t.0)).then_some(t)).collect();
+        let touched =
+            self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static, i.source.is_number)).collect::<Vec<_>>();
+        let looked_at = |(i, (t, is_static, is_number)): (usize, (Tensor, bool, bool))| {
+            (!is_number && !is_left(inputs + i, &t)).then_some((t, is_static))
+        };
+        rest.touched = touched.into_iter().enumerate().map(looked_at).collect();
         for t in self.alive() {
             if let Some(id) = self.nodes.borrow().get(&t.id()).copied() {
                 if inside(&id) {
@@ -124,6 +128,7 @@ impl Recorder {
         self.graph.borrow_mut().retain(|n| !inside(&n.id));
         self.nodes.borrow_mut().retain(|_, id| !inside(id));
         self.sizes.borrow_mut().retain(|_, id| !inside(id));
+        self.floats.borrow_mut().retain(|(_, id)| !inside(id));
         self.writing.retain(&|id| !inside(id));
         self.items.borrow_mut().retain(|id| !inside(id));
         self.inputs.borrow_mut().truncate(inputs);
@@ -190,8 +195,9 @@ impl Recorder {
             return Ok(());
         }
         let op = match &node.target {
-            // Sizes are computed where they are read.
+            // Numbers are computed where they are read.
             Target::Operator(_) => return Ok(()),
+            _ if matches!(node.meta.value, Some(FakeValue::SymFloat(_))) => return Ok(()),
             Target::Torch { op, .. } => Some(op.clone()),
             _ => None,
         };
@@ -210,8 +216,14 @@ impl Recorder {
             }
         }
         for id in node.reads() {
-            if let Some(FakeValue::Int(size)) = &rest.graph.node(id).meta.value {
-                values.insert(id, Value::Int(self.translated(rest, size)?));
+            match &rest.graph.node(id).meta.value {
+                Some(FakeValue::Int(size)) => drop(values.insert(id, Value::Int(self.translated(rest, size)?))),
+                // The function has the number that the float was.
+                Some(FakeValue::SymFloat(float)) => {
+                    let number = float.hint().ok_or_else(|| Error::runtime("a float that only the program knows crosses a break"))?;
+                    values.insert(id, Value::Float(number));
+                }
+                _ => {}
             }
         }
         let inputs = self.inputs.borrow().len();

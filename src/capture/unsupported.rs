@@ -403,6 +403,11 @@ impl Unsupported {
         self.number == 170
     }
 
+    /// Whether what ends the graph gives a tensor's number.
+    pub fn gives_number(&self) -> bool {
+        self.number == 124
+    }
+
     /// Its title.
     pub fn title(&self) -> &str {
         &self.title

@@ -143,6 +143,14 @@ class _SymNumber:
     __str__ = __repr__
 
     def __format__(self, spec):
+        # The front end formats the text of a number, which knows no code of numbers.
+        if spec and self.node.is_recorded():
+            try:
+                return format(repr(self), spec)
+            except ValueError as error:
+                from torch._dynamo.exc import InternalTorchDynamoError
+
+                raise InternalTorchDynamoError(f"ValueError: {error}") from None
         return format(self._number(), spec)
 
     def __reduce__(self):

@@ -4,13 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::{PyObjectRef, VirtualMachine};
+use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 
 use super::about::About;
-use super::frames::{Chain, is_marked};
+use super::frames::{Chain, decoded, is_marked};
 use super::reads::Resumed;
 use super::session::CompiledFunction;
-use super::sources::Locals;
+use super::facts::{Fact, Kind};
+use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
 use crate::python::span::{Standing, is_left_out};
@@ -63,6 +64,8 @@ pub struct Session {
     pub given_up: Cell<bool>,
     /// While a block runs that is no part of it: how many frames there were when that began.
     pub waits_above: Cell<Option<usize>>,
+    /// The number that ended its last graph: the instruction, and the fact that it is this one.
+    pub given: RefCell<Option<(usize, Fact)>>,
     /// Whether gradients were on where it was called.
     pub grad: Cell<bool>,
 }
@@ -71,18 +74,47 @@ impl Session {
     /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
     /// numbers that have varied there are symbols.
     pub fn resume(&self, recorder: &Recorder) {
-        let Some((chain, resumed)) = self.pending.take() else { return };
+        self.resume_with(recorder, None);
+    }
+
+    /// The same, where what ended the graph gave a number; gives the symbol that it is, if it has varied.
+    pub fn resume_with(&self, recorder: &Recorder, number: Option<&PyObjectRef>) -> Option<PyObjectRef> {
+        let (chain, mut resumed) = self.pending.take()?;
+        if let (Some(number), Some(position)) = (number, resumed.position)
+            && let Some(code) = resumed.code.downcast_ref::<PyCode>()
+        {
+            let name: Rc<str> = format!("___stack{}", decoded(code).below(position)).into();
+            resumed.locals.push((name.clone(), number.clone()));
+            let source = Rc::new(Source::Local(name.clone()));
+            let fact = Fact { source, kind: Kind::Equals(number.clone()), place: None, hint: None, read: None };
+            self.given.replace(Some((position, fact)));
+            resumed.given = Some((name, number.clone()));
+        } else {
+            self.given.take();
+        }
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
         if self.function.given_up.borrow().contains(&self.at.get()) {
             self.given_up.set(true);
             recorder.go_on(false, self.grad.get());
+            resumed.given = None;
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
-            self.set_numbers(resumed, &verdict, recorder, vm);
+            let given = self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
-        });
+            given.map(|(_, number)| number)
+        })
+    }
+
+    /// A graph ends at an instruction: a number that an expression under way holds there has to be what it was.
+    pub fn holds_number(&self, code: &Py<PyCode>, position: usize) {
+        let Some((from, fact)) = self.given.take() else { return };
+        let is_noted = self.about.verdict.borrow().needs.facts.iter().any(|f| f.source.root() == fact.source.root());
+        if decoded(code).holds(from, position) && !is_noted {
+            let needs = Rc::new(self.about.verdict.borrow().needs.with(fact));
+            self.about.verdict.borrow_mut().needs = needs;
+        }
     }
 
     /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.
@@ -93,9 +125,17 @@ impl Session {
         }
     }
 
-    pub fn set_numbers(&self, mut resumed: Resumed, verdict: &Verdict, recorder: &Recorder, vm: &VirtualMachine) {
+    /// Puts symbols where numbers have varied; gives the number that ended the graph before, which may be one.
+    pub fn set_numbers(
+        &self,
+        mut resumed: Resumed,
+        verdict: &Verdict,
+        recorder: &Recorder,
+        vm: &VirtualMachine,
+    ) -> Option<(Rc<str>, PyObjectRef)> {
         let replaced = values::replace_in_frame(&mut resumed, &verdict.needs, recorder, vm);
         self.replaced.borrow_mut().push((resumed.locals, replaced));
+        resumed.given
     }
 
     /// Its graph has ended: what was a symbol is a number again.

@@ -180,7 +180,12 @@ impl Call {
     /// Finds out which function is recorded now.
     fn look_around(&self, recorder: &Recorder) -> Result<()> {
         let is_alone = self.sessions.borrow().len() == 1;
-        if self.busy.get() || is_excluded(Key::Capture) || is_alone && !self.top().given_up.get() {
+        if self.busy.get() || is_excluded(Key::Capture) {
+            return Ok(());
+        }
+        // What a number was asked for by goes on without it.
+        self.top().resume(recorder);
+        if is_alone && !self.top().given_up.get() {
             return Ok(());
         }
         let Some(frames) = frames_above(self.base) else { return Ok(()) };
@@ -263,6 +268,7 @@ impl Call {
             from: Cell::new(0),
             pending: RefCell::default(),
             replaced: RefCell::default(),
+            given: RefCell::default(),
             is_library,
             body,
             given_up: Cell::new(given_up),
@@ -288,10 +294,23 @@ impl Call {
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
-        flushed
+        flushed.map(|_| ())
     }
 
-    fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<()> {
+    /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
+    fn note_idle(&self, session: &Session, place: usize) {
+        let verdict = session.about.verdict.borrow().clone();
+        let reasons = match session.function.values.idle(place, &verdict) {
+            Some(reasons) if session.function.cache.borrow().len(place) == 0 => reasons,
+            _ => return,
+        };
+        let frame = session.function.frame(place);
+        if !reasons.is_empty() {
+            emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+        }
+    }
+
+    fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<bool> {
         session.resume(recorder);
         let place = session.at.get();
         self.busy.set(true);
@@ -390,7 +409,15 @@ impl Call {
                 top.about.verdict.borrow_mut().needs = needs;
             }
             let compiles = if top.is_library { top.has_body() } else { !gives_up };
-            self.flush(&top, recorder, &outputs, compiles)?;
+            if let Some(frame) = frames.get(own).filter(|f| !top.is_library && f.position > top.from.get())
+                && let Some(code) = frame.code.downcast_ref::<PyCode>()
+            {
+                top.holds_number(code, frame.position);
+            }
+            let computes = self.flush(&top, recorder, &outputs, compiles)?;
+            if !computes && compiles && here > 0 {
+                self.note_idle(&top, here);
+            }
             top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
             if gives_up || top.is_library {
@@ -412,8 +439,8 @@ impl Call {
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.rest());
                 top.pending.replace(Some((frame.place(), resumed)));
-                // Which way Python goes is not known yet where that was the question.
-                if !(reason.is_branch() && inner.is_none()) && !gives_up {
+                // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
+                if !((reason.is_branch() || reason.gives_number()) && inner.is_none()) && !gives_up {
                     top.resume(recorder);
                 }
             }
@@ -505,6 +532,7 @@ pub fn call(
         from: Cell::new(0),
         pending: RefCell::default(),
         replaced: RefCell::default(),
+        given: RefCell::default(),
         is_library: bound.as_ref().is_some_and(|b| b.is_of_module(vm)),
         body: None,
         given_up: Cell::new(function.given_up.borrow().contains(&0)),
@@ -611,7 +639,7 @@ pub fn call(
         // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
     } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get());
+        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
     }
     drop(layer);
     if let Some(outer) = &around.1 {
@@ -635,6 +663,18 @@ pub fn call(
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
     }
+}
+
+/// A tensor's number was asked for. Where that has ended a graph, what follows depends on it, and has a symbol for it if it varied.
+pub fn given_number(number: PyObjectRef) -> PyObjectRef {
+    let (Some(call), Some(recorder)) = (CALL.with_borrow(Clone::clone), RECORDER.with_borrow(Clone::clone)) else { return number };
+    let top = call.top();
+    // What the library asks for its own ends is no value of the script's.
+    if !crate::python::span::caller(0).is_some_and(|(code, at)| frames::place_of(&code, at).is_some()) {
+        top.resume(&recorder);
+        return number;
+    }
+    top.resume_with(&recorder, Some(&number)).unwrap_or(number)
 }
 
 /// A number that only the run knows is needed: the graph ends, and it is known.

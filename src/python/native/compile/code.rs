@@ -4,6 +4,7 @@
 //! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
 //! frame whose graph breaks inside a loop is not captured at all.
 
+use super::operands::Stack;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -38,7 +39,7 @@ pub struct Code {
     /// Per instruction, the slots whose values are read later on.
     live: OnceCell<Vec<Vec<u64>>>,
     /// Per instruction, the stack before it.
-    stacks: OnceCell<Vec<Option<Vec<Option<u32>>>>>,
+    stacks: OnceCell<Vec<Option<Stack>>>,
     /// Where comprehensions begin and end, those within others left out.
     comprehensions: Vec<(u32, u32)>,
 }
@@ -201,8 +202,25 @@ impl Code {
 
     /// Slots whose values are operands of what is evaluated when an instruction is done.
     pub fn operands(&self, position: usize) -> Vec<u32> {
-        let stacks = self.stacks.get_or_init(|| super::operands::stacks(&self.steps, |i| self.successors(i)));
-        stacks.get(position).and_then(Option::as_ref).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
+        self.stack(position).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
+    }
+
+    /// How many values of expressions under way lie below what an instruction gives.
+    pub fn below(&self, position: usize) -> usize {
+        self.stack(position).map_or(0, |s| super::operands::below(&self.steps[position], s))
+    }
+
+    /// Whether what one instruction gives is held while another runs, which comes later.
+    pub fn holds(&self, from: usize, to: usize) -> bool {
+        super::operands::is_held(&self.steps, self.stacks(), (from, to))
+    }
+
+    fn stack(&self, position: usize) -> Option<&Stack> {
+        self.stacks().get(position)?.as_ref()
+    }
+
+    fn stacks(&self) -> &[Option<Stack>] {
+        self.stacks.get_or_init(|| super::operands::stacks(&self.steps, |i| self.successors(i)))
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's

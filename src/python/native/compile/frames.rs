@@ -289,6 +289,7 @@ impl Frame {
             locals: locals.unwrap_or_default(),
             position: (!at_entry).then_some(self.position),
             truth: None,
+            given: None,
             frame: self.object.clone(),
         }
     }

@@ -5,7 +5,10 @@ use super::code::{Step, slots};
 use rustpython_vm::bytecode::Instruction;
 
 /// Per value on the stack, the variable that it was read from.
-type Stack = Vec<Option<u32>>;
+pub type Stack = Vec<Option<u32>>;
+
+/// Stands for no value: what calls push for a missing `self`.
+const MISSING: u32 = u32::MAX;
 
 /// The stacks before each instruction, by the first way that leads there; none where only an exception does.
 pub fn stacks(steps: &[Step], successors: impl Fn(usize) -> Vec<usize>) -> Vec<Option<Stack>> {
@@ -34,6 +37,21 @@ pub fn left(step: &Step, stack: &Stack) -> Vec<u32> {
     stack[..stack.len().saturating_sub(popped)].iter().flatten().copied().collect()
 }
 
+/// How many values an instruction leaves on the stack below its result.
+pub fn below(step: &Step, stack: &Stack) -> usize {
+    let popped = step.op.stack_effect_info(step.arg).popped() as usize;
+    stack[..stack.len().saturating_sub(popped)].iter().filter(|value| **value != Some(MISSING)).count()
+}
+
+/// Whether what an instruction gives lies on the stack below what another, which comes later, takes from it.
+pub fn is_held(steps: &[Step], stacks: &[Option<Stack>], (from, to): (usize, usize)) -> bool {
+    let height = |i: usize| stacks.get(i)?.as_ref().map(Vec::len);
+    let taken = |i: usize| steps[i].op.stack_effect_info(steps[i].arg).popped() as usize;
+    let below = |i: usize| height(i).map(|n| n.saturating_sub(taken(i)));
+    let Some(at) = below(from) else { return false };
+    from < to && (from + 1..=to).all(|i| below(i).is_none_or(|n| n > at))
+}
+
 fn after(step: &Step, mut stack: Stack) -> Stack {
     let nth = |stack: &Stack| stack.len().checked_sub(step.arg as usize);
     match step.op {
@@ -53,6 +71,14 @@ fn after(step: &Step, mut stack: Stack) -> Stack {
             let pushed = effect.pushed() as usize;
             let is_load = read.len() == pushed && !matches!(op, Instruction::MakeCell { .. });
             stack.extend((0..pushed).map(|i| is_load.then(|| read[i])));
+            let has_missing = match op {
+                Instruction::PushNull => true,
+                Instruction::LoadGlobal { .. } | Instruction::LoadAttr { .. } | Instruction::LoadSuperAttr { .. } => step.arg & 1 == 1,
+                _ => false,
+            };
+            if let Some(last) = stack.last_mut().filter(|_| has_missing) {
+                *last = Some(MISSING);
+            }
         }
     }
     stack

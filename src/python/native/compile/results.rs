@@ -9,6 +9,7 @@ use super::values;
 use crate::capture::Recorder;
 use crate::dispatch::Value;
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
+use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
 
 /// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
@@ -21,7 +22,7 @@ pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &
     } else if let Some(size) = symbolic(o, vm) {
         let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
         found.extend(is_new.then_some(Value::Int(size)));
-    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
         let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
         found.extend(is_new.then_some(Value::SymFloat(float)));
     } else if let Some(items) = o.downcast_ref::<PyTuple>() {

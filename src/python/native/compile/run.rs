@@ -18,7 +18,7 @@ use crate::report::{self, Event};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
-/// Ends the region being recorded: `outputs` get their values.
+/// Ends the region being recorded: `outputs` get their values. Gives whether it computes anything.
 pub fn flush(
     function: &CompiledFunction,
     recorder: &Recorder,
@@ -26,13 +26,13 @@ pub fn flush(
     outputs: &[Value],
     about: &About,
     compiles: bool,
-) -> Result<()> {
+) -> Result<bool> {
     let region = recorder.end(outputs)?;
     let env = region.env.clone();
     let twins: Vec<Tensor> = region.touched.iter().map(|i| i.twin.clone()).collect();
     if !crate::capture::computes(&region.graph) {
         env.settle();
-        return Ok(());
+        return Ok(false);
     }
     let _capture = Exclude::only(Key::Capture);
     // The region runs in the mode it began in; its own changes of mode are recorded in it.
@@ -52,11 +52,14 @@ pub fn flush(
             }
             // A number that only the run knew.
             Value::Int(SymInt::Sym(expr, env)) => env.learn(expr, value.int()?),
-            Value::SymFloat(float) if float.hint().is_none() => float.env.learn_float(&float.expr, value.float()?),
+            Value::SymFloat(float) if float.hint().is_none() => {
+                let held = value.into_tensor()?;
+                float.env.learn_float(&float.expr, crate::aten!("_local_scalar_dense", &held)?.float()?);
+            }
             _ => {}
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Runs a region without compiling it.

@@ -120,10 +120,14 @@ impl Source {
         }
     }
 
-    /// Whether it is an attribute of a module.
+    /// Whether it is an attribute of a module, or in one.
     pub fn is_in_module(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
-        let Source::Attr(base, _) = self else { return false };
-        base.value(locals, vm).is_some_and(|o| own_attribute(&o, "_modules", vm).is_some())
+        match self {
+            Source::Attr(base, _) | Source::Index(base, _) | Source::Key(base, _) => {
+                base.value(locals, vm).is_some_and(|o| own_attribute(&o, "_modules", vm).is_some()) || base.is_in_module(locals, vm)
+            }
+            _ => false,
+        }
     }
 
     /// Puts a value there. False where that cannot be done.

@@ -50,6 +50,16 @@ impl Needs {
         }
     }
 
+    /// And this.
+    pub fn with(&self, fact: Fact) -> Needs {
+        Needs {
+            facts: self.facts.iter().cloned().chain([fact]).collect(),
+            dynamic: self.dynamic.clone(),
+            replaced: self.replaced.clone(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
@@ -77,6 +87,8 @@ pub struct Verdict {
 #[derive(Default)]
 pub struct Values {
     entries: RefCell<HashMap<usize, Vec<(Rc<Needs>, Rc<[Found]>)>>>,
+    /// What places depend on that compute nothing.
+    idle: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
     seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
     /// Floats whose numbers were needed: they are no symbols again.
@@ -259,17 +271,21 @@ fn is_dynamic_float(value: &PyObject, vm: &VirtualMachine) -> bool {
 
 /// Values that were replaced by symbols for a call.
 #[derive(Default)]
-pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<(PyObjectRef, PyObjectRef)>);
+pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<PyObjectRef>);
 
 impl Replaced {
     /// Puts the numbers back, where the script did not put something else.
     pub fn restore(self, locals: &mut Locals, vm: &VirtualMachine) {
-        for (cell, number) in self.1 {
-            let now = cell.get_attr("cell_contents", vm).ok();
-            if now.is_some_and(|now| symbolic_hint(&now, vm).is_some() || float_hint(&now, vm).is_some()) {
-                // A cell takes any value.
-                let _ = cell.set_attr("cell_contents", number, vm);
-            }
+        for cell in self.1 {
+            let Ok(now) = cell.get_attr("cell_contents", vm) else { continue };
+            // What the function has put there may have been computed from the symbol.
+            let number: PyObjectRef = match (symbolic_hint(&now, vm), float_hint(&now, vm)) {
+                (Some(n), _) => vm.ctx.new_int(n).into(),
+                (_, Some(f)) => vm.ctx.new_float(f).into(),
+                _ => continue,
+            };
+            // A cell takes any value.
+            let _ = cell.set_attr("cell_contents", number, vm);
         }
         for (source, number, symbol) in self.0 {
             if source.value(locals, vm).is_some_and(|now| now.is(&symbol)) {
@@ -283,6 +299,7 @@ impl Values {
     /// Forgets everything.
     pub fn clear(&self) {
         self.entries.borrow_mut().clear();
+        self.idle.borrow_mut().clear();
         self.seen.borrow_mut().clear();
         self.numbers.borrow_mut().clear();
     }
@@ -290,6 +307,16 @@ impl Values {
     /// An entry was made for inputs that were found there.
     pub fn push(&self, place: usize, needs: Rc<Needs>, inputs: Rc<[Found]>) {
         self.entries.borrow_mut().entry(place).or_default().push((needs, inputs));
+    }
+
+    /// A place computes nothing in a call of this verdict: the facts that did not hold, newest entry first, where none served it before.
+    pub fn idle(&self, place: usize, verdict: &Verdict) -> Option<Vec<String>> {
+        let unmet = &verdict.unmet;
+        if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
+            return None;
+        }
+        self.idle.borrow_mut().entry(place).or_default().push(verdict.needs.clone());
+        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", unmet.first()?.text))).collect())
     }
 
     /// What an entry depends on, and where its inputs were found.
@@ -305,7 +332,11 @@ impl Values {
         (function, dynamic): (&CompiledFunction, Option<bool>),
         vm: &VirtualMachine,
     ) -> Verdict {
-        let known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        if known.is_empty() {
+            let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
+            known.extend(idle.into_iter().map(|needs| (needs, Rc::default())));
+        }
         let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
         let met: Vec<usize> = (0..known.len()).filter(|i| failed[*i].is_empty()).collect();
         // Where numbers are symbols in one and not in another, it is the first whose other guards hold, too.
@@ -466,8 +497,8 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
                 args.kwargs.insert((&**name).into(), symbol);
             } else if let Some(cell) = bound.cell(name, vm) {
                 // What the function closes over.
-                if cell.set_attr("cell_contents", symbol.clone(), vm).is_ok() {
-                    replaced.1.push((cell, value));
+                if cell.set_attr("cell_contents", symbol, vm).is_ok() {
+                    replaced.1.push(cell);
                 }
             }
         } else if let Some(slot) = bound.slot(source, args) {
@@ -486,6 +517,9 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
         let Some(value) = source.value(&resumed.locals, vm) else { continue };
         let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
         match &**source {
+            Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
+                resumed.given = Some((name.clone(), symbol));
+            }
             // A variable that cannot be written stays a number: the region is another one then.
             Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
             _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),

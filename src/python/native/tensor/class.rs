@@ -279,11 +279,11 @@ impl AsNumber for TensorBase {
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                vm.ctx.types.int_type.to_owned().as_object().call((value,), vm)
+                vm.ctx.types.int_type.to_owned().as_object().call((value,), vm).map(super::super::compile::given_number)
             }),
             float: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                vm.ctx.types.float_type.to_owned().as_object().call((value,), vm)
+                vm.ctx.types.float_type.to_owned().as_object().call((value,), vm).map(super::super::compile::given_number)
             }),
             index: Some(|a, vm| {
                 let t = me(a.obj, vm)?;
@@ -522,6 +522,8 @@ fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     if is_integer && super::super::compile::recorder().is_some_and(|r| r.wants_scalars()) {
         return nested_symbols(t, vm);
     }
+    // Also a tensor of the caller's ends the graph.
+    super::super::compile::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
     let t = &with_values(t, Unsupported::tolist, vm)?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
@@ -769,7 +771,7 @@ impl TensorBase {
     #[pymethod]
     fn item(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let _written = Written::Method("item").enter();
-        from_value(item(&zelf.tensor(), vm)?, vm)
+        from_value(item(&zelf.tensor(), vm)?, vm).map(super::super::compile::given_number)
     }
     #[pymethod]
     fn tolist(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {

@@ -316,6 +316,12 @@ pub struct PySymFloatNode(SymFloat);
 
 #[pyclass]
 impl PySymFloatNode {
+    /// Whether it is a number of the call that is recorded.
+    #[pymethod]
+    fn is_recorded(zelf: &Py<Self>) -> bool {
+        super::super::compile::recorder().is_some_and(|r| r.has_float(&zelf.0)) && zelf.0.hint().is_some()
+    }
+
     /// The number in the call being compiled, with a guard.
     #[pymethod]
     fn guard_float(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<f64> {
@@ -494,6 +500,14 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
 
 #[pyclass]
 impl PySymNode {
+    /// Whether it is a number of the call that is recorded.
+    #[pymethod]
+    fn is_recorded(zelf: &Py<Self>) -> bool {
+        let size = if let SymInt::Sym(_, env) = &zelf.0 && env.is_settled() { zelf.0.succeeded() } else { Some(zelf.0.clone()) };
+        let is_open = |size: SymInt| super::super::compile::recorder().is_some_and(|r| r.has_size(&size) && size.hint().is_some());
+        size.is_some_and(is_open)
+    }
+
     /// The number in the call being compiled, with a guard.
     #[pymethod]
     fn guard_int(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<i64> {

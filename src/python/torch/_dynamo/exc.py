@@ -9,6 +9,10 @@ class ShortenTraceback(TorchDynamoException):
     """One whose traceback says nothing to a script."""
 
 
+class InternalTorchDynamoError(TorchDynamoException):
+    """The front end failed."""
+
+
 class Unsupported(TorchDynamoException):
     """Something that cannot be captured."""
 

@@ -122,10 +122,14 @@ impl Reader<'_> {
                 });
                 return Seen::Each(Box::new(Seen::Items(each.collect())));
             }
-            ("reversed" | "iter" | "list" | "tuple", [items]) => return self.elements(items),
+            ("reversed" | "iter" | "list" | "tuple", [items]) | ("sorted", [items, ..]) => return self.elements(items),
             ("len", [Seen::Known(all)]) => {
                 self.realize(&args[0]);
                 return match all.as_slice() {
+                    [(o, source)] if o.downcast_ref::<PyDict>().is_some() => {
+                        self.entries(o, source.as_ref());
+                        o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
+                    }
                     [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() => {
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
@@ -146,6 +150,23 @@ impl Reader<'_> {
                 let found = self.attribute(object, &attr);
                 return if name == "getattr" { found } else { Seen::Unknown };
             }
+            (_, [own @ Seen::Known(all), given @ ..]) if o.class().name().to_string() == "method_descriptor" => {
+                if let [(dict, Some(source))] = all.as_slice()
+                    && dict.downcast_ref::<PyDict>().is_some()
+                {
+                    return self.call_of_dict(&name, own, (dict, source), given);
+                }
+            }
+            ("min" | "max", [_, _]) | ("abs", [_]) if names.is_empty() => {
+                let operands: Vec<&Seen> = args.iter().collect();
+                let computed = self.deferred(&operands, |values| {
+                    let same = values.iter().all(|v| v.class().is(values[0].class()));
+                    if same { o.call(FuncArgs::from(values.to_vec()), vm).ok() } else { None }
+                });
+                if let Some(computed) = computed {
+                    return computed;
+                }
+            }
             _ => {}
         }
         args.iter().for_each(|a| self.realize(a));
@@ -155,6 +176,42 @@ impl Reader<'_> {
                 o.call(FuncArgs::from(values), vm).map_or(Seen::Unknown, constant)
             }
             _ => Seen::Unknown,
+        }
+    }
+
+    /// A call of a method of a dictionary that is found somewhere.
+    fn call_of_dict(&mut self, name: &str, own: &Seen, (dict, source): (&PyObjectRef, &Rc<Source>), given: &[Seen]) -> Seen {
+        given.iter().take(1).for_each(|key| self.realize(key));
+        let key = given.first().and_then(|key| self.known_constant(key));
+        let other = || given.get(1).cloned().unwrap_or_else(|| constant(self.vm.ctx.none()));
+        match (name, key) {
+            ("keys", _) => Seen::Each(Box::new(self.entries(dict, Some(source)).0)),
+            ("values", _) => Seen::Each(Box::new(self.entries(dict, Some(source)).1)),
+            ("items", _) => {
+                let (keys, values) = self.entries(dict, Some(source));
+                Seen::Each(Box::new(Seen::Items(vec![keys, values])))
+            }
+            ("get", Some(key)) => {
+                let other = other();
+                self.asked_for(dict, source, &key).unwrap_or(other)
+            }
+            ("setdefault", Some(key)) => {
+                let other = other();
+                let found = self.asked_for(dict, source, &key);
+                if found.is_none() {
+                    self.written_to(own);
+                }
+                found.unwrap_or(other)
+            }
+            ("pop" | "popitem" | "update" | "clear" | "setdefault", key) => {
+                given.iter().skip(1).for_each(|value| self.realize(value));
+                self.written_to(own);
+                key.map_or(Seen::Unknown, |key| self.item(own, &constant(key)))
+            }
+            _ => {
+                given.iter().for_each(|value| self.realize(value));
+                Seen::Unknown
+            }
         }
     }
 

@@ -42,6 +42,8 @@ enum Seen {
     Keywords(Vec<(String, Seen)>),
     /// What a loop goes through.
     Each(Box<Seen>),
+    /// A constant computed from others, of which those that are found somewhere are listed: nothing depends on it until it is used.
+    Computed(PyObjectRef, Vec<(PyObjectRef, Rc<Source>)>),
 }
 
 fn constant(o: PyObjectRef) -> Seen {
@@ -111,6 +113,8 @@ pub struct Resumed {
     pub position: Option<usize>,
     /// Which way Python goes, where that was the question.
     pub truth: Option<bool>,
+    /// The number that what ended the graph gave, by the name that it has among values of expressions under way.
+    pub given: Option<(Rc<str>, PyObjectRef)>,
     /// Its frame.
     pub frame: PyObjectRef,
 }
@@ -190,7 +194,11 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
         return reader.facts;
     };
     let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
-    let top = resumed.truth.map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
+    let top = match (&resumed.given, resumed.truth) {
+        (Some((name, number)), _) => Seen::Known(vec![(number.clone(), Some(Rc::new(Source::Local(name.clone()))))]),
+        (None, Some(truth)) => constant(vm.ctx.new_bool(truth).into()),
+        (None, None) => Seen::Unknown,
+    };
     let position = if jumps { last } else { last + 1 };
     if position < decoded.steps.len() {
         reader.run(code, Path { position, stack: vec![top], slots }, resumed.globals.clone(), 0);

@@ -110,6 +110,9 @@ impl Reader<'_> {
             }
             Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => {
                 let value = pop(stack);
+                if matches!((step.op, &value), (Instruction::StoreFast { .. }, Seen::Computed(..))) {
+                    self.realize_number(&value);
+                }
                 if let Some(s) = path.slots.get_mut(arg) {
                     *s = value;
                 }
@@ -118,6 +121,9 @@ impl Reader<'_> {
                 let (a, b) = pair();
                 for i in [a, b] {
                     let value = pop(stack);
+                    if matches!(value, Seen::Computed(..)) {
+                        self.realize_number(&value);
+                    }
                     if let Some(s) = path.slots.get_mut(i as usize) {
                         *s = value;
                     }
@@ -126,6 +132,9 @@ impl Reader<'_> {
             Instruction::StoreFastLoadFast { .. } => {
                 let (a, b) = pair();
                 let value = pop(stack);
+                if matches!(value, Seen::Computed(..)) {
+                    self.realize_number(&value);
+                }
                 if let Some(s) = path.slots.get_mut(a as usize) {
                     *s = value;
                 }
@@ -240,9 +249,22 @@ impl Reader<'_> {
                 stack.push(Seen::Items(items));
             }
             Instruction::ListExtend { .. } => {
-                let more = pop(stack);
-                if let (Some(Seen::Items(items)), Seen::Items(more)) = (stack.last_mut(), more) {
+                let more = match pop(stack) {
+                    Seen::Items(items) => items,
+                    other => {
+                        self.realize(&other);
+                        self.parts(&other)
+                    }
+                };
+                if let Some(Seen::Items(items)) = path.stack.last_mut() {
                     items.extend(more);
+                }
+            }
+            Instruction::ListAppend { .. } => {
+                let value = pop(stack);
+                let list = stack.len().checked_sub(arg).and_then(|at| stack.get_mut(at));
+                if let Some(Seen::Items(items)) = list {
+                    items.push(value);
                 }
             }
             // What is called stands below the dictionary of its keywords, and stays there.
@@ -274,8 +296,11 @@ impl Reader<'_> {
             Instruction::BinaryOp { op } => {
                 let (b, a) = (pop(stack), pop(stack));
                 let op = op.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let deferred = if defers(op) { self.deferred(&[&a, &b], |v| binary(op, &v[0], &v[1], vm)) } else { None };
                 let result = if matches!(op, oparg::BinaryOperator::Subscr) {
                     self.item(&a, &b)
+                } else if let Some(deferred) = deferred {
+                    deferred
                 } else {
                     self.realize(&a);
                     self.realize(&b);
@@ -288,10 +313,16 @@ impl Reader<'_> {
             }
             Instruction::CompareOp { opname } => {
                 let (b, a) = (pop(stack), pop(stack));
+                let op = opname.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let compare = |v: &[PyObjectRef]| v[0].rich_compare_bool(&v[1], compare_op(op), vm).ok().map(|t| vm.ctx.new_bool(t).into());
+                if let Some(deferred) = self.deferred(&[&a, &b], compare) {
+                    path.stack.push(deferred);
+                    return Jump::Never;
+                }
                 self.realize(&a);
                 self.realize(&b);
-                let op = opname.get(rustpython_vm::bytecode::OpArg::new(step.arg));
                 let single = |s: &Seen| match s {
+                    Seen::Computed(value, _) => Some(value.clone()),
                     Seen::Known(all) if all.len() == 1 && (is_constant(&all[0].0, vm) || is_enum(&all[0].0, vm)) => Some(all[0].0.clone()),
                     _ => None,
                 };
@@ -411,6 +442,10 @@ impl Reader<'_> {
                 for value in taken.iter().filter(|_| uses) {
                     self.realize(value);
                 }
+                // An object or a container is given numbers that are known.
+                if let (Instruction::StoreAttr { .. }, [value, _]) | (Instruction::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
+                    self.realize_number(value);
+                }
                 // Where something is stored decides.
                 if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
                     self.written_to(container);
@@ -440,12 +475,18 @@ impl Reader<'_> {
                     }
                 }
             }
+            // It is computed again when the function returns, of values of the same types.
+            Seen::Computed(_, operands) => {
+                for (o, source) in operands {
+                    self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                }
+            }
             _ => {}
         }
     }
 
     /// A dictionary is written to: which keys it has matters.
-    fn written_to(&mut self, seen: &Seen) {
+    pub(super) fn written_to(&mut self, seen: &Seen) {
         let Seen::Known(all) = seen else { return };
         for (o, source) in all {
             if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) {
@@ -491,6 +532,13 @@ fn compare_op(op: oparg::ComparisonOperator) -> rustpython_vm::types::PyComparis
     }
 }
 
+/// Whether arithmetic is put off until its result is used: what cannot fail.
+fn defers(op: oparg::BinaryOperator) -> bool {
+    use oparg::BinaryOperator as Op;
+    let plain = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::And | Op::Or | Op::Xor);
+    plain || matches!(op, Op::InplaceAdd | Op::InplaceSubtract | Op::InplaceMultiply | Op::InplaceAnd | Op::InplaceOr | Op::InplaceXor)
+}
+
 /// Arithmetic of constants.
 fn binary(op: oparg::BinaryOperator, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
     use oparg::BinaryOperator as Op;
@@ -501,6 +549,9 @@ fn binary(op: oparg::BinaryOperator, a: &PyObject, b: &PyObject, vm: &VirtualMac
         Op::FloorDivide | Op::InplaceFloorDivide => vm._floordiv(a, b),
         Op::Remainder | Op::InplaceRemainder => vm._mod(a, b),
         Op::TrueDivide | Op::InplaceTrueDivide => vm._truediv(a, b),
+        Op::And | Op::InplaceAnd => vm._and(a, b),
+        Op::Or | Op::InplaceOr => vm._or(a, b),
+        Op::Xor | Op::InplaceXor => vm._xor(a, b),
         _ => return None,
     }
     .ok()

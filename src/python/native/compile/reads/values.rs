@@ -3,7 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::super::facts::{Fact, Kind, MODULE_INTEGER};
@@ -17,6 +17,16 @@ pub(super) fn is_constant(o: &PyObject, vm: &VirtualMachine) -> bool {
     let class = o.class();
     [types.int_type, types.bool_type, types.float_type, types.str_type, types.none_type, types.complex_type].iter().any(|t| class.is(*t))
         || matches!(class.name().to_string().as_str(), "dtype" | "device" | "memory_format" | "layout")
+}
+
+fn is_float(o: &PyObject) -> bool {
+    o.downcast_ref::<PyFloat>().is_some()
+}
+
+/// Whether a constant is one whose value matters only when it is used.
+fn is_literal(o: &PyObject, vm: &VirtualMachine) -> bool {
+    let types = &vm.ctx.types;
+    [types.int_type, types.bool_type, types.float_type, types.str_type].iter().any(|t| o.class().is(*t))
 }
 
 pub(super) fn is_module(o: &PyObject, vm: &VirtualMachine) -> bool {
@@ -66,8 +76,56 @@ impl Reader<'_> {
             }
             Seen::Each(inner) => self.realize(&inner.clone()),
             Seen::Items(items) => items.iter().for_each(|item| self.realize(item)),
+            Seen::Computed(_, operands) => operands.iter().for_each(|(o, source)| self.realize_one(o, source)),
             _ => {}
         }
+    }
+
+    /// A value becomes that of an attribute: integers and floats have to be known, as they may be symbols.
+    pub(super) fn realize_number(&mut self, seen: &Seen) {
+        let number = |o: &PyObject| o.downcast_ref::<PyInt>().is_some_and(|_| !o.class().is(self.vm.ctx.types.bool_type)) || is_float(o);
+        let is_number = match seen {
+            Seen::Computed(_, operands) => operands.iter().any(|(o, _)| number(o)),
+            Seen::Known(all) => all.iter().any(|(o, _)| number(o)),
+            _ => false,
+        };
+        if is_number {
+            self.realize(seen);
+        }
+    }
+
+    /// What is computed from constants that nothing has used yet, where they are such; `None` where they have to be known.
+    pub(super) fn deferred(&self, operands: &[&Seen], compute: impl FnOnce(&[PyObjectRef]) -> Option<PyObjectRef>) -> Option<Seen> {
+        let (mut values, mut found) = (Vec::new(), Vec::new());
+        for operand in operands {
+            match operand {
+                Seen::Computed(value, operands) => {
+                    values.push(value.clone());
+                    found.extend(operands.iter().cloned());
+                }
+                Seen::Known(all) => {
+                    let [(o, source)] = all.as_slice() else { return None };
+                    let source = source.as_ref().filter(|_| is_literal(o, self.vm));
+                    // What was used before is a number that is known, or a symbol.
+                    let is_used = source.is_some_and(|s| self.known.contains_key(&self.equality(s, o)));
+                    if is_used || source.is_none() && !is_constant(o, self.vm) {
+                        return None;
+                    }
+                    values.push(o.clone());
+                    found.extend(source.map(|s| (o.clone(), s.clone())));
+                }
+                _ => return None,
+            }
+        }
+        if found.is_empty() || found.len() > 64 {
+            return None;
+        }
+        Some(Seen::Computed(compute(&values)?, found))
+    }
+
+    /// That a value found there is this one, as a guard says it.
+    fn equality(&self, source: &Rc<Source>, value: &PyObjectRef) -> String {
+        Fact { source: source.clone(), kind: Kind::Equals(value.clone()), place: None, hint: None, read: None }.text(self.vm)
     }
 
     pub(super) fn realize_one(&mut self, o: &PyObjectRef, source: &Rc<Source>) {
@@ -121,6 +179,7 @@ impl Reader<'_> {
     /// The one constant that a value is.
     pub(super) fn known_constant(&self, seen: &Seen) -> Option<PyObjectRef> {
         match seen {
+            Seen::Computed(value, _) => Some(value.clone()),
             Seen::Known(all) => match all.as_slice() {
                 [(o, _)] if is_constant(o, self.vm) => Some(o.clone()),
                 _ => None,
@@ -144,6 +203,7 @@ impl Reader<'_> {
                 [(o, _)] if o.downcast_ref::<PyFunction>().is_some() || is_module(o, self.vm) => Some(true),
                 _ => None,
             },
+            Seen::Computed(value, _) => value.clone().try_to_bool(self.vm).ok(),
             Seen::Method(..) => Some(true),
             Seen::Items(items) => Some(!items.is_empty()),
             _ => None,
@@ -208,6 +268,9 @@ impl Reader<'_> {
                 getter.map_or(Seen::Unknown, |g| self.call(&constant(g), vec![own], Vec::new(), 1))
             }
             "staticmethod" => inherited.get_attr("__func__", vm).map_or(Seen::Unknown, constant),
+            "method_descriptor" if o.downcast_ref::<PyDict>().is_some() => {
+                Seen::Method(inherited, Box::new(Seen::Known(vec![(o.clone(), source.cloned())])))
+            }
             _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, source.map(attr))]),
             _ if is_enum(&inherited, vm) => constant(inherited),
             _ => Seen::Unknown,
@@ -241,8 +304,7 @@ impl Reader<'_> {
                             found.push((sub, source.as_ref().map(|s| Rc::new(Source::Module(s.clone(), key.as_str().into())))));
                         }
                     } else if o.downcast_ref::<PyDict>().is_some() {
-                        self.entries(o, source.as_ref());
-                        return Seen::Each(Box::new(Seen::Unknown));
+                        return Seen::Each(Box::new(self.entries(o, source.as_ref()).0));
                     } else {
                         return Seen::Each(Box::new(Seen::Unknown));
                     }
@@ -253,16 +315,24 @@ impl Reader<'_> {
         }
     }
 
-    /// All keys of a dictionary matter; gives its values.
-    fn entries(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>) -> Seen {
-        let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) else { return Seen::Unknown };
+    /// All keys of a dictionary matter; gives them, and its values.
+    pub(super) fn entries(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>) -> (Seen, Seen) {
+        let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) else { return (Seen::Unknown, Seen::Unknown) };
         self.note(source, Kind::Entries(dict.__len__()), None);
-        let mut values = Vec::new();
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
         for (i, (key, value)) in dict.into_iter().enumerate().take(64) {
             self.note(source, Kind::KeyAt(i, key.clone()), None);
+            keys.push((key.clone(), None));
             values.push((value, Some(Rc::new(Source::Key(source.clone(), key)))));
         }
-        if values.is_empty() { Seen::Unknown } else { Seen::Known(values) }
+        if values.is_empty() { (Seen::Unknown, Seen::Unknown) } else { (Seen::Known(keys), Seen::Known(values)) }
+    }
+
+    /// A key of a dictionary is asked for: whether it is there matters. Gives its value, if it is.
+    pub(super) fn asked_for(&mut self, o: &PyObjectRef, source: &Rc<Source>, key: &PyObjectRef) -> Option<Seen> {
+        let value = o.downcast_ref::<PyDict>()?.get_item_opt(&**key, self.vm).ok().flatten();
+        self.note(source, Kind::Contains(key.clone(), value.is_some()), None);
+        Some(Seen::Known(vec![(value?, Some(Rc::new(Source::Key(source.clone(), key.clone()))))]))
     }
 
     /// `container[key]`
@@ -280,9 +350,14 @@ impl Reader<'_> {
             return found.map_or(Seen::Unknown, |(_, value)| value.clone());
         }
         self.realize(container);
-        let (Seen::Known(all), Some(key)) = (container, at) else { return Seen::Unknown };
+        let Seen::Known(all) = container else { return Seen::Unknown };
+        let keys: Vec<PyObjectRef> = match (at, key) {
+            (Some(key), _) => vec![key],
+            (None, Seen::Known(keys)) if keys.iter().all(|(k, _)| is_constant(k, vm)) => keys.iter().map(|(k, _)| k.clone()).collect(),
+            _ => return Seen::Unknown,
+        };
         let mut found = Vec::new();
-        for (o, source) in all.clone() {
+        for (o, source, key) in all.iter().flat_map(|(o, source)| keys.iter().map(|k| (o.clone(), source.clone(), k.clone()))) {
             if let Some(dict) = o.downcast_ref::<PyDict>() {
                 let Ok(Some(value)) = dict.get_item_opt(&*key, vm) else { return Seen::Unknown };
                 found.push((value, source.map(|s| Rc::new(Source::Key(s, key.clone())))));
