@@ -39,9 +39,19 @@ fn checks_input(graph: &Graph, node: &Node) -> bool {
     }
 }
 
+/// What a slice of everything is taken of: indexing leaves such slices out where it knows the size as a number.
+fn sliced_whole(node: &Node) -> Option<NodeId> {
+    match (node.op(), node.args.as_slice()) {
+        (Some("aten.slice.Tensor"), [Arg::Node(of), Arg::Int(_), Arg::Int(0), Arg::Int(i64::MAX), step @ ..]) => {
+            step.iter().all(|s| matches!(s, Arg::Int(1))).then_some(*of)
+        }
+        _ => None,
+    }
+}
+
 /// Calls are compared; sizes and floats are where they are read.
 fn is_compared(graph: &Graph, node: &Node) -> bool {
-    if checks_input(graph, node) {
+    if checks_input(graph, node) || sliced_whole(node).is_some() {
         return false;
     }
     match &node.meta.value {
@@ -55,7 +65,16 @@ fn is_compared(graph: &Graph, node: &Node) -> bool {
 impl<'a> Side<'a> {
     fn of(graph: &'a Graph, values: &'a HashMap<Symbol, i64>) -> Self {
         let mut order = vec![usize::MAX; graph.arena_len()];
-        graph.nodes().filter(|n| is_compared(graph, n)).enumerate().for_each(|(i, n)| order[n.id.0 as usize] = i);
+        let mut count = 0..;
+        for node in graph.nodes() {
+            if let Some(of) = sliced_whole(node) {
+                order[node.id.0 as usize] = order[of.0 as usize];
+            } else if is_compared(graph, node)
+                && let Some(i) = count.next()
+            {
+                order[node.id.0 as usize] = i;
+            }
+        }
         Side { graph, values, order }
     }
 

@@ -44,7 +44,7 @@ pub struct Region {
     pub env: ShapeEnv,
     /// Where its symbols are read among `touched`.
     pub witnesses: Vec<Witness>,
-    /// Per input, the first that has its storage, and whether it is shared at all.
+    /// Per input, the first that has its storage, and whether it is shared, where the region writes to it.
     pub(super) storages: Vec<(usize, bool)>,
     /// All nodes of the graph, with those that it dropped because nobody reads them.
     recorded: Vec<NodeId>,
@@ -281,9 +281,13 @@ impl Recorder {
         self.by_real.borrow_mut().clear();
         let storages = inputs
             .iter()
-            .map(|input| {
+            .enumerate()
+            .map(|(i, input)| {
                 let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
-                (inputs.iter().position(|o| same(&o)).unwrap_or(0), inputs.iter().filter(same).count() > 1)
+                // Who shares memory matters where somebody writes to it.
+                let is_written = inputs.iter().filter(same).any(|o| o.twin.version() > 0);
+                let first = if is_written { inputs.iter().position(|o| same(&o)).unwrap_or(i) } else { i };
+                (first, is_written && inputs.iter().filter(same).count() > 1)
             })
             .collect();
         let (env, witnesses, inference) = (symbols.env, symbols.witnesses, modes().inference);

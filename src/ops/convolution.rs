@@ -4,9 +4,9 @@ use crate::aten;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::ops::layout::{spec, suggested};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::t;
-use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
+use crate::tensor::{Dtype, MemoryFormat, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -231,7 +231,17 @@ fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             kernel.join(" x ")
         )));
     }
+    choose_kernel(input, &stride, &dilation)?;
     Ok(vec![Some(spec(sizes, format(input, weight), input))])
+}
+
+/// Which library computes a convolution without steps and gaps depends on how many examples there are; PyTorch asks where it traces.
+fn choose_kernel(input: &Tensor, stride: &[SymInt], dilation: &[SymInt]) -> Result<()> {
+    let is_plain = stride.iter().chain(dilation).all(|s| s.as_int() == Some(1));
+    if is_plain && input.dtype() == Dtype::Float32 {
+        input.size(0).holds_or(Relation::Ge, &SymInt::Int(16), true)?;
+    }
+    Ok(())
 }
 
 /// The memory format of results: channels-last where input or weight is.

@@ -119,14 +119,14 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
-    """The device of tensors that do not say theirs."""
-    _C._set_default_device(None if device is None else torch.device(device))
+    """The device of tensors that do not say theirs: the processor."""
+    if device is not None and torch.device(device).type != "cpu":
+        raise NotImplementedError(f"torch.set_default_device: tensors are made on the CPU here, not on '{device}'")
 
 
 def get_default_device():
     """The device of tensors that do not say theirs."""
-    device = _C._get_default_device()
-    return torch.device("cpu") if device is None else torch.device(device)
+    return torch.device("cpu")
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

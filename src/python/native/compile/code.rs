@@ -114,6 +114,22 @@ impl Code {
         self.comprehensions.iter().find(|(begin, end)| (*begin..=*end).contains(&at)).copied()
     }
 
+    /// Variables of the function's that a comprehension reads, which begins there: to CPython's older bytecode those are cells.
+    pub fn enclosed(&self, begin: u32) -> Vec<u32> {
+        let Some((_, end)) = self.comprehension(begin) else { return Vec::new() };
+        let inside = || self.steps.iter().filter(|s| (begin..=end).contains(&s.at));
+        let own: Vec<u32> = inside().filter(|s| matches!(s.op, Instruction::LoadFastAndClear { .. })).map(|s| s.arg).collect();
+        let mut read: Vec<u32> = inside().flat_map(|s| slots(s.op, s.arg).0).filter(|slot| !own.contains(slot)).collect();
+        read.sort_unstable();
+        read.dedup();
+        read
+    }
+
+    /// Whether a comprehension reads a variable of the function's.
+    pub fn is_enclosed(&self, slot: u32) -> bool {
+        self.comprehensions.iter().any(|(begin, _)| self.enclosed(*begin).contains(&slot))
+    }
+
     /// Comprehensions put the variables of their loops aside first, and put them back behind the outermost loop.
     fn find_comprehensions(&self) -> Vec<(u32, u32)> {
         let mut found: Vec<(u32, u32)> = Vec::new();

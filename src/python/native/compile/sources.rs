@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyTuple};
+use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
@@ -83,7 +83,11 @@ impl Source {
                 {
                     return Some(grad);
                 }
-                own_attribute(&base, name, vm).or_else(|| base.class().get_attr(vm.ctx.intern_str(&**name)))
+                let name = vm.ctx.intern_str(&**name);
+                match base.downcast_ref::<PyType>() {
+                    Some(class) => class.get_attr(name),
+                    None => own_attribute(&base, name.as_str(), vm).or_else(|| base.class().get_attr(name)),
+                }
             }
             Source::Module(base, name) => submodule(&*base.value(locals, vm)?, name, vm),
             Source::Index(base, index) => element(&*base.value(locals, vm)?, *index),

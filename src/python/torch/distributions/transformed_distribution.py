@@ -111,6 +111,10 @@ class MixtureSameFamily(Distribution):
         apart = (self._component_distribution.mean - self.mean.unsqueeze(at)).pow(2.0)
         return within + torch.sum(probs * apart, dim=at)
 
+    def cdf(self, value):
+        at = -1 - self._event_ndims
+        return torch.sum(self._component_distribution.cdf(value.unsqueeze(at)) * self._mixture_distribution.probs, dim=-1)
+
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)

@@ -32,15 +32,17 @@ impl Reader<'_> {
         let mut visited = HashSet::new();
         let mut paths = vec![start];
         let mut result: Option<Seen> = None;
-        self.way.push(0);
+        let outer = self.way.len();
         while let Some(mut path) = paths.pop() {
             while visited.insert(path.position) && self.budget > 0 {
                 self.budget -= 1;
                 self.at = if depth == 0 { Some((path.position, false)) } else { self.at.map(|(at, _)| (at, true)) };
-                if let Some(last) = self.way.last_mut() {
-                    *last = path.position;
-                }
                 let step = decoded.steps[path.position];
+                // A comprehension stands in its function.
+                self.way.truncate(outer);
+                let begin = decoded.comprehension(step.at).filter(|(begin, _)| *begin < step.at);
+                self.way.extend(begin.and_then(|(begin, _)| decoded.position(begin)));
+                self.way.push(path.position);
                 if let Some(place) = place_of(code, step.at) {
                     self.place = Some(place);
                 }
@@ -70,9 +72,24 @@ impl Reader<'_> {
                 }
             }
         }
-        self.way.pop();
+        self.way.truncate(outer);
         self.place = here;
         result.unwrap_or(Seen::Unknown)
+    }
+
+    /// A comprehension begins. PyTorch's front end looks at what it closes over, by name, up to the first that is no constant.
+    fn enclose(&mut self, code: &Py<PyCode>, step: &Step, slots: &[Seen]) {
+        let decoded = decoded(code);
+        if decoded.comprehension(step.at).is_none_or(|(begin, _)| begin != step.at) {
+            return;
+        }
+        let names: Vec<String> = super::slot_names(code).collect();
+        let mut read = decoded.enclosed(step.at);
+        read.sort_by_key(|slot| names.get(*slot as usize));
+        let values = read.into_iter().filter_map(|slot| slots.get(slot as usize));
+        if let Some(first) = values.into_iter().find(|seen| self.known_constant(seen).is_none()) {
+            self.look_at(&first.clone());
+        }
     }
 
     /// One instruction.
@@ -98,15 +115,29 @@ impl Reader<'_> {
                 stack.push(constant(value));
             }
             Instruction::LoadSmallInt { .. } => stack.push(constant(vm.ctx.new_int(step.arg).into())),
+            Instruction::LoadFastAndClear { .. } => {
+                stack.push(slot(&path.slots, step.arg));
+                self.enclose(code, step, &path.slots);
+            }
             Instruction::LoadFast { .. }
             | Instruction::LoadFastBorrow { .. }
             | Instruction::LoadFastCheck { .. }
-            | Instruction::LoadFastAndClear { .. }
-            | Instruction::LoadDeref { .. } => stack.push(slot(&path.slots, step.arg)),
+            | Instruction::LoadDeref { .. } => {
+                let seen = slot(&path.slots, step.arg);
+                if matches!(step.op, Instruction::LoadDeref { .. }) || decoded(code).is_enclosed(step.arg) {
+                    self.look_at(&seen);
+                }
+                stack.push(seen);
+            }
             Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
                 let (a, b) = pair();
-                stack.push(slot(&path.slots, a));
-                stack.push(slot(&path.slots, b));
+                for i in [a, b] {
+                    let seen = slot(&path.slots, i);
+                    if decoded(code).is_enclosed(i) {
+                        self.look_at(&seen);
+                    }
+                    stack.push(seen);
+                }
             }
             Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => {
                 let value = pop(stack);

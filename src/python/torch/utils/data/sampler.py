@@ -67,7 +67,8 @@ class RandomSampler(Sampler):
             generator = torch.Generator()
             generator.manual_seed(seed)
         if self.replacement:
-            for size in (*[32] * (self.num_samples // 32), self.num_samples % 32):
+            for start in range(0, self.num_samples + 1, 32):
+                size = min(32, self.num_samples - start)
                 yield from torch.randint(high=count, size=(size,), dtype=torch.int64, generator=generator).tolist()
         else:
             for _ in range(self.num_samples // count):
