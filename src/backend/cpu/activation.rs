@@ -45,16 +45,16 @@ macro_rules! backward {
 pub fn register(t: &mut KernelTable) {
     forward! { t:
         "aten.silu.default", "silu_cpu", () => |x| x / (1.0 + (-x).exponential());
-        "aten.mish.default", "mish_cpu", () => |x| x * x.exp().ln_1p().tanh();
+        "aten.mish.default", "mish_cpu", () => |x| x * x.exponential().via(f64::ln_1p).via(f64::tanh);
         "aten.elu.default", "elu_cpu", (alpha, scale, input_scale) =>
-            |x| if x < 0.0 { (x * input_scale).exp_m1() * (alpha * scale) } else { x * scale };
-        "aten.celu.default", "elu_cpu", (alpha) => |x| if x < 0.0 { (x / alpha).exp_m1() * alpha } else { x };
+            |x| if x < 0.0 { (x * input_scale).via(f64::exp_m1) * (alpha * scale) } else { x * scale };
+        "aten.celu.default", "elu_cpu", (alpha) => |x| if x < 0.0 { (x / alpha).via(f64::exp_m1) * alpha } else { x };
         "aten.leaky_relu.default", "leaky_relu_cpu", (negative_slope) => |x| if x > 0.0 { x } else { x * negative_slope };
         "aten.hardshrink.default", "hardshrink_cpu", (lambd) => |x| if x >= -lambd && x <= lambd { 0.0 } else { x };
         "aten.softshrink.default", "softshrink_cpu", (lambd) =>
             |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
         "aten.softplus.default", "softplus_cpu", (beta, threshold) =>
-            |x| if x * beta > threshold { x } else { (x * beta).exponential().ln_1p() / beta };
+            |x| if x * beta > threshold { x } else { (x * beta).exponential().via(f64::ln_1p) / beta };
         "aten.hardswish.default", "hardswish_cpu", () => |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0;
         "aten.hardsigmoid.default", "hardsigmoid_cpu", () => |x| (x + 3.0).clamp(0.0, 6.0) / 6.0;
     }
@@ -66,9 +66,9 @@ pub fn register(t: &mut KernelTable) {
             g * s * x.fused(1.0 - s, 1.0)
         };
         "aten.mish_backward.default", "mish_backward_cpu", "grad_output", "self", () => |g, x| {
-            let s = 1.0 / (1.0 + (-x).exp());
-            let t = x.exp().ln_1p().tanh();
-            g * (t + x * s * (1.0 - t * t))
+            let s = 1.0 / (1.0 + (-x).exponential());
+            let t = x.exponential().via(f64::ln_1p).via(f64::tanh);
+            g * (x * s).fused((-t).fused(t, 1.0), t)
         };
         "aten.leaky_relu_backward.default", "leaky_relu_backward_cpu", "grad_output", "self", (negative_slope) =>
             |g, x| if x > 0.0 { g } else { g * negative_slope };
@@ -77,7 +77,7 @@ pub fn register(t: &mut KernelTable) {
         "aten.softshrink_backward.default", "shrink_backward_cpu", "grad_output", "self", (lambd) =>
             |g, x| if x >= -lambd && x <= lambd { 0.0 } else { g };
         "aten.softplus_backward.default", "softplus_backward_cpu", "grad_output", "self", (beta, threshold) => |g, x| {
-            let z = (x * beta).exp();
+            let z = (x * beta).exponential();
             if x * beta > threshold { g } else { g * z / (z + 1.0) }
         };
         "aten.hardtanh_backward.default", "hardtanh_backward_cpu", "grad_output", "self", (min_val, max_val) =>
@@ -154,19 +154,28 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.gelu_backward.default", gelu_backward);
     t.fill("aten.log_sigmoid_forward.default", |c, o| {
         // The buffer keeps exp(-|x|) for the backward.
-        float1("log_sigmoid_cpu", c.get("self"), &o[1], |x| (-x.abs()).exp(), |x| (-x.abs()).exp())?;
+        float1("log_sigmoid_cpu", c.get("self"), &o[1], |x| (-x.abs()).exponential(), |x| (-x.abs()).exponential())?;
         float1(
             "log_sigmoid_cpu",
             c.get("self"),
             &o[0],
-            |x| x.min(0.0) - (-x.abs()).exponential().ln_1p(),
+            |x| x.min(0.0) - (-x.abs()).exponential().via(f64::ln_1p),
             |x| x.min(0.0) - (-x.abs()).exponential().ln_1p(),
         )
     });
     t.fill("aten.log_sigmoid_backward.default", |c, o| {
         let (g, x) = (c.get("grad_output"), c.get("self"));
-        // The derivative is sigmoid(-x).
-        float2("log_sigmoid_backward_cpu", g, x, &o[0], |g, x| g / (1.0 + x.exp()), |g, x| g / (1.0 + x.exp()))
+        // Of either sign the exponential is one below 1.
+        macro_rules! run {
+            ($t:ty) => {
+                |g: $t, x: $t| {
+                    let e = (-x.abs()).exponential();
+                    let part = e / (1.0 + e);
+                    g * if x < 0.0 { 1.0 - part } else { part }
+                }
+            };
+        }
+        float2("log_sigmoid_backward_cpu", g, x, &o[0], run!(f32), run!(f64))
     });
     t.fill("aten._prelu_kernel.default", |c, o| {
         let (x, w) = (c.get("self"), c.get("weight"));
@@ -183,7 +192,7 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.glu.default", |c, o| {
         let (a, b) = halves(c)?;
-        float2("glu_cpu", &a, &b, &o[0], |a, b| a / (1.0 + (-b).exp()), |a, b| a / (1.0 + (-b).exp()))
+        float2("glu_cpu", &a, &b, &o[0], |a, b| a / (1.0 + (-b).exponential()), |a, b| a / (1.0 + (-b).exp()))
     });
     t.fill("aten.glu_backward.default", |c, o| {
         let (a, b) = halves(c)?;
@@ -276,7 +285,7 @@ fn elu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
             map2(g, x, &o[0], |g: $t, x: $t| match (is_result, x <= 0.0) {
                 (_, false) => g * scale,
                 (true, true) => g * input * (x + slope),
-                (false, true) => g * input * slope * (x * input).exp(),
+                (false, true) => g * input * slope * (x * input).exponential(),
             })
         }};
     }
@@ -295,16 +304,24 @@ fn by_tanh(c: &Call) -> Result<bool> {
     }
 }
 
+const KAPPA: f64 = 0.044715;
 const SQRT_2_OVER_PI: f64 = std::f64::consts::SQRT_2 * std::f64::consts::FRAC_2_SQRT_PI * 0.5;
+
+/// The tangent that gelu's approximation is made of.
+macro_rules! tanh_of {
+    ($t:ty, $x:ident) => {
+        (SQRT_2_OVER_PI as $t * (KAPPA as $t).fused($x * $x * $x, $x)).via(f64::tanh)
+    };
+}
 
 fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
     let x = c.get("self");
     macro_rules! run {
         ($t:ty) => {
             if by_tanh(c)? {
-                map1(x, &o[0], |x: $t| 0.5 * x * (1.0 + (SQRT_2_OVER_PI as $t * (x + 0.044715 * x * x * x)).tanh()))
+                map1(x, &o[0], |x: $t| 0.5 * x * (1.0 + tanh_of!($t, x)))
             } else {
-                map1(x, &o[0], |x: $t| x * 0.5 * (1.0 + (x * std::f64::consts::FRAC_1_SQRT_2 as $t).error_function()))
+                map1(x, &o[0], |x: $t| x * 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))))
             }
         };
     }
@@ -321,14 +338,13 @@ fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
         ($t:ty) => {
             if by_tanh(c)? {
                 map2(g, x, &o[0], |g: $t, x: $t| {
-                    let beta = SQRT_2_OVER_PI as $t;
-                    let t = (beta * (x + 0.044715 * x * x * x)).tanh();
-                    let inner = beta * (1.0 + 3.0 * 0.044715 * x * x);
-                    g * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner)
+                    let t = tanh_of!($t, x);
+                    let inner = SQRT_2_OVER_PI as $t * (3.0 * KAPPA as $t).fused(x * x, 1.0);
+                    g * (0.5 * (1.0 + t) + 0.5 * x * (-t).fused(t, 1.0) * inner)
                 })
             } else {
                 map2(g, x, &o[0], |g: $t, x: $t| {
-                    let cdf = 0.5 * (1.0 + (x * std::f64::consts::FRAC_1_SQRT_2 as $t).error_function());
+                    let cdf = 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)));
                     let pdf = (-0.5 * x * x).exp() * (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5) as $t;
                     g * (cdf + x * pdf)
                 })

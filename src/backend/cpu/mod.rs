@@ -29,6 +29,7 @@ mod matrix;
 mod native_attention;
 mod nll;
 mod normalization;
+mod normalization_backward;
 mod patches;
 mod pooling;
 mod prims;
@@ -69,6 +70,7 @@ pub fn register(table: &mut KernelTable) {
     copy::register(table);
     embedding::register(table);
     normalization::register(table);
+    normalization_backward::register(table);
     sampling::register(table);
     volume::register(table);
     linalg::register(table);

@@ -1,7 +1,7 @@
 //! softmax and log_softmax along one dimension, and their gradients.
 
 use super::dense::{Lane, Real, held};
-use super::vectorized::{Vectorized, line_dot, line_sum};
+use super::vectorized::{Vectorized, line_dot, line_sum, wide};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -50,12 +50,13 @@ fn forward(c: &Call, out: &[Tensor], name: &str, log: bool) -> Result<()> {
     })
 }
 
-/// Along the last dimension the sum has lanes, and its reciprocal is multiplied with; along others it has none. In half precision,
-/// what a kernel keeps between two loops over the line is rounded: the logarithm with its sum, or the exponentials.
+/// Along the last dimension the sum has lanes, and its reciprocal is multiplied with; along others it has none, and lines that lie
+/// side by side are computed together as far as they fill groups. In half precision, what a kernel keeps between two loops over the line is rounded: the logarithm with its sum, or the exponentials.
 fn line_forward<T: Vectorized>(x: &mut [T], (start, step, n): (usize, usize, usize), last: bool, dtype: Dtype, log: bool) {
     let at = |i: usize| start + i * step;
     let Some(max) = (0..n).map(|i| x[at(i)]).reduce(|a, b| if b > a || b.nan() { b } else { a }) else { return };
-    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential()).collect();
+    let grouped = last || in_group::<T>(start, step);
+    let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential_in(grouped)).collect();
     let sum = if last { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
     if log {
         let ln = |v: T| T::of(v.wide().ln());
@@ -67,17 +68,28 @@ fn line_forward<T: Vectorized>(x: &mut [T], (start, step, n): (usize, usize, usi
     }
 }
 
+/// Whether a line is one of a whole group of lines side by side.
+fn in_group<T: Vectorized>(start: usize, step: usize) -> bool {
+    start % step < step / wide::<T>() * wide::<T>()
+}
+
 fn backward(c: &Call, out: &[Tensor], log: bool) -> Result<()> {
     let (grad, output, dim) = (c.tensor("grad_output")?, c.tensor("output")?, c.int("dim")?);
     for_floats!("softmax_backward", grad.dtype(), T => {
-        let (g, y) = (T::read(grad)?, T::read(output)?);
+        let (g, y, last) = (T::read(grad)?, T::read(output)?, is_last(grad, dim));
         let mut result = vec![T::of(0.0); g.len()];
         lines(grad, dim, |start, step, n| {
             let at = |i: usize| start + i * step;
             let line = |v: &[T]| (0..n).map(|i| v[at(i)]).collect::<Vec<T>>();
-            let sum = if log { line_sum(&line(&g)) } else { line_dot(&line(&g), &line(&y)) };
+            let sum = match (log, last) {
+                (true, true) => line_sum(&line(&g)),
+                (true, false) => (0..n).fold(T::default(), |sum, i| sum + g[at(i)]),
+                (false, true) => line_dot(&line(&g), &line(&y)),
+                (false, false) => (0..n).fold(T::default(), |sum, i| g[at(i)].fused(y[at(i)], sum)),
+            };
+            let grouped = last || in_group::<T>(start, step);
             for i in (0..n).map(at) {
-                result[i] = if log { (-y[i].exponential()).fused(sum, g[i]) } else { (g[i] - sum) * y[i] };
+                result[i] = if log { (-y[i].exponential_in(grouped)).fused(sum, g[i]) } else { (g[i] - sum) * y[i] };
             }
         })?;
         T::write(&out[0], &result)

@@ -44,13 +44,13 @@ pub trait Special: Copy {
 }
 impl Special for f32 {
     fn error_function(self) -> Self {
-        libm::erff(self)
+        libm::erf(self.into()) as f32
     }
     fn error_complement(self) -> Self {
-        libm::erfcf(self)
+        libm::erfc(self.into()) as f32
     }
     fn lgamma(self) -> Self {
-        libm::lgammaf(self)
+        libm::lgamma(self.into()) as f32
     }
     fn rint(self) -> Self {
         self.round_ties_even()
@@ -80,28 +80,28 @@ impl Special for f64 {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     floats! { t:
-        "aten.exp.default", "exp_vml_cpu" => |x| x.exp();
-        "aten.exp2.default", "exp2" => |x| x.exp2();
-        "aten.expm1.default", "expm1_vml_cpu" => |x| x.exp_m1();
-        "aten.log.default", "log_vml_cpu" => |x| x.ln();
-        "aten.log2.default", "log2_vml_cpu" => |x| x.log2();
-        "aten.log10.default", "log10_vml_cpu" => |x| x.log10();
-        "aten.log1p.default", "log1p_vml_cpu" => |x| x.ln_1p();
+        "aten.exp.default", "exp_vml_cpu" => |x| x.via(f64::exp);
+        "aten.exp2.default", "exp2" => |x| x.via(f64::exp2);
+        "aten.expm1.default", "expm1_vml_cpu" => |x| x.via(f64::exp_m1);
+        "aten.log.default", "log_vml_cpu" => |x| x.via(f64::ln);
+        "aten.log2.default", "log2_vml_cpu" => |x| x.via(f64::log2);
+        "aten.log10.default", "log10_vml_cpu" => |x| x.via(f64::log10);
+        "aten.log1p.default", "log1p_vml_cpu" => |x| x.via(f64::ln_1p);
         "aten.sqrt.default", "sqrt_cpu" => |x| x.sqrt();
         "aten.rsqrt.default", "rsqrt_cpu" => |x| 1.0 / x.sqrt();
         "aten.reciprocal.default", "reciprocal_cpu" => |x| 1.0 / x;
-        "aten.sin.default", "sin_vml_cpu" => |x| x.sin();
-        "aten.cos.default", "cos_vml_cpu" => |x| x.cos();
-        "aten.tan.default", "tan_vml_cpu" => |x| x.tan();
-        "aten.asin.default", "asin_vml_cpu" => |x| x.asin();
-        "aten.acos.default", "acos_vml_cpu" => |x| x.acos();
-        "aten.atan.default", "atan_vml_cpu" => |x| x.atan();
+        "aten.sin.default", "sin_vml_cpu" => |x| x.via(f64::sin);
+        "aten.cos.default", "cos_vml_cpu" => |x| x.via(f64::cos);
+        "aten.tan.default", "tan_vml_cpu" => |x| x.via(f64::tan);
+        "aten.asin.default", "asin_vml_cpu" => |x| x.via(f64::asin);
+        "aten.acos.default", "acos_vml_cpu" => |x| x.via(f64::acos);
+        "aten.atan.default", "atan_vml_cpu" => |x| x.via(f64::atan);
         "aten.sinh.default", "sinh_vml_cpu" => |x| x.sinh();
         "aten.cosh.default", "cosh_vml_cpu" => |x| x.cosh();
-        "aten.tanh.default", "tanh_vml_cpu" => |x| x.tanh();
+        "aten.tanh.default", "tanh_vml_cpu" => |x| x.via(f64::tanh);
         "aten.asinh.default", "asinh_vml_cpu" => |x| x.asinh();
         "aten.acosh.default", "acosh_vml_cpu" => |x| x.acosh();
-        "aten.atanh.default", "atanh_vml_cpu" => |x| x.atanh();
+        "aten.atanh.default", "atanh_vml_cpu" => |x| x.via(f64::atanh);
         "aten.sigmoid.default", "sigmoid_cpu" => |x| 1.0 / (1.0 + (-x).exponential());
         "aten.erf.default", "erf_vml_cpu" => |x| x.error_function();
         "aten.erfc.default", "erfc_vml_cpu" => |x| x.error_complement();

@@ -17,6 +17,10 @@ pub trait Vectorized: Real {
     fn fused(self, b: Self, c: Self) -> Self;
     /// The exponential.
     fn exponential(self) -> Self;
+    /// The exponential as a vectorized kernel computes it, or as it does for what is left over after whole groups of lanes.
+    fn exponential_in(self, grouped: bool) -> Self {
+        if grouped { self.exponential() } else { self.exp() }
+    }
 }
 
 impl Vectorized for f32 {
@@ -70,16 +74,30 @@ fn fold<T: Vectorized>(mut lanes: Vec<T>) -> T {
 
 /// The sum of a line as softmax kernels add it.
 pub fn line_sum<T: Vectorized>(values: &[T]) -> T {
-    line_reduce(values.len(), |i| values[i], |i, sum| sum + values[i])
+    line_reduce(wide::<T>(), values.len(), |i| values[i], |i, sum| sum + values[i])
 }
 
 /// The sum of products of two lines as softmax kernels add it: what is left over after whole groups of lanes is fused.
 pub fn line_dot<T: Vectorized>(a: &[T], b: &[T]) -> T {
-    line_reduce(a.len(), |i| a[i] * b[i], |i, sum| a[i].fused(b[i], sum))
+    line_reduce(wide::<T>(), a.len(), |i| a[i] * b[i], |i, sum| a[i].fused(b[i], sum))
 }
 
-fn line_reduce<T: Vectorized>(n: usize, term: impl Fn(usize) -> T, last: impl Fn(usize, T) -> T) -> T {
-    let width = WIDE * T::LANES / f32::LANES;
+/// The sum of a line as other kernels add it, which are built for half as many lanes.
+pub fn lanes_sum<T: Vectorized>(values: &[T]) -> T {
+    line_reduce(T::LANES, values.len(), |i| values[i], |i, sum| sum + values[i])
+}
+
+/// The sum of products of two lines as those kernels add it; what is left over after whole groups of lanes is `fused` in some.
+pub fn lanes_dot<T: Vectorized>(a: &[T], b: &[T], fused: bool) -> T {
+    line_reduce(T::LANES, a.len(), |i| a[i] * b[i], |i, sum| if fused { a[i].fused(b[i], sum) } else { sum + a[i] * b[i] })
+}
+
+/// Lanes of a softmax.
+pub fn wide<T: Vectorized>() -> usize {
+    WIDE * T::LANES / f32::LANES
+}
+
+fn line_reduce<T: Vectorized>(width: usize, n: usize, term: impl Fn(usize) -> T, last: impl Fn(usize, T) -> T) -> T {
     if n < width {
         return (1..n).fold(if n > 0 { term(0) } else { T::default() }, |sum, i| sum + term(i));
     }
@@ -116,14 +134,37 @@ impl<T: Vectorized> Moments<T> {
 
     /// Other sets, lane by lane.
     fn join(&mut self, other: &Moments<T>) {
-        let n = self.count + other.count;
-        let share = if n == 0 { T::default() } else { T::of(other.count as f64) / T::of(n as f64) };
+        let share = self.share(other);
         for lane in 0..self.mean.len() {
             let delta = other.mean[lane] - self.mean[lane];
-            self.mean[lane] = share.fused(delta, self.mean[lane]);
-            self.squares[lane] += (delta * delta * share).fused(T::of(self.count as f64), other.squares[lane]);
+            let (step, spread) = (share * delta, delta * T::of(self.count as f64));
+            self.mean[lane] += step;
+            self.squares[lane] = spread.fused(step, self.squares[lane] + other.squares[lane]);
         }
-        self.count = n;
+        self.count += other.count;
+    }
+
+    fn share(&self, other: &Moments<T>) -> T {
+        let n = self.count + other.count;
+        if n == 0 { T::default() } else { T::of(other.count as f64) / T::of(n as f64) }
+    }
+
+    /// One set of all lanes, to which `rest` is counted first, one by one.
+    fn flattened(&self, rest: &[T]) -> (T, T) {
+        let (mut mean, mut squares) = (T::default(), T::default());
+        for (i, x) in rest.iter().enumerate() {
+            let delta = *x - mean;
+            mean += delta / T::of((i + 1) as f64);
+            squares = delta.fused(*x - mean, squares);
+        }
+        let mut all = Moments { count: rest.len(), mean: Vec::new(), squares: Vec::new() };
+        for lane in 0..self.mean.len() {
+            let (share, delta) = (all.share(self), self.mean[lane] - mean);
+            mean = share.fused(delta, mean);
+            squares += (delta * delta * share).fused(T::of(all.count as f64), self.squares[lane]);
+            all.count += self.count;
+        }
+        (mean, squares)
     }
 }
 
@@ -147,10 +188,6 @@ pub fn row_moments<T: Vectorized>(row: &[T]) -> (T, T) {
     }
     let (first, rest) = levels.split_at_mut(1);
     rest.iter().for_each(|level| first[0].join(level));
-    let mut all = Moments::new(1);
-    row[whole..].iter().for_each(|x| all.push(&[*x]));
-    for lane in 0..lanes {
-        all.join(&Moments { count: first[0].count, mean: vec![first[0].mean[lane]], squares: vec![first[0].squares[lane]] });
-    }
-    (all.mean[0], all.squares[0] / T::of(row.len() as f64))
+    let (mean, squares) = first[0].flattened(&row[whole..]);
+    (mean, squares / T::of(row.len() as f64))
 }
