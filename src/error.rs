@@ -35,6 +35,10 @@ pub enum ErrorKind {
     TorchRuntime,
     /// A value was asked of a fake tensor (`torch._subclasses.fake_tensor.DataDependentOutputException`).
     DataDependent,
+    /// The size of a result depends on values of a fake tensor (`torch._subclasses.fake_tensor.DynamicOutputShapeException`).
+    DynamicOutputShape,
+    /// Operands of a fake tensor's call lie on several devices (`torch._subclasses.fake_tensor.FakeTensorDeviceMismatchError`).
+    FakeDeviceMismatch,
     /// A guard on an unbacked symbol (`torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode`).
     GuardOnDataDependent,
 }

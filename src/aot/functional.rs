@@ -1,10 +1,12 @@
-//! `torch.func.functionalize`: a function runs functionalized, on real or traced tensors, and its inputs are written to afterwards.
+//! `torch.func.functionalize`: a function runs functionalized, on real or traced tensors, and its inputs are written to afterwards;
+//! and functional tensors that a script makes by hand.
 
 use super::functionalize::{FunctionalizeLayer, copy_into, state, unwrap, wrap};
 use super::trace::Pushed;
-use crate::dispatch::Value;
+use crate::dispatch::{Call, Key, Layer, OpEntry, Value, push_layer};
 use crate::error::Result;
 use crate::tensor::Tensor;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// Calls a function on functional stand-ins for its inputs; views are copies where that is asked for.
@@ -27,4 +29,68 @@ pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Valu
         }
     }
     Ok(outputs)
+}
+
+thread_local! {
+    static OWN: Cell<Own> = const { Cell::new(Own { is_in_place: false, reapplies_views: None }) };
+}
+
+/// What a script does with functional tensors by hand (`torch._to_functional_tensor`).
+#[derive(Clone, Copy)]
+struct Own {
+    is_in_place: bool,
+    /// Inside of `torch._enable_functionalization`, where every call is functionalized: whether views stay views.
+    reapplies_views: Option<bool>,
+}
+
+struct OwnLayer;
+
+impl Layer for OwnLayer {
+    fn key(&self) -> Key {
+        Key::Functionalize
+    }
+
+    fn wants(&self, call: &Call) -> bool {
+        let mut is_functional = OWN.get().reapplies_views.is_some();
+        call.args.iter().for_each(|v| v.for_each_tensor(&mut |t| is_functional |= is_functional_tensor(t)));
+        is_functional
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        FunctionalizeLayer { copies_views: OWN.get().reapplies_views != Some(true), views_stale: true }.handle(entry, args)
+    }
+}
+
+/// Whether a tensor stands for another, which writes to it leave alone.
+pub fn is_functional_tensor(t: &Tensor) -> bool {
+    t.imp().functional.borrow().is_some()
+}
+
+/// A functional tensor of a script's own.
+pub fn to_functional(t: &Tensor) -> Result<Tensor> {
+    let own = OWN.get();
+    if !own.is_in_place {
+        push_layer(Rc::new(OwnLayer));
+        OWN.set(Own { is_in_place: true, ..own });
+    }
+    wrap(t)
+}
+
+/// Every call is functionalized from here on, or, with `None`, those with functional tensors alone.
+pub fn enable(reapplies_views: Option<bool>) {
+    let own = OWN.get();
+    if !own.is_in_place {
+        push_layer(Rc::new(OwnLayer));
+    }
+    OWN.set(Own { is_in_place: true, reapplies_views });
+}
+
+/// Whether every call is functionalized.
+pub fn is_enabled() -> bool {
+    OWN.get().reapplies_views.is_some()
+}
+
+/// Forgets it all; the layer is taken away with the others of its key.
+pub fn reset() {
+    OWN.set(Own { is_in_place: false, reapplies_views: None });
 }

@@ -15,6 +15,7 @@ pub mod dedupe;
 mod effects;
 pub mod epilogue;
 pub mod export;
+pub mod fake_mode;
 pub mod functional;
 pub mod functionalize;
 mod higher_order;

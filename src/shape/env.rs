@@ -382,6 +382,11 @@ impl ShapeEnv {
         self.0.borrow().symbols.iter().map(|(s, i)| (s.clone(), i.clone())).collect()
     }
 
+    /// Symbols that are something else by now, with what they are.
+    pub fn replacements(&self) -> Vec<(Symbol, Expr)> {
+        self.0.borrow().replacements.iter().map(|(s, e)| (s.clone(), e.clone())).collect()
+    }
+
     /// Every guard installed so far, in order.
     pub fn guards(&self) -> Vec<ShapeGuard> {
         self.0.borrow().guards.clone()

@@ -17,5 +17,5 @@ mod tensor;
 pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
 pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
-pub use storage::{Element, Storage, set_budget};
+pub use storage::{Element, OfFakeMode, Storage, set_budget};
 pub use tensor::{Concrete, Tensor, TensorImpl};

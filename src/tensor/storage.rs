@@ -2,7 +2,7 @@
 //!
 //! Invariant: a storage either holds `nbytes` bytes or none at all (fake). Running out of budget is an error, never an abort.
 
-use super::{Device, Dtype};
+use super::{Device, DeviceType, Dtype};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
 use std::cell::{Cell, Ref, RefCell, RefMut};
@@ -12,6 +12,23 @@ thread_local! {
     static USED: Cell<usize> = const { Cell::new(0) };
     static BUDGET: Cell<usize> = const { Cell::new(2 << 30) };
     static NEXT: Cell<u64> = const { Cell::new(1) };
+    static FAKE_MODE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// While it lives, fake storages that are made belong to a mode of the script's.
+pub struct OfFakeMode(u32);
+
+impl OfFakeMode {
+    /// The mode of this number makes them from now on; 0 stands for the compiler itself.
+    pub fn new(mode: u32) -> Self {
+        OfFakeMode(FAKE_MODE.replace(mode))
+    }
+}
+
+impl Drop for OfFakeMode {
+    fn drop(&mut self) {
+        FAKE_MODE.set(self.0);
+    }
 }
 
 /// Sets how many bytes all storages together may hold.
@@ -57,6 +74,7 @@ struct StorageImpl {
     nbytes: RefCell<SymInt>,
     device: Device,
     buffer: RefCell<Option<Buffer>>,
+    fake_mode: u32,
 }
 
 /// A handle on shared bytes.
@@ -78,7 +96,13 @@ impl Storage {
     fn new(nbytes: SymInt, device: Device, buffer: Option<Buffer>) -> Self {
         let id = NEXT.get();
         NEXT.set(id + 1);
-        Storage(Rc::new(StorageImpl { id, nbytes: RefCell::new(nbytes), device, buffer: RefCell::new(buffer) }))
+        Storage(Rc::new(StorageImpl {
+            id,
+            nbytes: RefCell::new(nbytes),
+            device,
+            fake_mode: if buffer.is_none() { FAKE_MODE.get() } else { 0 },
+            buffer: RefCell::new(buffer),
+        }))
     }
 
     /// Zeroed bytes on the CPU.
@@ -86,8 +110,10 @@ impl Storage {
         Ok(Self::new(SymInt::Int(nbytes as i64), Device::CPU, Some(Buffer::zeroed(nbytes)?)))
     }
 
-    /// A storage without bytes.
+    /// A storage without bytes. To a script's mode a device of a kind is the first one.
     pub fn fake(nbytes: SymInt, device: Device) -> Self {
+        let is_numbered = FAKE_MODE.get() == 0 || device.kind != DeviceType::Cuda || device.index.is_some();
+        let device = if is_numbered { device } else { Device { index: Some(0), ..device } };
         Self::new(nbytes, device, None)
     }
 
@@ -109,6 +135,11 @@ impl Storage {
     /// Whether it has no bytes.
     pub fn is_fake(&self) -> bool {
         self.0.buffer.borrow().is_none()
+    }
+
+    /// The number of the script's mode that made it without bytes; 0 where none did.
+    pub fn fake_mode(&self) -> u32 {
+        self.0.fake_mode
     }
 
     /// Grows or shrinks it, keeping what fits.

@@ -27,6 +27,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         playground::module_def(ctx),
         tensor::module_def(ctx),
         tensor::library::module_def(ctx),
+        tensor::fake::module_def(ctx),
         compile::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),
@@ -85,7 +86,9 @@ pub(super) fn reset() {
     set_modes(Modes::START);
     crate::transforms::autocast::reset();
     crate::transforms::levels::reset();
-    for key in [Key::Capture, Key::Functionalize, Key::Trace] {
+    crate::aot::fake_mode::reset();
+    crate::aot::functional::reset();
+    for key in [Key::Capture, Key::Functionalize, Key::Subclass, Key::Trace] {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);

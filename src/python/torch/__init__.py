@@ -44,6 +44,9 @@ _PARTS = {
     "serialization": "save load",
     "_ops": "ops",
     "_sym": "SymInt SymFloat SymBool",
+    "_functional": (
+        "_to_functional_tensor _from_functional_tensor _is_functional_tensor _enable_functionalization _disable_functionalization _sync"
+    ),
     "_dynamo.eval_frame": "compile",
     "_functorch.vmap": "vmap",
     "_higher_order_ops.cond": "cond",

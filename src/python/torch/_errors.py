@@ -9,5 +9,13 @@ class DataDependentOutputException(RuntimeError):
     """A value was asked of a fake tensor."""
 
 
+class DynamicOutputShapeException(RuntimeError):
+    """The values of a fake tensor decide the size of a result."""
+
+
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """Operands lie on several devices."""
+
+
 class GuardOnDataDependentSymNode(RuntimeError):
     """A decision depends on a size that is known only at run time."""

@@ -38,6 +38,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
+pub(super) use about::{symbol_number, symbol_numbers};
 pub(super) use asserts::record as record_assert;
 pub(super) use call::{
     branched, break_graph, capturing, given_number, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode,

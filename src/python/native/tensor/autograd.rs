@@ -751,8 +751,12 @@ pub mod functions {
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
         let t = class::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
+        if let Some(value) = super::super::fake::functional_value(&t).map_err(|e| raise(e, vm))? {
+            let text = wrap(&value, vm)?.repr(vm)?.to_string_lossy().into_owned();
+            return Ok(format!("_to_functional_tensor({text})"));
+        }
         let grad_fn = meta::grad_fn(&t).map_err(|e| raise(e, vm))?.map(|(node, _)| node.name.clone());
-        let is_fake = t.is_fake() && t.device().kind != crate::tensor::DeviceType::Meta;
+        let is_fake = t.is_fake() && (t.device().kind != crate::tensor::DeviceType::Meta || t.storage().fake_mode() != 0);
         let suffixes = crate::tensor::print::Suffixes {
             requires_grad: meta::requires_grad(&t),
             grad_fn,

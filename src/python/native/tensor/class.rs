@@ -83,7 +83,7 @@ pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         // SAFETY: the pointer is removed when the object's payload is dropped (above), and objects do not move.
         return Ok(unsafe { &*known.object }.to_owned());
     }
-    wrap_as(t, tensor_class(vm), vm)
+    wrap_as(t, super::fake::class_of(t).unwrap_or_else(|| tensor_class(vm)), vm)
 }
 
 /// A new Python object of a class for a tensor that has none.

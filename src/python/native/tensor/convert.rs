@@ -34,12 +34,16 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
         | ErrorKind::TorchRuntime
         | ErrorKind::LinAlg
         | ErrorKind::DataDependent
+        | ErrorKind::DynamicOutputShape
+        | ErrorKind::FakeDeviceMismatch
         | ErrorKind::GuardOnDataDependent => {
             let (module, name) = match error.kind {
                 ErrorKind::Unsupported => ("torch._dynamo.exc", "Unsupported"),
                 ErrorKind::TorchRuntime => ("torch._dynamo.exc", "TorchRuntimeError"),
                 ErrorKind::LinAlg => ("torch._errors", "_LinAlgError"),
                 ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
+                ErrorKind::DynamicOutputShape => ("torch._errors", "DynamicOutputShapeException"),
+                ErrorKind::FakeDeviceMismatch => ("torch._errors", "FakeTensorDeviceMismatchError"),
                 _ => ("torch._errors", "GuardOnDataDependentSymNode"),
             };
             let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(name, vm));

@@ -7,6 +7,7 @@ mod autograd;
 mod bind;
 mod class;
 mod convert;
+pub(super) mod fake;
 pub(super) mod library;
 pub(super) mod objects;
 mod packet;
@@ -27,6 +28,7 @@ pub(super) use symint::{
 /// Lets go of what `torch`'s Python files defined, before it is collected.
 pub(super) fn forget_classes() {
     library::forget();
+    fake::forget();
     class::forget_tensor_class();
     autograd::functions::forget_size_class();
 }

@@ -340,7 +340,7 @@ impl PySymFloatNode {
     }
 
     /// The expression.
-    #[pymethod]
+    #[pygetset]
     fn expr(zelf: &Py<Self>) -> String {
         zelf.0.to_string()
     }
@@ -362,6 +362,14 @@ impl PySymFloatNode {
 pub struct PySymCondition(SymInt, Relation, SymInt);
 
 impl PySymCondition {
+    /// Notes that it holds, with the symbols in it.
+    fn says(&self) -> bool {
+        let PySymCondition(a, relation, b) = self;
+        let ((SymInt::Sym(_, env), _) | (_, SymInt::Sym(_, env))) = (a, b) else { return false };
+        env.expect(&a.expr(), *relation, &b.expr());
+        true
+    }
+
     fn object(a: SymInt, relation: Relation, b: SymInt, vm: &VirtualMachine) -> PyResult {
         drop(PySymCondition::make_static_type());
         let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
@@ -394,7 +402,8 @@ impl PySymCondition {
         let said = said.flatten().map(|s| s.to_string_lossy().into_owned());
         match super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
             Some(recorder) => recorder.check(a, *relation, b, said.as_deref()).map_err(|e| raise(e, vm)),
-            None => Ok(false),
+            // Numbers of a script's own environment: what it says of them holds from here on.
+            None => Ok(!super::super::compile::is_called() && (a.hint().is_none() || b.hint().is_none()) && zelf.says()),
         }
     }
 
@@ -416,6 +425,24 @@ impl PySymCondition {
     }
 
     /// The condition that holds where this one does not.
+    /// Whether it holds whatever the symbols are; `None` where that is open.
+    #[pymethod]
+    fn decided(zelf: &Py<Self>) -> Option<bool> {
+        zelf.0.decide(zelf.1, &zelf.2)
+    }
+
+    /// Whether the numbers in it are known in the call.
+    #[pymethod]
+    fn is_known(zelf: &Py<Self>) -> bool {
+        zelf.0.hint().is_some() && zelf.2.hint().is_some()
+    }
+
+    /// The condition.
+    #[pygetset]
+    fn expr(zelf: &Py<Self>) -> String {
+        Self::text(zelf)
+    }
+
     #[pymethod]
     fn negated(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let PySymCondition(a, relation, b) = &**zelf;
@@ -488,6 +515,10 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
         if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && super::super::compile::is_checked() {
             return PySymCondition::object(a, relation, b, vm);
         }
+        // Outside of compiled functions a script may ask what holds without deciding by it.
+        if !super::super::compile::is_called() && a.decide(relation, &b).is_none() {
+            return PySymCondition::object(a, relation, b, vm);
+        }
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
@@ -503,7 +534,13 @@ impl PySymNode {
     /// Whether it is a number of the call that is recorded.
     #[pymethod]
     fn is_recorded(zelf: &Py<Self>) -> bool {
-        let size = if let SymInt::Sym(_, env) = &zelf.0 && env.is_settled() { zelf.0.succeeded() } else { Some(zelf.0.clone()) };
+        let size = if let SymInt::Sym(_, env) = &zelf.0
+            && env.is_settled()
+        {
+            zelf.0.succeeded()
+        } else {
+            Some(zelf.0.clone())
+        };
         let is_open = |size: SymInt| super::super::compile::recorder().is_some_and(|r| r.has_size(&size) && size.hint().is_some());
         size.is_some_and(is_open)
     }
@@ -525,9 +562,15 @@ impl PySymNode {
     }
 
     /// The expression.
-    #[pymethod]
+    #[pygetset]
     fn expr(zelf: &Py<Self>) -> String {
         zelf.0.to_string()
+    }
+
+    /// The number in the call being compiled; `None` where only the run knows it.
+    #[pygetset]
+    fn hint(zelf: &Py<Self>) -> Option<i64> {
+        zelf.0.hint()
     }
 
     /// What `str` says of it: the number where a call is recorded or over, else the expression.

@@ -1,0 +1,240 @@
+//! `torch._native_fake`: modes of fake tensors and environments of symbols, on which `torch._subclasses` and
+//! `torch.fx.experimental.symbolic_shapes` are written.
+
+use std::cell::RefCell;
+
+use rustpython_vm::builtins::PyTypeRef;
+
+use crate::capture::Symbols;
+use crate::tensor::Tensor;
+
+pub(in crate::python::native) use module::module_def;
+
+thread_local! {
+    static CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
+    static FUNCTIONAL_CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
+}
+
+/// The class of a tensor that a script's mode made; none for other tensors.
+pub fn class_of(t: &Tensor) -> Option<PyTypeRef> {
+    if t.storage().fake_mode() != 0 {
+        return CLASS.with_borrow(Clone::clone);
+    }
+    let of_mode = crate::aot::functional::is_enabled() && crate::aot::functional::is_functional_tensor(t);
+    of_mode.then(|| FUNCTIONAL_CLASS.with_borrow(Clone::clone)).flatten()
+}
+
+/// What a functional tensor of the script's stands for.
+pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
+    let is_functional = crate::aot::functional::is_functional_tensor(t) && !super::super::compile::is_called();
+    is_functional.then(|| crate::aot::functionalize::unwrap(t)).transpose()
+}
+
+/// Lets go of the class.
+pub fn forget() {
+    CLASS.take();
+    FUNCTIONAL_CLASS.take();
+}
+
+#[pymodule(name = "torch._native_fake")]
+mod module {
+    use super::super::convert::{from_value, raise, to_tensor};
+    use super::super::{class, symint};
+    use super::*;
+    use crate::aot::{fake_mode, functional};
+    use crate::capture::{Dim, InputSource, Treatment};
+    use crate::dispatch::Value;
+    use crate::python::native::compile::{symbol_number, symbol_numbers};
+    use crate::shape::{SymInt, Symbol};
+    use crate::tensor::{Geometry, OfFakeMode, TensorSpec};
+    use rustpython_vm::builtins::PyStrRef;
+    use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
+
+    /// What is known of the symbols of one environment.
+    #[pyattr]
+    #[pyclass(name = "Symbols")]
+    #[derive(PyPayload)]
+    pub struct PySymbols(RefCell<Symbols>);
+
+    impl std::fmt::Debug for PySymbols {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("Symbols")
+        }
+    }
+
+    #[pyclass]
+    impl PySymbols {
+        /// Conditions that were installed, as PyTorch prints them.
+        #[pymethod]
+        fn guards(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let guards = zelf.0.borrow().env.guards();
+            // What is compared with a number comes first.
+            let text = |g: &crate::shape::ShapeGuard| match g.left.as_int() {
+                Some(_) => g.relation.flipped().condition(&g.right, &g.left),
+                None => g.relation.condition(&g.left, &g.right),
+            };
+            let text = |g: &crate::shape::ShapeGuard| vm.ctx.new_str(text(g)).into();
+            vm.ctx.new_list(guards.iter().map(text).collect()).into()
+        }
+
+        /// Per symbol its name, bounds, value and where it comes from; a bound that is not there is the largest or smallest number.
+        #[pymethod]
+        fn symbols(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let symbols = zelf.0.borrow().env.symbols();
+            let row = |(Symbol(name), info): (Symbol, crate::shape::SymbolInfo)| {
+                let value = info.hint.map_or_else(|| vm.ctx.none(), |n| vm.ctx.new_int(n).into());
+                let text = |s: &str| vm.ctx.new_str(s).into();
+                vm.ctx
+                    .new_tuple(vec![
+                        text(&name),
+                        vm.ctx.new_int(info.lower).into(),
+                        vm.ctx.new_int(info.upper).into(),
+                        value,
+                        text(&info.origin),
+                    ])
+                    .into()
+            };
+            vm.ctx.new_list(symbols.into_iter().map(row).collect()).into()
+        }
+
+        /// Symbols that others stand for, with what does.
+        #[pymethod]
+        fn replacements(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let text = |s: String| vm.ctx.new_str(s).into();
+            let pairs = zelf.0.borrow().env.replacements().into_iter();
+            let pairs = pairs.map(|(symbol, expr)| vm.ctx.new_tuple(vec![text(symbol.0.to_string()), text(expr.to_string())]).into());
+            vm.ctx.new_list(pairs.collect()).into()
+        }
+
+        /// An integer, or a float, that only a run would know.
+        #[pymethod]
+        fn unbacked(zelf: &Py<Self>, is_float: bool, vm: &VirtualMachine) -> PyResult {
+            let env = zelf.0.borrow().env.clone();
+            let number = if is_float { Value::SymFloat(env.unbacked_float("item")) } else { Value::Int(env.unbacked("item", i64::MIN)) };
+            from_value(number, vm)
+        }
+
+        /// A symbol for a number of which `source` says where it is found.
+        #[pymethod]
+        fn number(zelf: &Py<Self>, source: PyStrRef, value: i64, vm: &VirtualMachine) -> PyResult {
+            let source = source.to_string_lossy().into_owned();
+            let size = zelf.0.borrow_mut().number(&source, symbol_number(&source), value);
+            from_value(Value::Int(size), vm)
+        }
+    }
+
+    #[pyfunction]
+    fn symbols() -> PySymbols {
+        PySymbols(RefCell::default())
+    }
+
+    #[pyfunction]
+    fn set_class(class: PyTypeRef) {
+        CLASS.set(Some(class));
+        fake_mode::set_is_parameter(|t| {
+            let name = |vm: &VirtualMachine| class::wrap(t, vm).is_ok_and(|o| &*o.class().name() == "Parameter");
+            rustpython_vm::vm::thread::with_current_vm(name)
+        });
+    }
+
+    /// `create(symbols, allows_real, names_scalars, names_sizes)`: the number of a new mode.
+    #[pyfunction]
+    fn create(symbols: Option<PyRef<PySymbols>>, allows_real: bool, names_scalars: bool, names_sizes: bool) -> u32 {
+        fake_mode::create(symbols.map(|s| s.0.borrow().env.clone()), allows_real, names_scalars, names_sizes).number
+    }
+
+    /// The script enters a mode, or, with 0, leaves all of them, until `exit`.
+    #[pyfunction]
+    fn enter(number: u32) {
+        fake_mode::enter(fake_mode::numbered(number));
+    }
+
+    #[pyfunction]
+    fn exit() {
+        fake_mode::exit();
+    }
+
+    /// The number of the mode that the script is in; 0 outside of all.
+    #[pyfunction]
+    fn entered() -> u32 {
+        fake_mode::entered().map_or(0, |mode| mode.number)
+    }
+
+    /// The number of the mode that made a tensor; 0 for others.
+    #[pyfunction]
+    fn mode_of(tensor: PyObjectRef) -> u32 {
+        to_tensor(&tensor).map_or(0, |t| t.storage().fake_mode())
+    }
+
+    /// `from_tensor(number, tensor, symbols, kinds, source)`: what stands for a tensor in a mode. `kinds` says of every dimension whether
+    /// it is a number (0), a symbol that equal sizes share (1), or one of its own (2).
+    #[pyfunction]
+    fn from_tensor(
+        number: u32,
+        tensor: PyObjectRef,
+        symbols: Option<PyRef<PySymbols>>,
+        kinds: Vec<u8>,
+        source: PyStrRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        let mut geometry: Geometry = (*t.geometry()).clone();
+        if let Some(symbols) = symbols {
+            let source = source.to_string_lossy().into_owned();
+            let numbers = symbol_numbers(&source, t.dim());
+            let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
+            let kind = |kind: u8| match kind {
+                0 => Dim::Static,
+                1 => Dim::Shared,
+                _ => Dim::Own(None, None),
+            };
+            let plan = Treatment { dims: kinds.into_iter().map(kind).collect(), varying_strides: Vec::new() };
+            geometry = symbols.0.borrow_mut().geometry(&input, 0, &geometry, &plan).0;
+        }
+        let fake = {
+            let _made_by = OfFakeMode::new(number);
+            Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?
+        };
+        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t)).map_err(|e| raise(e, vm))?;
+        class::wrap(&fake, vm)
+    }
+
+    fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {
+        to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+    }
+
+    /// A functional tensor of a class that stands for a tensor; one that is functional stays what it is.
+    #[pyfunction]
+    fn to_functional(o: PyObjectRef, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
+        if functional::is_functional_tensor(&tensor(&o, vm)?) {
+            return Ok(o);
+        }
+        let made = functional::to_functional(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
+        class::wrap_as(&made, class, vm)
+    }
+
+    #[pyfunction]
+    fn is_functional(o: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+        Ok(functional::is_functional_tensor(&tensor(&o, vm)?))
+    }
+
+    /// What a functional tensor stands for, writes included.
+    #[pyfunction]
+    fn from_functional(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let value = crate::aot::functionalize::unwrap(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
+        class::wrap(&value, vm)
+    }
+
+    /// Every call is functionalized from here on, views staying views or not; with `None` no longer. Results get the class.
+    #[pyfunction]
+    fn functionalize_all(reapplies_views: Option<bool>, class: Option<PyTypeRef>) {
+        FUNCTIONAL_CLASS.set(class);
+        functional::enable(reapplies_views);
+    }
+
+    /// The value that a symbolic integer has in the call; `None` where only a run would know it.
+    #[pyfunction]
+    fn hint(number: PyObjectRef, vm: &VirtualMachine) -> Option<i64> {
+        symint::symbolic(&number, vm).and_then(|size: SymInt| size.hint())
+    }
+}

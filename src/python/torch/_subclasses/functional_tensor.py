@@ -1,0 +1,35 @@
+"""`FunctionalTensor`: a functional tensor with a mode that functionalizes what is called inside of it."""
+
+import torch
+from torch import _native_fake
+
+__all__ = ["FunctionalTensor", "FunctionalTensorMode"]
+
+
+class FunctionalTensor(torch.Tensor):
+    """A tensor that stands for another, which writes leave alone. Calls with it are made inside of a `FunctionalTensorMode`."""
+
+    @staticmethod
+    def to_functional(x):
+        return _native_fake.to_functional(x, FunctionalTensor)
+
+    @property
+    def elem(self):
+        return self
+
+    def from_functional(self):
+        return _native_fake.from_functional(self)
+
+    def __repr__(self, *, tensor_contents=None):
+        return f"FunctionalTensor({super().__repr__()})"
+
+
+class FunctionalTensorMode:
+    """Every call is functionalized; views stay views."""
+
+    def __enter__(self):
+        _native_fake.functionalize_all(True, FunctionalTensor)
+        return self
+
+    def __exit__(self, *_):
+        _native_fake.functionalize_all(None, None)
