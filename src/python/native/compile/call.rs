@@ -414,7 +414,7 @@ impl Call {
             {
                 top.holds_number(code, frame.position);
             }
-            let computes = self.flush(&top, recorder, &outputs, compiles)?;
+            let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
             if !computes && compiles && here > 0 {
                 self.note_idle(&top, here);
             }

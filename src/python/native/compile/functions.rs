@@ -348,6 +348,12 @@ mod native {
         vm.ctx.new_list(session::breaks().into_iter().map(one).collect()).into()
     }
 
+    /// Whether the graph that is compiled ended where capture stopped.
+    #[pyfunction]
+    fn _ends_in_break() -> bool {
+        session::ends_in_break()
+    }
+
     /// Whether a break is an error; gives what was said before.
     #[pyfunction]
     fn _set_error_on_graph_break(value: Option<bool>) -> Option<bool> {

@@ -26,6 +26,7 @@ thread_local! {
     static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
+    static ENDS_IN_BREAK: Cell<bool> = const { Cell::new(false) };
     static BREAKS: RefCell<Vec<(String, Option<Source>)>> = const { RefCell::new(Vec::new()) };
     static STANCE: RefCell<String> = const { RefCell::new(String::new()) };
     static BREAKS_ARE_ERRORS: Cell<Option<bool>> = const { Cell::new(None) };
@@ -46,7 +47,20 @@ pub fn breaks() -> Vec<(String, Option<Source>)> {
     BREAKS.with_borrow(Clone::clone)
 }
 
-/// A graph ended.
+/// Runs what compiles a graph that ends because capture stopped.
+pub fn ending_in_break<R>(end: impl FnOnce() -> R) -> R {
+    let before = ENDS_IN_BREAK.replace(true);
+    let result = end();
+    ENDS_IN_BREAK.set(before);
+    result
+}
+
+/// Whether the graph that is compiled ended where capture stopped.
+pub fn ends_in_break() -> bool {
+    ENDS_IN_BREAK.get()
+}
+
+/// Notes why capture stopped, and where.
 pub fn note_break(reason: String, place: Option<Source>) {
     BREAKS.with_borrow_mut(|b| b.push((reason, place)));
 }

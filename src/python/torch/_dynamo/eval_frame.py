@@ -570,15 +570,15 @@ def explain(f, *extra_args, **extra_kwargs):
 
     def run(*args, **kwargs):
         reset()
-        graphs = []
+        graphs, breaks = [], []
 
         def accumulate(gm, example_inputs):
             graphs.append(gm)
+            if _native_compile._ends_in_break():
+                breaks.append(_native_compile._breaks()[-1])
             return gm.forward
 
-        before = len(_native_compile._breaks())
         _Call(inner, accumulate, False, None)(args, kwargs)
-        breaks = _native_compile._breaks()[before:]
         reset()
         return ExplainOutput(graphs, [GraphCompileReason(reason, [_Place(*place)] if place else []) for reason, place in breaks])
 
