@@ -4,6 +4,8 @@
 
 use super::common::*;
 use super::factory::{copy_strides, like, sized};
+use super::layout::{spec, suggested};
+use super::shapes::broadcast_two;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value, modes};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
@@ -192,7 +194,12 @@ fn register_dropout(b: &mut OpBuilder) {
     });
     b.op(
         "native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-        Rule::Fresh(|c| one(&[c.get("grad_output"), c.get("mask")], c.tensor("grad_output")?.dtype())),
+        // Laid out as its format says, whatever the strides of what comes in.
+        Rule::Fresh(|c| {
+            let grad = c.tensor("grad_output")?;
+            let sizes = broadcast_two(&grad.sizes(), &c.tensor("mask")?.sizes())?;
+            Ok(vec![Some(spec(sizes, suggested(grad), grad))])
+        }),
     );
     b.tags(Tags::POINTWISE);
     b.op(

@@ -216,7 +216,8 @@ impl Call {
             return Vec::new();
         }
         let frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm));
-        let way: Vec<usize> = frames.unwrap_or_default().iter().filter(|f| f.standing.is_own).map(|f| f.position).collect();
+        let stands = |f: &&Frame| f.standing.is_own || f.standing.is_generator;
+        let way: Vec<usize> = frames.unwrap_or_default().iter().filter(stands).map(Frame::since).collect();
         let mut left = self.looked_at.borrow_mut();
         let before = left.partition_point(|(at, _)| **at < *way);
         left.drain(..before).map(|(_, t)| t).collect()

@@ -271,6 +271,12 @@ impl Frame {
         Ok(given)
     }
 
+    /// The position of the instruction that it is at: of a comprehension, that of its beginning.
+    pub fn since(&self) -> usize {
+        let code = self.code.downcast_ref::<PyCode>();
+        code.and_then(|code| decoded(code).position(self.standing.since)).unwrap_or(self.position)
+    }
+
     /// Where the function goes on, or (`at_entry`) where it begins.
     pub fn resumed(&self, at_entry: bool, vm: &VirtualMachine) -> Resumed {
         let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
