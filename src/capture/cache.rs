@@ -6,7 +6,7 @@ use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
-use crate::shape::{Expr, FloatExpr, FloatGuard, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};
 use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -231,7 +231,11 @@ impl Entry {
         for guard in env.guards() {
             let (Some(left), Some(right)) = (evaluate(&guard.left, values), evaluate(&guard.right, values)) else { continue };
             if !guard.relation.holds(left, right) {
-                return Some(format!("{} {} {}", self.in_source(&guard.left), guard.relation.text(), self.in_source(&guard.right)));
+                let is_symmetric = matches!(guard.relation, Relation::Eq | Relation::Ne);
+                // A number comes last.
+                let turned = is_symmetric && guard.left.as_int().is_some() && guard.right.as_int().is_none();
+                let (left, right) = if turned { (&guard.right, &guard.left) } else { (&guard.left, &guard.right) };
+                return Some(format!("{} {} {}", self.in_source(left), guard.relation.text(), self.in_source(right)));
             }
         }
         let ints = |s: &Symbol| values.get(s).copied();
@@ -260,7 +264,7 @@ impl Entry {
             let origin = strip_locals(&self.region.env.info(s)?.origin);
             Some(Expr::symbol(Symbol(origin.as_str().into())))
         });
-        as_python(&named.to_string())
+        as_python(&named.as_operand())
     }
 
     /// Its conditions, as PyTorch writes guards, and the lines that made them.
@@ -322,11 +326,9 @@ impl Entry {
     /// The first condition that a region does not meet, in the words of `TORCH_LOGS=recompiles`. PyTorch checks the values that
     /// failed most first, then local variables, then globals, by the length of their names.
     fn failed_guard(&self, region: &Region, unmet: &[Unmet]) -> String {
-        if self.region.grad != region.grad {
-            return "GLOBAL_STATE changed: grad_mode ".to_owned();
-        }
-        if self.region.autocast != region.autocast {
-            return "GLOBAL_STATE changed: autocast ".to_owned();
+        let state = changed_state(&self.region, region);
+        if !state.is_empty() {
+            return format!("GLOBAL_STATE changed: {state}");
         }
         let mut failed: Vec<(Root, String, String)> = unmet.iter().map(|u| (u.root.clone(), u.source.clone(), u.text.clone())).collect();
         // What a script passes is looked at before what its modules hold.
@@ -354,7 +356,13 @@ impl Entry {
         let values = self.values(region);
         let of_sizes = || self.failed_equality(region, &values);
         let condition = || self.failed_condition(&values, &|origin| region.env.float_from(origin));
-        of_sizes().or_else(condition).or_else(|| self.region.duplicates(region)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        let duplicates = || {
+            let (said, last) = self.region.duplicates(region)?;
+            // It fails where the last of them is looked at.
+            *self.failures.borrow_mut().entry(root_of(&last)).or_default() += 1;
+            Some(said)
+        };
+        of_sizes().or_else(condition).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
 
     /// A size that was the same as another and is so no more: one symbol stands for both.
@@ -392,6 +400,17 @@ pub(super) fn as_python(text: &str) -> String {
         ("ToFloat(", "torch.sym_float("),
     ];
     NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))
+}
+
+/// The modes that differ between two regions.
+fn changed_state(before: &Region, now: &Region) -> String {
+    let autocast = match (before.autocast, now.autocast) {
+        (None, Some(_)) | (Some(_), None) => "autocast(cpu)_enabled ",
+        (Some(a), Some(b)) if a != b => "autocast(cpu)_dtype ",
+        _ => "",
+    };
+    let grad = if before.grad == now.grad { "" } else { "grad_mode " };
+    format!("{grad}{autocast}")
 }
 
 /// What a tensor's source starts from.

@@ -7,10 +7,10 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 
 use super::about::About;
+use super::facts::{Fact, Kind};
 use super::frames::{Chain, decoded, is_marked};
 use super::reads::Resumed;
 use super::session::CompiledFunction;
-use super::facts::{Fact, Kind};
 use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;

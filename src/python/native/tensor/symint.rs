@@ -503,7 +503,13 @@ impl PySymNode {
     /// Whether it is a number of the call that is recorded.
     #[pymethod]
     fn is_recorded(zelf: &Py<Self>) -> bool {
-        let size = if let SymInt::Sym(_, env) = &zelf.0 && env.is_settled() { zelf.0.succeeded() } else { Some(zelf.0.clone()) };
+        let size = if let SymInt::Sym(_, env) = &zelf.0
+            && env.is_settled()
+        {
+            zelf.0.succeeded()
+        } else {
+            Some(zelf.0.clone())
+        };
         let is_open = |size: SymInt| super::super::compile::recorder().is_some_and(|r| r.has_size(&size) && size.hint().is_some());
         size.is_some_and(is_open)
     }
