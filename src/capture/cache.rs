@@ -27,11 +27,28 @@ pub struct Entry {
     /// What it depends on besides: Python values, as guards say it, each with the line that read it.
     pub facts: Vec<Guard>,
     /// How often the guards of each value it depends on failed: PyTorch checks those first that fail most.
-    failures: RefCell<HashMap<Root, u32>>,
+    failures: RefCell<Failures>,
 }
 
 /// What a guard's value is found from: whether it is a global, and the name.
 pub type Root = (bool, Rc<str>);
+
+/// How often guards failed, and which failure that was: of values, by what they are found from, and of each by itself.
+#[derive(Default)]
+struct Failures {
+    roots: HashMap<Root, (u32, u32)>,
+    sources: HashMap<String, (u32, u32)>,
+    count: u32,
+}
+
+impl Failures {
+    fn note(&mut self, root: Root, source: &str) {
+        self.count += 1;
+        for slot in [self.roots.entry(root).or_default(), self.sources.entry(source.to_owned()).or_default()] {
+            *slot = (slot.0 + 1, self.count);
+        }
+    }
+}
 
 /// A fact about Python values that a call does not meet.
 #[derive(Clone, Debug)]
@@ -105,6 +122,15 @@ impl Cache {
         let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
         let newest = (0..self.len(place)).rev().filter(|i| !listed.contains(i));
         newest.chain(listed.iter().copied()).collect()
+    }
+
+    /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
+    /// one may have served.
+    pub fn missed(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Vec<String> {
+        match self.find(place, region, unmet) {
+            Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(REGION_DIFFERS)) => reasons,
+            _ => Vec::new(),
+        }
     }
 
     /// Adds an entry.
@@ -342,15 +368,17 @@ impl Entry {
         }
         if !failed.is_empty() {
             let mut failures = self.failures.borrow_mut();
-            let often = |root: &Root| std::cmp::Reverse(failures.get(root).copied().unwrap_or(0));
-            let global: u32 = failures.iter().filter(|(r, _)| r.0).map(|(_, n)| *n).sum();
-            let local: u32 = failures.iter().filter(|(r, _)| !r.0).map(|(_, n)| *n).sum();
+            // Of two that failed as often, the one that did so first.
+            let often = |known: Option<&(u32, u32)>| known.map_or((std::cmp::Reverse(0), 0), |(n, at)| (std::cmp::Reverse(*n), *at));
+            let global: u32 = failures.roots.iter().filter(|(r, _)| r.0).map(|(_, (n, _))| *n).sum();
+            let local: u32 = failures.roots.iter().filter(|(r, _)| !r.0).map(|(_, (n, _))| *n).sum();
             failed.sort_by_key(|(root, source, _)| {
                 let kind = std::cmp::Reverse(if root.0 { global } else { local });
-                (kind, root.0, often(root), held(source), root.1.len(), root.1.clone(), source.len(), source.clone())
+                let (of_root, of_source) = (often(failures.roots.get(root)), often(failures.sources.get(source)));
+                (kind, root.0, of_root, held(source), root.1.len(), root.1.clone(), of_source, source.len(), source.clone())
             });
-            let (root, _, reason) = failed.swap_remove(0);
-            *failures.entry(root).or_default() += 1;
+            let (root, source, reason) = failed.swap_remove(0);
+            failures.note(root, &source);
             return reason;
         }
         let values = self.values(region);
@@ -359,7 +387,7 @@ impl Entry {
         let duplicates = || {
             let (said, last) = self.region.duplicates(region)?;
             // It fails where the last of them is looked at.
-            *self.failures.borrow_mut().entry(root_of(&last)).or_default() += 1;
+            self.failures.borrow_mut().note(root_of(&last), &last);
             Some(said)
         };
         of_sizes().or_else(condition).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())

@@ -160,7 +160,7 @@ impl Fact {
         if let (Kind::Type(class), Some(found)) = (&self.kind, self.source.value(locals, vm))
             && class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()))
         {
-            let (source, wanted, found) = (self.source.text(vm), repr(class, vm), repr(found.class().as_object(), vm));
+            let (source, wanted, found) = (strip_locals(&self.source.text(vm)), repr(class, vm), repr(found.class().as_object(), vm));
             return format!("expected type of '{source}' to be {wanted}, but found {found}");
         }
         match (&self.kind, &self.place) {
