@@ -6,7 +6,7 @@ use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
-use crate::shape::{Expr, FloatExpr, FloatGuard, SymInt, Symbol};
+use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};
 use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -27,11 +27,28 @@ pub struct Entry {
     /// What it depends on besides: Python values, as guards say it, each with the line that read it.
     pub facts: Vec<Guard>,
     /// How often the guards of each value it depends on failed: PyTorch checks those first that fail most.
-    failures: RefCell<HashMap<Root, u32>>,
+    failures: RefCell<Failures>,
 }
 
 /// What a guard's value is found from: whether it is a global, and the name.
 pub type Root = (bool, Rc<str>);
+
+/// How often guards failed, and which failure that was: of values, by what they are found from, and of each by itself.
+#[derive(Default)]
+struct Failures {
+    roots: HashMap<Root, (u32, u32)>,
+    sources: HashMap<String, (u32, u32)>,
+    count: u32,
+}
+
+impl Failures {
+    fn note(&mut self, root: Root, source: &str) {
+        self.count += 1;
+        for slot in [self.roots.entry(root).or_default(), self.sources.entry(source.to_owned()).or_default()] {
+            *slot = (slot.0 + 1, self.count);
+        }
+    }
+}
 
 /// A fact about Python values that a call does not meet.
 #[derive(Clone, Debug)]
@@ -105,6 +122,15 @@ impl Cache {
         let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
         let newest = (0..self.len(place)).rev().filter(|i| !listed.contains(i));
         newest.chain(listed.iter().copied()).collect()
+    }
+
+    /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
+    /// one may have served.
+    pub fn missed(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Vec<String> {
+        match self.find(place, region, unmet) {
+            Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(REGION_DIFFERS)) => reasons,
+            _ => Vec::new(),
+        }
     }
 
     /// Adds an entry.
@@ -231,7 +257,11 @@ impl Entry {
         for guard in env.guards() {
             let (Some(left), Some(right)) = (evaluate(&guard.left, values), evaluate(&guard.right, values)) else { continue };
             if !guard.relation.holds(left, right) {
-                return Some(format!("{} {} {}", self.in_source(&guard.left), guard.relation.text(), self.in_source(&guard.right)));
+                let is_symmetric = matches!(guard.relation, Relation::Eq | Relation::Ne);
+                // A number comes last.
+                let turned = is_symmetric && guard.left.as_int().is_some() && guard.right.as_int().is_none();
+                let (left, right) = if turned { (&guard.right, &guard.left) } else { (&guard.left, &guard.right) };
+                return Some(format!("{} {} {}", self.in_source(left), guard.relation.text(), self.in_source(right)));
             }
         }
         let ints = |s: &Symbol| values.get(s).copied();
@@ -260,7 +290,7 @@ impl Entry {
             let origin = strip_locals(&self.region.env.info(s)?.origin);
             Some(Expr::symbol(Symbol(origin.as_str().into())))
         });
-        as_python(&named.to_string())
+        as_python(&named.as_operand())
     }
 
     /// Its conditions, as PyTorch writes guards, and the lines that made them.
@@ -322,11 +352,9 @@ impl Entry {
     /// The first condition that a region does not meet, in the words of `TORCH_LOGS=recompiles`. PyTorch checks the values that
     /// failed most first, then local variables, then globals, by the length of their names.
     fn failed_guard(&self, region: &Region, unmet: &[Unmet]) -> String {
-        if self.region.grad != region.grad {
-            return "GLOBAL_STATE changed: grad_mode ".to_owned();
-        }
-        if self.region.autocast != region.autocast {
-            return "GLOBAL_STATE changed: autocast ".to_owned();
+        let state = changed_state(&self.region, region);
+        if !state.is_empty() {
+            return format!("GLOBAL_STATE changed: {state}");
         }
         let mut failed: Vec<(Root, String, String)> = unmet.iter().map(|u| (u.root.clone(), u.source.clone(), u.text.clone())).collect();
         // What a script passes is looked at before what its modules hold.
@@ -340,21 +368,29 @@ impl Entry {
         }
         if !failed.is_empty() {
             let mut failures = self.failures.borrow_mut();
-            let often = |root: &Root| std::cmp::Reverse(failures.get(root).copied().unwrap_or(0));
-            let global: u32 = failures.iter().filter(|(r, _)| r.0).map(|(_, n)| *n).sum();
-            let local: u32 = failures.iter().filter(|(r, _)| !r.0).map(|(_, n)| *n).sum();
+            // Of two that failed as often, the one that did so first.
+            let often = |known: Option<&(u32, u32)>| known.map_or((std::cmp::Reverse(0), 0), |(n, at)| (std::cmp::Reverse(*n), *at));
+            let global: u32 = failures.roots.iter().filter(|(r, _)| r.0).map(|(_, (n, _))| *n).sum();
+            let local: u32 = failures.roots.iter().filter(|(r, _)| !r.0).map(|(_, (n, _))| *n).sum();
             failed.sort_by_key(|(root, source, _)| {
                 let kind = std::cmp::Reverse(if root.0 { global } else { local });
-                (kind, root.0, often(root), held(source), root.1.len(), root.1.clone(), source.len(), source.clone())
+                let (of_root, of_source) = (often(failures.roots.get(root)), often(failures.sources.get(source)));
+                (kind, root.0, of_root, held(source), root.1.len(), root.1.clone(), of_source, source.len(), source.clone())
             });
-            let (root, _, reason) = failed.swap_remove(0);
-            *failures.entry(root).or_default() += 1;
+            let (root, source, reason) = failed.swap_remove(0);
+            failures.note(root, &source);
             return reason;
         }
         let values = self.values(region);
         let of_sizes = || self.failed_equality(region, &values);
         let condition = || self.failed_condition(&values, &|origin| region.env.float_from(origin));
-        of_sizes().or_else(condition).or_else(|| self.region.duplicates(region)).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        let duplicates = || {
+            let (said, last) = self.region.duplicates(region)?;
+            // It fails where the last of them is looked at.
+            self.failures.borrow_mut().note(root_of(&last), &last);
+            Some(said)
+        };
+        of_sizes().or_else(condition).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
 
     /// A size that was the same as another and is so no more: one symbol stands for both.
@@ -392,6 +428,17 @@ pub(super) fn as_python(text: &str) -> String {
         ("ToFloat(", "torch.sym_float("),
     ];
     NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))
+}
+
+/// The modes that differ between two regions.
+fn changed_state(before: &Region, now: &Region) -> String {
+    let autocast = match (before.autocast, now.autocast) {
+        (None, Some(_)) | (Some(_), None) => "autocast(cpu)_enabled ",
+        (Some(a), Some(b)) if a != b => "autocast(cpu)_dtype ",
+        _ => "",
+    };
+    let grad = if before.grad == now.grad { "" } else { "grad_mode " };
+    format!("{grad}{autocast}")
 }
 
 /// What a tensor's source starts from.

@@ -153,13 +153,16 @@ impl Region {
     }
 
     /// Inputs that are one tensor in another region, and are not here.
-    pub(super) fn duplicates(&self, other: &Region) -> Option<String> {
+    pub(super) fn duplicates(&self, other: &Region) -> Option<(String, String)> {
         if other.touched.len() >= self.touched.len() {
             return None;
         }
-        let names: Vec<String> = self.touched.iter().map(|i| format!("\"{}\"", super::strip_locals(&i.source.source))).collect();
+        // What modules hold may be held twice.
+        let given: Vec<&RegionInput> = self.touched.iter().filter(|i| !i.source.is_static && !i.source.is_number).collect();
+        let names: Vec<String> = given.iter().map(|i| format!("\"{}\"", super::strip_locals(&i.source.source))).collect();
         let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
-        missing.then(|| format!("Duplicate tensors found: [{}]", names.join(", ")))
+        let last = given.last()?.source.source.clone();
+        missing.then(|| (format!("Duplicate tensors found: [{}]", names.join(", ")), last))
     }
 
     /// The values of its symbols in the call it was recorded in.

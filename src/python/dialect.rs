@@ -59,7 +59,9 @@ fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     {
         return Ok(whole);
     }
-    plain_new(&PLAIN_INT, class, args, vm)
+    let of_tensor = of_tensor(&args);
+    let number = plain_new(&PLAIN_INT, class, args, vm)?;
+    Ok(if of_tensor { super::native::given_number(number) } else { number })
 }
 
 /// `float(x)`, likewise.
@@ -69,7 +71,14 @@ fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult 
     {
         return Ok(float);
     }
-    plain_new(&PLAIN_FLOAT, class, args, vm)
+    let of_tensor = of_tensor(&args);
+    let number = plain_new(&PLAIN_FLOAT, class, args, vm)?;
+    Ok(if of_tensor { super::native::given_number(number) } else { number })
+}
+
+/// Whether a tensor is what a number is made of.
+fn of_tensor(args: &FuncArgs) -> bool {
+    args.args.first().is_some_and(|o| super::native::is_tensor(o))
 }
 
 /// `OrderedDict([(key, value), ...])`, as state dicts are printed.

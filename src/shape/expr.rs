@@ -34,11 +34,11 @@ pub enum Atom {
 }
 
 /// Atoms with their powers, sorted.
-type Monomial = Vec<(Atom, u32)>;
+pub(super) type Monomial = Vec<(Atom, u32)>;
 
 /// A symbolic integer in normal form. The empty sum is zero; the empty product is one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Expr(Rc<BTreeMap<Monomial, i64>>);
+pub struct Expr(pub(super) Rc<BTreeMap<Monomial, i64>>);
 
 impl From<i64> for Expr {
     fn from(value: i64) -> Self {
@@ -298,7 +298,7 @@ impl Expr {
     }
 
     /// The atom and its power, where the expression is no more than that.
-    fn as_atom(&self) -> Option<(&Atom, u32)> {
+    pub(super) fn as_atom(&self) -> Option<(&Atom, u32)> {
         match (self.0.len(), self.0.iter().next()) {
             (1, Some((m, 1))) => match m.as_slice() {
                 [(atom, power)] => Some((atom, *power)),

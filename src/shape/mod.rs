@@ -7,6 +7,7 @@
 mod decide;
 mod env;
 mod expr;
+mod python;
 mod ranges;
 mod relation;
 mod symfloat;

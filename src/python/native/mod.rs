@@ -15,8 +15,13 @@ mod time;
 mod transforms;
 mod unicodedata;
 
-pub(in crate::python) use compile::comprehension;
+pub(in crate::python) use compile::{comprehension, given_number};
 pub(in crate::python) use tensor::{symbolic_to_float, whole_number};
+
+/// Whether an object is a tensor.
+pub(in crate::python) fn is_tensor(o: &rustpython_vm::PyObject) -> bool {
+    tensor::to_tensor(o).is_some()
+}
 
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};

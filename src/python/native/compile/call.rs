@@ -638,7 +638,18 @@ pub fn call(
     };
     if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused.get()) {
         // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
-        flushed = flushed.and_then(|()| recorder.end(&[]).map(|region| region.env.settle()));
+        flushed = flushed.and_then(|()| {
+            let region = recorder.end(&[])?;
+            let place = first.at.get();
+            let unmet = first.about.verdict.borrow().unmet.clone();
+            let reasons = function.cache.borrow().missed(place, &region, &unmet);
+            if !reasons.is_empty() && !first.given_up.get() {
+                let frame = function.frame(place);
+                emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+            }
+            region.env.settle();
+            Ok(())
+        });
     } else if flushed.is_ok() {
         flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
     }

@@ -51,6 +51,8 @@ pub struct Fact {
 /// What PyTorch says of integers that modules hold.
 pub const MODULE_INTEGER: &str = "torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.";
 
+const BUILTIN: &str = "<class 'builtin_function_or_method'>";
+
 fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
     o.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -97,7 +99,15 @@ impl Fact {
     /// As a guard says it.
     pub fn text(&self, vm: &VirtualMachine) -> String {
         let source = self.source.text(vm);
-        let class = |o: &PyObject| repr(o.class().as_object(), vm);
+        let class = |o: &PyObject| {
+            let text = |name: &str| o.class().as_object().get_attr(vm.ctx.intern_str(name), vm).ok()?.str(vm).ok().map(|s| s.to_string());
+            match (text("__module__"), text("__qualname__")) {
+                // A function of torch is one of C's there.
+                (Some(module), Some(name)) if module == "torch._ops" && name == "OpOverloadPacket" => BUILTIN.to_owned(),
+                (Some(module), Some(name)) if module != "builtins" => format!("<class '{module}.{name}'>"),
+                (_, name) => format!("<class '{}'>", name.unwrap_or_default()),
+            }
+        };
         match &self.kind {
             Kind::Equals(want) if vm.is_none(want) => format!("{source} is None"),
             Kind::Equals(want) => format!("{source} == {}", repr(want, vm)),
@@ -141,10 +151,16 @@ impl Fact {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
         }
         let text = strip_locals(&self.text(vm));
+        if let (Kind::Is(want), Some(found)) = (&self.kind, self.source.value(locals, vm))
+            && want.downcast_ref::<PyFunction>().is_some()
+            && found.downcast_ref::<PyFunction>().is_none()
+        {
+            return format!("CodeGuardAccessor: Not a function on {}.__code__", strip_locals(&self.source.text(vm)));
+        }
         if let (Kind::Type(class), Some(found)) = (&self.kind, self.source.value(locals, vm))
             && class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()))
         {
-            let (source, wanted, found) = (self.source.text(vm), repr(class, vm), repr(found.class().as_object(), vm));
+            let (source, wanted, found) = (strip_locals(&self.source.text(vm)), repr(class, vm), repr(found.class().as_object(), vm));
             return format!("expected type of '{source}' to be {wanted}, but found {found}");
         }
         match (&self.kind, &self.place) {

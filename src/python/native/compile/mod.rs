@@ -40,9 +40,10 @@ use crate::capture::Unsupported;
 
 pub(super) use about::{symbol_number, symbol_numbers};
 pub(super) use asserts::record as record_assert;
+pub(in crate::python) use call::given_number;
 pub(super) use call::{
-    branched, break_graph, capturing, given_number, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode,
-    recorder, touch, twin,
+    branched, break_graph, capturing, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode, recorder,
+    touch, twin,
 };
 pub(super) use custom::context_of;
 pub(in crate::python) use frames::comprehension;

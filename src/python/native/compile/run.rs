@@ -90,6 +90,9 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
     let (file, line) = about.home();
     if stance == "fail_on_recompile" {
+        if !reasons.is_empty() {
+            emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+        }
         return Err(Error::runtime(format!(
             "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{}', line number: {line}{triggered}",
             about.name

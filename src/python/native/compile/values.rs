@@ -315,7 +315,20 @@ impl Values {
         if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
             return None;
         }
-        self.idle.borrow_mut().entry(place).or_default().push(verdict.needs.clone());
+        let mut idle = self.idle.borrow_mut();
+        let known = idle.entry(place).or_default();
+        // A number that was another one is a symbol, and nothing asks for it.
+        let varied = |fact: &Fact| {
+            let is_number = |kind: &Kind| matches!(kind, Kind::Equals(n) if n.downcast_ref::<PyInt>().is_some() || n.downcast_ref::<PyFloat>().is_some());
+            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root();
+            is_number(&fact.kind) && matches!(*fact.source, Source::Local(_)) && known.iter().any(|needs| needs.facts.iter().any(same))
+        };
+        let facts = verdict.needs.facts.iter().map(|fact| match &fact.kind {
+            Kind::Equals(number) if varied(fact) => Fact { kind: Kind::Type(number.class().to_owned().into()), ..fact.clone() },
+            _ => fact.clone(),
+        });
+        let needs = Needs { facts: facts.collect(), dynamic: verdict.needs.dynamic.clone(), ..Needs::default() };
+        known.push(Rc::new(needs));
         Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", unmet.first()?.text))).collect())
     }
 
@@ -374,6 +387,8 @@ impl Values {
                 for (i, (name, value)) in tensors.iter().enumerate() {
                     if let Some((other, _)) = tensors[..i].iter().find(|(_, v)| v.is(value)) {
                         let source = Rc::new(Source::Local(name.clone()));
+                        // It is looked at as the other.
+                        facts.retain(|f| !matches!((&*f.source, &f.kind), (Source::Local(of), Kind::Type(_)) if of == name));
                         let kind = Kind::Same(Rc::new(Source::Local(other.clone())));
                         facts.push(Fact { source, kind, place: None, hint: None, read: None });
                     }

@@ -279,11 +279,11 @@ impl AsNumber for TensorBase {
             boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
             int: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                vm.ctx.types.int_type.to_owned().as_object().call((value,), vm).map(super::super::compile::given_number)
+                value.try_int(vm).map(Into::into)
             }),
             float: Some(|a, vm| {
                 let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                vm.ctx.types.float_type.to_owned().as_object().call((value,), vm).map(super::super::compile::given_number)
+                value.try_float(vm).map(Into::into)
             }),
             index: Some(|a, vm| {
                 let t = me(a.obj, vm)?;

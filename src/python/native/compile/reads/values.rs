@@ -131,9 +131,7 @@ impl Reader<'_> {
     pub(super) fn realize_one(&mut self, o: &PyObjectRef, source: &Rc<Source>) {
         let vm = self.vm;
         if is_tensor(o) {
-            if matches!(&**source, Source::Attr(_, name) if &**name == "grad") {
-                self.note(source, Kind::Type(o.class().to_owned().into()), None);
-            }
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
             return;
         }
         if is_constant(o, vm) {
