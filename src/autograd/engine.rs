@@ -154,11 +154,11 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
     let _task = GraphTask::begin();
 
     let deliver = |edge: &Edge,
-                       grad: Option<Tensor>,
-                       dependencies: &mut HashMap<usize, usize>,
-                       buffers: &mut HashMap<usize, Vec<Option<Tensor>>>,
-                       waiting: &mut HashMap<usize, Rc<Node>>,
-                       ready: &mut ReadyQueue|
+                   grad: Option<Tensor>,
+                   dependencies: &mut HashMap<usize, usize>,
+                   buffers: &mut HashMap<usize, Vec<Option<Tensor>>>,
+                   waiting: &mut HashMap<usize, Rc<Node>>,
+                   ready: &mut ReadyQueue|
      -> Result<()> {
         let k = key(&edge.node);
         if needed.as_ref().is_some_and(|n| !n.contains(&k)) {
