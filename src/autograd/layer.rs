@@ -339,12 +339,20 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
     }
     check_inplace(&target, wants_grad)?;
     if entry.name == "aten.detach_.default" {
+        if meta::base(&target).is_some() {
+            return Err(Error::runtime(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
+            ));
+        }
         meta::clear(&target);
         return Ok(Value::Tensor(target));
     }
     let node = if wants_grad { Some(make_node(entry, &args, Some(&target))?) } else { None };
     call_below(Key::Autograd, entry, args)?;
-    target.bump_version();
+    // Other memory is no write.
+    if entry.base_name() != "shallow_copy_data_" {
+        target.bump_version();
+    }
     if let Some((node, derivative)) = node {
         rebase_history(&target, &node)?;
         if let Some(derivative) = derivative {

@@ -39,7 +39,8 @@ def run(script):
     torch._dynamo.reset()
     out = io.StringIO()
     compile = torch.compile
-    torch.compile = lambda f: compile(f, backend=backend)
+    # What PyTorch itself compiles names its backend.
+    torch.compile = lambda f, **given: compile(f, **(given or {"backend": backend}))
     try:
         with contextlib.redirect_stdout(out):
             exec(script, {"__name__": "__main__"})

@@ -210,7 +210,6 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
     def with_loss(*flat):
         outputs = call(*flat)
-        loss = outputs[output_loss_index]
         for i, output in enumerate(outputs):
             if i != output_loss_index and output.requires_grad:
                 raise RuntimeError(
@@ -221,6 +220,7 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
                     f"You specified that output index {output_loss_index} is the loss, but we found that\n"
                     f"the output at index {i} requires gradients."
                 )
+        loss = outputs[output_loss_index]
         if not loss.requires_grad:
             raise RuntimeError(f"The output at index {output_loss_index} was marked as the loss, but it does not require gradients")
         if loss.numel() != 1:

@@ -28,6 +28,9 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
 
     function = Flat(combine_fn, arguments)
     if _native_compile._is_capturing():
+        # So does what the function reads from outside, by its cells.
+        cells = [cell.cell_contents for cell in getattr(combine_fn, "__closure__", None) or ()]
+        _native_compile._become_inputs(*first, *rows, *(t for t in cells if isinstance(t, torch.Tensor)))
         carry, out = _native_compile._scan(function, tuple(first), tuple(rows), function.together)
     else:
         carry, out = _run(function, first, rows)
