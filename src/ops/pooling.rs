@@ -326,6 +326,13 @@ fn adaptive_sizes(c: &Call, name: &str) -> Result<Vec<SymInt>> {
     if output.len() != n {
         return Err(Error::runtime(format!("{name}(): internal error: output_size.size() must be {n}")));
     }
+    for size in &output {
+        if size.sym_lt(0)? {
+            return Err(Error::runtime(format!(
+                "{name}(): elements of output_size must be greater than or equal to 0 but received {output:?}"
+            )));
+        }
+    }
     let lead = input.dim() - n;
     Ok(input.sizes()[..lead].iter().cloned().chain(output).collect())
 }

@@ -1,7 +1,7 @@
 //! Fused attention, one head at a time, and the softmax that survives rows of minus infinity.
 
 use super::dense::{Lane, Matrix, Real, expanded, held};
-use super::vectorized::{Vectorized, line_sum, wide};
+use super::vectorized::{Vectorized, line_dot, line_sum, wide};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -140,7 +140,7 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
             let mut weights = heads.scores(number, Matrix::rows(&q, at_q, width), Matrix::rows(&k, at_k, width));
             for (row, sum) in weights.chunks_mut(cols).zip(&sums[number * rows..]) {
                 let empty = sum.wide() == f64::NEG_INFINITY;
-                row.iter_mut().for_each(|w| *w = if empty { T::of(0.0) } else { (*w - *sum).exp() });
+                row.iter_mut().for_each(|w| *w = if empty { T::of(0.0) } else { (*w - *sum).exponential() });
             }
             let g = Matrix::rows(&grad, at_q, width);
             T::gemm(cols, rows, width, one, Matrix::rows(&weights, 0, cols).t(), g, one, &mut dv[at_k..]);
@@ -149,9 +149,9 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
             T::gemm(rows, width, cols, one, g, Matrix::rows(&v, at_k, width).t(), T::of(0.0), &mut slopes);
             for i in 0..rows {
                 let at = at_q + i * width;
-                let mean: f64 = (at..at + width).map(|p| grad[p].wide() * output[p].wide()).sum();
+                let mean = line_dot(&grad[at..at + width], &output[at..at + width]);
                 for j in i * cols..(i + 1) * cols {
-                    slopes[j] = weights[j] * (slopes[j] - T::of(mean));
+                    slopes[j] = weights[j] * (slopes[j] - mean);
                 }
             }
             let s = Matrix::rows(&slopes, 0, cols);

@@ -177,7 +177,7 @@ impl<T: Vectorized> Moments<T> {
         for (i, x) in rest.iter().enumerate() {
             let delta = *x - mean;
             mean += delta / T::of((i + 1) as f64);
-            squares = delta.fused(*x - mean, squares);
+            squares += delta * (*x - mean);
         }
         let mut all = Moments { count: rest.len(), mean: Vec::new(), squares: Vec::new() };
         for lane in 0..self.mean.len() {
