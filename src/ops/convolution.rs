@@ -66,6 +66,17 @@ fn batched(c: &Call, n: usize) -> Result<(Tensor, bool)> {
             input.sizes()
         )));
     }
+    let weight = c.tensor("weight")?;
+    if weight.dim() != n + 2 {
+        return Err(Error::runtime(format!(
+            "Expected {}-dimensional input for {}-dimensional weight{:?}, but got {}-dimensional input of size {:?} instead",
+            weight.dim(),
+            weight.dim(),
+            weight.sizes(),
+            input.dim(),
+            input.sizes()
+        )));
+    }
     let alone = input.dim() == n + 1;
     Ok((if alone { t!("unsqueeze", input, 0)? } else { input.clone() }, alone))
 }

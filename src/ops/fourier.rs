@@ -187,6 +187,11 @@ fn shape(c: &Call, x: &Tensor) -> Result<(Vec<usize>, Vec<Option<SymInt>>)> {
         let size = if c.get("n").is_none() { None } else { Some(c.sym_int("n")?) };
         return Ok((vec![dim], vec![size]));
     }
+    if ndim == 0
+        && let Some(dim) = (!c.get("dim").is_none()).then(|| c.ints("dim")).transpose()?.and_then(|dims| dims.first().copied())
+    {
+        return Err(Error::index(format!("Dimension specified as {dim} but tensor has no dimensions")));
+    }
     let sizes = if c.get("s").is_none() { None } else { Some(c.sym_ints("s")?) };
     let dims: Vec<usize> = match (c.get("dim"), &sizes) {
         (Value::None, Some(s)) => {

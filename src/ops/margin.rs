@@ -72,6 +72,8 @@ fn multi_margin_loss(c: &Call) -> Result<Value> {
             let classes = loss.size(1);
             t!("div.Tensor", t!("sum", loss)?, classes)?
         }
+        // A single item without a dimension has a loss without one.
+        _ if c.tensor("target")?.dim() == 0 => t!("squeeze", t!("mean.dim", loss, vec![1i64])?)?,
         _ => t!("mean.dim", loss, vec![1i64])?,
     }
     .into())

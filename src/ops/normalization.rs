@@ -273,6 +273,9 @@ fn native_batch_norm(c: &Call) -> Result<Value> {
 
 fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
+    if input.dim() < 2 {
+        return Err(Error::not_implemented("batch_norm of a tensor of fewer than two dimensions is not implemented in this playground"));
+    }
     let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
     // Without training there are no statistics to keep.
     let channels = if training { input.size(1) } else { SymInt::Int(0) };

@@ -101,7 +101,11 @@ impl Windows {
             if padding[i] < 0 {
                 return Err(Error::runtime(format!("pad must be non-negative, but got pad: {}", padding[i])));
             }
-            if padding[i] > ((kernel[i] - 1) * dilation[i] + 1) / 2 {
+            let effective = (kernel[i] - 1).checked_mul(dilation[i]).and_then(|reach| reach.checked_add(1)).ok_or_else(|| {
+                let (kernel, dilation) = (kernel[i], dilation[i]);
+                Error::runtime(format!("effective kernel size overflows, but got kernel_size={kernel} and dilation={dilation}"))
+            })?;
+            if padding[i] > effective / 2 {
                 return Err(Error::runtime(format!(
                     "pad should be at most half of effective kernel size, but got pad={}, kernel_size={} and dilation={}",
                     padding[i], kernel[i], dilation[i]
@@ -319,6 +323,16 @@ fn adaptive_sizes(c: &Call, name: &str) -> Result<Vec<SymInt>> {
     if !is_batched_or_not(input, n) {
         return Err(Error::runtime(format!("{name}(): Expected {}D or {}D tensor, but got {:?}", n + 1, n + 2, input.sizes())));
     }
+    if output.len() != n {
+        return Err(Error::runtime(format!("{name}(): internal error: output_size.size() must be {n}")));
+    }
+    for size in &output {
+        if size.sym_lt(0)? {
+            return Err(Error::runtime(format!(
+                "{name}(): elements of output_size must be greater than or equal to 0 but received {output:?}"
+            )));
+        }
+    }
     let lead = input.dim() - n;
     Ok(input.sizes()[..lead].iter().cloned().chain(output).collect())
 }
@@ -355,15 +369,23 @@ fn adaptive_max_grad(b: &Backward) -> Result<Grads> {
     })
 }
 
+/// The result's only size.
+fn single_output(c: &Call) -> Result<i64> {
+    match c.ints("output_size")?[..] {
+        [size] => Ok(size),
+        _ => Err(Error::runtime(format!("{}() argument 'output_size' should contain one int", c.entry.schema.name))),
+    }
+}
+
 fn adaptive_avg_pool1d(c: &Call) -> Result<Value> {
     let input = t!("unsqueeze", c.tensor("self")?, -2)?;
-    let output = vec![1, c.ints("output_size")?[0]];
+    let output = vec![1, single_output(c)?];
     Ok(t!("squeeze.dim", t!("adaptive_avg_pool2d", input, output)?, -2)?.into())
 }
 
 fn adaptive_max_pool1d(c: &Call) -> Result<Value> {
     let input = t!("unsqueeze", c.tensor("self")?, -2)?;
-    let results = aten!("adaptive_max_pool2d", input, vec![1, c.ints("output_size")?[0]])?.tensors()?;
+    let results = aten!("adaptive_max_pool2d", input, vec![1, single_output(c)?])?.tensors()?;
     let indices = t!("squeeze.dim", &results[1], -2)?;
     Ok(Value::List(vec![t!("squeeze.dim", &results[0], -2)?.into(), indices.into()]))
 }

@@ -126,7 +126,7 @@ const SHIFTED: &str = " transpose select slice unsqueeze squeeze unbind split sp
     topk kthvalue median mode softmax log_softmax _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data gather \
     scatter scatter_add scatter_reduce index_add cat stack view reshape expand _unsafe_view _reshape_alias new_zeros new_ones \
     new_empty new_full select_backward slice_backward diagonal diagonal_backward unfold permute sum_to_size linalg_vector_norm \
-    select_scatter slice_scatter diagonal_scatter tril triu cummax cummin norm renorm ";
+    select_scatter slice_scatter diagonal_scatter tril triu cummax cummin norm ";
 /// Names of arguments that are dimensions.
 const DIMS: &[&str] = &["dim", "dim0", "dim1", "dim2", "dims", "dimension"];
 /// Names of arguments that are sizes.
@@ -218,6 +218,10 @@ fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, 
         return item_by_item(level, size, entry, &args);
     }
     let name = entry.base_name();
+    // What is computed of all of an item's elements.
+    if name == "renorm" || matches!(name, "median" | "nanmedian") && entry.schema.position("dim").is_none() {
+        return item_by_item(level, size, entry, &args);
+    }
     let mut args = args;
     promote_single(level, entry, &mut args)?;
     let mut tensors = Vec::new();

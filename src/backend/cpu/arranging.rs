@@ -20,13 +20,16 @@ fn numbers_of(g: &Geometry) -> Result<(Vec<usize>, Vec<isize>, usize)> {
 /// Writes dense elements of `n` bytes where a geometry says.
 fn place(whole: &mut [u8], g: &Geometry, n: usize, part: &[u8]) -> Result<()> {
     let (sizes, strides, offset) = numbers_of(g)?;
-    let mut chunks = part.chunks_exact(n);
+    let (mut chunks, mut inside) = (part.chunks_exact(n), true);
     for_each_offset(&sizes, &strides, offset, &mut |o| {
-        if let (Some(chunk), Some(to)) = (chunks.next(), whole.get_mut(o * n..o * n + n)) {
-            to.copy_from_slice(chunk);
+        let Some(chunk) = chunks.next() else { return };
+        let start = o.checked_mul(n).filter(|start| *start < whole.len());
+        match start.and_then(|start| whole.get_mut(start..start + n)) {
+            Some(to) => to.copy_from_slice(chunk),
+            None => inside = false,
         }
     });
-    Ok(())
+    if inside { Ok(()) } else { Err(Error::runtime("a region reaches beyond the tensor that it is part of")) }
 }
 
 /// The elements of `n` bytes that a geometry over dense bytes selects, in its order.
@@ -175,6 +178,9 @@ fn roll(call: &Call, outs: &[Tensor]) -> Result<()> {
     let sizes = tensor.concrete()?.sizes;
     if bytes.is_empty() {
         return Ok(());
+    }
+    if let Some(dim) = dims.first().filter(|_| sizes.is_empty()) {
+        return Err(Error::index(format!("Dimension specified as {dim} but tensor has no dimensions")));
     }
     // Rolling a dimension rolls every block of it by whole inner rows.
     let mut turn = |block: usize, amount: usize| bytes.chunks_exact_mut(block).for_each(|c| c.rotate_right(amount));

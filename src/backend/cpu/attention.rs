@@ -1,6 +1,7 @@
 //! Fused attention, one head at a time, and the softmax that survives rows of minus infinity.
 
 use super::dense::{Lane, Matrix, Real, expanded, held};
+use super::vectorized::{Vectorized, line_dot, line_sum, wide};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -54,7 +55,8 @@ impl<T: Real> Heads<T> {
     fn scores(&self, number: usize, q: Matrix<T>, k: Matrix<T>) -> Vec<T> {
         let (rows, cols) = (self.rows, self.cols);
         let mut scores = vec![T::of(0.0); rows * cols];
-        T::gemm(rows, self.width, cols, T::of(self.scale), q, k.t(), T::of(0.0), &mut scores);
+        T::gemm(rows, self.width, cols, T::of(1.0), q, k.t(), T::of(0.0), &mut scores);
+        scores.iter_mut().for_each(|s| *s *= T::of(self.scale));
         if let Some(mask) = &self.mask {
             scores.iter_mut().zip(&mask[number * rows * cols..]).for_each(|(s, m)| *s += *m);
         }
@@ -78,9 +80,9 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
             let mut weights = heads.scores(number, Matrix::rows(&q, at_q, width), Matrix::rows(&k, at_k, width));
             let mut scales = Vec::with_capacity(rows);
             for row in weights.chunks_mut(cols) {
-                let (max, sum) = exponentials(row);
-                sums.push(T::of(max + sum.ln()));
-                scales.push(T::of(1.0 / sum));
+                let (max, sum) = weights_of(row);
+                sums.push(max + T::of(sum.wide().ln()));
+                scales.push(T::of(1.0) / sum);
                 // They are multiplied with values of that dtype, and divided by their sum afterwards.
                 row.iter_mut().for_each(|w| *w = held(*w, out[0].dtype()));
             }
@@ -94,6 +96,18 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
         T::write(&out[0], &result)?;
         T::write(&out[1], &sums)
     })
+}
+
+/// As `exponentials`, in the order in which the fused kernel adds.
+fn weights_of<T: Vectorized>(row: &mut [T]) -> (T, T) {
+    let max = row.iter().fold(T::of(f64::NEG_INFINITY), |m, v| if v.nan() || *v > m { *v } else { m });
+    if max == T::of(f64::NEG_INFINITY) {
+        row.fill(T::default());
+        return (max, T::of(1.0));
+    }
+    let whole = row.len() / wide::<T>() * wide::<T>();
+    row.iter_mut().enumerate().for_each(|(i, v)| *v = if i < whole { (*v - max).coarse_exponential() } else { (*v - max).exp() });
+    (max, row[whole..].iter().fold(line_sum(&row[..whole]), |sum, v| sum + *v))
 }
 
 /// Turns a row of scores into exponentials of what they are below the largest; gives that and the sum. A row of minus infinity gives
@@ -126,7 +140,7 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
             let mut weights = heads.scores(number, Matrix::rows(&q, at_q, width), Matrix::rows(&k, at_k, width));
             for (row, sum) in weights.chunks_mut(cols).zip(&sums[number * rows..]) {
                 let empty = sum.wide() == f64::NEG_INFINITY;
-                row.iter_mut().for_each(|w| *w = if empty { T::of(0.0) } else { (*w - *sum).exp() });
+                row.iter_mut().for_each(|w| *w = if empty { T::of(0.0) } else { (*w - *sum).exponential() });
             }
             let g = Matrix::rows(&grad, at_q, width);
             T::gemm(cols, rows, width, one, Matrix::rows(&weights, 0, cols).t(), g, one, &mut dv[at_k..]);
@@ -135,9 +149,9 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
             T::gemm(rows, width, cols, one, g, Matrix::rows(&v, at_k, width).t(), T::of(0.0), &mut slopes);
             for i in 0..rows {
                 let at = at_q + i * width;
-                let mean: f64 = (at..at + width).map(|p| grad[p].wide() * output[p].wide()).sum();
+                let mean = line_dot(&grad[at..at + width], &output[at..at + width]);
                 for j in i * cols..(i + 1) * cols {
-                    slopes[j] = weights[j] * (slopes[j] - T::of(mean));
+                    slopes[j] = weights[j] * (slopes[j] - mean);
                 }
             }
             let s = Matrix::rows(&slopes, 0, cols);

@@ -208,7 +208,8 @@ fn divide(c: &Call, mode: &str, out: &Tensor) -> Result<()> {
     }
     match mode {
         "floor" => float2("div_floor_cpu", a, b, out, |a, b| float_floor_div!(a, b), |a, b| float_floor_div!(a, b)),
-        "trunc" => float2("div_trunc_cpu", a, b, out, |a, b| (a / b).trunc(), |a, b| (a / b).trunc()),
+        // The quotient is rounded to the dtype first.
+        "trunc" => float2("div_trunc_cpu", a, b, out, |a, b| super::dense::held(a / b, out.dtype()).trunc(), |a, b| (a / b).trunc()),
         _ => float2("div_cpu", a, b, out, |a, b| a / b, |a, b| a / b),
     }
 }

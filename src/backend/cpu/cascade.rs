@@ -25,6 +25,11 @@ struct Axis {
 
 /// The sums over `dims`, in row-major order of the kept dimensions.
 pub fn sums<T: Vectorized>(x: &Tensor, dims: &[usize]) -> Result<Vec<T>> {
+    sums_of(x, dims, |v| v)
+}
+
+/// The sums of what `term` makes of the elements.
+pub fn sums_of<T: Vectorized>(x: &Tensor, dims: &[usize], term: impl Fn(T) -> T) -> Result<Vec<T>> {
     let g = x.concrete()?;
     let mut kept = Vec::new();
     let mut count = 1;
@@ -50,7 +55,7 @@ pub fn sums<T: Vectorized>(x: &Tensor, dims: &[usize]) -> Result<Vec<T>> {
             let to: usize = outer.iter().zip(&place).map(|(a, i)| a.to * i).sum();
             let start = g.offset as isize + from;
             plane(
-                |i, j| data[(start + i as isize * inner.from + j as isize * next.from) as usize],
+                |i, j| term(data[(start + i as isize * inner.from + j as isize * next.from) as usize]),
                 inner,
                 next,
                 |j, sum| {

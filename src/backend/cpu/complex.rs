@@ -200,7 +200,6 @@ const BY_PARTS: &[&str] = &[
     "aten.slice_scatter.default",
     "aten.select_scatter.default",
     "aten.diagonal_scatter.default",
-    "aten.as_strided_scatter.default",
     "aten.slice_backward.default",
     "aten.select_backward.default",
     "aten.diagonal_backward.default",
@@ -328,6 +327,9 @@ fn by_parts_in_place(c: &Call) -> Result<()> {
 
 fn real_part_only(c: &Call, outs: &[Tensor]) -> Result<()> {
     let Some(Kernel::Fill(fill)) = real_kernel(c.entry) else { return Err(unknown(c)) };
+    if !outs[0].dtype().is_complex() {
+        return fill(c, outs);
+    }
     let made = apart(&outs[0])?;
     fill(&Call { entry: c.entry, args: &split(c, 0)? }, std::slice::from_ref(&made))?;
     super::copy::write(&part(&outs[0], 0), &made)

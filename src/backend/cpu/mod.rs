@@ -36,6 +36,7 @@ mod prims;
 mod random;
 mod reduce;
 mod reflectors;
+mod root;
 mod sampling;
 mod selecting;
 mod softmax;

@@ -92,10 +92,9 @@ impl Plan {
         (mean.into_iter().map(T::wide).collect(), var.into_iter().map(T::wide).collect())
     }
 
-    /// Mean and inverse deviation of sets that lie side by side, one after the other.
-    fn row_moments<T: Vectorized>(&self, x: &[T], eps: f64) -> (Vec<T>, Vec<T>) {
-        let rows = x.chunks(self.size().max(1)).map(row_moments);
-        rows.map(|(mean, var)| (mean, T::of(1.0) / (var + T::of(eps)).sqrt())).unzip()
+    /// Mean, and `inverse` of the variance, of sets that lie side by side, one after the other.
+    fn row_moments<T: Vectorized>(&self, x: &[T], inverse: impl Fn(T) -> T) -> (Vec<T>, Vec<T>) {
+        x.chunks(self.size().max(1)).map(row_moments).map(|(mean, var)| (mean, inverse(var))).unzip()
     }
 }
 
@@ -137,7 +136,8 @@ fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("LayerNormKernelImpl", out[0].dtype(), T => {
         let (plan, x) = (layer_norm_plan(c)?, T::read(c.tensor("input")?)?);
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
-        let (mean, rstd) = plan.row_moments(&x, c.float("eps")?);
+        let eps = T::of(c.float("eps")?);
+        let (mean, rstd) = plan.row_moments(&x, |var: T| T::of(1.0) / (var + eps).sqrt());
         let at = |i: usize| {
             let (s, w) = (plan.set_of[i], plan.weight_of[i]);
             let scale = weight.as_ref().map_or(T::of(1.0), |v| v[w]);
@@ -203,7 +203,8 @@ fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("GroupNormKernelImpl", out[0].dtype(), T => {
         let (plan, x) = (group_plan(c)?, T::read(c.tensor("input")?)?);
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
-        let (mean, rstd) = plan.row_moments(&x, c.float("eps")?);
+        let eps = c.float("eps")?;
+        let (mean, rstd) = plan.row_moments(&x, |var: T| T::of(1.0 / (var.wide() + eps).sqrt()));
         T::write(&out[0], &plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()))?;
         T::write(&out[1], &mean)?;
         T::write(&out[2], &rstd)

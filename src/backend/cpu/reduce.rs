@@ -9,7 +9,7 @@ use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{wrap_dim, wrap_dims};
-use crate::tensor::{Dtype, Geometry, Tensor};
+use crate::tensor::{Dtype, Geometry, Tensor, TensorSpec};
 
 /// The dimensions that the argument `dim` names; all of them for None or an empty list.
 fn dims_of(c: &Call, ndim: usize) -> Result<Vec<usize>> {
@@ -218,6 +218,33 @@ fn log_sum_exp(v: &[f64]) -> f64 {
     top + v.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
 }
 
+/// In single precision every step is rounded, as it is a tensor in PyTorch.
+fn single_log_sum_exp(x: &Tensor, dims: &[usize], out: &Tensor) -> Result<()> {
+    let (sizes, mut tops) = (x.concrete()?.sizes, Vec::new());
+    chunks::<f32>(x, dims, &mut |v| {
+        let top = v.iter().copied().fold(f32::NEG_INFINITY, |a, b| if a.is_nan() || a >= b { a } else { b });
+        tops.push(if top.is_infinite() { 0.0 } else { top });
+    })?;
+    let (mut steps, mut count) = (vec![0; sizes.len()], 1);
+    for d in (0..sizes.len()).rev().filter(|d| !dims.contains(d)) {
+        steps[d] = count;
+        count *= sizes[d];
+    }
+    let exponential = |(i, v): (usize, f32)| {
+        let (mut rest, mut place) = (i, 0);
+        for d in (0..sizes.len()).rev() {
+            place += rest % sizes[d] * steps[d];
+            rest /= sizes[d];
+        }
+        f64::from(v - tops[place]).exp() as f32
+    };
+    let shifted: Vec<f32> = values::<f32>(x)?.into_iter().enumerate().map(exponential).collect();
+    let dense = Tensor::zeros(&TensorSpec::contiguous(x.sizes(), Dtype::Float32, x.spec().device))?;
+    scatter(&dense, &shifted)?;
+    let sums = cascade::sums::<f32>(&dense, dims)?;
+    scatter(out, &sums.iter().zip(&tops).map(|(sum, top)| f64::from(*sum).ln() as f32 + top).collect::<Vec<f32>>())
+}
+
 /// The lower median and its position. NaNs count as largest; unless `skip`, one of them is the answer.
 fn median(v: &[f64], skip: bool) -> (f64, usize) {
     if !skip && let Some(i) = v.iter().position(|x| x.is_nan()) {
@@ -302,6 +329,9 @@ pub fn register(t: &mut KernelTable) {
         if o[0].dtype().is_integral() {
             return sum(c, o);
         }
+        if (x.dtype(), o[0].dtype()) == (Dtype::Float32, Dtype::Float32) {
+            return scatter(&o[0], &cascade::sums_of(x, &dims, |v: f32| if v.is_nan() { 0.0 } else { v })?);
+        }
         let known = |x: f64| if x.is_nan() { 0.0 } else { x };
         float("nansum_cpu", x, &dims, &o[0], |v| total(v, known), |v| total(v, known))
     });
@@ -320,6 +350,9 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.logsumexp.default", |c, o| {
         let x = c.tensor("self")?;
+        if x.dtype() == Dtype::Float32 {
+            return single_log_sum_exp(x, &dims_of(c, x.dim())?, &o[0]);
+        }
         reduce::<f64, f64>(x, &dims_of(c, x.dim())?, &o[0], log_sum_exp)
     });
     t.fill("aten.count_nonzero.default", count_nonzero);
@@ -409,6 +442,9 @@ fn renorm(c: &Call, o: &[Tensor]) -> Result<()> {
     let (x, dim) = (c.tensor("self")?, scan_dim(c)?);
     let (p, bound): (f64, f64) = (number(c.get("p"))?, number(c.get("maxnorm"))?);
     let sizes = x.concrete()?.sizes;
+    if sizes.len() < 2 {
+        return Err(Error::runtime(format!("renorm: input needs at least 2 dimensions, got {} dimensions", sizes.len())));
+    }
     let inner: usize = sizes[dim + 1..].iter().product();
     let mut factors = Vec::new();
     let others: Vec<usize> = (0..sizes.len()).filter(|d| *d != dim).collect();
@@ -416,9 +452,6 @@ fn renorm(c: &Call, o: &[Tensor]) -> Result<()> {
         let n = norm(v, p);
         factors.push(if n > bound { bound / (n + 1e-7) } else { 1.0 });
     })?;
-    if factors.is_empty() {
-        return Err(Error::runtime("renorm: input needs at least 2 dimensions, got 0 dimensions"));
-    }
     let mut all = values::<f64>(x)?;
     all.iter_mut().enumerate().for_each(|(i, v)| *v *= factors[i / inner % sizes[dim]]);
     scatter(&o[0], &all)

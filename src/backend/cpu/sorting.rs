@@ -96,7 +96,49 @@ fn topk(call: &Call, outs: &[Tensor]) -> Result<()> {
 fn kthvalue(call: &Call, outs: &[Tensor]) -> Result<()> {
     let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "kthvalue_cpu")?;
     let k = call.int("k")? as usize;
-    rows.write(outs, 1, |row| ordered(row, false)[k - 1..].to_vec())
+    rows.write(outs, 1, |row| vec![selected(row, k - 1)])
+}
+
+/// Where the element stands that would be number `k` in order. Of equal ones it is the one that a quickselect with the median of
+/// first, middle and last as pivot comes to.
+fn selected(row: &[Number], k: usize) -> usize {
+    let mut at: Vec<usize> = (0..row.len()).collect();
+    let above = |at: &[usize], a: usize, b: usize| compare(row[at[a]], row[at[b]]) == Ordering::Greater;
+    let (mut left, mut right) = (0, row.len().saturating_sub(1));
+    while left + 1 < right {
+        at.swap(left + (right - left) / 2, left + 1);
+        for (a, b) in [(left + 1, right), (left, right), (left + 1, left)] {
+            if above(&at, a, b) {
+                at.swap(a, b);
+            }
+        }
+        let (mut i, mut j) = (left + 1, right);
+        loop {
+            i += 1;
+            while above(&at, left, i) {
+                i += 1;
+            }
+            j -= 1;
+            while above(&at, j, left) {
+                j -= 1;
+            }
+            if j < i {
+                break;
+            }
+            at.swap(i, j);
+        }
+        at.swap(left, j);
+        if j >= k {
+            right = j.saturating_sub(1);
+        }
+        if j <= k {
+            left = i;
+        }
+    }
+    if left + 1 == right && above(&at, left, right) {
+        at.swap(left, right);
+    }
+    at[k]
 }
 
 /// The most frequent value, the smallest of several, where it stands last.

@@ -87,7 +87,6 @@ pub fn register(t: &mut KernelTable) {
         "aten.log2.default", "log2_vml_cpu" => |x| x.via(f64::log2);
         "aten.log10.default", "log10_vml_cpu" => |x| x.via(f64::log10);
         "aten.log1p.default", "log1p_vml_cpu" => |x| x.via(f64::ln_1p);
-        "aten.sqrt.default", "sqrt_cpu" => |x| x.sqrt();
         "aten.rsqrt.default", "rsqrt_cpu" => |x| 1.0 / x.sqrt();
         "aten.reciprocal.default", "reciprocal_cpu" => |x| 1.0 / x;
         "aten.sin.default", "sin_vml_cpu" => |x| x.via(f64::sin);
@@ -127,6 +126,7 @@ pub fn register(t: &mut KernelTable) {
         "aten.sgn.default", "sgn_cpu" => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 }, |i| i.signum();
         "aten.relu.default", "clamp_min_scalar_cpu" => |x| if x > 0.0 || x.is_nan() { x } else { 0.0 }, |i| i.max(0);
     }
+    t.fill("aten.sqrt.default", |c, o| float1("sqrt_cpu", operand(c), &o[0], super::root::square_root, f64::sqrt));
     t.fill("aten.round.decimals", |c, o| {
         let decimals = c.int("decimals")?;
         let ten = 10f64.powi(decimals.unsigned_abs() as i32);

@@ -245,6 +245,8 @@ def lu(A, pivot=True, get_infos=False, out=None):
 def unravel_index(indices, shape):
     """Coordinates of flat indices."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not indices.dtype.is_floating_point and indices.dtype != torch.bool:
+        indices = indices.long()
     result = []
     for extent in reversed(shape):
         result.append(indices % extent)
