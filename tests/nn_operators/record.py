@@ -85,7 +85,9 @@ def case(name, op, *args, eager=False, **kwargs):
     leaves = [t for t in tensors(args) + tensors(list(kwargs.values())) if t.requires_grad]
     outs = [t for t in tensors(out) if t.requires_grad]
     if leaves and outs:
-        tangents = [torch.linspace(-1, 1.5, t.numel(), dtype=t.dtype).reshape(t.shape) if t.numel() > 1 else torch.ones_like(t) for t in outs]
+        # Multiples of 1/64 are written down exactly: what is recorded is what is differentiated.
+        spaced = lambda t: (torch.linspace(-64, 96, t.numel(), dtype=torch.float64).round() / 64).to(t.dtype).reshape(t.shape)
+        tangents = [spaced(t) if t.numel() > 1 else torch.ones_like(t) for t in outs]
         with dispatcher(), Record() as backward:
             grads = torch.autograd.grad(outs, leaves, tangents, allow_unused=True)
         record |= {"tangents": encode(tangents), "grads": encode(grads), "backward": backward.calls}

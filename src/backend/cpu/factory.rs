@@ -2,6 +2,7 @@
 
 use super::copy::fill;
 use super::elementwise::{not_for, number, scatter};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::ops::factory::tril_count;
@@ -66,7 +67,7 @@ fn spaced(c: &Call, out: &Tensor, base: Option<f64>) -> Result<()> {
         ($t:ty) => {{
             let (start, end) = (start as $t, end as $t);
             let step = if n > 1 { (end - start) / (n - 1) as $t } else { 0.0 };
-            let at = |i: usize| if i < n / 2 { start + step * i as $t } else { end - step * (n - 1 - i) as $t };
+            let at = |i: usize| if i < n / 2 { step.fused(i as $t, start) } else { (-step).fused((n - 1 - i) as $t, end) };
             let value = |i: usize| match (n, base) {
                 (1, None) => start,
                 (1, Some(b)) => (b as $t).powf(start),

@@ -205,7 +205,11 @@ fn group_norm(c: &Call, out: &[Tensor]) -> Result<()> {
         let (weight, bias) = (optional::<T>(c, "weight")?, optional::<T>(c, "bias")?);
         let eps = c.float("eps")?;
         let (mean, rstd) = plan.row_moments(&x, |var: T| T::of(1.0 / (var.wide() + eps).sqrt()));
-        T::write(&out[0], &plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()))?;
+        // Without weights a group is a row that is normalised, and no scale and shift are made of it.
+        let normalised = || (0..x.len()).map(|i| (x[i] - mean[plan.set_of[i]]) * rstd[plan.set_of[i]]).collect::<Vec<T>>();
+        let is_plain = weight.is_none() && bias.is_none();
+        let y = if is_plain { normalised() } else { plan.apply(&x, &mean, &rstd, weight.as_deref(), bias.as_deref()) };
+        T::write(&out[0], &y)?;
         T::write(&out[1], &mean)?;
         T::write(&out[2], &rstd)
     })
