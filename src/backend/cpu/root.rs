@@ -41,7 +41,7 @@ const SLOPES: [u16; 64] = [
 pub fn square_root(x: f32) -> f32 {
     const MANTISSA: u32 = 23;
     const BIAS: u32 = 127;
-    if !(x >= f32::MIN_POSITIVE && x < f32::INFINITY) {
+    if !(f32::MIN_POSITIVE..f32::INFINITY).contains(&x) {
         return x.sqrt();
     }
     let (bits, fraction) = (x.to_bits(), x.to_bits() & ((1 << MANTISSA) - 1));
