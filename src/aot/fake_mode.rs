@@ -191,7 +191,6 @@ fn number_of(mode: &FakeMode, t: &Tensor, entry: &OpEntry) -> Result<Value> {
 
 /// Arguments as tensors of the mode.
 fn own(mode: &FakeMode, entry: &'static OpEntry, args: Vec<Value>) -> Result<Vec<Value>> {
-    let rendered = call_in_words(entry, &args)?;
     let owned = |t: &Tensor| {
         let number = t.storage().fake_mode();
         match () {
@@ -209,7 +208,8 @@ fn own(mode: &FakeMode, entry: &'static OpEntry, args: Vec<Value>) -> Result<Vec
                 ErrorKind::Assertion,
                 format!(
                     "Please convert all Tensors to FakeTensors first or instantiate FakeTensorMode with 'allow_non_fake_inputs'. Found in \
-                     {rendered}"
+                     {}",
+                    call_in_words(entry, &args)?
                 ),
             )),
         }

@@ -39,11 +39,11 @@ fn checks_input(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// What a slice of everything is taken of: indexing leaves such slices out where it knows the size as a number.
-fn sliced_whole(node: &Node) -> Option<NodeId> {
+/// What a slice of everything is taken of, and in which dimension: indexing leaves such slices out where it knows the size as a number.
+pub(super) fn sliced_whole(node: &Node) -> Option<(NodeId, i64)> {
     match (node.op(), node.args.as_slice()) {
-        (Some("aten.slice.Tensor"), [Arg::Node(of), Arg::Int(_), Arg::Int(0), Arg::Int(i64::MAX), step @ ..]) => {
-            step.iter().all(|s| matches!(s, Arg::Int(1))).then_some(*of)
+        (Some("aten.slice.Tensor"), [Arg::Node(of), Arg::Int(dim), Arg::Int(0), Arg::Int(i64::MAX), step @ ..]) => {
+            step.iter().all(|s| matches!(s, Arg::Int(1))).then_some((*of, *dim))
         }
         _ => None,
     }
@@ -67,7 +67,7 @@ impl<'a> Side<'a> {
         let mut order = vec![usize::MAX; graph.arena_len()];
         let mut count = 0..;
         for node in graph.nodes() {
-            if let Some(of) = sliced_whole(node) {
+            if let Some((of, _)) = sliced_whole(node) {
                 order[node.id.0 as usize] = order[of.0 as usize];
             } else if is_compared(graph, node)
                 && let Some(i) = count.next()

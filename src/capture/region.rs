@@ -301,12 +301,10 @@ impl Recorder {
 /// `x[:, i]` takes no slice of a dimension whose size is known: of one that became a number later on, either.
 fn drop_whole_slices(graph: &mut Graph, items: &[NodeId], env: &ShapeEnv) {
     let whole = |id: &NodeId| {
-        let node = graph.node(*id);
-        let [Arg::Node(of), Arg::Int(dim), Arg::Int(0), Arg::Int(i64::MAX), rest @ ..] = node.args.as_slice() else { return None };
-        let is_whole = node.op() == Some("aten.slice.Tensor") && matches!(rest, [] | [Arg::Int(1)]);
-        let size = graph.node(*of).tensor()?.geometry.sizes.get(usize::try_from(*dim).ok()?)?.clone();
+        let (of, dim) = super::compare::sliced_whole(graph.node(*id))?;
+        let size = graph.node(of).tensor()?.geometry.sizes.get(usize::try_from(dim).ok()?)?.clone();
         let became_known = size.as_int().is_none() && env.simplify(&size.expr()).as_int().is_some();
-        (is_whole && became_known).then_some((*id, *of))
+        became_known.then_some((*id, of))
     };
     for (id, of) in items.iter().filter_map(whole).collect::<Vec<_>>() {
         graph.replace_uses(id, &Arg::Node(of));

@@ -20,6 +20,16 @@ pub struct ShapeGuard {
     pub source: Option<Source>,
 }
 
+impl ShapeGuard {
+    /// The sides and how they relate, turned where a number stands first: PyTorch writes it last.
+    pub fn number_last(&self) -> (&Expr, Relation, &Expr) {
+        match (self.left.as_int(), self.right.as_int()) {
+            (Some(_), None) => (&self.right, self.relation.flipped(), &self.left),
+            _ => (&self.left, self.relation, &self.right),
+        }
+    }
+}
+
 /// A condition on floats that the compiled code relies on.
 #[derive(Clone, Debug)]
 pub struct FloatGuard {

@@ -38,7 +38,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
-pub(super) use about::{symbol_number, symbol_numbers};
+pub(super) use about::symbol_numbers;
 pub(super) use asserts::record as record_assert;
 pub(in crate::python) use call::given_number;
 pub(super) use call::{

@@ -38,14 +38,14 @@ pub fn forget() {
 
 #[pymodule(name = "torch._native_fake")]
 mod module {
+    use super::super::class;
     use super::super::convert::{from_value, raise, to_tensor};
-    use super::super::{class, symint};
     use super::*;
     use crate::aot::{fake_mode, functional};
     use crate::capture::{Dim, InputSource, Treatment};
     use crate::dispatch::Value;
-    use crate::python::native::compile::{symbol_number, symbol_numbers};
-    use crate::shape::{SymInt, Symbol};
+    use crate::python::native::compile::symbol_numbers;
+    use crate::shape::Symbol;
     use crate::tensor::{Geometry, OfFakeMode, TensorSpec};
     use rustpython_vm::builtins::PyStrRef;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -68,12 +68,10 @@ mod module {
         #[pymethod]
         fn guards(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
             let guards = zelf.0.borrow().env.guards();
-            // What is compared with a number comes first.
-            let text = |g: &crate::shape::ShapeGuard| match g.left.as_int() {
-                Some(_) => g.relation.flipped().condition(&g.right, &g.left),
-                None => g.relation.condition(&g.left, &g.right),
+            let text = |g: &crate::shape::ShapeGuard| {
+                let (left, relation, right) = g.number_last();
+                vm.ctx.new_str(relation.condition(left, right)).into()
             };
-            let text = |g: &crate::shape::ShapeGuard| vm.ctx.new_str(text(g)).into();
             vm.ctx.new_list(guards.iter().map(text).collect()).into()
         }
 
@@ -112,14 +110,6 @@ mod module {
             let env = zelf.0.borrow().env.clone();
             let number = if is_float { Value::SymFloat(env.unbacked_float("item")) } else { Value::Int(env.unbacked("item", i64::MIN)) };
             from_value(number, vm)
-        }
-
-        /// A symbol for a number of which `source` says where it is found.
-        #[pymethod]
-        fn number(zelf: &Py<Self>, source: PyStrRef, value: i64, vm: &VirtualMachine) -> PyResult {
-            let source = source.to_string_lossy().into_owned();
-            let size = zelf.0.borrow_mut().number(&source, symbol_number(&source), value);
-            from_value(Value::Int(size), vm)
         }
     }
 
@@ -177,7 +167,7 @@ mod module {
         source: PyStrRef,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
+        let t = self::tensor(&tensor, vm)?;
         let mut geometry: Geometry = (*t.geometry()).clone();
         if let Some(symbols) = symbols {
             let source = source.to_string_lossy().into_owned();
@@ -230,11 +220,5 @@ mod module {
     fn functionalize_all(reapplies_views: Option<bool>, class: Option<PyTypeRef>) {
         FUNCTIONAL_CLASS.set(class);
         functional::enable(reapplies_views);
-    }
-
-    /// The value that a symbolic integer has in the call; `None` where only a run would know it.
-    #[pyfunction]
-    fn hint(number: PyObjectRef, vm: &VirtualMachine) -> Option<i64> {
-        symint::symbolic(&number, vm).and_then(|size: SymInt| size.hint())
     }
 }

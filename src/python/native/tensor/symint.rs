@@ -424,7 +424,6 @@ impl PySymCondition {
         }
     }
 
-    /// The condition that holds where this one does not.
     /// Whether it holds whatever the symbols are; `None` where that is open.
     #[pymethod]
     fn decided(zelf: &Py<Self>) -> Option<bool> {
@@ -443,6 +442,7 @@ impl PySymCondition {
         Self::text(zelf)
     }
 
+    /// The condition that holds where this one does not.
     #[pymethod]
     fn negated(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let PySymCondition(a, relation, b) = &**zelf;
