@@ -38,10 +38,18 @@ const FORMATS: readonly Format[] = [
 ];
 
 /** What was made, or why not. */
-type Made = { text: string } | { blob: Blob; url: string } | { error: string } | undefined;
+type Made = { text: string } | { blob: Blob; url: string } | { error: string };
+
+/** What was made, and of what: what was chosen since may be drawn before it is made, and be made before what was chosen earlier. */
+interface Product {
+  format: Format;
+  unit: Unit;
+  stage: Stage;
+  made: Made;
+}
 
 export function ExportDialog(): JSX.Element {
-  const made = useSignal<Made>(undefined);
+  const product = useSignal<Product | undefined>(undefined);
   const unit = selectedUnit.value;
   const stage = selectedStage.value;
   const format = FORMATS.find(({ key }) => key === exportFormat.value);
@@ -49,17 +57,23 @@ export function ExportDialog(): JSX.Element {
   useSignalEffect(() => {
     const wanted = FORMATS.find(({ key }) => key === exportFormat.value);
     const [of, at] = [selectedUnit.value, selectedStage.value];
-    made.value = undefined;
+    product.value = undefined;
     delivered.value = "";
     if (!wanted || !of || !at) return;
-    produce(wanted, of, at).then(
-      (result) => (made.value = result),
-      (error: unknown) => (made.value = { error: error instanceof Error ? error.message : String(error) }),
-    );
+    let left = false;
+    produce(wanted, of, at)
+      .catch((error: unknown): Made => ({ error: error instanceof Error ? error.message : String(error) }))
+      .then((made) => {
+        if (!left) product.value = { format: wanted, unit: of, stage: at, made };
+      });
+    return () => {
+      left = true;
+    };
   });
 
   if (!unit || !stage || !format) return <p class="empty">There is nothing to export before something was compiled.</p>;
-  const result = made.value;
+  const last = product.value;
+  const result = last?.format === format && last.unit === unit && last.stage === stage ? last.made : undefined;
   const name = fileName(format, unit, stage);
   const content = result && "text" in result ? new Blob([result.text], { type: format.type }) : result && "blob" in result ? result.blob : undefined;
   return (
@@ -124,7 +138,7 @@ async function produce(format: Format, unit: Unit, stage: Stage): Promise<Made> 
       return { text: await make({ type: "graph", readable: graph.readable, format: format.key, about, bundle }) };
     }
     default:
-      return undefined;
+      return { error: `there is no format ${format.key}` };
   }
 }
 
