@@ -29,6 +29,15 @@ pub struct Source {
     pub code: std::rc::Rc<str>,
     /// How many columns were stripped before it.
     pub indent: u32,
+    /// Of a call in PyTorch's own code: the line there. File, function and code are of that place then, the span of the script's.
+    pub library_line: Option<u32>,
+}
+
+impl Source {
+    /// The line that is shown.
+    pub fn line(&self) -> u32 {
+        self.library_line.unwrap_or(self.span.line)
+    }
 }
 
 /// Where in an expression `traceback` points: `~` up to there, `^` from there to the second place, `~` after it.

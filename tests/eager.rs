@@ -1,6 +1,6 @@
 //! Scripts against PyTorch: mistakes, complex numbers, random views, indices and printed tensors, graphs as Python objects
-//! (`tests/eager`), and captured graphs as a backend of the script's gets and prints them (`tests/captured`), beside what PyTorch 2.15
-//! printed; `tests/eager/record.py` records it anew.
+//! (`tests/eager`), captured graphs as a backend of the script's gets and prints them (`tests/captured`), and programs that `torch.export`
+//! makes (`tests/exported`), beside what PyTorch 2.15 printed; `tests/eager/record.py` records it anew.
 
 #![cfg(feature = "python")]
 
@@ -15,6 +15,11 @@ fn as_pytorch() {
 #[test]
 fn captured_graphs_are_as_written() {
     prints_what_pytorch_prints("tests/captured");
+}
+
+#[test]
+fn exported_programs_are_as_pytorch_prints_them() {
+    prints_what_pytorch_prints("tests/exported");
 }
 
 fn prints_what_pytorch_prints(folder: &str) {

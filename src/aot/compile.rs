@@ -4,6 +4,7 @@ use super::dedupe::{Adapt, dedupe};
 use super::effects;
 use super::epilogue::Epilogue;
 use super::joint::{trace_inference, trace_joint};
+use super::make_fx::Decompose;
 use super::metadata::{OutputType, ViewAndMutationMeta, collect};
 use super::passes::Passes;
 use super::runtime::{Runtime, views_of};
@@ -97,6 +98,8 @@ pub struct Config {
     pub partition: PartitionConfig,
     /// What operators are taken apart by as they are traced.
     pub decompositions: Option<&'static Table>,
+    /// What operators are taken apart by before that: rules of the script's.
+    pub script_decompositions: Option<Decompose>,
     /// Inductor's passes on the graph before it is split or compiled.
     pub passes: Option<Passes>,
     /// A partitioner of the script's own.

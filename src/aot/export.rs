@@ -5,7 +5,7 @@ use super::interpret::run;
 use super::joint::{trace_inference, trace_joint, trace_joint_of_loss};
 use super::make_fx::{Tracing, make_fx};
 use super::metadata::{ViewAndMutationMeta, collect};
-use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
+use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Tensor;
@@ -48,6 +48,43 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     outcome
 }
 
+/// Whether PyTorch lets an operator that is composed of others stay whole in an exported program: it says what it computes, and
+/// writes to nothing and aliases nothing whatever it is given.
+pub fn can_stay_whole(entry: &OpEntry) -> bool {
+    let schema = &entry.schema;
+    schema.arguments.iter().all(|a| a.alias.is_none()) && !TAKEN_APART.contains(&entry.name)
+}
+
+/// Operators that are composed of others here, and in PyTorch have kernels of their own or are taken apart wherever a graph is exported.
+const TAKEN_APART: [&str; 26] = [
+    "aten._pack_padded_sequence.default",
+    "aten.alpha_dropout.default",
+    "aten.atleast_1d.default",
+    "aten.atleast_2d.default",
+    "aten.atleast_3d.default",
+    "aten.batch_norm.default",
+    "aten.cartesian_prod.default",
+    "aten.cholesky.default",
+    "aten.conj_physical.default",
+    "aten.dropout.default",
+    "aten.feature_alpha_dropout.default",
+    "aten.feature_dropout.default",
+    "aten.ldexp.Tensor",
+    "aten.linalg_matrix_sqrth.default",
+    "aten.linalg_polar.default",
+    "aten.multi_margin_loss.default",
+    "aten.multilabel_margin_loss_forward.default",
+    "aten.narrow_copy.default",
+    "aten.native_batch_norm.default",
+    "aten.qr.default",
+    "aten.triangular_solve.default",
+    "aten.unsafe_chunk.default",
+    "aten.upsample_bicubic2d.default",
+    "aten.upsample_bilinear2d.default",
+    "aten.upsample_linear1d.default",
+    "aten.upsample_trilinear3d.default",
+];
+
 /// A joint graph that reads no tangents as a graph of its inputs alone, traced once more.
 fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {
     if metadata.has_token {
@@ -64,5 +101,5 @@ fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutat
     };
     let names: Vec<String> = (0..inputs.len()).map(|i| format!("arg{i}_1")).collect();
     let given = inputs.iter().map(|i| Ok(i.argument(&Tensor::fake(&i.spec)?))).collect::<Result<Vec<_>>>()?;
-    make_fx(&call, &names, &given, Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None })
+    make_fx(&call, &names, &given, Tracing { class_name: "<lambda>".to_owned(), real: false, decompose: None, pre_dispatch: None })
 }

@@ -111,6 +111,7 @@ fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &
 pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
     let tracer = Tracer::new("<lambda>");
     tracer.decompose(config.decompositions);
+    tracer.decompose_as_told(config.script_decompositions.clone());
     if metadata.has_token {
         tracer.begin_token("arg0_1");
     }

@@ -2,17 +2,26 @@
 //!
 //! Unlike AOTAutograd's trace nothing is functionalized: an in-place operator is recorded as it is called, a view that is written
 //! to stays one, and nothing is left out because nobody reads it. On real tensors the kernels run as well, on the tensors given.
+//! With `pre_dispatch`, as `torch.export` traces, operators are recorded where they are called: what is composed of others stays whole.
 
-use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, end_tracing};
-use crate::dispatch::{Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, modes, run_backend, set_modes};
-use crate::error::{Error, Result};
-use crate::graph::Graph;
-use crate::shape::{SymFloat, SymInt};
-use crate::tensor::Tensor;
+use super::trace::{Origin, Pushed, TraceLayer, Tracer, begin_tracing, end_tracing, origin, set_origin};
+use crate::dispatch::{
+    Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, call_below, fill_factory_options, modes, run_backend, set_modes,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
+use crate::ops::convolution::ForAnyLibrary;
+use crate::shape::{ShapeEnv, SymFloat, SymInt};
+use crate::span::{Source, current_module_path};
+use crate::tensor::{Dtype, Tensor};
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// What calls are taken apart by: gives what a call comes to, or `None` where it stays as it is.
 pub type Decompose = Rc<dyn Fn(&'static OpEntry, &[Value]) -> Result<Option<Value>>>;
+
+/// Says where the script is.
+pub type Provider = fn() -> Option<Source>;
 
 /// How a function is traced.
 pub struct Tracing {
@@ -22,6 +31,9 @@ pub struct Tracing {
     pub real: bool,
     /// What calls are taken apart by.
     pub decompose: Option<Decompose>,
+    /// Whether operators are recorded above autograd, as the function calls them: who knows where the script is, and the symbols of
+    /// the inputs.
+    pub pre_dispatch: Option<(Provider, ShapeEnv)>,
 }
 
 /// The layer of dispatch: records what comes through, and answers it.
@@ -30,6 +42,8 @@ struct Recording {
     sizes: TraceLayer,
     real: bool,
     decompose: Option<Decompose>,
+    /// Whether it records calls, not only what is calculated with sizes.
+    sees_calls: bool,
 }
 
 impl Layer for Recording {
@@ -38,17 +52,16 @@ impl Layer for Recording {
     }
 
     fn wants(&self, _call: &Call) -> bool {
-        true
+        self.sees_calls
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        static LIFTED: OpRef = OpRef::new("lift_fresh_copy");
         if let Some(decompose) = &self.decompose
             && let Some(made) = decompose(entry, &args)?
         {
             return Ok(made);
         }
-        let entry = if entry.name == "aten.lift_fresh.default" { LIFTED.get() } else { self.tracer.shown(entry) };
+        let entry = self.tracer.shown(lifted(entry));
         if matches!(entry.name, "aten._local_scalar_dense.default" | "aten.equal.default") {
             let mut traced = false;
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
@@ -84,6 +97,117 @@ impl Layer for Recording {
     }
 }
 
+/// Above autograd: records what is called there, and lets the layers below, which the tracer does not see, say what it gives.
+struct PreDispatch {
+    tracer: Rc<Tracer>,
+    provider: Provider,
+    /// Whether gradients were recorded at the last call.
+    grad: Cell<bool>,
+    /// The symbols of the inputs, with those of numbers that only a run knows.
+    env: ShapeEnv,
+}
+
+impl PreDispatch {
+    /// The number that a tensor holds: a symbol. Nothing can be decided by a truth.
+    fn item(&self, args: &[Value]) -> Result<Value> {
+        let t = args.first().ok_or_else(|| Error::type_error("item() takes a tensor"))?.tensor()?;
+        let number = match t.dtype() {
+            Dtype::Bool => {
+                let condition = format!("Eq({}, 1)", self.env.unbacked("item", 0));
+                let said = format!("Could not guard on data-dependent expression {condition} (unhinted: {condition}).");
+                return Err(Error::new(ErrorKind::GuardOnDataDependent, said));
+            }
+            dtype if dtype.is_floating() => Value::SymFloat(self.env.unbacked_float("item")),
+            dtype if dtype.is_integral() => Value::Int(self.env.unbacked("item", i64::MIN)),
+            _ => return Err(Error::not_implemented("the number of a complex tensor is not supported in an exported program yet")),
+        };
+        let before = set_origin(Origin { source: (self.provider)(), module_path: current_module_path(), ..origin() });
+        let recorded = self.tracer.item_as_called(t, &number);
+        set_origin(before);
+        recorded.map(|()| number)
+    }
+
+    /// A call says how gradients are switched where that has changed since the last one.
+    fn note_grad_mode(&self, enabled: bool) {
+        if self.grad.replace(enabled) != enabled {
+            self.tracer.record_grad_mode(enabled);
+        }
+    }
+}
+
+impl Layer for PreDispatch {
+    fn key(&self) -> Key {
+        Key::Capture
+    }
+
+    fn wants(&self, _call: &Call) -> bool {
+        true
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        self.note_grad_mode(modes().grad);
+        if matches!(entry.base_name(), "_local_scalar_dense" | "item" | "is_nonzero") {
+            return self.item(&args);
+        }
+        let is_constant = entry.name == "aten.lift_fresh.default";
+        let (entry, mut args) = (lifted(entry), args);
+        fill_factory_options(entry, &mut args);
+        // A slice that begins nowhere is one from the first element, which is not written where its end is a symbol.
+        if let ("aten.slice.Tensor", [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) = (entry.name, &mut args[..])
+        {
+            *start = Value::None;
+        }
+        let before = set_origin(Origin { source: (self.provider)(), module_path: current_module_path(), ..origin() });
+        let result = {
+            let _unseen = Exclude::only(Key::Trace);
+            call_below(Key::Capture, entry, args.clone())
+        };
+        let recorded = result.and_then(|result| {
+            self.tracer.record(entry, &args, &result)?;
+            if is_constant {
+                // PyTorch's constructor detaches what it made.
+                static DETACHED: OpRef = OpRef::new("detach_");
+                self.tracer.record(DETACHED.get(), std::slice::from_ref(&result), &result)?;
+            }
+            Ok(result)
+        });
+        set_origin(before);
+        recorded
+    }
+}
+
+/// A constant of the script's becomes a value of the graph as a copy.
+fn lifted(entry: &'static OpEntry) -> &'static OpEntry {
+    static LIFTED: OpRef = OpRef::new("lift_fresh_copy");
+    if entry.name == "aten.lift_fresh.default" { LIFTED.get() } else { entry }
+}
+
+/// Makes the constants that a graph reads inputs of it, in the order of their first use, behind the first `state` of its inputs.
+pub fn lift_constants(graph: &mut Graph, state: usize) -> Vec<Tensor> {
+    let reads: Vec<(NodeId, Rc<str>)> = graph
+        .nodes()
+        .filter(|n| n.opcode == Opcode::GetAttr)
+        .filter_map(|n| if let Target::Name(name) = &n.target { Some((n.id, name.clone())) } else { None })
+        .collect();
+    let constants = std::mem::take(&mut graph.constants);
+    let (mut lifted, mut inputs): (Vec<Rc<str>>, Vec<NodeId>) = (Vec::new(), Vec::new());
+    for (id, name) in reads.into_iter().filter(|(_, name)| constants.iter().any(|(known, _)| known == name)) {
+        let at = lifted.iter().position(|known| *known == name).unwrap_or_else(|| {
+            let meta = Meta { value: graph.node(id).meta.value.clone(), ..Meta::default() };
+            inputs.push(graph.placeholder(&name, meta));
+            lifted.push(name);
+            lifted.len() - 1
+        });
+        graph.replace_uses(id, &Arg::Node(inputs[at]));
+        graph.erase(id);
+    }
+    let mut order: Vec<NodeId> = graph.nodes().map(|n| n.id).filter(|id| !inputs.contains(id)).collect();
+    order.splice(state..state, inputs);
+    graph.reorder(order);
+    let tensor = |name: &Rc<str>| constants.iter().find(|(known, _)| known == name).map(|(_, t)| t.clone());
+    lifted.iter().filter_map(tensor).collect()
+}
+
 fn asked_for_value(entry: &OpEntry) -> Error {
     Error::runtime(format!(
         "It appears that you're trying to get value out of a tracing tensor with {} - erroring out! It's likely that this is caused by \
@@ -103,14 +227,29 @@ pub fn make_fx(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, names: &[String], inp
             other => tracer.plain_input(name, other),
         };
     }
+    tracer.sees_script.set(tracing.pre_dispatch.as_ref().map(|(provider, _)| *provider));
     let before = modes();
-    let _capture = Exclude::capture_too();
+    let _capture = if tracing.pre_dispatch.is_some() { Exclude::lift(Key::Capture) } else { Exclude::capture_too() };
     begin_tracing(&tracer);
-    let layer = Recording { tracer: tracer.clone(), sizes: TraceLayer(tracer.clone()), real: tracing.real, decompose: tracing.decompose };
+    let layer = Recording {
+        tracer: tracer.clone(),
+        sizes: TraceLayer(tracer.clone()),
+        real: tracing.real,
+        decompose: tracing.decompose,
+        sees_calls: tracing.pre_dispatch.is_none(),
+    };
     set_modes(Modes { fake: !tracing.real, ..before });
+    let _library = tracing.pre_dispatch.is_some().then(ForAnyLibrary::new);
+    let above = tracing.pre_dispatch.map(|(provider, env)| {
+        let layer = Rc::new(PreDispatch { tracer: tracer.clone(), provider, grad: Cell::new(before.grad), env });
+        (layer.clone(), Pushed::new(layer))
+    });
     let pushed = Pushed::new(Rc::new(layer));
     let outputs = f(inputs);
-    drop(pushed);
+    if let Some((layer, _)) = &above {
+        layer.note_grad_mode(before.grad);
+    }
+    drop((pushed, above));
     end_tracing();
     set_modes(Modes { fake: before.fake, ..modes() });
     tracer.finish_as_called(&outputs?)

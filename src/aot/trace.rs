@@ -1,5 +1,6 @@
 //! The tracer: the lowest layer; it records every call that reaches it and answers with fake tensors.
 
+use super::make_fx::{Decompose, Provider};
 use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};
@@ -90,6 +91,8 @@ pub struct Tracer {
     constants: Cell<usize>,
     /// Whether the graph is that of the calls as they are made (`make_fx`): a constant is read wherever it is used.
     as_called: bool,
+    /// Where what the script calculates with sizes is recorded as it does, who knows where the script is.
+    pub(super) sees_script: Cell<Option<Provider>>,
     in_backward: Cell<bool>,
     /// Whether the argument being recorded is a number to calculate with, not a size.
     wants_number: Cell<bool>,
@@ -101,6 +104,8 @@ pub struct Tracer {
     token: Cell<Option<NodeId>>,
     /// What calls are taken apart by before they are recorded.
     decompositions: Cell<Option<&'static Table>>,
+    /// The same, as the script says.
+    script_decompositions: RefCell<Option<Decompose>>,
 }
 
 impl Tracer {
@@ -131,18 +136,25 @@ impl Tracer {
             forward: RefCell::default(),
             constants: Cell::new(0),
             as_called,
+            sees_script: Cell::new(None),
             in_backward: Cell::new(false),
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
             token: Cell::new(None),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
+            script_decompositions: RefCell::default(),
         }
     }
 
     /// Says what calls are taken apart by.
     pub fn decompose(&self, table: Option<&'static Table>) {
         self.decompositions.set(table);
+    }
+
+    /// Says what calls are taken apart by before the table is asked.
+    pub(super) fn decompose_as_told(&self, rules: Option<Decompose>) {
+        self.script_decompositions.replace(rules);
     }
 
     /// The operator that a call is recorded as: where calls are recorded as they are made, a `detach` shows as `alias`.

@@ -315,6 +315,11 @@ impl Symbols {
         self.env.float_symbol(&format!("zf{number}"), source.to_owned(), value)
     }
 
+    /// A symbol that sizes are calculated from; `number` is that of its name.
+    pub fn root(&mut self, number: u32, info: SymbolInfo) -> SymInt {
+        self.symbol(number, info, Place::Number)
+    }
+
     /// A symbol for a Python number; `number` is that of its source.
     pub fn number(&mut self, source: &str, number: u32, value: i64) -> SymInt {
         let info = SymbolInfo { origin: source.to_owned(), hint: Some(value), lower: i64::MIN, upper: i64::MAX };

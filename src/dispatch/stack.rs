@@ -110,6 +110,31 @@ thread_local! {
     static LAYERS: RefCell<[Vec<Rc<dyn Layer>>; 8]> = const { RefCell::new([const { Vec::new() }; 8]) };
     static EXCLUDED: Cell<u8> = const { Cell::new(0) };
     static MODES: Cell<Modes> = const { Cell::new(Modes::START) };
+    static WHOLE: RefCell<Option<Rc<Choice>>> = const { RefCell::new(None) };
+}
+
+/// Which operators something holds for.
+type Choice = dyn Fn(&OpEntry) -> bool;
+
+/// While it lives, the composite operators of a choice are not taken apart above autograd: the layers below see them whole.
+pub struct KeepWhole(Option<Rc<Choice>>);
+
+impl KeepWhole {
+    /// Keeps those that `chosen` holds for.
+    pub fn new(chosen: impl Fn(&OpEntry) -> bool + 'static) -> Self {
+        KeepWhole(WHOLE.replace(Some(Rc::new(chosen))))
+    }
+}
+
+impl Drop for KeepWhole {
+    fn drop(&mut self) {
+        WHOLE.set(self.0.take());
+    }
+}
+
+/// Whether a composite operator is kept whole.
+pub fn is_kept_whole(entry: &OpEntry) -> bool {
+    matches!(entry.rule, Rule::Composite(_)) && WHOLE.with_borrow(|chosen| chosen.as_ref().is_some_and(|chosen| chosen(entry)))
 }
 
 /// The switches in force.
@@ -190,6 +215,7 @@ pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     for key in KEYS {
         if key == Key::Autograd
             && let Rule::Composite(f) = entry.rule
+            && !is_kept_whole(entry)
         {
             return f(&Call { entry, args: &args });
         }

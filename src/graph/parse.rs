@@ -464,7 +464,7 @@ fn comment(text: &str) -> Option<Place> {
     let (file, line) = location.rsplit_once(':')?;
     let line = line.parse().ok()?;
     let span = Span { line, column: 0, end_line: line, end_column: 0 };
-    place.source = Some(Source { span, file: file.into(), function: function.into(), code: code.into(), indent: 0 });
+    place.source = Some(Source { span, file: file.into(), function: function.into(), code: code.into(), indent: 0, library_line: None });
     Some(place)
 }
 

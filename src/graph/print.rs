@@ -213,7 +213,7 @@ fn comment(node: &Node) -> String {
     match &node.meta.source {
         Some(source) => {
             let backward = if node.meta.is_backward && !node.meta.own_source { "Backward of forward node: " } else { "" };
-            out.push_str(&format!(" {backward}File: {}:{} in {}, code: {}", source.file, source.span.line, source.function, source.code));
+            out.push_str(&format!(" {backward}File: {}:{} in {}, code: {}", source.file, source.line(), source.function, source.code));
         }
         None => out.push_str(" No stacktrace found for following nodes"),
     }

@@ -1,5 +1,7 @@
 //! Convolutions: conv1d to conv3d, transposed ones, `padding='same'`, and the one operator they all come down to.
 
+use std::cell::Cell;
+
 use crate::aten;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
@@ -246,10 +248,31 @@ fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     Ok(vec![Some(spec(sizes, format(input, weight), input))])
 }
 
+thread_local! {
+    static FOR_ANY_LIBRARY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, no library is chosen: an exported program is for any.
+pub struct ForAnyLibrary(bool);
+
+impl ForAnyLibrary {
+    /// From here on.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        ForAnyLibrary(FOR_ANY_LIBRARY.replace(true))
+    }
+}
+
+impl Drop for ForAnyLibrary {
+    fn drop(&mut self) {
+        FOR_ANY_LIBRARY.set(self.0);
+    }
+}
+
 /// Which library computes a convolution without steps and gaps depends on how many examples there are; PyTorch asks where it traces.
 fn choose_kernel(input: &Tensor, stride: &[SymInt], dilation: &[SymInt]) -> Result<()> {
     let is_plain = stride.iter().chain(dilation).all(|s| s.as_int() == Some(1));
-    if is_plain && input.dtype() == Dtype::Float32 {
+    if is_plain && input.dtype() == Dtype::Float32 && !FOR_ANY_LIBRARY.get() {
         input.size(0).holds_or(Relation::Ge, &SymInt::Int(16), true)?;
     }
     Ok(())

@@ -230,8 +230,17 @@ pub fn script_caller() -> Option<(PyRef<PyCode>, u32)> {
 
 /// [`here`] as the compiler keeps it: every recorded call asks, so that a place is made out once.
 pub fn source() -> Option<crate::span::Source> {
+    source_in(|_| true)
+}
+
+/// The innermost place of the script in a module's `forward`, or anywhere, where none runs.
+pub fn source_in_forward() -> Option<crate::span::Source> {
+    source_in(|function| function == "forward").or_else(source)
+}
+
+fn source_in(is_wanted: fn(&str) -> bool) -> Option<crate::span::Source> {
     let run = current()?;
-    let (place, function) = script_places(&run).next()?;
+    let (place, function) = script_places(&run).find(|(_, function)| is_wanted(function))?;
     let key = (place, function.as_ptr() as usize);
     if let Some(known) = run.sources.borrow().get(&key) {
         return Some(known.clone());
@@ -264,6 +273,7 @@ fn kept(run: &Run, span: Span, function: &str) -> crate::span::Source {
         function: function.into(),
         code: run.line(span.line as usize).into(),
         indent: run.indent(span.line as usize),
+        library_line: None,
         span,
     }
 }

@@ -141,6 +141,13 @@ impl Inner {
 }
 
 impl ShapeEnv {
+    /// The least and the largest value of an expression whose symbols lie in their ranges, where there are such.
+    pub fn bounds(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
+        let range = self.0.borrow().range(&self.simplify(expr).expanded());
+        let number = |n: Option<i128>| n.and_then(|n| i64::try_from(n).ok());
+        (number(range.low), number(range.high))
+    }
+
     /// The truth of a relation, where it holds or fails for every allowed value; never guards.
     pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
         let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());

@@ -2,6 +2,7 @@
 `python tests/eager/record.py [--folder tests/captured]`, or with names of scripts, for those alone."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -12,4 +13,6 @@ for name in names:
     script = here / f"{name}.py"
     # In the folder, so that what prints the script's name prints no path.
     done = subprocess.run([sys.executable, "-W", "ignore", script.name], cwd=here, capture_output=True, text=True, check=True)
-    (here / f"{name}.stdout").write_text(done.stdout.replace(f"{here.resolve()}/", ""))
+    # Where PyTorch lies is not part of what it prints.
+    printed = re.sub(r'(File:? "?)\S*/site-packages/torch/\S*?(\w+\.py)', r"\1\2", done.stdout.replace(f"{here.resolve()}/", ""))
+    (here / f"{name}.stdout").write_text(printed)

@@ -1,7 +1,7 @@
 //! The layer of dispatch that records what reaches it.
 
 use super::Tracer;
-use crate::dispatch::{Call, Fact, Key, Layer, OpEntry, Tags, Value, run_backend};
+use crate::dispatch::{Call, Exclude, Fact, Key, Layer, OpEntry, Tags, Value, is_kept_whole, run_backend};
 use crate::error::Result;
 use crate::graph::compute_float;
 use crate::shape::{SymFloat, SymInt};
@@ -21,13 +21,23 @@ impl Layer for TraceLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        let rules = self.0.script_decompositions.borrow().clone();
+        if let Some(rules) = rules
+            && let Some(made) = rules(entry, &args)?
+        {
+            return Ok(made);
+        }
         if let Some(table) = self.0.decompositions.get()
             && let Some(made) = table.apply(entry, &args)?
         {
             return Ok(made);
         }
         let entry = self.0.shown(entry);
-        let result = run_backend(entry, &args, true)?;
+        let result = {
+            // What a whole composite operator is composed of is not seen.
+            let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
+            run_backend(entry, &args, true)?
+        };
         match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
             Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
             None => self.0.record(entry, &args, &result)?,

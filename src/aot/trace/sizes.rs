@@ -54,7 +54,8 @@ impl Tracer {
                 let is_pending = self.make_pending(own)?;
                 let (sizes, expr) = (Sizes(self, env), size.expr());
                 // One that only the run knows is no input: each tensor that has it is asked for its own.
-                let is_given = self.input_sizes.borrow().contains_key(&expr) || env.hint(&expr).is_some();
+                let is_found = self.symbols.borrow().contains_key(&expr) || self.sizes.borrow().contains_key(&expr);
+                let is_given = self.input_sizes.borrow().contains_key(&expr) || is_found && env.hint(&expr).is_some();
                 let is_computed = expr.as_int().is_none() && (expr.as_symbol().is_none() || is_pending || !is_given);
                 if let Some(known) = is_computed.then(|| sizes.own(own, &expr)).flatten() {
                     return Ok(known);
@@ -70,8 +71,17 @@ impl Tracer {
 
     /// A tensor's number was asked for, which is a symbol.
     pub fn item(&self, t: &Tensor, number: &Value) -> Result<()> {
+        self.item_by("_local_scalar_dense", t, number)
+    }
+
+    /// The same, as it is called.
+    pub(in crate::aot) fn item_as_called(&self, t: &Tensor, number: &Value) -> Result<()> {
+        self.item_by("item", t, number)
+    }
+
+    fn item_by(&self, name: &str, t: &Tensor, number: &Value) -> Result<()> {
         let args = vec![self.argument(&Value::from(t))?];
-        let (name, target) = ("_local_scalar_dense", Target::Op("aten._local_scalar_dense.default".into()));
+        let target = Target::Op(format!("aten.{name}.default").into());
         match number {
             Value::SymFloat(float) => drop(self.float_call(name, target, args, float)),
             Value::Int(size @ SymInt::Sym(_, env)) => drop(Sizes(self, env).call(name, target, args, &size.expr())),

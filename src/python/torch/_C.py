@@ -151,7 +151,7 @@ class _SymNumber:
                 from torch._dynamo.exc import InternalTorchDynamoError
 
                 raise InternalTorchDynamoError(f"ValueError: {error}") from None
-        return format(self._number(), spec)
+        return format(self._number(), spec) if spec else repr(self)
 
     def __reduce__(self):
         return type(self._number()), (self._number(),)

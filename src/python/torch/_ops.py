@@ -3,10 +3,28 @@
 from torch import _native
 
 
-def _reader(name, overload, read):
+class _Reader:
     """An operator that reads a number off a tensor, which the catalogue has no entry for."""
-    read.__module__, read.__name__ = "torch.ops.aten", f"{name}.{overload}"
-    packet = type(name, (), {"__call__": staticmethod(read), overload: staticmethod(read), "__repr__": lambda _: f"aten.{name}"})
+
+    __module__ = "torch.ops.aten"
+
+    def __init__(self, name, read):
+        self.__name__, self._read = name, read
+
+    def __call__(self, *args):
+        return self._read(*args)
+
+    def __repr__(self):
+        return f"<OpOverload(op='aten.{self.__name__.split('.')[0]}', overload='{self.__name__.split('.')[1]}')>"
+
+    def __str__(self):
+        return f"aten.{self.__name__}"
+
+
+def _reader(name, overload, read):
+    """The packet of such an operator."""
+    of_overload = _Reader(f"{name}.{overload}", read)
+    packet = type(name, (), {"__call__": staticmethod(read), overload: of_overload, "__repr__": lambda _: f"aten.{name}"})
     return packet()
 
 
@@ -18,6 +36,14 @@ _READERS = {
 }
 
 
+def _assert_scalar(condition, message):
+    if not condition:
+        raise RuntimeError(message)
+
+
+_READERS["_assert_scalar"] = _reader("_assert_scalar", "default", _assert_scalar)
+
+
 class _OpNamespace:
     def __init__(self, name):
         self.__dict__["_name"] = name
@@ -26,6 +52,8 @@ class _OpNamespace:
         found = None if name.startswith("__") else _native._ops_packet(self._name, name)
         if found is None and self._name == "aten":
             found = _READERS.get(name)
+        if found is None and self._name == "higher_order" and name == "wrap_with_set_grad_enabled":
+            from torch.export._grad_mode import wrap_with_set_grad_enabled as found
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
         self.__dict__[name] = found

@@ -127,6 +127,7 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
     let config = Config {
         keep_input_mutations: true,
         partition: PartitionConfig::default(),
+        script_decompositions: None,
         decompositions: Some(table),
         passes: None,
         partition_fn: None,

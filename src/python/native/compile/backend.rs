@@ -64,6 +64,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32
         keep_input_mutations,
         partition: PartitionConfig { random_is_impure: region.is_none(), ..super::settings::partition(backend.partitioner) },
         decompositions: backend.decompositions,
+        script_decompositions: None,
         passes: backend.passes.clone(),
         partition_fn: None,
         is_outdated: None,

@@ -611,6 +611,41 @@ mod native {
         super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, vm)
     }
 
+    /// `_export(flat_function, names, inputs, state, symbols)`: the graph of what is called, and the constants it reads.
+    #[pyfunction]
+    fn _export(
+        function: PyObjectRef,
+        names: Vec<String>,
+        inputs: Vec<PyObjectRef>,
+        state: usize,
+        symbols: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let env = crate::python::native::tensor::environment_of(&symbols)
+            .ok_or_else(|| vm.new_type_error("_export() takes an environment of symbols"))?;
+        super::super::export::called(function, &names, &inputs, state, env, vm)
+    }
+
+    /// `_exported_functional(graph, inputs, rules, apart)`: the graph functionalized, and of each input whether it is written to.
+    #[pyfunction]
+    fn _exported_functional(
+        function: PyObjectRef,
+        inputs: PyObjectRef,
+        rules: rustpython_vm::builtins::PyDictRef,
+        apart: Vec<String>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let (f, specs) = traced_function(function, &inputs, vm)?;
+        super::super::export::functionalized(&f, &specs, rules, apart, vm)
+    }
+
+    /// Names of operators that exported programs may keep, though they are composed of others.
+    #[pyfunction]
+    fn _may_stay_whole(vm: &VirtualMachine) -> PyObjectRef {
+        let names = super::super::export::may_stay_whole();
+        vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
     /// `_functionalize(flat_function, inputs, copies_views)`: what the function gives, its writes made functional.
     #[pyfunction]
     fn _functionalize(function: PyObjectRef, inputs: Vec<PyObjectRef>, copies_views: bool, vm: &VirtualMachine) -> PyResult {

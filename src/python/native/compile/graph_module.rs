@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDictRef, PyTypeRef};
+use rustpython_vm::builtins::{PyDictRef, PyStrRef, PyTypeRef};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::Callable;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -124,6 +124,18 @@ impl PyGraphModule {
     #[pygetset]
     fn code(zelf: &Py<Self>) -> String {
         zelf.with_shown(graph::code)
+    }
+
+    /// Says where a node's call stands in a file of PyTorch's.
+    #[pymethod]
+    fn set_source(zelf: &Py<Self>, name: PyStrRef, file: PyStrRef, line: u32, code: PyStrRef) {
+        let mut graph = zelf.graph.borrow_mut();
+        let Some(id) = graph.find(&name.to_string_lossy()).map(|node| node.id) else { return };
+        let text = |s: &PyStrRef| Rc::from(&*s.to_string_lossy());
+        if let Some(source) = &mut graph.node_mut(id).meta.source {
+            (source.file, source.function, source.code) = (text(&file), "forward".into(), text(&code));
+            source.library_line = Some(line);
+        }
     }
 
     /// The graph with types and lines of the script.
@@ -311,7 +323,7 @@ impl Tell<'_> {
             }
         }
         if let Some(source) = &meta.source {
-            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.span.line, source.function, source.code);
+            let trace = format!("  File \"{}\", line {}, in {}\n    {}\n", source.file, source.line(), source.function, source.code);
             dict.set_item("stack_trace", vm.ctx.new_str(trace).into(), vm)?;
         }
         if let Some(path) = &meta.module_path {

@@ -1,5 +1,6 @@
 //! `make_fx`, `functionalize`, and the decompositions that scripts give and ask for.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,7 +19,7 @@ use crate::python::native::tensor::{from_value, overload_entry, raise, raised, t
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 /// A table of a script's own: operators and what they come to, as Python calls it.
-fn decompose_by(table: &PyDictRef, vm: &VirtualMachine) -> PyResult<Decompose> {
+pub(super) fn decompose_by(table: &PyDictRef, vm: &VirtualMachine) -> PyResult<Decompose> {
     let mut rules: HashMap<&'static str, PyObjectRef> = HashMap::new();
     for (operator, rule) in table {
         let Some(entry) = overload_entry(&operator) else {
@@ -26,16 +27,26 @@ fn decompose_by(table: &PyDictRef, vm: &VirtualMachine) -> PyResult<Decompose> {
         };
         rules.insert(entry.name, rule);
     }
+    // Calls that a rule is asked about: what it leaves alone by calling it again is recorded.
+    let asked: RefCell<Vec<(&'static str, Vec<u64>)>> = RefCell::default();
     Ok(Rc::new(move |entry: &'static OpEntry, args: &[Value]| {
         let Some(rule) = rules.get(entry.name) else { return Ok(None) };
-        rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let mut call = (entry.name, Vec::new());
+        args.iter().for_each(|v| v.for_each_tensor(&mut |t| call.1.push(t.id())));
+        if asked.borrow().contains(&call) {
+            return Ok(None);
+        }
+        asked.borrow_mut().push(call);
+        let made = rustpython_vm::vm::thread::with_current_vm(|vm| {
             let given = call_arguments(entry, args, vm).map_err(raised)?;
             let made = rule.call(given, vm).map_err(raised)?;
             if made.is(&vm.ctx.not_implemented()) {
                 return Ok(None);
             }
             to_value(&made, vm).map(Some).ok_or_else(|| Error::type_error(format!("the decomposition of {} gave no tensor", entry.name)))
-        })
+        });
+        asked.borrow_mut().pop();
+        made
     }))
 }
 
@@ -81,7 +92,7 @@ fn fake_inputs(inputs: Vec<Value>, symbolic: bool) -> Result<Vec<Value>> {
 }
 
 /// A function of a list, in Python, as one of values.
-fn flat_function(function: PyObjectRef) -> impl Fn(&[Value]) -> Result<Vec<Value>> {
+pub(super) fn flat_function(function: PyObjectRef) -> impl Fn(&[Value]) -> Result<Vec<Value>> {
     move |values: &[Value]| {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let values = values.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
@@ -95,7 +106,7 @@ fn flat_function(function: PyObjectRef) -> impl Fn(&[Value]) -> Result<Vec<Value
 }
 
 /// Inputs as values.
-fn values_of(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+pub(super) fn values_of(inputs: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<Value>> {
     let value = |o: &PyObjectRef| to_value(o, vm).ok_or_else(|| vm.new_type_error(format!("an input is a {}", o.class().name())));
     inputs.iter().map(value).collect()
 }
@@ -121,7 +132,7 @@ pub fn trace(
     let given = values_of(&inputs, vm)?;
     let given = if mode == "real" { given } else { fake_inputs(given, mode == "symbolic").map_err(|e| raise(e, vm))? };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
-    let tracing = Tracing { class_name, real: mode == "real", decompose };
+    let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch: None };
     let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;
     Ok(PyGraphModule::new(graph).into_pyobject(vm))
 }

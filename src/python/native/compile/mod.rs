@@ -15,6 +15,7 @@ mod control_flow;
 mod custom;
 mod entries;
 mod escapes;
+mod export;
 mod facts;
 mod frames;
 mod functions;
@@ -38,7 +39,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
 use crate::capture::Unsupported;
 
-pub(super) use about::symbol_numbers;
+pub(super) use about::{symbol_number, symbol_numbers};
 pub(super) use asserts::record as record_assert;
 pub(in crate::python) use call::given_number;
 pub(super) use call::{

@@ -215,7 +215,8 @@ fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
             let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
             // The graph has ended, and which way Python goes is asked of the value.
             let number = {
-                let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+                let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
+                let _outside = (!is_traced).then(|| crate::dispatch::Exclude::only(crate::dispatch::Key::Capture));
                 item(&t, vm)?
             };
             let truth = match number {

@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 
+use rustpython_vm::PyObject;
 use rustpython_vm::builtins::PyTypeRef;
 
 use crate::capture::Symbols;
@@ -30,6 +31,11 @@ pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
     is_functional.then(|| crate::aot::functionalize::unwrap(t)).transpose()
 }
 
+/// What is known of the symbols of a script's environment.
+pub fn environment_of(symbols: &PyObject) -> Option<crate::shape::ShapeEnv> {
+    symbols.downcast_ref::<module::PySymbols>().map(|symbols| symbols.environment())
+}
+
 /// Lets go of the class.
 pub fn forget() {
     CLASS.take();
@@ -39,13 +45,13 @@ pub fn forget() {
 #[pymodule(name = "torch._native_fake")]
 mod module {
     use super::super::class;
-    use super::super::convert::{from_value, raise, to_tensor};
+    use super::super::convert::{from_value, raise, to_tensor, to_value};
     use super::*;
     use crate::aot::{fake_mode, functional};
     use crate::capture::{Dim, InputSource, Treatment};
     use crate::dispatch::Value;
-    use crate::python::native::compile::symbol_numbers;
-    use crate::shape::Symbol;
+    use crate::python::native::compile::{symbol_number, symbol_numbers};
+    use crate::shape::{Symbol, SymbolInfo};
     use crate::tensor::{Geometry, OfFakeMode, TensorSpec};
     use rustpython_vm::builtins::PyStrRef;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -55,6 +61,13 @@ mod module {
     #[pyclass(name = "Symbols")]
     #[derive(PyPayload)]
     pub struct PySymbols(RefCell<Symbols>);
+
+    impl PySymbols {
+        /// What is known of them.
+        pub fn environment(&self) -> crate::shape::ShapeEnv {
+            self.0.borrow().env.clone()
+        }
+    }
 
     impl std::fmt::Debug for PySymbols {
         fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -75,6 +88,21 @@ mod module {
             vm.ctx.new_list(guards.iter().map(text).collect()).into()
         }
 
+        /// Conditions that no range of a symbol says, as Python.
+        #[pymethod]
+        fn conditions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let guards = zelf.0.borrow().env.guards();
+            let is_range = |g: &&crate::shape::ShapeGuard| {
+                let (left, _, right) = g.number_last();
+                left.as_symbol().is_some() && right.as_int().is_some()
+            };
+            let text = |g: &crate::shape::ShapeGuard| {
+                let (left, relation, right) = g.number_last();
+                vm.ctx.new_str(format!("{} {} {}", left.in_python(), relation.text(), right.in_python())).into()
+            };
+            vm.ctx.new_list(guards.iter().filter(|g| !is_range(g)).map(text).collect()).into()
+        }
+
         /// Per symbol its name, bounds, value and where it comes from; a bound that is not there is the largest or smallest number.
         #[pymethod]
         fn symbols(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
@@ -93,6 +121,25 @@ mod module {
                     .into()
             };
             vm.ctx.new_list(symbols.into_iter().map(row).collect()).into()
+        }
+
+        /// A symbol for a number that sizes are calculated from.
+        #[pymethod]
+        fn root(zelf: &Py<Self>, name: PyStrRef, value: i64, lower: i64, upper: Option<i64>, vm: &VirtualMachine) -> PyResult {
+            let name = name.to_string_lossy().into_owned();
+            let info = SymbolInfo { origin: name.clone(), hint: Some(value), lower, upper: upper.unwrap_or(i64::MAX) };
+            let size = zelf.0.borrow_mut().root(symbol_number(&name), info);
+            from_value(Value::Int(size), vm)
+        }
+
+        /// What a size has become, with its least and its largest value.
+        #[pymethod]
+        fn bounds(zelf: &Py<Self>, size: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+            let Some(Value::Int(size)) = to_value(&size, vm) else { return Err(vm.new_type_error("expected an integer")) };
+            let symbols = zelf.0.borrow();
+            let (lower, upper) = symbols.env.bounds(&size.expr());
+            let number = |n: Option<i64>| n.map_or_else(|| vm.ctx.none(), |n| vm.ctx.new_int(n).into());
+            Ok(vm.ctx.new_tuple(vec![number(lower), number(upper)]).into())
         }
 
         /// Symbols that others stand for, with what does.
@@ -185,6 +232,53 @@ mod module {
             let _made_by = OfFakeMode::new(number);
             Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?
         };
+        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t)).map_err(|e| raise(e, vm))?;
+        class::wrap(&fake, vm)
+    }
+
+    /// What stands for a tensor that a program is exported for. `sizes` says of every dimension whether it is a number (`None`), a symbol
+    /// of its own within bounds (a pair), or what is calculated from one (a symbolic integer).
+    #[pyfunction]
+    fn stand_in(
+        tensor: PyObjectRef,
+        symbols: PyRef<PySymbols>,
+        sizes: Vec<PyObjectRef>,
+        source: PyStrRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let t = self::tensor(&tensor, vm)?;
+        let source = source.to_string_lossy().into_owned();
+        let mut calculated = Vec::new();
+        let mut dims = Vec::new();
+        for (d, size) in sizes.iter().enumerate() {
+            dims.push(match to_value(size, vm) {
+                _ if vm.is_none(size) => Dim::Static,
+                Some(Value::Int(size)) => {
+                    calculated.push((d, size));
+                    Dim::Static
+                }
+                _ => {
+                    let bounds: Vec<Option<i64>> = size.try_to_value(vm)?;
+                    Dim::Own(bounds.first().copied().flatten(), bounds.get(1).copied().flatten())
+                }
+            });
+        }
+        let numbers = symbol_numbers(&source, t.dim());
+        let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
+        let plan = Treatment { dims, varying_strides: Vec::new() };
+        let real: Geometry = (*t.geometry()).clone();
+        let mut geometry = symbols.0.borrow_mut().geometry(&input, 0, &real, &plan).0;
+        if !calculated.is_empty() {
+            if !real.is_contiguous().map_err(|e| raise(e, vm))? {
+                return Err(vm.new_not_implemented_error(
+                    "a calculated dimension of an input that is not contiguous is not available in the playground",
+                ));
+            }
+            let mut sizes = geometry.sizes;
+            calculated.into_iter().for_each(|(d, size)| sizes[d] = size);
+            geometry = Geometry::contiguous(sizes);
+        }
+        let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?;
         crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t)).map_err(|e| raise(e, vm))?;
         class::wrap(&fake, vm)
     }

@@ -20,6 +20,7 @@ pub(in crate::python) use symint::{symbolic_to_float, whole_number};
 pub(super) use autograd::functions::module_def;
 pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
+pub(super) use fake::environment_of;
 pub(super) use symint::{
     extremum, float_hint, float_object, guarded_number, note_made, object as size_object, square_root, summed, symbolic, symbolic_float,
     symbolic_hint, take_made, take_unknown,

@@ -468,7 +468,12 @@ fn need(number: &Value, expression: &str, is_decision: bool, vm: &VirtualMachine
 
 /// What is raised where a number is known neither now nor later.
 fn unknown(expression: &str, vm: &VirtualMachine) -> PyBaseExceptionRef {
-    let message = format!("the number {expression} is known only inside of a compiled graph, which did not return it");
+    let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
+    let message = if is_traced {
+        format!("Could not guard on data-dependent expression {expression} (unhinted: {expression}).")
+    } else {
+        format!("the number {expression} is known only inside of a compiled graph, which did not return it")
+    };
     raise(Error::new(ErrorKind::GuardOnDataDependent, message), vm)
 }
 
@@ -525,6 +530,8 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
     if let Some(recorder) = super::super::compile::recorder() {
         let operands = [&a, &b];
         recorder.computed(name, if name == "neg" { &operands[..1] } else { &operands }, &result);
+    } else if let Some(tracer) = crate::aot::trace::current_tracer() {
+        tracer.script_calculated(name, [&a, &b], &result).map_err(|e| raise(e, vm))?;
     }
     object(&result, vm)
 }

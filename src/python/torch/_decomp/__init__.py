@@ -8,6 +8,7 @@ from collections import defaultdict
 
 import torch
 from torch import _native_compile
+from torch._decomp.core import RULES
 from torch._ops import OpOverload, OpOverloadPacket
 
 __all__ = ["decomposition_table", "register_decomposition", "get_decompositions", "core_aten_decompositions", "remove_decompositions"]
@@ -33,6 +34,7 @@ _CORE = {
         "geometric.default hardtanh.default index_select.default leaky_relu.default log_normal.default "
         "max_pool2d_with_indices_backward.default native_batch_norm.default native_dropout.default native_group_norm.default "
         "normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor normal.float_float normal_functional.default "
+        "add.Tensor adaptive_max_pool2d.default grid_sampler_2d.default repeat_interleave.Tensor tril_indices.default triu_indices.default "
         "permute_copy.default rrelu_with_noise_backward.default uniform.default"
     ).split()
 }
@@ -54,15 +56,6 @@ class _Rule:
         return f"<decomposition of {self.overload}>"
 
 
-def _silu(self):
-    return self * torch.sigmoid(self)
-
-
-def _addmm(self, mat1, mat2, *, beta=1, alpha=1):
-    out = torch.mm(mat1, mat2) * alpha
-    return out if beta == 0 else out + self.expand(out.shape) * beta
-
-
 def _overload(name):
     namespace, packet, overload = name.split(".")
     return getattr(getattr(getattr(torch.ops, namespace), packet, None), overload, None)
@@ -70,7 +63,7 @@ def _overload(name):
 
 _FOUND = [_overload(name) for name in _native_compile._decomposition_names() if name not in _OTHER_RULES]
 decomposition_table = {op: _Rule(op) for op in _FOUND if op is not None}
-decomposition_table |= {torch.ops.aten.silu.default: _silu, torch.ops.aten.addmm.default: _addmm}
+decomposition_table |= RULES
 global_decomposition_table = {"post_autograd": decomposition_table}
 
 

@@ -31,7 +31,7 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0.0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
+    return torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, torch.backends.cudnn.enabled)
 
 
 @functional
@@ -41,13 +41,13 @@ def instance_norm(
     """Normalizes each channel of each item."""
     if use_input_stats:
         _verify_spatial_size(input.size())
-    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
+    return torch.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, torch.backends.cudnn.enabled)
 
 
 @functional
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05):
     """Normalizes over the last dimensions."""
-    return torch.layer_norm(input, normalized_shape, weight, bias, eps, True)
+    return torch.layer_norm(input, normalized_shape, weight, bias, eps, torch.backends.cudnn.enabled)
 
 
 @functional
@@ -62,7 +62,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05):
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     _verify_batch_size([input.size(0) * input.size(1) // num_groups, num_groups] + list(input.size()[2:]))
-    return torch.group_norm(input, num_groups, weight, bias, eps, True)
+    return torch.group_norm(input, num_groups, weight, bias, eps, torch.backends.cudnn.enabled)
 
 
 @functional

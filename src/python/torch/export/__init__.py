@@ -1,0 +1,97 @@
+"""`torch.export`: a module as a graph of operators that takes its parameters as inputs, and what every input and output is."""
+
+import linecache
+import re
+
+import torch
+
+from .dynamic_shapes import AdditionalInputs, Dim, ShapesCollection, dims
+from .exported_program import CustomDecompTable, ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
+from .graph_signature import ExportBackwardSignature, ExportGraphSignature
+
+__all__ = [
+    "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "CustomDecompTable",
+    "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "default_decompositions", "dims", "draft_export", "export",
+    "export_for_training", "load", "save", "unflatten",
+]  # fmt: skip
+
+_ADVICE = (
+    "The error above occurred when calling torch.export.export. If you would like to view some more information about this error, "
+    "and get a list of all other errors that may occur in your export call, you can replace your `export()` call with `draft_export()`."
+)
+
+
+def export(
+    mod,
+    args,
+    kwargs=None,
+    *,
+    dynamic_shapes=None,
+    strict=False,
+    preserve_module_call_signature=(),
+    prefer_deferred_runtime_asserts_over_guards=False,
+):
+    """Traces a module's `forward` for inputs like these, whose dimensions are fixed but for those that `dynamic_shapes` names."""
+    from torch._dynamo.exc import UserError
+    from torch._errors import GuardOnDataDependentSymNode
+
+    from ._trace import trace
+
+    if not isinstance(mod, torch.nn.Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if preserve_module_call_signature:
+        raise NotImplementedError("export(preserve_module_call_signature=...) is not available in the playground")
+    try:
+        return trace(mod, args, kwargs, dynamic_shapes)
+    except (UserError, GuardOnDataDependentSymNode) as error:
+        said = _in_full(error) if isinstance(error, GuardOnDataDependentSymNode) else error
+        error.args = (f"{said}\n\n{_ADVICE}",)
+        raise
+
+
+def _in_full(error):
+    """All that PyTorch says where something is decided by a number that only a run knows."""
+    place, step = None, error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_name == "forward" and not code.co_filename.startswith("torch/"):
+            place = (code.co_filename, step.tb_lineno)
+        step = step.tb_next
+    caused = f"{place[0].rpartition('/')[2]}:{place[1]} in forward" if place else ""
+    raised = ""
+    if "Eq(u" in str(error) and place:
+        caused = "_export/non_strict_utils.py:1410 in __torch_function__"
+        line = linecache.getline(*place).strip()
+        raised = f'\nThe following call raised this error:\n  File "{place[0]}", line {place[1]}, in forward\n    {line}\n\n'
+    symbol = re.search(r"u\d+", str(error))
+    return (
+        f"{error}  (Size-like symbols: none)\n\nconsider using data-dependent friendly APIs such as guard_or_false, guard_or_true and "
+        "statically_known_true. If this was caused by Python `not` on a symbolic boolean, use torch.sym_not() or an equivalent "
+        "comparison instead; Python `not` cannot be overloaded outside Dynamo bytecode tracing.\n"
+        f'Caused by: ({caused})\nFor more information, run with TORCH_LOGS="dynamic"\nFor extended logs when we create symbols, also add '
+        f'TORCHDYNAMO_EXTENDED_DEBUG_CREATE_SYMBOL="{symbol.group() if symbol else ""}"\n'
+        "If you suspect the guard was triggered from C++, add TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more debugging help, see "
+        "https://docs.google.com/document/d/1HSuTTVvYH1pTew89Rtpeu84Ht3nQEFTYhAX3Ypa_xJs/edit?usp=sharing\n\n"
+        f"For C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\n{raised}"
+    ).rstrip("\n") + ("\n" if raised else "")
+
+
+def export_for_training(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False, preserve_module_call_signature=(), **_):
+    """What `export` does."""
+    return export(
+        mod, args, kwargs, dynamic_shapes=dynamic_shapes, strict=strict, preserve_module_call_signature=preserve_module_call_signature
+    )
+
+
+def _absent(name, why):
+    def absent(*args, **kwargs):
+        raise NotImplementedError(f"torch.export.{name} is not available in the playground: {why}")
+
+    absent.__name__ = name
+    return absent
+
+
+save = _absent("save", "it has no files")
+load = _absent("load", "it has no files")
+unflatten = _absent("unflatten", "an exported program is one graph there")
+draft_export = _absent("draft_export", "export() says what is wrong first")

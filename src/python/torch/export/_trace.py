@@ -1,0 +1,294 @@
+"""How a module becomes an `ExportedProgram`: stand-ins for its tensors, a trace of its `forward`, and the graph put in order."""
+
+import operator
+import re
+
+import torch
+from torch import _native_compile, _native_fake
+from torch.func import functional_call
+from torch.fx._native_graph import python_graph
+from torch.fx.experimental.symbolic_shapes import ShapeEnv, is_symbolic
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from ._constraints import bounds_of, check_constraints, range_constraints
+from ._grad_mode import extract_regions, name_inputs
+from ._lines import library_line
+from .dynamic_shapes import Dim, _user_error, combined_arguments, spread, with_paths
+from .graph_signature import (
+    ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind, OutputSpec, SymIntArgument, TensorArgument,
+)  # fmt: skip
+
+_PREFIXES = {InputKind.PARAMETER: "p_", InputKind.BUFFER: "b_", InputKind.CONSTANT_TENSOR: "c_", InputKind.USER_INPUT: ""}
+
+
+class Inputs:
+    """The inputs of a graph: the module's state, the constants it reads, and what the caller gives."""
+
+    def __init__(self, mod, args, kwargs, dynamic_shapes):
+        combined = combined_arguments(mod, args, kwargs)
+        self.names = list(combined)
+        self.args, self.kwargs = args, {name: kwargs[name] for name in sorted(kwargs, key=_place(combined))}
+        self.leaves, self.in_spec = tree_flatten((self.args, self.kwargs))
+        given = with_paths(combined)
+        self.paths = [path for path, _ in given]
+        if len(given) != len(self.leaves):
+            raise NotImplementedError("torch.export takes tuples, lists, named tuples and dicts of tensors in the playground")
+        self.shapes = spread(combined, dynamic_shapes)
+        self.parameters = dict(mod.named_parameters(remove_duplicate=False))
+        self.buffers = dict(mod.named_buffers(remove_duplicate=False))
+        self.state = {**self.parameters, **self.buffers}
+        kept = mod.state_dict(keep_vars=True)
+        self.persistent = {name: name in kept for name in self.buffers}
+        self.constants = {}
+        self.shape_env = ShapeEnv()
+        self._roots, self._known = {}, {}
+        self.stand_ins = [self._stand_in(t, None, name) for name, t in self.state.items()]
+        self.tensors = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
+        self.user_stand_ins = {i: self._stand_in(self.leaves[i], self.shapes[i], source(self.paths[i])) for i in self.tensors}
+
+    def _stand_in(self, t, shape, place):
+        if id(t) not in self._known:
+            sizes = [None] * t.dim() if shape is None else [self._size(t, d, dim) for d, dim in enumerate(shape)]
+            self._known[id(t)] = _native_fake.stand_in(t, self.shape_env._symbols, sizes, place)
+        return self._known[id(t)]
+
+    def _size(self, t, d, dim):
+        """What `stand_in` is told of a dimension."""
+        if dim is None or isinstance(dim, int) or dim is Dim.STATIC:
+            return None
+        if not isinstance(dim, Dim):
+            return [dim.min, dim.max]
+        if dim._root is dim:
+            return [dim.min, dim.max]
+        value, rest = divmod(t.shape[d] - dim._summand, dim._factor)
+        if rest:
+            raise _user_error(f"Expected input size {t.shape[d]} to be of the form {dim.__name__}, where {dim._root.__name__} is an integer", False)
+        root = dim._root
+        if root.__name__ not in self._roots:
+            self._roots[root.__name__] = self.shape_env._symbols.root(root.__name__, value, max(root.min, 2), root.max)
+        return self._roots[root.__name__] * dim._factor + dim._summand
+
+
+def _place(combined):
+    order = {name: i for i, name in enumerate(combined)}
+    return lambda name: order.get(name, len(order))
+
+
+def source(path):
+    """Where an input is found, as guards say it."""
+    return f"L['{path[0]}']" + "".join(f"[{key!r}]" for key in path[1:])
+
+
+def _attributes(mod):
+    found = {}
+    for prefix, module in mod.named_modules():
+        for name, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                found[f"{prefix}.{name}" if prefix else name] = value
+    return found
+
+
+def trace(mod, args, kwargs, dynamic_shapes):
+    """The program of a module's `forward`, for inputs like these."""
+    from torch._dynamo.exc import UserError
+
+    from .exported_program import ExportedProgram
+
+    if not isinstance(args, tuple):
+        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    if hasattr(dynamic_shapes, "dynamic_shapes"):
+        dynamic_shapes = dynamic_shapes.dynamic_shapes(mod, args, kwargs)
+    inputs = Inputs(mod, args, kwargs or {}, dynamic_shapes)
+    count, result = len(inputs.state), {}
+    before = _attributes(mod)
+
+    def flat_function(values):
+        state, given = dict(zip(inputs.state, values)), iter(values[count:])
+        leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs.leaves]
+        args, kwargs = tree_unflatten(leaves, inputs.in_spec)
+        result["leaves"], result["spec"] = tree_flatten(functional_call(mod, state, args, kwargs))
+        return result["leaves"]
+
+    stand_ins = [*inputs.stand_ins, *inputs.user_stand_ins.values()]
+    names = [f"arg{i}_1" for i in range(len(stand_ins))]
+    # Programs are exported for any device: what one backend has of its own is left out.
+    with torch.backends.cudnn.flags(enabled=False):
+        native, constants = _native_compile._export(flat_function, names, stand_ins, count, inputs.shape_env._symbols)
+    after = _attributes(mod)
+    changed = [name for name, value in after.items() if before.get(name) is not value]
+    if changed:
+        for name in changed:
+            owner, _, attribute = name.rpartition(".")
+            setattr(mod.get_submodule(owner), attribute, before.get(name))
+        attribute = f"self.{changed[0]}"
+        raise ValueError(
+            f"The tensor attribute {attribute} was assigned during export. Such attributes must be registered as buffers using the "
+            "`register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)."
+        )
+    check_constraints(inputs)
+    _place_library_calls(native, mod)
+    paths = {id(value): name for name, value in before.items()}
+    lifted = (f"lifted_tensor_{i}" for i in range(len(constants)))
+    inputs.constants = {paths.get(id(t)) or next(lifted): t for t in constants}
+    graph, regions, signature = ordered(native, inputs, [])
+    constants = {**{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}, **inputs.constants}
+    state_dict = {**inputs.parameters, **{name: t for name, t in inputs.buffers.items() if inputs.persistent[name]}}
+    return ExportedProgram(
+        graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs, native, result["spec"]
+    )
+
+
+def _place_library_calls(native, mod):
+    """Says of calls in PyTorch's own modules where those make them."""
+    graph, _ = python_graph(native)
+    for node in graph.nodes:
+        # The path begins with the class of the module that is exported.
+        path = next(iter(node.meta.get("nn_module_stack") or ()), "").partition(".")[2]
+        name = str(node.args[0].target if node.target is operator.getitem else node.target).split(".")[1:2]
+        found = library_line(mod.get_submodule(path), name[0] if name else "")
+        if found is not None:
+            native.set_source(node.name, *found)
+
+
+def ordered(native, inputs, mutated):
+    """The graph with inputs and values named as PyTorch names them, the modules it calls, and what inputs and outputs are. `mutated` says of every input whether the
+    graph gives its new value, ahead of the results."""
+    graph, _ = python_graph(native)
+    placeholders = graph.find_nodes(op="placeholder")
+    _read_sizes_of_inputs(graph, placeholders)
+    lifted = len(inputs.state) + len(inputs.constants)
+    specs = _lifted_specs(placeholders[:lifted], inputs)
+    users = iter(placeholders[lifted:])
+    following = next((n for n in graph.nodes if n.op != "placeholder"), None)
+    for i, leaf in enumerate(inputs.leaves):
+        if i in inputs.user_stand_ins:
+            node = next(users)
+            following.prepend(node)
+            specs.append(InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None))
+        else:
+            with graph.inserting_before(following):
+                node = graph.placeholder("_".join(map(str, inputs.paths[i])))
+            node.meta["val"] = leaf
+            specs.append(InputSpec(InputKind.USER_INPUT, ConstantArgument(node.name, leaf), None))
+    regions = extract_regions(graph)
+    outputs = list(graph.output_node().args[0])
+    _check_unknown(graph, inputs)
+    _Names(graph, specs, inputs).rename()
+    name_inputs(graph, regions)
+    graph.output_node().args = (tuple(outputs),)
+    written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
+    output_specs = [_mutation(outputs[at], i, inputs, specs) for at, i in enumerate(written)]
+    output_specs += [_output(value) for value in outputs[len(written) :]]
+    return graph, regions, ExportGraphSignature(specs, output_specs)
+
+
+def _lifted_specs(nodes, inputs):
+    specs = []
+    state = [*((InputKind.PARAMETER, name) for name in inputs.parameters), *((InputKind.BUFFER, name) for name in inputs.buffers)]
+    for node, (kind, target) in zip(nodes, [*state, *((InputKind.CONSTANT_TENSOR, name) for name in inputs.constants)]):
+        persistent = inputs.persistent[target] if kind is InputKind.BUFFER else None
+        specs.append(InputSpec(kind, TensorArgument(node.name), target, persistent))
+    return specs
+
+
+def _output(value):
+    if not isinstance(value, torch.fx.Node):
+        return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
+    is_number = is_symbolic(value.meta.get("val"))
+    return OutputSpec(OutputKind.USER_OUTPUT, (SymIntArgument if is_number else TensorArgument)(value.name), None)
+
+
+def _mutation(node, i, inputs, specs):
+    """An output that is an input's new value. Inputs are counted without those that are part of the program."""
+    tensors = [spec for spec in specs if isinstance(spec.arg, TensorArgument)]
+    spec = tensors[i]
+    kinds = {InputKind.BUFFER: OutputKind.BUFFER_MUTATION, InputKind.PARAMETER: OutputKind.PARAMETER_MUTATION}
+    kind = kinds.get(spec.kind, OutputKind.USER_INPUT_MUTATION)
+    target = spec.arg.name if kind is OutputKind.USER_INPUT_MUTATION else spec.target
+    return OutputSpec(kind, TensorArgument(node.name), target)
+
+
+def _read_sizes_of_inputs(graph, placeholders):
+    """Reads every symbol off the input that has it, in front of all calls, in place of what computes it elsewhere."""
+    known = {}
+    first = next((n for n in graph.nodes if n.op != "placeholder"), None)
+    read = set()
+    with graph.inserting_before(first):
+        for node in placeholders:
+            for d, size in enumerate(getattr(node.meta.get("val"), "shape", ())):
+                if is_symbolic(size) and re.fullmatch(r"[su]\d+", str(size)) and str(size) not in known:
+                    made = graph.call_function(torch.ops.aten.sym_size.int, (node, d))
+                    made.meta["val"], made._written = size, str(size)
+                    known[str(size)] = made
+                    read.add(made)
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if node in read or node.op != "call_function" or type(value) is not torch.SymInt:
+            continue
+        before = known.setdefault(str(value), node)
+        if before is not node:
+            node.replace_all_uses_with(before)
+    for node in reversed(list(graph.nodes)):
+        if node.op == "call_function" and not node.users and (is_symbolic(node.meta.get("val")) or node in read):
+            graph.erase_node(node)
+
+
+def _check_unknown(graph, inputs):
+    """Checks numbers that only a run knows where they are read off: what the script said of them with `torch._check`."""
+    for node in list(graph.nodes):
+        if node.target is not torch.ops.aten.item.default or type(node.meta.get("val")) is not torch.SymInt:
+            continue
+        size = node.meta["val"]
+        lower, upper = bounds_of(inputs, size)
+        with graph.inserting_before(node.next):
+            for bound, function, sign in ((lower, operator.ge, ">="), (upper, operator.le, "<=")):
+                if bound is None:
+                    continue
+                graph._names.create(function.__name__)
+                condition = graph.call_function(function, (node, bound))
+                condition._written = f"{size!s} {sign} {bound}"
+                condition.meta["stack_trace"] = node.meta.get("stack_trace")
+                said = f"Runtime assertion failed for expression {condition._written} on node '{condition.name}'"
+                check = graph.create_node("call_function", torch.ops.aten._assert_scalar.default, (condition, said), name="_assert_scalar_default")
+                check.meta["stack_trace"] = node.meta.get("stack_trace")
+
+
+class _Names:
+    """Names for a graph: inputs by where they come from, values by their operators, with a number where a name is taken."""
+
+    def __init__(self, graph, specs, inputs):
+        self.graph, self.specs, self.inputs = graph, specs, inputs
+        self.used, self.next = set(), {}
+
+    def rename(self):
+        nodes = {node.name: node for node in self.graph.nodes}
+        users = [spec for spec in self.specs if spec.kind is InputKind.USER_INPUT]
+        for spec, path in zip(users, self.inputs.paths):
+            wanted = "_".join(re.sub(r"[^a-zA-Z0-9]", "_", str(key)).lower() if i else str(key).lower() for i, key in enumerate(path))
+            self._name(spec, nodes, wanted)
+        for spec in self.specs:
+            if spec.kind is not InputKind.USER_INPUT:
+                self._name(spec, nodes, _PREFIXES[spec.kind] + re.sub(r"[^a-zA-Z0-9]", "_", spec.target).lower())
+        for node in self.graph.nodes:
+            if node.op not in ("placeholder", "output"):
+                node.name = self._unique(node.name)
+        self.graph._names.used = set(self.used)
+
+    def _name(self, spec, nodes, wanted):
+        node = nodes[spec.arg.name]
+        node.name = node.target = spec.arg.name = self._unique(wanted)
+
+    def _unique(self, wanted):
+        base, number = re.match(r"^(.*?)(?:_(\d+))?$", wanted).groups()
+        if wanted in self.used:
+            count = self.next.get(base, 1)
+            while f"{base}_{count}" in self.used:
+                count += 1
+            wanted, self.next[base] = f"{base}_{count}", count + 1
+        elif number is not None:
+            self.next[base] = max(self.next.get(base, 1), int(number) + 1)
+        self.used.add(wanted)
+        return wanted
+
+
+__all__ = ["Inputs", "ordered", "source", "trace"]

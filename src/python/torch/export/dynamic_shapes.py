@@ -1,0 +1,292 @@
+"""Which dimensions of a program's inputs may vary: `Dim`, and how `dynamic_shapes` says it."""
+
+import dataclasses
+import inspect
+
+import torch
+
+__all__ = ["AdditionalInputs", "Dim", "ShapesCollection", "dims"]
+
+
+@dataclasses.dataclass(frozen=True)
+class _DimHint:
+    """A dimension that is decided while tracing (AUTO), or is to vary (DYNAMIC), or is not (STATIC)."""
+
+    name: str
+    min: int | None = None
+    max: int | None = None
+
+    def __call__(self, min=None, max=None):
+        for bound, word in ((min, "min"), (max, "max")):
+            if bound is not None and bound < 0:
+                raise AssertionError(f"{word} must be non-negative")
+        if self.min is not None or self.max is not None:
+            raise TypeError(f"'{type(self).__name__}' object is not callable")
+        return _DimHint(self.name, min, max)
+
+    def __repr__(self):
+        bounds = [f"{word}={bound}" for word, bound in (("min", self.min), ("max", self.max)) if bound is not None]
+        return f"DimHint({', '.join([self.name, *bounds])})"
+
+
+class Dim:
+    """A dimension that may vary within bounds; the same `Dim` at two places says that they are equal.
+
+    `2 * d + 1` is a dimension that is calculated from another.
+    """
+
+    AUTO = _DimHint("AUTO")
+    DYNAMIC = _DimHint("DYNAMIC")
+    STATIC = _DimHint("STATIC")
+
+    def __init__(self, name, *, min=None, max=None):
+        lower, upper = 0 if min is None else min, float("inf") if max is None else max
+        if not upper > lower:
+            raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
+        if not name.isidentifier():
+            raise AssertionError(f"Dim name must be a valid identifier, got {name}")
+        self.__name__ = name
+        self.min, self.max = lower, None if max is None else max
+        # The dimension that this one is calculated from, times what and plus what.
+        self._root, self._factor, self._summand = self, 1, 0
+
+    def _derived(self, factor, summand):
+        made = Dim.__new__(Dim)
+        made._root, made._factor, made._summand = self._root, self._factor * factor, self._summand * factor + summand
+        name = self._root.__name__
+        text = name if made._factor == 1 else f"{made._factor}*{name}"
+        made.__name__ = text if made._summand == 0 else f"{text} {'+' if made._summand > 0 else '-'} {abs(made._summand)}"
+        calculated = lambda n: None if n is None else n * made._factor + made._summand
+        made.min, made.max = calculated(self._root.min), calculated(self._root.max)
+        return made
+
+    @staticmethod
+    def _number(other, operation):
+        if type(other) is not int:
+            raise NotImplementedError(
+                f"Attempted to {operation} {other}, where an integer was expected. (Only increasing linear operations with integer "
+                "coefficients are supported.)"
+            )
+        return other
+
+    def __add__(self, other):
+        return self._derived(1, self._number(other, f"add to {self.__name__}"))
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return self._derived(1, -self._number(other, f"subtract from {self.__name__}"))
+
+    def __rsub__(self, other):
+        raise NotImplementedError(
+            f"Attempted to negate {self.__name__}. (Only increasing linear operations with integer coefficients are supported.)"
+        )
+
+    def __mul__(self, other):
+        if self._number(other, f"multiply with {self.__name__}") <= 0:
+            raise NotImplementedError(
+                f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected. (Only increasing linear "
+                "operations with integer coefficients are supported.)"
+            )
+        return self._derived(other, 0)
+
+    __rmul__ = __mul__
+
+    def __repr__(self):
+        if self._root is not self:
+            return self.__name__
+        # A size is two at least, whatever is said.
+        bounds = [f"{word}={n}" for word, n in (("min", None if self.min == 2 else self.min), ("max", self.max)) if n is not None]
+        return f"Dim({', '.join([repr(self.__name__), *bounds])})"
+
+
+def dims(*names, min=None, max=None):
+    """Several dimensions with the same bounds."""
+    return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+class ShapesCollection:
+    """What varies, by the very tensors that are given."""
+
+    def __init__(self):
+        self._shapes = {}
+
+    def __setitem__(self, t, shape):
+        if not isinstance(t, torch.Tensor):
+            raise AssertionError(f"Cannot assign shape to non-tensor type {type(t)}")
+        if id(t) in self._shapes and self._shapes[id(t)] != shape:
+            raise AssertionError(f"Shapes assigned to tensor do not match: expected {self._shapes[id(t)]}, got {shape}")
+        self._shapes[id(t)] = shape
+
+    def __getitem__(self, t):
+        return self._shapes.setdefault(id(t), {})
+
+    def __len__(self):
+        return len(self._shapes)
+
+    def dynamic_shapes(self, m, args, kwargs=None):
+        """The same as a tree like that of the arguments."""
+        return _mapped(combined_arguments(m, args, kwargs), lambda leaf: self._shapes.get(id(leaf)))
+
+
+class AdditionalInputs:
+    """What varies, by more inputs that the program is to take."""
+
+    def __init__(self):
+        self._examples = []
+
+    def add(self, args, kwargs=None):
+        """One more input."""
+        if type(args) is not tuple:
+            raise AssertionError(f"Representative args {args} must be a tuple")
+        self._examples.append((args, kwargs))
+
+    def dynamic_shapes(self, m, args, kwargs=None):
+        """What differs between the inputs, as a tree like that of the arguments."""
+        trees = [combined_arguments(m, *given) for given in ((args, kwargs), *self._examples)]
+        others = [iter([leaf for _, leaf in with_paths(tree)]) for tree in trees[1:]]
+
+        def varying(leaf):
+            leaves = [leaf, *map(next, others)]
+            if not isinstance(leaf, torch.Tensor):
+                return None
+            return tuple(None if len(set(sizes)) == 1 else Dim.DYNAMIC for sizes in zip(*(one.shape for one in leaves)))
+
+        return _mapped(trees[0], varying)
+
+    def verify(self, ep):
+        """Runs the program's checks on every input."""
+        module = ep.module()
+        for args, kwargs in self._examples:
+            module(*args, **(kwargs or {}))
+
+
+def combined_arguments(mod, args, kwargs):
+    """The arguments of a call by the names that `forward` has for them."""
+    return dict(inspect.signature(mod.forward).bind(*args, **(kwargs or {})).arguments)
+
+
+def _children(tree):
+    if isinstance(tree, dict):
+        return list(tree.items())
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return list(zip(tree._fields, tree))
+    return list(enumerate(tree)) if isinstance(tree, (tuple, list)) else None
+
+
+def with_paths(tree, path=()):
+    """Leaves with the keys that lead to them."""
+    children = _children(tree)
+    if children is None:
+        return [(path, tree)]
+    return [leaf for key, child in children for leaf in with_paths(child, (*path, key))]
+
+
+def _mapped(tree, f):
+    if isinstance(tree, dict):
+        return {key: _mapped(child, f) for key, child in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        return type(tree)(_mapped(child, f) for child in tree)
+    return f(tree)
+
+
+def _user_error(message, case=True):
+    from torch._dynamo.exc import UserError
+
+    place = "https://pytorch.org/docs/main/generated/exportdb/index.html#dynamic-shapes-validation"
+    return UserError(f"{message} For more information about this error, see: {place}" if case else message)
+
+
+def spread(combined, dynamic_shapes):
+    """What is said of every leaf of the arguments: None, or a specification per dimension."""
+    if dynamic_shapes is None or len(dynamic_shapes) == 0:
+        return [None] * len(with_paths(combined))
+    if isinstance(dynamic_shapes, dict):
+        got, expected = list(dynamic_shapes), list(combined)
+        if sorted(map(str, got)) != sorted(expected):
+            message = (
+                f"When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg names {expected} of `inputs`, "
+                f"but here they are {got}. "
+            )
+            is_enclosed = len(combined) == 1 and expected[0] not in got and isinstance(combined[expected[0]], dict)
+            raise _user_error(
+                message
+                + (
+                    "Since here `inputs` is a list/tuple enclosing a single dict, maybe you just forgot to enclose `dynamic_shapes` "
+                    "in a list/tuple?"
+                    if is_enclosed
+                    else "Alternatively, you could also ignore arg names entirely and specify `dynamic_shapes` as a list/tuple "
+                    "matching `inputs`."
+                )
+            )
+        given = combined
+    else:
+        given = type(dynamic_shapes)(combined.values())
+    found = []
+    _spread(given, dynamic_shapes, "", found)
+    return found
+
+
+def _spread(tree, shapes, path, found):
+    children = _children(tree)
+    if children is None:
+        found.append(_of_leaf(tree, shapes, path))
+    elif shapes is None:
+        found += [None] * len(with_paths(tree))
+    elif isinstance(tree, dict):
+        if not isinstance(shapes, dict) or set(tree) != set(shapes):
+            raise _user_error(
+                "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: "
+                f"`inputs{path}` has keys {list(tree)}, but `dynamic_shapes{path}` has keys {list(shapes)}"
+            )
+        for key, child in children:
+            _spread(child, shapes[key], f"{path}[{key!r}]", found)
+    else:
+        if not isinstance(shapes, (tuple, list)) or len(shapes) != len(children):
+            count = len(shapes) if isinstance(shapes, (tuple, list)) else 1
+            raise _user_error(
+                "Detected mismatch between the structure of `inputs` and `dynamic_shapes`: "
+                f"`inputs{path}` has {len(children)} elements, but `dynamic_shapes{path}` has {count} elements"
+            )
+        for (key, child), shape in zip(children, shapes):
+            _spread(child, shape, f"{path}[{key}]", found)
+
+
+def _of_leaf(leaf, shape, path):
+    if not isinstance(leaf, torch.Tensor):
+        if shape is not None:
+            raise _user_error(
+                f"Cannot associate shape {shape} specified at `dynamic_shapes{path}` to non-tensor type {type(leaf)} at "
+                f"`inputs{path}` (expected None)"
+            )
+        return None
+    if shape is None:
+        return None
+    expected = "None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC"
+    if isinstance(shape, dict):
+        listed = [None] * leaf.dim()
+        for i, dim in shape.items():
+            if dim is not None and not isinstance(dim, (int, Dim, _DimHint)):
+                raise _user_error(
+                    f"Unexpected dimension mapped to index {i} in input tensor shape {shape} specified at `dynamic_shapes{path}` "
+                    f"(expected {expected},  but got {dim!r} instead)"
+                )
+            listed[i] = dim
+        return listed
+    if not isinstance(shape, (tuple, list)):
+        raise _user_error(
+            f"Unexpected input tensor shape {shape} specified at `dynamic_shapes{path}` (expected either a list/tuple of dimensions, "
+            "or a dict mapping indices to dimensions, where each dimension is an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC)"
+        )
+    if len(shape) != leaf.dim():
+        raise _user_error(
+            f"Expected dynamic shape spec {shape} specified at `dynamic_shapes{path}` to have the same length as the actual tensor "
+            f"shape {leaf.shape} (expected {leaf.dim()}, but got {len(shape)} instead)"
+        )
+    for i, dim in enumerate(shape):
+        if dim is not None and not isinstance(dim, (int, Dim, _DimHint)):
+            raise _user_error(
+                f"Unexpected dimension #{i} in input tensor shape {shape} specified at `dynamic_shapes{path}` "
+                f"(expected {expected}, but got {dim!r} instead)"
+            )
+    return list(shape)
