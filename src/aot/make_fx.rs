@@ -153,7 +153,8 @@ impl Layer for PreDispatch {
         let (entry, mut args) = (lifted(entry), args);
         fill_factory_options(entry, &mut args);
         // A slice that begins nowhere is one from the first element, which is not written where its end is a symbol.
-        if let ("aten.slice.Tensor", [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) = (entry.name, &mut args[..])
+        if let ("aten.slice.Tensor", [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) =
+            (entry.name, &mut args[..])
         {
             *start = Value::None;
         }

@@ -2,10 +2,10 @@
 
 import operator
 import re
+import warnings
 
 import torch
 from torch import _native_compile, _native_fake
-from torch.func import functional_call
 from torch.fx._native_graph import python_graph
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, is_symbolic
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -106,8 +106,13 @@ def trace(mod, args, kwargs, dynamic_shapes):
         state, given = dict(zip(inputs.state, values)), iter(values[count:])
         leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs.leaves]
         args, kwargs = tree_unflatten(leaves, inputs.in_spec)
-        result["leaves"], result["spec"] = tree_flatten(functional_call(mod, state, args, kwargs))
-        return result["leaves"]
+        with _Swapped(mod, state) as swapped:
+            leaves, result["spec"] = tree_flatten(mod(*args, **kwargs))
+            # A buffer that was given another tensor is written to at the end.
+            for name, value in swapped.assigned():
+                state[name].copy_(value)
+            result["written"] = [name for name, _ in swapped.assigned()]
+        return leaves
 
     stand_ins = [*inputs.stand_ins, *inputs.user_stand_ins.values()]
     names = [f"arg{i}_1" for i in range(len(stand_ins))]
@@ -120,21 +125,23 @@ def trace(mod, args, kwargs, dynamic_shapes):
         for name in changed:
             owner, _, attribute = name.rpartition(".")
             setattr(mod.get_submodule(owner), attribute, before.get(name))
-        attribute = f"self.{changed[0]}"
-        raise ValueError(
-            f"The tensor attribute {attribute} was assigned during export. Such attributes must be registered as buffers using the "
-            "`register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer)."
+        several = len(changed) > 1
+        warnings.warn(
+            f"The tensor {'attributes' if several else 'attribute'} {', '.join(f'self.{name}' for name in changed)} "
+            f"{'were' if several else 'was'} assigned during export. Such attributes must be registered as buffers using the "
+            "`register_buffer` API (https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer).",
+            stacklevel=3,
         )
     check_constraints(inputs)
     _place_library_calls(native, mod)
     paths = {id(value): name for name, value in before.items()}
     lifted = (f"lifted_tensor_{i}" for i in range(len(constants)))
     inputs.constants = {paths.get(id(t)) or next(lifted): t for t in constants}
-    graph, regions, signature = ordered(native, inputs, [])
+    graph, regions, signature = ordered(native, inputs, [], result["written"])
     constants = {**{name: t for name, t in inputs.buffers.items() if not inputs.persistent[name]}, **inputs.constants}
     state_dict = {**inputs.parameters, **{name: t for name, t in inputs.buffers.items() if inputs.persistent[name]}}
     return ExportedProgram(
-        graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs, native, result["spec"]
+        graph, regions, signature, state_dict, range_constraints(inputs), constants, inputs, (native, result["written"]), result["spec"]
     )
 
 
@@ -150,11 +157,74 @@ def _place_library_calls(native, mod):
             native.set_source(node.name, *found)
 
 
-def ordered(native, inputs, mutated):
-    """The graph with inputs and values named as PyTorch names them, the modules it calls, and what inputs and outputs are. `mutated` says of every input whether the
-    graph gives its new value, ahead of the results."""
+def last_calls(graph, target, these):
+    """The last calls of an operator, one for each of these."""
+    calls = graph.find_nodes(op="call_function", target=target)
+    return calls[len(calls) - len(these) :]
+
+
+class _Swapped:
+    """While it lasts, a module has other parameters and buffers, and what is assigned to buffers is taken note of."""
+
+    def __init__(self, mod, state):
+        self._places = [(mod.get_submodule(name.rpartition(".")[0]), name) for name in state]
+        self._state, self._before = state, {}
+
+    def __enter__(self):
+        for module, name in self._places:
+            attribute = name.rpartition(".")[2]
+            for kind in ("_parameters", "_buffers"):
+                held = module.__dict__[kind]
+                if attribute in held:
+                    if (id(module), kind) not in self._before:
+                        self._before[id(module), kind] = (module, kind, held)
+                        module.__dict__[kind] = held = _Watched(held)
+                    dict.__setitem__(held, attribute, self._state[name])
+        return self
+
+    def __exit__(self, *_):
+        for module, kind, held in self._before.values():
+            module.__dict__[kind] = held
+
+    def assigned(self):
+        """The buffers that were assigned to, in order, with what they were given last."""
+        found = []
+        for module, name in self._places:
+            attribute = name.rpartition(".")[2]
+            held = module.__dict__["_buffers"]
+            if attribute in getattr(held, "assigned", ()):
+                found.append((name, held[attribute]))
+        return found
+
+
+class _Watched(dict):
+    """A module's tensors by name; notes what is assigned."""
+
+    def __init__(self, held):
+        super().__init__(held)
+        self.assigned = {}
+
+    def __setitem__(self, name, value):
+        self.assigned[name] = None
+        super().__setitem__(name, value)
+
+
+def ordered(native, inputs, mutated, written=()):
+    """The graph with inputs and values named as PyTorch names them, the modules it calls, and what inputs and outputs are. `mutated`
+    says of every input whether the graph gives its new value, ahead of the results. `written` are the buffers that were assigned to:
+    the last calls write to them."""
     graph, _ = python_graph(native)
     placeholders = graph.find_nodes(op="placeholder")
+    if mutated:
+        for node in last_calls(graph, torch.ops.aten.copy.default, written):
+            node.replace_all_uses_with(node.args[1])
+            graph.erase_node(node)
+    else:
+        buffers = dict(zip(inputs.state, placeholders))
+        for name, node in zip(written, last_calls(graph, torch.ops.aten.copy_.default, written)):
+            node.name = graph._names.create("copy__default")
+            node.args = (buffers[name], node.args[1])
+            node.meta["stack_trace"] = node.args[1].meta.get("stack_trace")
     _read_sizes_of_inputs(graph, placeholders)
     lifted = len(inputs.state) + len(inputs.constants)
     specs = _lifted_specs(placeholders[:lifted], inputs)

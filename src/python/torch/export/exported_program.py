@@ -80,10 +80,10 @@ def default_decompositions():
 class ExportedProgram:
     """A program as one graph, its signature, and the state it was exported with."""
 
-    def __init__(self, graph, regions, signature, state_dict, constraints, constants, inputs, native, out_spec):
+    def __init__(self, graph, regions, signature, state_dict, constraints, constants, inputs, traced, out_spec):
         self._graph_module = GraphModule(regions, graph, "GraphModule")
         self._graph_signature, self._state_dict, self._range_constraints = signature, state_dict, constraints
-        self._constants, self._inputs, self._native, self._out_spec = constants, inputs, native, out_spec
+        self._constants, self._inputs, self._traced, self._out_spec = constants, inputs, traced, out_spec
 
     graph_module = property(lambda self: self._graph_module, doc="The graph as a module.")
     graph = property(lambda self: self._graph_module.graph, doc="The graph.")
@@ -94,7 +94,7 @@ class ExportedProgram:
     range_constraints = property(lambda self: self._range_constraints, doc="Between which numbers symbolic sizes lie.")
     example_inputs = property(lambda self: (self._inputs.args, self._inputs.kwargs), doc="What the program was exported for.")
     call_spec = property(lambda self: CallSpec(self._inputs.in_spec, self._out_spec), doc="The trees that the program takes and gives.")
-    dialect = property(lambda self: "ATEN" if self._native is None else "TRAINING", doc="The kind of its operators.")
+    dialect = property(lambda self: "ATEN" if self._traced is None else "TRAINING", doc="The kind of its operators.")
 
     @property
     def module_call_graph(self):
@@ -133,17 +133,17 @@ class ExportedProgram:
 
     def run_decompositions(self, decomp_table=None, decompose_custom_triton_ops=False):
         """The program functionalized: writes are outputs, and operators are taken apart as the table says, by default into ATen's core."""
-        if self._native is None:
+        if self._traced is None:
             raise NotImplementedError("decomposing a program that was decomposed is not available in the playground")
         table = default_decompositions() if decomp_table is None else decomp_table
         rules = {op: rule for op, rule in table.items() if not isinstance(rule, _Whole)}
         # The copy of a constant is one like any other.
         rules[torch.ops.aten.lift_fresh_copy.default] = lambda constant: torch.ops.aten.clone.default(constant)
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
-        inputs = self._inputs
+        inputs, (native, written) = self._inputs, self._traced
         stand_ins = [*inputs.stand_ins, *inputs.constants.values(), *inputs.user_stand_ins.values()]
-        module, mutated = _native_compile._exported_functional(_Traced(self._native), stand_ins, rules, apart)
-        graph, regions, signature = ordered(module._native, inputs, mutated)
+        module, mutated = _native_compile._exported_functional(_Traced(native), stand_ins, rules, apart)
+        graph, regions, signature = ordered(module._native, inputs, mutated, written)
         constants = set(signature.inputs_to_lifted_tensor_constants)
         for node in list(graph.nodes):
             if node.target is torch.ops.aten.detach.default and node.args[0].op == "call_function":
@@ -163,7 +163,7 @@ class ExportedProgram:
     def __deepcopy__(self, memo):
         return ExportedProgram(
             copy.deepcopy(self.graph), dict(self.graph_module.named_children()), copy.deepcopy(self._graph_signature), copy.deepcopy(self._state_dict, memo),
-            dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._native, self._out_spec,
+            dict(self._range_constraints), copy.deepcopy(self._constants, memo), self._inputs, self._traced, self._out_spec,
         )  # fmt: skip
 
 
