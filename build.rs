@@ -54,14 +54,18 @@ mod freeze {
         write(&torch, &out.join("torch.frozen"), &options)
     }
 
-    /// Docstrings of one line of what scripts have no name for (`def _name`) serve nobody; `pass` in their place keeps the lines.
+    /// Docstrings of files, and of what scripts have no name for (`def _name`), serve nobody; `pass` in their place keeps the lines.
     fn without_private_docs(text: &str) -> String {
-        let mut is_private = false;
+        const QUOTES: &str = "\"\"\"";
+        let (mut is_private, mut in_doc) = (true, false);
         let mut kept = String::with_capacity(text.len());
         for line in text.lines() {
             let code = line.trim_start();
-            let is_doc = code.len() > 6 && code.starts_with("\"\"\"") && code.ends_with("\"\"\"");
-            if is_private && is_doc {
+            let is_doc = is_private && code.starts_with(QUOTES);
+            if in_doc {
+                in_doc = !code.ends_with(QUOTES);
+            } else if is_doc {
+                in_doc = code.len() < 2 * QUOTES.len() || !code.ends_with(QUOTES);
                 kept.push_str(&line[..line.len() - code.len()]);
                 kept.push_str("pass");
             } else {
