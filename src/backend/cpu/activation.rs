@@ -321,7 +321,12 @@ fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
             if by_tanh(c)? {
                 map1(x, &o[0], |x: $t| 0.5 * x * (1.0 + tanh_of!($t, x)))
             } else {
-                map1(x, &o[0], |x: $t| x * 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))))
+                map1(x, &o[0], |x: $t| {
+                    // In single precision the error function is one from here on.
+                    let far = std::mem::size_of::<$t>() == 4 && x.abs() > 5.542_594;
+                    let error = if far { x.signum() } else { x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)) };
+                    x * 0.5 * (1.0 + error)
+                })
             }
         };
     }
@@ -332,10 +337,31 @@ fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
     }
 }
 
+/// The gradient of gelu in single precision, whose error function is the textbook's approximation by powers of `w`.
+fn gelu_slope(g: f32, x: f32) -> f32 {
+    const NEAR: f32 = 0.327_591_1;
+    const POWERS: [f32; 5] = [1.061_405_4, -1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6];
+    const ONE_OVER_SQRT_PI: f32 = 0.564_189_55;
+    let r = x * std::f32::consts::FRAC_1_SQRT_2;
+    let bell = (-(r * r)).coarse_exponential();
+    let density = r * ONE_OVER_SQRT_PI * bell;
+    let w = 1.0 / NEAR.fused(r.abs(), 1.0);
+    let series = POWERS[1..].iter().fold(POWERS[0], |sum, term| sum.fused(w, *term));
+    let error = (-bell * w).fused(series, 1.0);
+    let error = if r.is_sign_negative() { -error } else { error };
+    error.fused(0.5, density + 0.5) * g
+}
+
+fn gelu_slope_wide(g: f64, x: f64) -> f64 {
+    let cdf = 0.5 * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2));
+    let pdf = (-0.5 * x * x).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5;
+    g * (cdf + x * pdf)
+}
+
 fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     let (g, x) = (c.get("grad_output"), c.get("self"));
     macro_rules! run {
-        ($t:ty) => {
+        ($t:ty, $slope:expr) => {
             if by_tanh(c)? {
                 map2(g, x, &o[0], |g: $t, x: $t| {
                     let t = tanh_of!($t, x);
@@ -343,17 +369,13 @@ fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
                     g * (0.5 * (1.0 + t) + 0.5 * x * (-t).fused(t, 1.0) * inner)
                 })
             } else {
-                map2(g, x, &o[0], |g: $t, x: $t| {
-                    let cdf = 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)));
-                    let pdf = (-0.5 * x * x).exp() * (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5) as $t;
-                    g * (cdf + x * pdf)
-                })
+                map2(g, x, &o[0], $slope)
             }
         };
     }
     match o[0].dtype() {
-        Dtype::Float64 => run!(f64),
-        d if d.is_floating() => run!(f32),
+        Dtype::Float64 => run!(f64, gelu_slope_wide),
+        d if d.is_floating() => run!(f32, gelu_slope),
         d => Err(not_for("GeluBackwardKernelImpl", d)),
     }
 }

@@ -16,7 +16,17 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.addmm.default", |c, out| product(Some(scaled(c)?), c.tensor("mat1")?, c.tensor("mat2")?, &out[0], "addmm_impl_cpu_"));
     t.fill("aten.baddbmm.default", |c, out| product(Some(scaled(c)?), c.tensor("batch1")?, c.tensor("batch2")?, &out[0], "baddbmm"));
     t.fill("aten.addbmm.default", addbmm);
-    t.fill("aten.mv.default", |c, out| product(None, c.tensor("self")?, &column(c.tensor("vec")?), &column(&out[0]), "addmv_impl_cpu"));
+    t.fill("aten.mv.default", |c, out| {
+        let (matrix, vector) = (c.tensor("self")?, column(c.tensor("vec")?));
+        let sizes = matrix.concrete()?;
+        if out[0].dtype() == Dtype::Float32 && sizes.strides[1] == 1 {
+            let (m, v) = (matrix.storage().clone(), vector.storage().clone());
+            let (m, v) = (operand::<f32>(matrix, &m)?, operand::<f32>(&vector, &v)?);
+            let products = super::product::rows_times([sizes.sizes[0], sizes.sizes[1]], m.matrix(0), v.matrix(0));
+            return f32::write(&out[0], &products);
+        }
+        product(None, matrix, &vector, &column(&out[0]), "addmv_impl_cpu")
+    });
     t.fill("aten.addmv.default", |c, out| {
         let mut bias = scaled(c)?;
         bias.input = column(&bias.input);

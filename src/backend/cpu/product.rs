@@ -5,6 +5,7 @@
 
 use super::dense::Matrix;
 use super::vectorized::Vectorized;
+use std::ops::Range;
 
 /// Lanes of the library's registers.
 const WIDE: usize = 16;
@@ -34,28 +35,26 @@ impl<'a, T: Vectorized> Line<'a, T> {
 }
 
 /// `c = alpha * a b + beta * c` for `[m, k, n]`; one of a batch goes other ways where it has one column.
-pub fn multiply<T: Vectorized>(
-    [m, k, n]: [usize; 3],
-    alpha: T,
-    a: Matrix<T>,
-    b: Matrix<T>,
-    beta: T,
-    c: &mut [T],
-    batched: bool,
-) {
+pub fn multiply<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>, beta: T, c: &mut [T], batched: bool) {
     let across = b.row == 1 && b.col != 1 && a.col == 1;
     let row = |i: usize| Line::row(&a, i);
     let column = |j: usize| Line::column(&b, j);
-    let mut set = |at: usize, sum: T| c[at] = if beta == T::default() { alpha * sum } else { alpha.fused(sum, beta * c[at]) };
     if k == 0 || (n == 1 && (batched || m == 1)) {
         return in_blocks([m, k, n], alpha, a, b, beta, c);
     }
+    if k == 1 && m > 1 && n > 1 && beta != T::default() {
+        // A lone step is fused with what is there.
+        c.iter_mut().for_each(|c| *c *= beta);
+        let factors: Vec<T> = (0..m).map(|i| alpha * row(i).at(0)).collect();
+        return one_by_one([m, k, n], Matrix::rows(&factors, 0, 1), b, c);
+    }
+    let mut set = |at: usize, sum: T| c[at] = scaled(alpha, sum, beta, c[at]);
     if m == 1 || n == 1 {
         // A matrix times a vector.
         let (count, lines_lie) = if n == 1 { (m, a.col == 1) } else { (n, across) };
         let operands = |i: usize| if n == 1 { (column(0), row(i)) } else { (row(0), column(i)) };
         if lines_lie {
-            return (0..count).for_each(|i| set(i, led(k, operands(i), i < count - count % 4)));
+            return (0..count).for_each(|i| set(i, led(k, operands(i), i, count)));
         }
         let groups = count - count % WIDE;
         for (i, at) in c.iter_mut().enumerate() {
@@ -68,12 +67,24 @@ pub fn multiply<T: Vectorized>(
     let small = if n < 4 { m * n < 2 * WIDE } else { k <= n && n < 12 && m < n };
     if across && (few_rows || small) {
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let operands = (row(i), column(j));
-            set(i * n + j, if few_rows { by_fours(lanes(0..k, operands, [T::default(); WIDE])) } else { dotted(k, operands, i % 2 == 0 && n < 4) });
+            let (x, y) = (row(i), column(j));
+            let sum =
+                if few_rows { by_fours(lanes(0..k, &x, &y, [T::default(); WIDE])) } else { dotted(0..k, &x, &y, i % 2 == 0 && n < 4) };
+            set(i * n + j, sum);
         }
         return;
     }
     in_blocks([m, k, n], alpha, a, b, beta, c);
+}
+
+/// The products of a matrix's rows, which lie side by side each, with a vector.
+pub fn rows_times<T: Vectorized>([m, k]: [usize; 2], a: Matrix<T>, b: Matrix<T>) -> Vec<T> {
+    (0..m).map(|i| if k == 0 { T::default() } else { led(k, (Line::column(&b, 0), Line::row(&a, i)), i, m) }).collect()
+}
+
+/// A sum and what it is added to.
+fn scaled<T: Vectorized>(alpha: T, sum: T, beta: T, c: T) -> T {
+    if beta == T::default() { alpha * sum } else { beta.fused(c, alpha * sum) }
 }
 
 /// The dot product of two vectors: four registers that take turns.
@@ -102,11 +113,7 @@ fn add_lanes<T: Vectorized>(x: &[T], y: &[T], start: usize, count: usize, mut su
 }
 
 /// Adds the products of `range` to sixteen sums, which take turns.
-fn lanes<T: Vectorized>(range: std::ops::Range<usize>, (x, y): (Line<T>, Line<T>), sums: [T; WIDE]) -> [T; WIDE] {
-    lanes_of(range, &x, &y, sums)
-}
-
-fn lanes_of<T: Vectorized>(range: std::ops::Range<usize>, x: &Line<T>, y: &Line<T>, mut sums: [T; WIDE]) -> [T; WIDE] {
+fn lanes<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, mut sums: [T; WIDE]) -> [T; WIDE] {
     for (l, p) in range.enumerate() {
         let sum = &mut sums[l % WIDE];
         *sum = x.at(p).fused(y.at(p), *sum);
@@ -131,35 +138,34 @@ fn by_fours<T: Vectorized>(l: [T; WIDE]) -> T {
     (four(0) + four(1)) + (four(2) + four(3))
 }
 
-/// The sum of a small product: one register, or `two` that take turns.
-fn dotted<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), two: bool) -> T {
+/// The sum of a range of products: one register, or `two` that take turns.
+fn dotted<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, two: bool) -> T {
     let none = [T::default(); WIDE];
     if !two {
-        return halved(lanes_of(0..k, &x, &y, none));
+        return halved(lanes(range, x, y, none));
     }
-    let (mut even, mut odd) = (none, none);
-    let pairs = k / (2 * WIDE);
-    for pair in 0..pairs {
-        let start = pair * 2 * WIDE;
-        even = lanes_of(start..start + WIDE, &x, &y, even);
-        odd = lanes_of(start + WIDE..start + 2 * WIDE, &x, &y, odd);
+    let (mut even, mut odd, mut start) = (none, none, range.start);
+    while start + 2 * WIDE <= range.end {
+        even = lanes(start..start + WIDE, x, y, even);
+        odd = lanes(start + WIDE..start + 2 * WIDE, x, y, odd);
+        start += 2 * WIDE;
     }
     let both = std::array::from_fn(|l| even[l] + odd[l]);
-    halved(lanes_of(pairs * 2 * WIDE..k, &x, &y, both))
+    halved(lanes(start..range.end, x, y, both))
 }
 
-/// The sum of a line of a matrix with a vector, which its first product leads. In groups of four lines, what whole registers
-/// leave over is added after them.
-fn led<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), grouped: bool) -> T {
+/// The sum of line `i` of `count` of a matrix with a vector, which its first product leads. In groups of four lines, what whole
+/// registers leave over is added after them; of the last lines, two are computed together, and one has two registers.
+fn led<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), i: usize, count: usize) -> T {
     let first = x.at(0) * y.at(0);
-    if !grouped {
-        return first + halved(lanes_of(1..k, &x, &y, [T::default(); WIDE]));
+    if i >= count - count % 4 {
+        return first + dotted(1..k, &x, &y, count % 2 == 1 && i + 1 == count);
     }
     let whole = 1 + (k - 1) / WIDE * WIDE;
-    let add = |sum: T, range: std::ops::Range<usize>| {
+    let add = |sum: T, range: Range<usize>| {
         let mut sums = [T::default(); WIDE];
         sums[0] = sum;
-        if range.is_empty() { sum } else { halved(lanes_of(range, &x, &y, sums)) }
+        if range.is_empty() { sum } else { halved(lanes(range, &x, &y, sums)) }
     };
     add(add(first, 1..whole), whole..k)
 }
@@ -194,26 +200,27 @@ fn in_blocks<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Ma
         let rows = Matrix { offset: a.offset + start * a.col as usize, ..a };
         let columns = Matrix { offset: b.offset + start * b.row as usize, ..b };
         let beta = if start == 0 { beta } else { T::of(1.0) };
-        let in_order = size > ONE_GO && m * n * k <= PRODUCTS;
-        if alpha == T::of(1.0) && !in_order {
-            T::gemm(m, size, n, alpha, rows, columns, beta, c);
-        } else {
-            let mut block = vec![T::default(); m * n];
-            if in_order {
-                one_by_one([m, size, n], rows, columns, &mut block);
-            } else {
-                T::gemm(m, size, n, T::of(1.0), rows, columns, T::default(), &mut block);
-            }
-            for (c, sum) in c.iter_mut().zip(block) {
-                *c = if beta == T::default() { alpha * sum } else { alpha.fused(sum, beta * *c) };
-            }
+        let mut block = vec![T::default(); m * n];
+        in_one([m, size, n], rows, columns, &mut block);
+        for (c, sum) in c.iter_mut().zip(block) {
+            *c = scaled(alpha, sum, beta, *c);
         }
         start += size.max(1);
     }
 }
 
-/// One fused step after the other.
-fn one_by_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
+/// `c = a b`, one fused step after the other.
+pub fn in_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
+    if k > ONE_GO && m * n * k <= PRODUCTS {
+        c.fill(T::default());
+        one_by_one([m, k, n], a, b, c);
+    } else {
+        T::gemm(m, k, n, T::of(1.0), a, b, T::default(), c);
+    }
+}
+
+/// Adds `a b` to `c`, one fused step after the other.
+pub fn one_by_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
     let lie = b.col == 1;
     let own: Vec<T> = if lie { Vec::new() } else { (0..k * n).map(|at| Line::row(&b, at / n).at(at % n)).collect() };
     for i in 0..m {
