@@ -254,14 +254,10 @@ impl Shape {
                         }
                     }
                 }
-                for (i, (v, sum)) in target.iter_mut().zip(&sums).enumerate() {
-                    *v += *sum;
-                    if let (0, Some(bias)) = (start, bias) {
-                        *v += bias[g * channels + i / size];
-                    }
-                }
+                target.iter_mut().zip(&sums).for_each(|(v, sum)| *v += *sum);
             }
         }
+        self.add_bias(&mut inner, bias);
         inner
     }
 
@@ -300,10 +296,15 @@ impl Shape {
                 self.columns(c..c + 1, |at, i| target[i] += columns[c * one_channel + at]);
             }
         }
+        self.add_bias(&mut inner, bias);
+        inner
+    }
+
+    /// Adds a number per channel of the inner side.
+    fn add_bias<T: Real>(&self, inner: &mut [T], bias: Option<&[T]>) {
         if let Some(bias) = bias {
             inner.iter_mut().enumerate().for_each(|(i, v)| *v += bias[i / self.inner_size() % self.inner_channels]);
         }
-        inner
     }
 
     /// The weight gradient.

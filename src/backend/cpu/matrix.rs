@@ -19,7 +19,8 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.mv.default", |c, out| {
         let (matrix, vector) = (c.tensor("self")?, column(c.tensor("vec")?));
         let sizes = matrix.concrete()?;
-        if out[0].dtype() == Dtype::Float32 && sizes.strides[1] == 1 {
+        let columns_lie = sizes.strides[0] == 1 && (sizes.sizes[1] == 1 || sizes.strides[1] >= sizes.sizes[0] as isize);
+        if out[0].dtype() == Dtype::Float32 && sizes.strides[1] == 1 && !columns_lie {
             let (m, v) = (matrix.storage().clone(), vector.storage().clone());
             let (m, v) = (operand::<f32>(matrix, &m)?, operand::<f32>(&vector, &v)?);
             let products = super::product::rows_times([sizes.sizes[0], sizes.sizes[1]], m.matrix(0), v.matrix(0));

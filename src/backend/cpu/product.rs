@@ -155,11 +155,11 @@ fn dotted<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, two: boo
 }
 
 /// The sum of line `i` of `count` of a matrix with a vector, which its first product leads. In groups of four lines, what whole
-/// registers leave over is added after them; of the last lines, two are computed together, and one has two registers.
+/// registers leave over is added after them; of the last lines, every other has two registers.
 fn led<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), i: usize, count: usize) -> T {
     let first = x.at(0) * y.at(0);
     if i >= count - count % 4 {
-        return first + dotted(1..k, &x, &y, count % 2 == 1 && i + 1 == count);
+        return first + dotted(1..k, &x, &y, i % 2 == 0);
     }
     let whole = 1 + (k - 1) / WIDE * WIDE;
     let add = |sum: T, range: Range<usize>| {
