@@ -97,7 +97,7 @@ impl Shape {
         if self.groups == 1 {
             return WIDE.min(channels);
         }
-        [WIDE, 8, 4].into_iter().find(|b| channels % b == 0 && others % b == 0).unwrap_or(channels)
+        [WIDE, 8, 4].into_iter().find(|b| channels.is_multiple_of(*b) && others.is_multiple_of(*b)).unwrap_or(channels)
     }
 
     /// Whether PyTorch lays out columns and multiplies matrices, for `elements` of input.

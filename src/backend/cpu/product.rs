@@ -68,8 +68,11 @@ pub fn multiply<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b:
     if across && (few_rows || small) {
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let (x, y) = (row(i), column(j));
-            let sum =
-                if few_rows { by_fours(lanes(0..k, &x, &y, [T::default(); WIDE])) } else { dotted(0..k, &x, &y, i % 2 == 0 && n < 4) };
+            let sum = if few_rows {
+                by_fours(lanes(0..k, &x, &y, [T::default(); WIDE]))
+            } else {
+                dotted(0..k, &x, &y, i.is_multiple_of(2) && n < 4)
+            };
             set(i * n + j, sum);
         }
         return;
@@ -159,7 +162,7 @@ fn dotted<T: Vectorized>(range: Range<usize>, x: &Line<T>, y: &Line<T>, two: boo
 fn led<T: Vectorized>(k: usize, (x, y): (Line<T>, Line<T>), i: usize, count: usize) -> T {
     let first = x.at(0) * y.at(0);
     if i >= count - count % 4 {
-        return first + dotted(1..k, &x, &y, i % 2 == 0);
+        return first + dotted(1..k, &x, &y, i.is_multiple_of(2));
     }
     let whole = 1 + (k - 1) / WIDE * WIDE;
     let add = |sum: T, range: Range<usize>| {
