@@ -1,6 +1,6 @@
 //! Activation kernels and their backward kernels, clamps and thresholds.
 
-use super::elementwise::{float1, float2, map1, map2, map3, not_for, number};
+use super::elementwise::{float1, float2, map1, map1_grouped, map2, map2_grouped, map3, not_for, number};
 use super::unary::Special;
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
@@ -41,11 +41,59 @@ macro_rules! backward {
     )* };
 }
 
+/// Kernels of the exponential, `e`, which vectorized code computes otherwise than what it leaves over: of one operand, or with the
+/// gradient `g` before it.
+macro_rules! exponentials {
+    ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$e:ident, $($x:ident),*| $body:expr;)*) => { $(
+        $t.fill($name, |c, o| {
+            $(let $arg: f64 = number(c.get(stringify!($arg)))?;)*
+            match o[0].dtype() {
+                Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], |$e, $($x),*| $body),
+                d if d.is_floating() => {
+                    $(let $arg = $arg as f32;)*
+                    exponentials!(@run f32, c, o, [$($of),*], |$e, $($x),*| $body)
+                }
+                d => Err(not_for($stub, d)),
+            }
+        });
+    )* };
+    (@run $t:ty, $c:ident, $o:ident, [$of:literal], |$e:ident, $x:ident| $body:expr) => {
+        map1_grouped($c.get($of), &$o[0], |$x: $t, grouped| {
+            let $e = |v: $t| v.exponential_in(grouped);
+            $body
+        })
+    };
+    (@run $t:ty, $c:ident, $o:ident, [$grad:literal, $of:literal], |$e:ident, $g:ident, $x:ident| $body:expr) => {
+        map2_grouped($c.get($grad), $c.get($of), &$o[0], |$g: $t, $x: $t, grouped| {
+            let $e = |v: $t| v.exponential_in(grouped);
+            $body
+        })
+    };
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
+    exponentials! { t:
+        "aten.sigmoid.default", "sigmoid_cpu", ["self"], () => |e, x| 1.0 / (1.0 + e(-x));
+        "aten.silu.default", "silu_cpu", ["self"], () => |e, x| x / (1.0 + e(-x));
+        "aten.mish.default", "mish_cpu", ["self"], () => |e, x| x * e(x).via(f64::ln_1p).via(f64::tanh);
+        "aten.softplus.default", "softplus_cpu", ["self"], (beta, threshold) =>
+            |e, x| if x * beta > threshold { x } else { e(x * beta).via(f64::ln_1p) / beta };
+        "aten.silu_backward.default", "silu_backward_cpu", ["grad_output", "self"], () => |e, g, x| {
+            let s = 1.0 / (1.0 + e(-x));
+            g * s * x.fused(1.0 - s, 1.0)
+        };
+        "aten.mish_backward.default", "mish_backward_cpu", ["grad_output", "self"], () => |e, g, x| {
+            let s = 1.0 / (1.0 + e(-x));
+            let t = e(x).via(f64::ln_1p).via(f64::tanh);
+            g * (x * s).fused((-t).fused(t, 1.0), t)
+        };
+        "aten.softplus_backward.default", "softplus_backward_cpu", ["grad_output", "self"], (beta, threshold) => |e, g, x| {
+            let z = e(x * beta);
+            if x * beta > threshold { g } else { g * z / (z + 1.0) }
+        };
+    }
     forward! { t:
-        "aten.silu.default", "silu_cpu", () => |x| x / (1.0 + (-x).exponential());
-        "aten.mish.default", "mish_cpu", () => |x| x * x.exponential().via(f64::ln_1p).via(f64::tanh);
         "aten.elu.default", "elu_cpu", (alpha, scale, input_scale) =>
             |x| if x < 0.0 { (x * input_scale).via(f64::exp_m1) * (alpha * scale) } else { x * scale };
         "aten.celu.default", "elu_cpu", (alpha) => |x| if x < 0.0 { (x / alpha).via(f64::exp_m1) * alpha } else { x };
@@ -53,33 +101,18 @@ pub fn register(t: &mut KernelTable) {
         "aten.hardshrink.default", "hardshrink_cpu", (lambd) => |x| if x >= -lambd && x <= lambd { 0.0 } else { x };
         "aten.softshrink.default", "softshrink_cpu", (lambd) =>
             |x| if x > lambd { x - lambd } else if x < -lambd { x + lambd } else { x * 0.0 };
-        "aten.softplus.default", "softplus_cpu", (beta, threshold) =>
-            |x| if x * beta > threshold { x } else { (x * beta).exponential().via(f64::ln_1p) / beta };
         "aten.hardswish.default", "hardswish_cpu", () => |x| x * (x + 3.0).clamp(0.0, 6.0) / 6.0;
         "aten.hardsigmoid.default", "hardsigmoid_cpu", () => |x| (x + 3.0).clamp(0.0, 6.0) / 6.0;
     }
     backward! { t:
         "aten.tanh_backward.default", "tanh_backward_cpu", "grad_output", "output", () => |g, y| g * (-y).fused(y, 1.0);
         "aten.sigmoid_backward.default", "sigmoid_backward_cpu", "grad_output", "output", () => |g, y| g * (1.0 - y) * y;
-        "aten.silu_backward.default", "silu_backward_cpu", "grad_output", "self", () => |g, x| {
-            let s = 1.0 / (1.0 + (-x).exponential());
-            g * s * x.fused(1.0 - s, 1.0)
-        };
-        "aten.mish_backward.default", "mish_backward_cpu", "grad_output", "self", () => |g, x| {
-            let s = 1.0 / (1.0 + (-x).exponential());
-            let t = x.exponential().via(f64::ln_1p).via(f64::tanh);
-            g * (x * s).fused((-t).fused(t, 1.0), t)
-        };
         "aten.leaky_relu_backward.default", "leaky_relu_backward_cpu", "grad_output", "self", (negative_slope) =>
             |g, x| if x > 0.0 { g } else { g * negative_slope };
         "aten.hardshrink_backward.default", "shrink_backward_cpu", "grad_out", "self", (lambd) =>
             |g, x| if x >= -lambd && x <= lambd { 0.0 } else { g };
         "aten.softshrink_backward.default", "shrink_backward_cpu", "grad_output", "self", (lambd) =>
             |g, x| if x >= -lambd && x <= lambd { 0.0 } else { g };
-        "aten.softplus_backward.default", "softplus_backward_cpu", "grad_output", "self", (beta, threshold) => |g, x| {
-            let z = (x * beta).exponential();
-            if x * beta > threshold { g } else { g * z / (z + 1.0) }
-        };
         "aten.hardtanh_backward.default", "hardtanh_backward_cpu", "grad_output", "self", (min_val, max_val) =>
             |g, x| if x <= min_val || x >= max_val { 0.0 } else { g };
         "aten.hardswish_backward.default", "hardswish_backward_cpu", "grad_output", "self", () =>
@@ -321,7 +354,12 @@ fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
             if by_tanh(c)? {
                 map1(x, &o[0], |x: $t| 0.5 * x * (1.0 + tanh_of!($t, x)))
             } else {
-                map1(x, &o[0], |x: $t| x * 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2))))
+                map1(x, &o[0], |x: $t| {
+                    // In single precision the error function is one from here on.
+                    let far = std::mem::size_of::<$t>() == 4 && x.abs() > 5.542_594;
+                    let error = if far { x.signum() } else { x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)) };
+                    x * 0.5 * (1.0 + error)
+                })
             }
         };
     }
@@ -332,10 +370,31 @@ fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
     }
 }
 
+/// The gradient of gelu in single precision, whose error function is the textbook's approximation by powers of `w`.
+fn gelu_slope(g: f32, x: f32) -> f32 {
+    const NEAR: f32 = 0.327_591_1;
+    const POWERS: [f32; 5] = [1.061_405_4, -1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6];
+    const ONE_OVER_SQRT_PI: f32 = 0.564_189_55;
+    let r = x * std::f32::consts::FRAC_1_SQRT_2;
+    let bell = (-(r * r)).coarse_exponential();
+    let density = r * ONE_OVER_SQRT_PI * bell;
+    let w = 1.0 / NEAR.fused(r.abs(), 1.0);
+    let series = POWERS[1..].iter().fold(POWERS[0], |sum, term| sum.fused(w, *term));
+    let error = (-bell * w).fused(series, 1.0);
+    let error = if r.is_sign_negative() { -error } else { error };
+    error.fused(0.5, density + 0.5) * g
+}
+
+fn gelu_slope_wide(g: f64, x: f64) -> f64 {
+    let cdf = 0.5 * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2));
+    let pdf = (-0.5 * x * x).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5;
+    g * (cdf + x * pdf)
+}
+
 fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     let (g, x) = (c.get("grad_output"), c.get("self"));
     macro_rules! run {
-        ($t:ty) => {
+        ($t:ty, $slope:expr) => {
             if by_tanh(c)? {
                 map2(g, x, &o[0], |g: $t, x: $t| {
                     let t = tanh_of!($t, x);
@@ -343,17 +402,13 @@ fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
                     g * (0.5 * (1.0 + t) + 0.5 * x * (-t).fused(t, 1.0) * inner)
                 })
             } else {
-                map2(g, x, &o[0], |g: $t, x: $t| {
-                    let cdf = 0.5 * (1.0 + x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)));
-                    let pdf = (-0.5 * x * x).exp() * (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5) as $t;
-                    g * (cdf + x * pdf)
-                })
+                map2(g, x, &o[0], $slope)
             }
         };
     }
     match o[0].dtype() {
-        Dtype::Float64 => run!(f64),
-        d if d.is_floating() => run!(f32),
+        Dtype::Float64 => run!(f64, gelu_slope_wide),
+        d if d.is_floating() => run!(f32, gelu_slope),
         d => Err(not_for("GeluBackwardKernelImpl", d)),
     }
 }

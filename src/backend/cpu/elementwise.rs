@@ -408,6 +408,46 @@ pub fn map3<C: Compute>(a: &Value, b: &Value, c: &Value, out: &Tensor, f: impl F
     })?
 }
 
+/// Elements that a vectorized kernel computes at once; what a line leaves over it computes one by one.
+const GROUP: usize = 32;
+
+/// How long the lines are that a vectorized kernel goes along: everything where all lies alike, a row where rows do, or none.
+fn line(plan: &Plan, operands: &[&Value]) -> Result<usize> {
+    let out = &plan.out;
+    let (mut whole, mut rows) = (true, out.strides.last().is_none_or(|s| *s == 1));
+    for t in operands.iter().filter_map(|v| v.as_tensor()) {
+        let g = t.concrete()?;
+        let strides = broadcast_strides(&g, &out.sizes);
+        let places = || strides.iter().zip(&out.strides).zip(&out.sizes).filter(|(_, n)| **n != 1);
+        whole &= places().all(|((a, b), _)| a == b) || strides.iter().all(|s| *s == 0);
+        rows &= strides.last().is_none_or(|s| matches!(s, 0 | 1));
+    }
+    Ok(if whole {
+        out.numel()
+    } else if rows {
+        out.sizes.last().copied().unwrap_or(1)
+    } else {
+        0
+    })
+}
+
+/// `out = f(a, b)`, where `f` is told whether the element is one of a whole group.
+pub fn map2_grouped<C: Compute>(a: &Value, b: &Value, out: &Tensor, f: impl Fn(C, C, bool) -> C) -> Result<()> {
+    let plan = Plan::new(out, &[a, b])?;
+    let line = line(&plan, &[a, b])?;
+    let grouped = |i: usize| line > 0 && i % line < line - line % GROUP;
+    plan.operand::<C, _>(a, &mut |a| {
+        plan.operand::<C, _>(b, &mut |b| {
+            plan.fill::<C>(out, &mut |d| d.iter_mut().enumerate().for_each(|(i, o)| *o = f(a.at(i), b.at(i), grouped(i))))
+        })?
+    })?
+}
+
+/// `out = f(a)`, where `f` is told whether the element is one of a whole group.
+pub fn map1_grouped<C: Compute>(a: &Value, out: &Tensor, f: impl Fn(C, bool) -> C) -> Result<()> {
+    map2_grouped(a, a, out, |x, _, grouped| f(x, grouped))
+}
+
 /// A float kernel of one operand: computes in f64 for float64 results, in f32 for the others.
 pub fn float1(name: &str, a: &Value, out: &Tensor, f: impl Fn(f32) -> f32, g: impl Fn(f64) -> f64) -> Result<()> {
     match out.dtype() {

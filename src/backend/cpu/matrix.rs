@@ -1,6 +1,8 @@
-//! Matrix products: `matrixmultiply` for floats, on the operands' own strides; plain loops for integers.
+//! Matrix products of floats on the operands' own strides (`product` says in which order single precision adds); plain loops for
+//! integers.
 
 use super::dense::{Lane, Matrix, Real, unsupported, with_trailing_one as column};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::tensor::{Dtype, Storage, Tensor};
@@ -14,7 +16,18 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.addmm.default", |c, out| product(Some(scaled(c)?), c.tensor("mat1")?, c.tensor("mat2")?, &out[0], "addmm_impl_cpu_"));
     t.fill("aten.baddbmm.default", |c, out| product(Some(scaled(c)?), c.tensor("batch1")?, c.tensor("batch2")?, &out[0], "baddbmm"));
     t.fill("aten.addbmm.default", addbmm);
-    t.fill("aten.mv.default", |c, out| product(None, c.tensor("self")?, &column(c.tensor("vec")?), &column(&out[0]), "addmv_impl_cpu"));
+    t.fill("aten.mv.default", |c, out| {
+        let (matrix, vector) = (c.tensor("self")?, column(c.tensor("vec")?));
+        let sizes = matrix.concrete()?;
+        let columns_lie = sizes.strides[0] == 1 && (sizes.sizes[1] == 1 || sizes.strides[1] >= sizes.sizes[0] as isize);
+        if out[0].dtype() == Dtype::Float32 && sizes.strides[1] == 1 && !columns_lie {
+            let (m, v) = (matrix.storage().clone(), vector.storage().clone());
+            let (m, v) = (operand::<f32>(matrix, &m)?, operand::<f32>(&vector, &v)?);
+            let products = super::product::rows_times([sizes.sizes[0], sizes.sizes[1]], m.matrix(0), v.matrix(0));
+            return f32::write(&out[0], &products);
+        }
+        product(None, matrix, &vector, &column(&out[0]), "addmv_impl_cpu")
+    });
     t.fill("aten.addmv.default", |c, out| {
         let mut bias = scaled(c)?;
         bias.input = column(&bias.input);
@@ -103,9 +116,10 @@ fn expanded<T: Lane>(bias: &Tensor, out: &Tensor) -> Result<Vec<T>> {
     T::read(&super::dense::expanded(bias, &out.sizes())?)
 }
 
-fn float_product<T: Real>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
+fn float_product<T: Vectorized>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
     let [batches, m, k, n] = dims(a, b)?;
-    let few = a.dim() == 3 && m * k * n < FEW;
+    let batched = a.dim() == 3;
+    let few = batched && m * k * n < FEW;
     let (sa, sb) = (a.storage().clone(), b.storage().clone());
     let (a, b) = (operand::<T>(a, &sa)?, operand::<T>(b, &sb)?);
     let (mut c, beta, alpha) = match &bias {
@@ -115,9 +129,13 @@ fn float_product<T: Real>(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Te
         None => (vec![T::of(0.0); batches * m * n], T::of(0.0), T::of(1.0)),
     };
     if m * n > 0 {
-        let multiply = if few { multiply_in_order } else { multiply };
         for (i, c) in c.chunks_mut(m * n).enumerate() {
-            multiply([m, k, n], alpha, a.matrix(i), b.matrix(i), beta, c);
+            let (sizes, a, b) = ([m, k, n], a.matrix(i), b.matrix(i));
+            match few {
+                true => multiply_in_order(sizes, alpha, a, b, beta, c),
+                false if T::DTYPE == Dtype::Float32 => super::product::multiply(sizes, alpha, a, b, beta, c, batched),
+                false => T::gemm(m, k, n, alpha, a, b, beta, c),
+            }
         }
     }
     T::write(out, &c)
@@ -136,36 +154,6 @@ fn add_sums<T: Real>(n: usize, alpha: T, beta: T, c: &mut [T], sum: impl Fn(usiz
     for (at, c) in c.iter_mut().enumerate() {
         let sum = sum(at / n, at % n);
         *c = if beta == T::of(0.0) { alpha * sum } else { beta * *c + alpha * sum };
-    }
-}
-
-/// `c = alpha * a b + beta * c`, in single precision added in the order in which the library that PyTorch calls adds: long sums
-/// in blocks, small products without fused steps, and those with a transposed matrix in four lanes.
-fn multiply<T: Real>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Matrix<T>, beta: T, c: &mut [T]) {
-    const BLOCK: usize = 192;
-    let small = T::DTYPE == Dtype::Float32 && (m < 4 || n <= 8) && n > 1;
-    let in_lanes = b.row == 1 && a.col == 1 && k % 4 == 0 && m > 1 && m * n <= 64;
-    if small && b.col == 1 {
-        return multiply_in_order([m, k, n], alpha, a, b, beta, c);
-    }
-    if small && in_lanes {
-        return add_sums(n, alpha, beta, c, |i, j| {
-            let lane = |l: usize| (l..k).step_by(4).fold(T::default(), |sum, p| sum + a.times(b, [i, p, j]));
-            (lane(0) + lane(2)) + (lane(1) + lane(3))
-        });
-    }
-    let block = match k {
-        _ if T::DTYPE != Dtype::Float32 || k <= BLOCK => k.max(1),
-        _ if k <= 2 * BLOCK => k / 2,
-        _ => BLOCK,
-    };
-    let mut start = 0;
-    while start == 0 || start < k {
-        let size = if k - start < 2 * block && k <= 2 * BLOCK && start > 0 { k - start } else { block.min(k - start) };
-        let left = Matrix { offset: a.offset + start * a.col as usize, ..a };
-        let right = Matrix { offset: b.offset + start * b.row as usize, ..b };
-        T::gemm(m, size, n, alpha, left, right, if start == 0 { beta } else { T::of(1.0) }, c);
-        start += size.max(1);
     }
 }
 
@@ -214,8 +202,7 @@ fn dot(a: &Tensor, b: &Tensor, out: &Tensor, kernel: &str) -> Result<()> {
             i64::write(out, &[sum])
         }
         d => crate::for_floats!(kernel, d, T => {
-            let products: Vec<T> = T::read(a)?.into_iter().zip(T::read(b)?).map(|(x, y)| x * y).collect();
-            T::write(out, &[super::dense::precise_sum(&products)])
+            T::write(out, &[super::product::dot(&T::read(a)?, &T::read(b)?)])
         }),
     }
 }

@@ -33,6 +33,7 @@ mod normalization_backward;
 mod patches;
 mod pooling;
 mod prims;
+mod product;
 mod random;
 mod reduce;
 mod reflectors;

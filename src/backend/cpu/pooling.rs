@@ -184,23 +184,18 @@ fn max_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     })
 }
 
-/// An averaging window: its places and what its sum is divided by.
-type Averaging<'a> = dyn Fn(&Planes) -> Vec<(Vec<usize>, f64)> + 'a;
+/// An averaging window: its places and what its sum is divided by, one number after the other.
+type Averaging<'a> = dyn Fn(&Planes) -> Vec<(Vec<usize>, Vec<f64>)> + 'a;
 
-fn mean_of(window: impl Fn(usize, usize, usize, usize) -> Vec<usize>) -> impl Fn(&Planes) -> Vec<(Vec<usize>, f64)> {
+fn mean_of(window: impl Fn(usize, usize, usize, usize) -> Vec<usize>) -> impl Fn(&Planes) -> Vec<(Vec<usize>, Vec<f64>)> {
     move |planes| {
-        planes
-            .windows(&window)
-            .into_iter()
-            .map(|(_, places)| {
-                let n = places.len() as f64;
-                (places, n)
-            })
-            .collect()
+        let extent = |(d, i): (usize, &usize)| window(d, *i, planes.input[d], planes.output[d]).len() as f64;
+        let windows = planes.windows(&window).into_iter();
+        windows.map(|(index, places)| (places, index.iter().enumerate().map(extent).collect())).collect()
     }
 }
 
-fn averaging(c: &Call) -> Result<impl Fn(&Planes) -> Vec<(Vec<usize>, f64)>> {
+fn averaging(c: &Call) -> Result<impl Fn(&Planes) -> Vec<(Vec<usize>, Vec<f64>)>> {
     let (w, include) = (Windows::of(c)?, c.bool("count_include_pad")?);
     let divisor = if c.get("divisor_override").is_none() { None } else { Some(c.int("divisor_override")? as f64) };
     let window = fixed(c)?;
@@ -216,10 +211,14 @@ fn averaging(c: &Call) -> Result<impl Fn(&Planes) -> Vec<(Vec<usize>, f64)>> {
             .map(|(index, places)| {
                 let padded = || index.iter().enumerate().map(|(d, i)| reach(d, *i)).product::<i64>() as f64;
                 let n = divisor.unwrap_or_else(|| if include { padded() } else { places.len() as f64 });
-                (places, n)
+                (places, vec![n])
             })
             .collect()
     })
+}
+
+fn divided<T: Real>(v: T, by: &[f64]) -> T {
+    by.iter().fold(v, |v, n| v / T::of(*n))
 }
 
 fn average(c: &Call, out: &[Tensor], windows: &Averaging) -> Result<()> {
@@ -231,7 +230,8 @@ fn average(c: &Call, out: &[Tensor], windows: &Averaging) -> Result<()> {
         for plane in 0..planes.count {
             let x = &x[plane * planes.input_size()..];
             for (places, n) in &windows {
-                result.push(T::of(if places.is_empty() { 0.0 } else { places.iter().map(|p| x[*p].wide()).sum::<f64>() / n }));
+                let sum = places.iter().fold(T::of(0.0), |sum, p| sum + x[*p]);
+                result.push(if places.is_empty() { sum } else { divided(sum, n) });
             }
         }
         T::write(&out[0], &result)
@@ -243,13 +243,13 @@ fn average_backward(c: &Call, out: &[Tensor], windows: &Averaging) -> Result<()>
     let planes = Planes::of(c.tensor("self")?, grad, spatial(c))?;
     for_floats!("avg_pool2d_backward_out_frame", grad.dtype(), T => {
         let (g, windows) = (T::read(grad)?, windows(&planes));
-        let mut result = vec![0f64; planes.count * planes.input_size()];
+        let mut result = vec![T::of(0.0); planes.count * planes.input_size()];
         for plane in 0..planes.count {
             for (i, (places, n)) in windows.iter().enumerate() {
-                let share = g[plane * windows.len() + i].wide() / n;
+                let share = divided(g[plane * windows.len() + i], n);
                 places.iter().for_each(|p| result[plane * planes.input_size() + p] += share);
             }
         }
-        T::write(&out[0], &result.into_iter().map(T::of).collect::<Vec<T>>())
+        T::write(&out[0], &result)
     })
 }

@@ -1,6 +1,7 @@
 //! Kernels that read at named places: 2-D grids with interpolation, and bags of embeddings.
 
 use super::dense::{Lane, Real};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, Result};
 use crate::for_floats;
@@ -237,7 +238,7 @@ fn embedding_bag(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("embedding_bag", weight.dtype(), T => {
         let table = T::read(weight)?;
         let scales = c.opt_tensor("per_sample_weights").map(T::read).transpose()?;
-        let (mut sums, mut sizes) = (vec![0f64; count * width], vec![0i64; count]);
+        let (mut sums, mut sizes) = (vec![T::of(0.0); count * width], vec![0i64; count]);
         let mut largest = vec![0i64; if mode == 2 { count * width } else { count }];
         for (i, (row, bag)) in indices.iter().zip(&bag_of).enumerate() {
             if !(0..rows as i64).contains(row) {
@@ -249,11 +250,11 @@ fn embedding_bag(c: &Call, out: &[Tensor]) -> Result<()> {
                 continue;
             }
             sizes[*bag] += 1;
-            let scale = scales.as_ref().map_or(1.0, |s| s[i].wide());
+            let scale = scales.as_ref().map_or(T::of(1.0), |s| s[i]);
             for j in 0..width {
-                let (v, at) = (table[*row as usize * width + j].wide(), bag * width + j);
+                let (v, at) = (table[*row as usize * width + j], bag * width + j);
                 if mode != 2 {
-                    sums[at] += v * scale;
+                    sums[at] = v.fused(scale, sums[at]);
                 } else if sizes[*bag] == 1 || v > sums[at] {
                     sums[at] = v;
                     largest[at] = *row;
@@ -262,10 +263,10 @@ fn embedding_bag(c: &Call, out: &[Tensor]) -> Result<()> {
         }
         if mode == 1 {
             for (at, v) in sums.iter_mut().enumerate() {
-                *v /= sizes[at / width].max(1) as f64;
+                *v /= T::of(sizes[at / width].max(1) as f64);
             }
         }
-        T::write(&out[0], &sums.into_iter().map(T::of).collect::<Vec<T>>())?;
+        T::write(&out[0], &sums)?;
         i64::write(&out[1], &bag_of.iter().map(|b| *b as i64).collect::<Vec<_>>())?;
         // Sums keep no sizes; means keep them twice.
         if mode == 1 {
@@ -288,26 +289,27 @@ fn embedding_bag_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("embedding_bag_backward", grad.dtype(), T => {
         let g = T::read(grad)?;
         let scales = c.opt_tensor("per_sample_weights").map(T::read).transpose()?;
-        let mut result = vec![0f64; rows * width];
+        let mut result = vec![T::of(0.0); rows * width];
         if mode == 2 {
             for (at, row) in largest.iter().enumerate().filter(|(at, _)| bag_sizes[at / width] > 0) {
-                result[*row as usize * width + at % width] += g[at].wide();
+                result[*row as usize * width + at % width] += g[at];
             }
         } else {
             for (i, (row, bag)) in indices.iter().zip(&bag_of).enumerate().filter(|(_, (row, _))| **row != padding) {
-                let mut scale = scales.as_ref().map_or(1.0, |s| s[i].wide());
+                let mut scale = scales.as_ref().map_or(T::of(1.0), |s| s[i]);
                 if mode == 1 {
-                    scale /= bag_sizes[*bag].max(1) as f64;
+                    scale /= T::of(bag_sizes[*bag].max(1) as f64);
                 }
                 if by_frequency {
-                    scale /= uses[*row as usize] as f64;
+                    scale /= T::of(uses[*row as usize] as f64);
                 }
                 for j in 0..width {
-                    result[*row as usize * width + j] += g[*bag * width + j].wide() * scale;
+                    let at = &mut result[*row as usize * width + j];
+                    *at = g[*bag * width + j].fused(scale, *at);
                 }
             }
         }
-        T::write(&out[0], &result.into_iter().map(T::of).collect::<Vec<T>>())
+        T::write(&out[0], &result)
     })
 }
 

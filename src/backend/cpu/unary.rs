@@ -2,7 +2,6 @@
 
 use super::elementwise::{Compute, float1, map1, not_for, number};
 use super::special;
-use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::tensor::{Dtype, Tensor};
@@ -101,7 +100,6 @@ pub fn register(t: &mut KernelTable) {
         "aten.asinh.default", "asinh_vml_cpu" => |x| x.asinh();
         "aten.acosh.default", "acosh_vml_cpu" => |x| x.acosh();
         "aten.atanh.default", "atanh_vml_cpu" => |x| x.via(f64::atanh);
-        "aten.sigmoid.default", "sigmoid_cpu" => |x| 1.0 / (1.0 + (-x).exponential());
         "aten.erf.default", "erf_vml_cpu" => |x| x.error_function();
         "aten.erfc.default", "erfc_vml_cpu" => |x| x.error_complement();
         "aten.erfinv.default", "erfinv_vml_cpu" => |x| x.via(special::erfinv);
