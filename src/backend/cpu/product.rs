@@ -214,7 +214,7 @@ fn in_blocks<T: Vectorized>([m, k, n]: [usize; 3], alpha: T, a: Matrix<T>, b: Ma
 
 /// `c = a b`, one fused step after the other.
 pub fn in_one<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
-    if k > ONE_GO && m * n * k <= PRODUCTS {
+    if T::FUSES && k > ONE_GO && m * n * k <= PRODUCTS {
         c.fill(T::default());
         one_by_one([m, k, n], a, b, c);
     } else {

@@ -13,6 +13,8 @@ const WIDE: usize = 16;
 pub trait Vectorized: Real {
     /// How many lanes sums of tensors have.
     const LANES: usize;
+    /// Whether a fused step costs about what a product and a sum cost.
+    const FUSES: bool = true;
     /// `self * b + c`, rounded once.
     fn fused(self, b: Self, c: Self) -> Self;
     /// The exponential.
@@ -41,6 +43,7 @@ impl Vectorized for f32 {
 
 impl Vectorized for f64 {
     const LANES: usize = 4;
+    const FUSES: bool = !cfg!(target_arch = "wasm32");
     fn fused(self, b: Self, c: Self) -> Self {
         self.mul_add(b, c)
     }
