@@ -374,7 +374,8 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
         value
     } else {
         let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-        t!("_to_copy", value; dtype = target.dtype())?
+        let layout = Value::Layout(crate::tensor::Layout::Strided);
+        t!("_to_copy", value; dtype = target.dtype(), layout = layout)?
     };
     let storage = s.storage.clone();
     storage.writes.set(storage.writes.get() + 1);

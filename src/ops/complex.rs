@@ -150,7 +150,7 @@ pub fn register(b: &mut OpBuilder) {
         let turned = conj(b.grad()?)?;
         grads.set(b, "abs", || real(t!("mul.Tensor", &turned, t!("sgn", z)?)?))?;
         grads.set(b, "angle", || {
-            let quarter = aten!("mul.Tensor", z, Value::Complex(0.0, 1.0))?.into_tensor()?;
+            let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
             real(t!("mul.Tensor", turned, quarter)?)
         })?;
         Ok(grads)

@@ -223,6 +223,8 @@ pub struct Called {
     pub function: Option<PyObjectRef>,
     /// Its code.
     pub code: PyRef<PyCode>,
+    /// The instruction that it is at.
+    pub at: u32,
 }
 
 /// The calls above a marked frame, outermost first; none where none of them closes over anything.
@@ -233,7 +235,8 @@ pub fn called_above(mark: FrameMark) -> Vec<Called> {
     }
     let called = |f: &'static InterpreterFrame| {
         let function = f.func_obj().filter(|_| !f.code().freevars.is_empty());
-        Called { id: std::ptr::from_ref(f) as usize, function: function.map(ToOwned::to_owned), code: f.code().to_owned() }
+        let at = f.lasti.load(Ordering::Relaxed).saturating_sub(1);
+        Called { id: std::ptr::from_ref(f) as usize, function: function.map(ToOwned::to_owned), code: f.code().to_owned(), at }
     };
     let mut found: Vec<_> = above().map(called).collect();
     found.reverse();

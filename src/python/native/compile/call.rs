@@ -6,7 +6,6 @@
 //! recorded; those that it calls are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
@@ -164,7 +163,7 @@ struct Call {
     /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
     looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
     /// Calls, by frame and function, whose functions were looked at for what they close over.
-    closures: RefCell<HashSet<(usize, usize)>>,
+    closures: RefCell<closures::Known>,
     busy: Cell<bool>,
     /// Whether a break was an error: nothing is compiled then.
     is_refused: Cell<bool>,
