@@ -147,11 +147,13 @@ pub fn register(b: &mut OpBuilder) {
     });
     b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE).grad("PolarBackward", &["result"], |b| {
         let (mut grads, z) = (Grads::new(b), b.result(0)?);
+        // Each product reads a conjugate that PyTorch has not computed yet: it is cloned first.
         let turned = conj(b.grad()?)?;
-        grads.set(b, "abs", || real(t!("mul.Tensor", &turned, t!("sgn", z)?)?))?;
+        let times = |by: Tensor| t!("mul.Tensor", t!("clone", &turned)?, by);
+        grads.set(b, "abs", || real(times(t!("sgn", z)?)?))?;
         grads.set(b, "angle", || {
             let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
-            real(t!("mul.Tensor", turned, quarter)?)
+            real(times(quarter)?)
         })?;
         Ok(grads)
     });
