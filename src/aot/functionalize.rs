@@ -156,6 +156,10 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
         "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
+        // Windows that overlap share elements: which of them a write leaves there is not defined.
+        "unfold" if call.int("size")? > call.int("step")? => Err(Error::runtime(
+            "While executing unfold, functionalization encountered a tensor being mutated that has internal overlap. When using torch.compile (or running functionalization directly), this is banned as the behavior is not well defined. Consider cloning the tensor before mutating it, or removing the mutation from your model.",
+        )),
         "unfold" => t!("unfold_backward", view, &g.sizes, call.get("dimension"), call.get("size"), call.get("step")),
         _ => Err(missing(step)),
     }
@@ -370,7 +374,8 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
         value
     } else {
         let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-        t!("_to_copy", value; dtype = target.dtype())?
+        let layout = Value::Layout(crate::tensor::Layout::Strided);
+        t!("_to_copy", value; dtype = target.dtype(), layout = layout)?
     };
     let storage = s.storage.clone();
     storage.writes.set(storage.writes.get() + 1);

@@ -312,6 +312,8 @@ fn validate(node: &Rc<Node>, edges: &[Option<Edge>], outputs: Vec<Option<Tensor>
 }
 
 fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
+    // A real input of a complex result: only the real part reaches it.
+    let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
     let sizes = grad.sizes();
     let mut same = sizes.len() == expected.sizes.len();
     for (a, b) in sizes.iter().zip(&expected.sizes) {
@@ -328,11 +330,6 @@ fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Res
         })?
     };
     if grad.dtype() != expected.dtype && !grad.is_wrapped_number() {
-        // A real input of a complex result: only the real part reaches it.
-        let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
-        if grad.dtype() == expected.dtype {
-            return Ok(grad);
-        }
         return t!("_to_copy", grad; dtype = expected.dtype);
     }
     Ok(grad)

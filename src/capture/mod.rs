@@ -6,6 +6,7 @@
 //! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
 
 mod annotation;
+mod attribute;
 mod body;
 mod cache;
 mod checks;
@@ -26,6 +27,7 @@ mod written;
 
 use annotation::annotation;
 pub use annotation::set_annotation;
+pub use attribute::Attribute;
 pub use body::{Body, Cut, Mark, Part};
 pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet, strip_locals};
 pub use failure::from_user_code;

@@ -138,9 +138,15 @@ fn conjugate(value: &Value) -> Result<Value> {
 
 fn mul_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
-    grads.set(b, "other", || mul(b.grad()?, &conjugate(b.arg("self"))?))?;
-    grads.set(b, "self", || mul(b.grad()?, &conjugate(b.arg("other"))?))?;
+    grads.set(b, "other", || real_where_it_is(b, "other", mul(b.grad()?, &conjugate(b.arg("self"))?)?))?;
+    grads.set(b, "self", || real_where_it_is(b, "self", mul(b.grad()?, &conjugate(b.arg("other"))?)?))?;
     Ok(grads)
+}
+
+/// The real part of a gradient, where the argument is real.
+fn real_where_it_is(b: &Backward, name: &str, grad: Tensor) -> Result<Tensor> {
+    let is_real = !b.spec(name)?.dtype.is_complex();
+    if is_real && grad.dtype().is_complex() { t!("real", grad) } else { Ok(grad) }
 }
 
 fn div_backward(b: &Backward) -> Result<Grads> {

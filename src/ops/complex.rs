@@ -147,11 +147,13 @@ pub fn register(b: &mut OpBuilder) {
     });
     b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE).grad("PolarBackward", &["result"], |b| {
         let (mut grads, z) = (Grads::new(b), b.result(0)?);
+        // Each product reads a conjugate that PyTorch has not computed yet: it is cloned first.
         let turned = conj(b.grad()?)?;
-        grads.set(b, "abs", || real(t!("mul.Tensor", &turned, t!("sgn", z)?)?))?;
+        let times = |by: Tensor| t!("mul.Tensor", t!("clone", &turned)?, by);
+        grads.set(b, "abs", || real(times(t!("sgn", z)?)?))?;
         grads.set(b, "angle", || {
-            let quarter = aten!("mul.Tensor", z, Value::Complex(0.0, 1.0))?.into_tensor()?;
-            real(t!("mul.Tensor", turned, quarter)?)
+            let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
+            real(times(quarter)?)
         })?;
         Ok(grads)
     });
@@ -204,13 +206,13 @@ fn angle_backward(b: &Backward) -> Result<Grads> {
         if !x.dtype().is_complex() {
             return t!("zeros_like", x; memory_format = crate::tensor::MemoryFormat::Preserve);
         }
-        // i z / |z|^2, and nothing at zero.
-        let size = t!("abs", x)?;
-        let at_zero = t!("eq.Scalar", &size, 0.0)?;
-        let turned = aten!("mul.Tensor", x, Value::Complex(0.0, 1.0))?.into_tensor()?;
-        let slope = t!("div.Tensor", turned, t!("pow.Tensor_Scalar", size, 2)?)?;
-        let slope = t!("masked_fill.Scalar", slope, at_zero, 0)?;
-        t!("mul.Tensor", slope, g)
+        // i z / |z|^2, and nothing at zero; in PyTorch's order.
+        let square = t!("pow.Tensor_Scalar", t!("abs", x)?, 2)?;
+        let scaled = t!("div.Tensor", t!("mul.Tensor", g, x)?, square)?;
+        let turned = t!("mul.Scalar", scaled, Value::Complex(0.0, 1.0))?;
+        let layout = Value::Layout(crate::tensor::Layout::Strided);
+        let nothing = t!("zeros", Vec::<i64>::new(); dtype = x.dtype(), layout = layout, device = x.device())?;
+        t!("where.self", t!("eq.Scalar", x, 0.0)?, nothing, turned)
     })
 }
 

@@ -99,8 +99,10 @@ fn register_conversions(b: &mut OpBuilder) {
     );
     b.tags(Tags::CORE).grad("ToCopyBackward", &[], |b| {
         Grads::one(b, "self", || {
-            let spec = b.spec("self")?;
-            t!("to.dtype_layout", b.grad()?; dtype = spec.dtype, layout = Value::Layout(Layout::Strided), device = spec.device)
+            let (spec, grad) = (b.spec("self")?, b.grad()?);
+            let is_wider = grad.dtype().is_complex() && !spec.dtype.is_complex();
+            let grad = if is_wider { t!("real", grad)? } else { grad.clone() };
+            t!("to.dtype_layout", grad; dtype = spec.dtype, layout = Value::Layout(Layout::Strided), device = spec.device)
         })
     });
     b.op(

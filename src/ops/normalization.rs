@@ -69,7 +69,11 @@ fn register_batch_norm(b: &mut OpBuilder) {
             let mut specs = batch_norm_spec(c)?;
             for name in ["running_mean", "running_var"] {
                 let t = c.tensor(name)?;
-                specs.push(Some(TensorSpec::contiguous(t.sizes(), t.dtype(), t.device())));
+                // What is traced carries short floats of an input in single precision (PyTorch's decomposition of it).
+                let is_short = |t: &Tensor| matches!(t.dtype(), Dtype::Float16 | Dtype::BFloat16);
+                let is_wide = crate::dispatch::modes().fake && is_short(c.tensor("input")?) && is_short(t);
+                let dtype = if is_wide { Dtype::Float32 } else { t.dtype() };
+                specs.push(Some(TensorSpec::contiguous(t.sizes(), dtype, t.device())));
             }
             Ok(specs)
         }),

@@ -156,7 +156,7 @@ fn istft(c: &Call) -> Result<Value> {
     let weighed = t!("mul.Tensor", cut, t!("view", &window, vec![1, 1, frame])?)?;
     let batch = weighed.size(0);
     let sum = t!("unfold_backward", weighed, vec![batch, whole.into()], 1, frame, hop)?;
-    let square = t!("expand", t!("unsqueeze", t!("pow.Tensor_Scalar", &window, 2)?, 0)?, vec![1, frames, frame])?;
+    let square = t!("expand", t!("pow.Tensor_Scalar", &window, 2)?, vec![1, frames, frame])?;
     let envelope = t!("unfold_backward", square, vec![1, whole], 1, frame, hop)?;
     let start = if c.bool("center")? { frame / 2 } else { 0 };
     let end = match c.get("length") {

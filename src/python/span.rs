@@ -13,7 +13,7 @@ use rustpython_vm::builtins::PyCode;
 use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
-use rustpython_vm::{Py, PyRef};
+use rustpython_vm::{Py, PyObjectRef, PyRef};
 
 use super::current::{Run, current};
 use crate::report::Span;
@@ -213,6 +213,34 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         found.push(Standing { at, since, ..frame });
     }
     None
+}
+
+/// A call under way.
+pub struct Called {
+    /// Its frame, as long as it runs.
+    pub id: usize,
+    /// What is called, where that closes over something.
+    pub function: Option<PyObjectRef>,
+    /// Its code.
+    pub code: PyRef<PyCode>,
+    /// The instruction that it is at.
+    pub at: u32,
+}
+
+/// The calls above a marked frame, outermost first; none where none of them closes over anything.
+pub fn called_above(mark: FrameMark) -> Vec<Called> {
+    let above = || Frames(current_thread_iframe()).take_while(|f| std::ptr::from_ref(*f) as usize != mark.0);
+    if above().all(|f| f.code().freevars.is_empty()) {
+        return Vec::new();
+    }
+    let called = |f: &'static InterpreterFrame| {
+        let function = f.func_obj().filter(|_| !f.code().freevars.is_empty());
+        let at = f.lasti.load(Ordering::Relaxed).saturating_sub(1);
+        Called { id: std::ptr::from_ref(f) as usize, function: function.map(ToOwned::to_owned), code: f.code().to_owned(), at }
+    };
+    let mut found: Vec<_> = above().map(called).collect();
+    found.reverse();
+    found
 }
 
 /// The code of a frame so many calls above the running one, and the instruction it is at.

@@ -267,11 +267,12 @@ fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, 
     }
     let dims_given = entry.schema.arguments.iter().any(|a| DIMS.contains(&a.name.as_str()));
     if listed("sum mean", name) && !dims_given {
-        let all = dims_after_first(tensors[0].rank());
-        let over = op(if name == "sum" { "sum.dim_IntList" } else { "mean.dim" });
-        if let Some(over) = over.filter(|_| tensors[0].rank() > 0) {
+        // A number is a row of one.
+        let (each, rank) = (tensors[0].front()?, tensors[0].rank());
+        let rows = if rank == 0 { t!("unsqueeze", each, -1)? } else { each };
+        if let Some(over) = op(if name == "sum" { "sum.dim_IntList" } else { "mean.dim" }) {
             let dtype = Call { entry, args: &args }.get("dtype").clone();
-            return Ok((call(over, vec![tensors[0].front()?.into(), all, Value::Bool(false), dtype])?, 0));
+            return Ok((call(over, vec![rows.into(), dims_after_first(rank.max(1)), Value::Bool(false), dtype])?, 0));
         }
     }
     if listed("max min prod any all", name) && !dims_given {
@@ -415,9 +416,10 @@ fn product(level: &Level, name: &str, args: &[Value]) -> Result<Option<Batched>>
     Ok(Some(match name {
         "mm" | "bmm" => (t!("matmul", a.front()?, b.front()?)?.into(), 0),
         "dot" | "vdot" if both => {
-            // In PyTorch's order: the second factor is made first.
-            let column = t!("unsqueeze", b.front()?, -1)?;
-            let product = t!("matmul", t!("unsqueeze", a.front()?, -2)?, column)?;
+            // In PyTorch's order: of the two, the second is made a matrix first.
+            let (row, column) = (a.front()?, b.front()?);
+            let column = t!("unsqueeze", column, -1)?;
+            let product = t!("matmul", t!("unsqueeze", row, -2)?, column)?;
             (t!("squeeze.dim", t!("squeeze.dim", product, -1)?, -1)?.into(), 0)
         }
         "dot" | "vdot" if a.batch_dim.is_some() => (t!("matmul", a.front()?, t!("t", b.value)?)?.into(), 0),

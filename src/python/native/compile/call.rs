@@ -14,6 +14,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMac
 
 use super::about::About;
 use super::activation::{Activation, Session};
+use super::closures;
 use super::entries::Remembered;
 use super::frames::{self, Frame};
 use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
@@ -161,6 +162,8 @@ struct Call {
     kept: RefCell<Vec<PyObjectRef>>,
     /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
     looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
+    /// Calls, by frame and function, whose functions were looked at for what they close over.
+    closures: RefCell<closures::Known>,
     busy: Cell<bool>,
     /// Whether a break was an error: nothing is compiled then.
     is_refused: Cell<bool>,
@@ -212,6 +215,14 @@ impl Call {
 
     /// Tensors that were looked at before the instructions that run.
     fn looked_at(&self) -> Vec<Tensor> {
+        let mut found = self.looked_at_alone();
+        let mut known = self.closures.borrow_mut();
+        found.extend(rustpython_vm::vm::thread::with_current_vm(|vm| closures::looked_at(self.base, &mut known, vm)));
+        found
+    }
+
+    /// Those that are looked at without an operator.
+    fn looked_at_alone(&self) -> Vec<Tensor> {
         if self.looked_at.borrow().is_empty() || self.sessions.borrow().len() > 1 || self.top().at.get() > 0 {
             return Vec::new();
         }
@@ -421,6 +432,8 @@ impl Call {
             }
             top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
+            // That no derivative can be had of it shows when it is compiled.
+            let gives_up = gives_up || top.function.is_given_up(here);
             if gives_up || top.is_library {
                 // What calls the hooks of a module is given up, its body is not.
                 if top.body.is_none() {
@@ -547,6 +560,7 @@ pub fn call(
         sessions: RefCell::new(vec![first.clone()]),
         kept: RefCell::default(),
         looked_at: RefCell::default(),
+        closures: RefCell::default(),
         busy: Cell::new(false),
         is_refused: Cell::new(false),
     });

@@ -109,6 +109,11 @@ impl Code {
         Rc::new(decoded)
     }
 
+    /// Whether an instruction is one that others jump to.
+    pub fn jumps_to(&self, at: u32) -> bool {
+        self.steps.iter().any(|s| s.target == Some(at))
+    }
+
     /// The comprehension that an instruction stands in: where it begins and ends.
     pub fn comprehension(&self, at: u32) -> Option<(u32, u32)> {
         self.comprehensions.iter().find(|(begin, end)| (*begin..=*end).contains(&at)).copied()

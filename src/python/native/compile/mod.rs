@@ -10,6 +10,7 @@ mod backend;
 mod bodies;
 mod bundle;
 mod call;
+mod closures;
 mod code;
 mod control_flow;
 mod custom;

@@ -8,9 +8,9 @@ use super::call::is_whole;
 use super::entries;
 use super::session::{CompiledFunction, count, dynamo_error, exception, next_region, recompile_limit, stance, switch};
 use crate::aot::interpret::replay_graph;
-use crate::capture::{Entry, Lookup, Recorder, Region, Runner, what_if};
+use crate::capture::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
 use crate::dispatch::{Exclude, Key, Value};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::FakeValue;
 use crate::python::current::emit;
 use crate::python::native::tensor::replace_payload;
@@ -27,6 +27,24 @@ pub fn flush(
     about: &About,
     compiles: bool,
 ) -> Result<bool> {
+    let (read_again, outputs): (Vec<_>, Vec<_>) = outputs.iter().cloned().partition(|o| recorder.attribute_of_input(o).is_some());
+    let attributes: Vec<_> = read_again.iter().filter_map(|o| Some((o.as_tensor()?.clone(), recorder.attribute_of_input(o)?))).collect();
+    let computes = run(function, recorder, place, &outputs, about, compiles)?;
+    let _capture = Exclude::only(Key::Capture);
+    for (lazy, (of, attribute)) in attributes {
+        let real = match attribute {
+            Attribute::Data => crate::t!("detach", of)?.shallow_copy(),
+            Attribute::Real => crate::t!("real", of)?,
+            Attribute::Imaginary => crate::t!("imag", of)?,
+        };
+        replace_payload(&lazy, &real);
+        recorder.arrive(&lazy, &real);
+    }
+    Ok(computes)
+}
+
+/// Runs the region, compiled or as it is; its outputs get their values.
+fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Value], about: &About, compiles: bool) -> Result<bool> {
     let region = recorder.end(outputs)?;
     let env = region.env.clone();
     let twins: Vec<Tensor> = region.touched.iter().map(|i| i.twin.clone()).collect();
@@ -130,6 +148,10 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         rest.rename(&mut region);
     }
     let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
+    let Some(compiled) = compiled else {
+        function.give_up(place);
+        return run_as_it_is(&region);
+    };
     if let Some(message) = region.violated_constraints() {
         return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
     }
@@ -149,8 +171,9 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     entry.run(&inputs, &hints)
 }
 
-/// Compiles a region; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers.
-fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &About) -> Result<(Region, Runner, report::Region)> {
+/// Compiles a region; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers. Gives nothing
+/// to run where a derivative needs what only values say (a size, a number): PyTorch leaves such a function to Python.
+fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &About) -> Result<(Region, Option<Runner>, report::Region)> {
     let number = next_region();
     let captured = report::Region {
         id: number,
@@ -167,9 +190,10 @@ fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &A
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {
                 let graph = region.graph.clone();
-                Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))
+                Some(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs })) as Runner)
             }
-            compiled => compiled.map_err(|e| backend_failed(&function.asked.backend, e))?,
+            Err(e) if matches!(e.kind, ErrorKind::DataDependent | ErrorKind::DynamicOutputShape) && !is_whole() => None,
+            compiled => Some(compiled.map_err(|e| backend_failed(&function.asked.backend, e))?),
         };
         return Ok((region, compiled, captured));
     }

@@ -191,6 +191,16 @@ pub fn forget() {
 }
 
 impl CompiledFunction {
+    /// What begins at a place is left to Python from now on.
+    pub fn give_up(&self, place: usize) {
+        self.given_up.borrow_mut().insert(place);
+    }
+
+    /// Whether what begins at a place is left to Python.
+    pub fn is_given_up(&self, place: usize) -> bool {
+        self.given_up.borrow().contains(&place)
+    }
+
     /// With nothing compiled yet.
     pub fn new(asked: Asked) -> Self {
         CompiledFunction {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PySlice, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
@@ -561,6 +561,11 @@ pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
 pub fn touch_numbers(index: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
     let Some(recorder) = super::call::recorder() else { return Ok(()) };
     let parts = items(index).unwrap_or_else(|| vec![index.to_owned()]);
+    let ends = |part: PyObjectRef| match part.downcast_ref::<PySlice>() {
+        Some(slice) => slice.start.iter().chain([&slice.stop]).chain(&slice.step).cloned().collect(),
+        None => vec![part],
+    };
+    let parts: Vec<PyObjectRef> = parts.into_iter().flat_map(ends).collect();
     let sizes = parts.iter().filter_map(|o| symbolic(o, vm)).filter(|size| recorder.has_size(size));
     sizes.map(Value::Int).try_for_each(|size| recorder.argument(&size).map(|_| ())).map_err(|e| raise(e, vm))
 }

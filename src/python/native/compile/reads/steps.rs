@@ -124,7 +124,10 @@ impl Reader<'_> {
             | Instruction::LoadFastCheck { .. }
             | Instruction::LoadDeref { .. } => {
                 let seen = slot(&path.slots, step.arg);
-                if matches!(step.op, Instruction::LoadDeref { .. }) || decoded(code).is_enclosed(step.arg) {
+                // What is loaded from a cell that was there before is looked at where something is done with it.
+                let first_free = code.localspluskinds.len() - code.freevars.len();
+                let is_cell = matches!(step.op, Instruction::LoadDeref { .. }) && (step.arg as usize) < first_free;
+                if is_cell || decoded(code).is_enclosed(step.arg) {
                     self.look_at(&seen);
                 }
                 stack.push(seen);
