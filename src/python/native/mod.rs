@@ -97,6 +97,8 @@ pub(super) fn reset() {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);
+    crate::dispatch::set_default_device(crate::tensor::Device::CPU);
+    tensor::objects::reset();
     tensor::sdp::reset();
     crate::tensor::print::set_print_options(Default::default());
     crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);

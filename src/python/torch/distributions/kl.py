@@ -3,12 +3,14 @@
 import math
 
 import torch
+from torch import _native_compile
 from torch.distributions.continuous import Dirichlet, Exponential, Gamma, Laplace, MultivariateNormal, Normal, Uniform, Beta
 from torch.distributions.discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
 from torch.distributions.distribution import _sum_rightmost
 from torch.distributions.independent import Independent
 
 _REGISTRY = {}
+_FOUND = {}
 
 
 def register_kl(type_p, type_q):
@@ -16,19 +18,36 @@ def register_kl(type_p, type_q):
 
     def decorate(function):
         _REGISTRY[type_p, type_q] = function
+        _FOUND.clear()
         return function
 
     return decorate
 
 
-def kl_divergence(p, q):
-    """The divergence of p from q; of the nearest base types that have one."""
-    for base_p in type(p).__mro__:
-        for base_q in type(q).__mro__:
+def _find(type_p, type_q):
+    for base_p in type_p.__mro__:
+        for base_q in type_q.__mro__:
             function = _REGISTRY.get((base_p, base_q))
             if function is not None:
-                return function(p, q)
-    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+                return function
+    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type_p.__name__} and q type {type_q.__name__}")
+
+
+def kl_divergence(p, q):
+    """The divergence of p from q; of the nearest base types that have one."""
+    key = type(p), type(q)
+    function = _FOUND.get(key)
+    if function is not None:
+        return function(p, q)
+    # PyTorch's search for the rule is none that its capture can follow: what is captured ends before it, the first time.
+    if not _native_compile._is_compiling():
+        function = _FOUND[key] = _find(*key)
+        return function(p, q)
+    _native_compile._graph_break("builtin", "min", "generator", "LocalGeneratorObjectVariable")
+    with _native_compile._suspended():
+        function = _FOUND[key] = _find(*key)
+        result = function(p, q)
+    return _native_compile._returned(result)
 
 
 @register_kl(Normal, Normal)
