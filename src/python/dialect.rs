@@ -16,7 +16,10 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     if let Ok(class) = class.downcast::<PyType>() {
         class.slots.repr.store(Some(ordered_dict_repr));
     }
-    vm.ctx.types.mappingproxy_type.slots.str.store(Some(mapping_proxy_str));
+    let proxy = vm.ctx.types.mappingproxy_type;
+    let name = vm.ctx.intern_str("__str__");
+    let method = vm.ctx.new_method_def("__str__", mapping_proxy_str, PyMethodFlags::METHOD, ItemDoc::NONE);
+    proxy.set_attr(name, method.build_method(proxy, vm).into());
     let (int, float, object) = (vm.ctx.types.int_type, vm.ctx.types.float_type, vm.ctx.types.object_type);
     for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new), (object, &PLAIN_OBJECT, object_new)] {
         // The types outlive an interpreter: another one may have been here.
@@ -96,10 +99,10 @@ fn object_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult
 }
 
 /// A view of a mapping is printed as the mapping.
-fn mapping_proxy_str(zelf: &PyObject, vm: &VirtualMachine) -> PyResult<PyRef<PyStr>> {
+fn mapping_proxy_str(zelf: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
     let text = zelf.repr(vm)?.to_string_lossy().into_owned();
     let inner = text.strip_prefix("mappingproxy(").and_then(|t| t.strip_suffix(')'));
-    Ok(vm.ctx.new_str(inner.unwrap_or(&text)))
+    Ok(inner.unwrap_or(&text).to_owned())
 }
 
 /// Whether a tensor is what a number is made of.
