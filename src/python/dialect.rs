@@ -16,6 +16,11 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     if let Ok(class) = class.downcast::<PyType>() {
         class.slots.repr.store(Some(ordered_dict_repr));
     }
+    for name in ["odict_keys", "odict_values", "odict_items"] {
+        if let Ok(class) = vm.import("_collections", 0)?.get_attr(name, vm)?.downcast::<PyType>() {
+            class.slots.repr.store(Some(ordered_view_repr));
+        }
+    }
     let proxy = vm.ctx.types.mappingproxy_type;
     let name = vm.ctx.intern_str("__str__");
     let method = vm.ctx.new_method_def("__str__", mapping_proxy_str, PyMethodFlags::METHOD, ItemDoc::NONE);
@@ -121,6 +126,17 @@ fn ordered_dict_repr(zelf: &PyObject, vm: &VirtualMachine) -> PyResult<PyRef<PyS
     if items.is_empty() {
         return Ok(vm.ctx.new_str(format!("{name}()")));
     }
+    let items = PyObjectRef::from(vm.ctx.new_list(items)).repr(vm)?;
+    Ok(vm.ctx.new_str(format!("{name}({})", items.to_string_lossy())))
+}
+
+/// `odict_keys([key, ...])`, and likewise values and items.
+fn ordered_view_repr(zelf: &PyObject, vm: &VirtualMachine) -> PyResult<PyRef<PyStr>> {
+    let name = zelf.class().name().to_string();
+    let Some(_guard) = ReprGuard::enter(vm, zelf) else {
+        return Ok(vm.ctx.new_str("..."));
+    };
+    let items: Vec<PyObjectRef> = vm.extract_elements_with(zelf, Ok)?;
     let items = PyObjectRef::from(vm.ctx.new_list(items)).repr(vm)?;
     Ok(vm.ctx.new_str(format!("{name}({})", items.to_string_lossy())))
 }
