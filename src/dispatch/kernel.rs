@@ -2,7 +2,7 @@
 
 use super::{Call, OpEntry, Rule, Value, lookup};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{Geometry, Tensor, TensorSpec};
+use crate::tensor::{DeviceType, Geometry, Tensor, TensorSpec};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -101,6 +101,7 @@ fn missing(entry: &OpEntry) -> Error {
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     let call = Call { entry, args };
+    let pretended = fake;
     let fake = fake || Value::any_fake(args);
     match entry.rule {
         Rule::Composite(f) => f(&call),
@@ -115,6 +116,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
         }
         Rule::Fresh(rule) => {
             let specs = rule(&call)?;
+            let fake = if pretended { true } else { without_values(&call, &specs, fake)? };
             // The one kind of result that is neither filled nor a view: it shares memory, and autograd takes it for a new tensor.
             if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
                 return made(&call);
@@ -172,6 +174,26 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             _ => Err(missing(entry)),
         },
     }
+}
+
+/// Whether a call has no values to compute: where its results lie on the meta device, or an argument has none. What only looks like
+/// an argument (`empty_like`, `new_zeros`) has values wherever it is made on a device that has them.
+fn without_values(call: &Call, specs: &[Option<TensorSpec>], fake: bool) -> Result<bool> {
+    let on_meta = |kind: DeviceType| kind == DeviceType::Meta;
+    let Some(spec) = specs.iter().flatten().next() else { return Ok(fake) };
+    if !fake || on_meta(spec.device.kind) {
+        return Ok(fake || on_meta(spec.device.kind));
+    }
+    let leaves_meta =
+        call.args.first().and_then(Value::as_tensor).is_some_and(|t| on_meta(t.device().kind) && t.storage().fake_mode() == 0);
+    if !leaves_meta {
+        return Ok(true);
+    }
+    let name = call.entry.base_name();
+    if name == "_to_copy" {
+        return Err(Error::not_implemented("Cannot copy out of meta tensor; no data!"));
+    }
+    Ok(!(name.ends_with("_like") || name.starts_with("new_")))
 }
 
 /// One result as itself, several as a list.

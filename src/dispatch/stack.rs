@@ -3,7 +3,7 @@
 use super::{Argument, Call, Default, Fact, OpEntry, Rule, Schema, Value, run_backend};
 use crate::error::{Error, Result};
 use crate::shape::{SymFloat, SymInt};
-use crate::tensor::{Dtype, MemoryFormat, Tensor};
+use crate::tensor::{Device, Dtype, MemoryFormat, Tensor};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -246,6 +246,20 @@ pub fn has_layer(key: Key) -> bool {
     EXCLUDED.get() & (1 << key as u8) == 0 && LAYERS.with_borrow(|l| !l[key as usize].is_empty())
 }
 
+thread_local! {
+    static DEFAULT_DEVICE: Cell<Device> = const { Cell::new(Device::CPU) };
+}
+
+/// Where tensors are made that do not say where: `torch.get_default_device()`.
+pub fn default_device() -> Device {
+    DEFAULT_DEVICE.get()
+}
+
+/// Sets it, and gives the one before.
+pub fn set_default_device(device: Device) -> Device {
+    DEFAULT_DEVICE.replace(device)
+}
+
 /// What PyTorch's Python functions add to the call of a factory: the device where nothing else says it, and unpinned memory.
 pub fn fill_factory_options(entry: &OpEntry, args: &mut [Value]) {
     let arguments = &entry.schema.arguments;
@@ -255,7 +269,7 @@ pub fn fill_factory_options(entry: &OpEntry, args: &mut [Value]) {
     }
     let of_tensor = arguments.first().is_some_and(|a| a.ty == super::Type::Tensor);
     if !of_tensor && args[device].is_none() {
-        args[device] = Value::Device(crate::tensor::Device::CPU);
+        args[device] = Value::Device(default_device());
     }
     if args[pin_memory].is_none() {
         args[pin_memory] = Value::Bool(false);

@@ -1,7 +1,7 @@
 //! Activations, clamps and thresholds, with the operators their derivatives are written in.
 
 use super::common::*;
-use super::shapes::result_type;
+use super::shapes::{pointwise, result_type};
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
 use crate::tensor::{Dtype, Tensor, TensorSpec};
@@ -67,9 +67,16 @@ fn register_forward(b: &mut OpBuilder) {
     b.op(
         "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
         Rule::Fresh(|c| {
-            let spec = c.tensor("self")?.spec();
-            let out = TensorSpec::contiguous(spec.geometry.sizes, spec.dtype, spec.device);
-            Ok(vec![Some(out.clone()), Some(out)])
+            // PyTorch's kernel makes contiguous results; what it traces with is elementwise arithmetic, which keeps the strides.
+            let x = c.tensor("self")?;
+            let spec = if x.is_fake() {
+                // The second of these functions may find other strides than the first for a dimension of one element.
+                let [Some(first)] = &like_self(c)?[..] else { return Ok(vec![None, None]) };
+                pointwise(&[&Value::Tensor(Tensor::fake(first)?)], first.dtype)?
+            } else {
+                TensorSpec::contiguous(x.sizes(), x.dtype(), x.device())
+            };
+            Ok(vec![Some(spec.clone()), Some(spec)])
         }),
     );
     b.indices_without_grad(&[1]);

@@ -5,6 +5,7 @@ use rustpython_vm::{
     builtins::{PyBaseExceptionRef, PyStr, PyType, PyTypeRef},
     function::{FuncArgs, ItemDoc, PyMethodFlags},
     recursion::ReprGuard,
+    types::PyTypeFlags,
 };
 
 use std::sync::OnceLock;
@@ -15,8 +16,17 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     if let Ok(class) = class.downcast::<PyType>() {
         class.slots.repr.store(Some(ordered_dict_repr));
     }
-    let (int, float) = (vm.ctx.types.int_type, vm.ctx.types.float_type);
-    for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new)] {
+    for name in ["odict_keys", "odict_values", "odict_items"] {
+        if let Ok(class) = vm.import("_collections", 0)?.get_attr(name, vm)?.downcast::<PyType>() {
+            class.slots.repr.store(Some(ordered_view_repr));
+        }
+    }
+    let proxy = vm.ctx.types.mappingproxy_type;
+    let name = vm.ctx.intern_str("__str__");
+    let method = vm.ctx.new_method_def("__str__", mapping_proxy_str, PyMethodFlags::METHOD, ItemDoc::NONE);
+    proxy.set_attr(name, method.build_method(proxy, vm).into());
+    let (int, float, object) = (vm.ctx.types.int_type, vm.ctx.types.float_type, vm.ctx.types.object_type);
+    for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new), (object, &PLAIN_OBJECT, object_new)] {
         // The types outlive an interpreter: another one may have been here.
         if let (None, Some(new)) = (plain.get(), class.slots.new.load()) {
             plain.get_or_init(|| new);
@@ -36,6 +46,8 @@ type New = fn(PyTypeRef, FuncArgs, &VirtualMachine) -> PyResult;
 
 static PLAIN_INT: OnceLock<New> = OnceLock::new();
 static PLAIN_FLOAT: OnceLock<New> = OnceLock::new();
+
+static PLAIN_OBJECT: OnceLock<New> = OnceLock::new();
 
 /// The only argument of a call of that type itself.
 fn alone<'a>(class: &PyTypeRef, of: &Py<PyType>, args: &'a FuncArgs) -> Option<&'a PyObjectRef> {
@@ -76,6 +88,28 @@ fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult 
     Ok(if of_tensor { super::native::given_number(number) } else { number })
 }
 
+/// A new object of a class that leaves nothing abstract: what is left is named in the older words.
+fn object_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let left = class.get_attr(vm.ctx.intern_str("__abstractmethods__"));
+    if let Some(left) = left.filter(|_| class.slots.flags.has_feature(PyTypeFlags::HEAPTYPE)) {
+        let mut names: Vec<String> = vm.extract_elements_with(&left, |name| Ok(name.str(vm)?.to_string_lossy().into_owned()))?;
+        names.sort();
+        if !names.is_empty() {
+            let (plural, names) = (if names.len() > 1 { "s" } else { "" }, names.join(", "));
+            let message = format!("Can't instantiate abstract class {} with abstract method{plural} {names}", class.name());
+            return Err(vm.new_type_error(message));
+        }
+    }
+    plain_new(&PLAIN_OBJECT, class, args, vm)
+}
+
+/// A view of a mapping is printed as the mapping.
+fn mapping_proxy_str(zelf: PyObjectRef, vm: &VirtualMachine) -> PyResult<String> {
+    let text = zelf.repr(vm)?.to_string_lossy().into_owned();
+    let inner = text.strip_prefix("mappingproxy(").and_then(|t| t.strip_suffix(')'));
+    Ok(inner.unwrap_or(&text).to_owned())
+}
+
 /// Whether a tensor is what a number is made of.
 fn of_tensor(args: &FuncArgs) -> bool {
     args.args.first().is_some_and(|o| super::native::is_tensor(o))
@@ -92,6 +126,17 @@ fn ordered_dict_repr(zelf: &PyObject, vm: &VirtualMachine) -> PyResult<PyRef<PyS
     if items.is_empty() {
         return Ok(vm.ctx.new_str(format!("{name}()")));
     }
+    let items = PyObjectRef::from(vm.ctx.new_list(items)).repr(vm)?;
+    Ok(vm.ctx.new_str(format!("{name}({})", items.to_string_lossy())))
+}
+
+/// `odict_keys([key, ...])`, and likewise values and items.
+fn ordered_view_repr(zelf: &PyObject, vm: &VirtualMachine) -> PyResult<PyRef<PyStr>> {
+    let name = zelf.class().name().to_string();
+    let Some(_guard) = ReprGuard::enter(vm, zelf) else {
+        return Ok(vm.ctx.new_str("..."));
+    };
+    let items: Vec<PyObjectRef> = vm.extract_elements_with(zelf, Ok)?;
     let items = PyObjectRef::from(vm.ctx.new_list(items)).repr(vm)?;
     Ok(vm.ctx.new_str(format!("{name}({})", items.to_string_lossy())))
 }

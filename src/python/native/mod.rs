@@ -61,6 +61,13 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let print =
         vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::print(&print, args, vm));
     vm.builtins.set_attr("print", print, vm)?;
+    for name in ["all", "any", "sorted"] {
+        let plain = vm.builtins.get_attr(name, vm)?;
+        let of_elements = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
+            compile::of_elements(name, &plain, args, vm)
+        });
+        vm.builtins.set_attr(name, of_elements, vm)?;
+    }
     for name in ["min", "max"] {
         let plain = vm.builtins.get_attr(name, vm)?;
         let extremum = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
@@ -97,6 +104,8 @@ pub(super) fn reset() {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);
+    crate::dispatch::set_default_device(crate::tensor::Device::CPU);
+    tensor::objects::reset();
     tensor::sdp::reset();
     crate::tensor::print::set_print_options(Default::default());
     crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);

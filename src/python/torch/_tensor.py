@@ -86,6 +86,11 @@ class Tensor(TensorBase):
     def __complex__(self):
         return complex(self.item())
 
+    def __reduce_ex__(self, proto):
+        from torch.serialization import _taken_apart
+
+        return _taken_apart(self)
+
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(

@@ -109,6 +109,16 @@ def set_default_dtype(d):
     _C._set_default_dtype(d)
 
 
+def _warn_of_copy():
+    import warnings
+
+    warnings.warn(
+        "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+        "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+        stacklevel=2,
+    )
+
+
 def set_default_tensor_type(t):
     """The older form of `set_default_dtype`."""
     names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16}
@@ -119,14 +129,13 @@ def set_default_tensor_type(t):
 
 
 def set_default_device(device):
-    """The device of tensors that do not say theirs: the processor."""
-    if device is not None and torch.device(device).type != "cpu":
-        raise NotImplementedError(f"torch.set_default_device: tensors are made on the CPU here, not on '{device}'")
+    """The device of tensors that do not say theirs."""
+    _C._set_default_device(torch.device("cpu" if device is None else device))
 
 
 def get_default_device():
     """The device of tensors that do not say theirs."""
-    return torch.device("cpu")
+    return _C._get_default_device()
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):

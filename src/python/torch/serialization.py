@@ -40,13 +40,18 @@ def _rebuild_constant(kind, text):
     return torch.device(text) if kind == "device" else torch.Size(text) if kind == "Size" else _native._dtype(text)
 
 
+def _taken_apart(tensor):
+    """What makes a tensor again, and of what."""
+    values = tensor.detach()
+    values = (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).tolist()
+    name = "Parameter" if isinstance(tensor, torch.nn.Parameter) else "Tensor"
+    return _rebuild, (name, str(tensor.dtype)[6:], tuple(tensor.shape), values, tensor.requires_grad and tensor.is_leaf)
+
+
 class _Pickler(pickle._Pickler):
     def reducer_override(self, obj):
         if isinstance(obj, torch.Tensor):
-            values = obj.detach()
-            values = (values.float() if values.dtype in (torch.bfloat16, torch.float16) else values).tolist()
-            name = "Parameter" if isinstance(obj, torch.nn.Parameter) else "Tensor"
-            return _rebuild, (name, str(obj.dtype)[6:], tuple(obj.shape), values, obj.requires_grad and obj.is_leaf)
+            return _taken_apart(obj)
         if isinstance(obj, torch.Size):
             return _rebuild_constant, ("Size", tuple(obj))
         if isinstance(obj, torch.device):

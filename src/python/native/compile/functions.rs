@@ -251,6 +251,10 @@ mod native {
             "backward" => Unsupported::backward(),
             "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "builtin" => {
+                let kind = [format!("functions.{}", arg(2).unwrap_or_default())];
+                Unsupported::builtin(arg(0).unwrap_or_default(), &[arg(1).unwrap_or_default().to_owned()], &kind)
+            }
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
             "warning" => Unsupported::warning(),

@@ -93,6 +93,21 @@ pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
     plain.call(args, vm)
 }
 
+/// A builtin that asks the elements of its argument one by one: of a tensor, the graph ends before the call, which is Python's.
+pub(super) fn of_elements(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let tensor = args.args.first().and_then(|o| super::tensor::to_tensor(o)).filter(|t| t.dim() > 0);
+    if tensor.is_none() || recorder().is_none() {
+        return plain.call(args, vm);
+    }
+    break_graph(&session::builtin_reason(name, &args)).map_err(|e| super::tensor::raise(e, vm))?;
+    let result = {
+        let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+        plain.call(args, vm)?
+    };
+    call::note_returned(&result, vm);
+    Ok(result)
+}
+
 /// Forgets what an earlier run compiled.
 pub(super) fn reset() {
     session::reset();

@@ -471,7 +471,22 @@ pub mod functions {
             _ => PyDtype::of_python_type(o, vm)
                 .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
         });
+        if to_tensor(data).is_some() && crate::python::native::compile::recorder().is_none() {
+            vm.import("torch._utils", 0)?;
+            let module = vm.import("torch", 0)?.get_attr("_utils", vm)?;
+            vm.call_method(&module, "_warn_of_copy", ())?;
+        }
         let t = tensor_from(data, dtype.transpose()?, vm)?;
+        let device = args.kwargs.get("device").and_then(|o| to_value(o, vm)).and_then(|v| v.device().ok().flatten());
+        let t = if device.unwrap_or_else(crate::dispatch::default_device).kind == crate::tensor::DeviceType::Meta {
+            let spec = crate::tensor::TensorSpec {
+                device: crate::tensor::Device { kind: crate::tensor::DeviceType::Meta, index: None },
+                ..t.spec()
+            };
+            Tensor::fake(&spec).map_err(|e| raise(e, vm))?
+        } else {
+            t
+        };
         // One that was computed is no constant.
         let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
         if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
@@ -533,6 +548,16 @@ pub mod functions {
     #[pyfunction]
     fn _allow_sdp(backends: u32) {
         super::super::sdp::allow(backends);
+    }
+
+    #[pyfunction]
+    fn _set_default_device(device: rustpython_vm::PyRef<super::super::objects::PyDevice>) {
+        crate::dispatch::set_default_device(device.0);
+    }
+
+    #[pyfunction]
+    fn _get_default_device() -> super::super::objects::PyDevice {
+        super::super::objects::PyDevice(crate::dispatch::default_device())
     }
 
     #[pyfunction]

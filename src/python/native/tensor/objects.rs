@@ -1,6 +1,7 @@
 //! The small objects around tensors: dtypes, devices, layouts, memory formats, generators, autograd nodes.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyStr, PyTypeRef};
@@ -171,8 +172,29 @@ impl Hashable for PyDevice {
     }
 }
 
+thread_local! {
+    /// The default devices around the blocks of `with torch.device(...)` that are under way.
+    static AROUND: RefCell<Vec<Device>> = const { RefCell::new(Vec::new()) };
+}
+
+/// No block is under way.
+pub(in crate::python::native) fn reset() {
+    AROUND.take();
+}
+
 #[pyclass(with(Constructor, Representable, Comparable, Hashable))]
 impl PyDevice {
+    #[pymethod]
+    fn __enter__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
+        AROUND.with_borrow_mut(|around| around.push(crate::dispatch::set_default_device(zelf.0)));
+        zelf.into()
+    }
+    #[pymethod]
+    fn __exit__(_zelf: &Py<Self>, _args: FuncArgs) {
+        if let Some(before) = AROUND.with_borrow_mut(Vec::pop) {
+            crate::dispatch::set_default_device(before);
+        }
+    }
     #[pygetset(name = "type")]
     fn kind(zelf: &Py<Self>) -> String {
         Device { index: None, ..zelf.0 }.to_string()

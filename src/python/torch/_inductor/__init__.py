@@ -47,3 +47,11 @@ def _settings(mode, options):
             )
         settings[name] = value
     return settings
+
+
+def __getattr__(name):
+    if name == "config":
+        import importlib
+
+        return importlib.import_module("torch._inductor.config")
+    raise AttributeError(f"module 'torch._inductor' has no attribute '{name}'")

@@ -302,7 +302,7 @@ class Multinomial(Distribution):
 
     probs = property(lambda self: self._categorical.probs)
     logits = property(lambda self: self._categorical.logits)
-    support = property(lambda self: constraints.nonnegative_integer)
+    support = property(lambda self: constraints.multinomial(self.total_count))
     mean = property(lambda self: self.probs * self.total_count)
     variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
 

@@ -67,6 +67,10 @@ impl Reader<'_> {
     /// A call of a module: the hooks that come before it, its `forward`, and those that come after it.
     fn call_module(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, mut args: Vec<Seen>, names: Vec<String>, depth: usize) -> Seen {
         let vm = self.vm;
+        if o.class().get_attr(vm.ctx.intern_str("_is_never_captured")).is_some_and(|never| never.is(&vm.ctx.true_value)) {
+            args.iter().for_each(|a| self.realize(a));
+            return Seen::Unknown;
+        }
         let own = Seen::Known(vec![(o.clone(), source.cloned())]);
         let positional = |args: &[Seen]| Seen::Items(args[..args.len() - names.len().min(args.len())].to_vec());
         for hook in self.hooks(o, source, "_forward_pre_hooks") {

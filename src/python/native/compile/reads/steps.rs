@@ -537,9 +537,11 @@ impl Reader<'_> {
     fn realize_truth(&mut self, seen: &Seen) {
         if let Seen::Known(all) = seen {
             for (o, source) in all.clone() {
-                if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), &source) {
+                let Some(source) = &source else { continue };
+                if let Some(dict) = o.downcast_ref::<PyDict>() {
                     self.note(source, Kind::Entries(dict.__len__()), None);
                 }
+                self.look_at_first(&o, source);
             }
         }
         self.realize(seen);

@@ -29,6 +29,19 @@ fn is_literal(o: &PyObject, vm: &VirtualMachine) -> bool {
     [types.int_type, types.bool_type, types.float_type, types.str_type].iter().any(|t| o.class().is(*t))
 }
 
+/// Whether a value is what a module holds: constants there are static, and so is a tuple of them. A method's `self` counts as one.
+fn is_of_module(source: &Source) -> bool {
+    match source {
+        Source::Attr(base, _) => match &**base {
+            Source::Module(..) => true,
+            Source::Local(name) => &**name == "self",
+            other => is_of_module(other),
+        },
+        Source::Key(base, _) | Source::Index(base, _) => is_of_module(base),
+        _ => false,
+    }
+}
+
 pub(super) fn is_module(o: &PyObject, vm: &VirtualMachine) -> bool {
     own_attribute(o, "_modules", vm).is_some() && own_attribute(o, "_parameters", vm).is_some()
 }
@@ -143,6 +156,12 @@ impl Reader<'_> {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
             let n = list.borrow_vec().len();
             self.note(source, Kind::Length(n), None);
+        } else if let Some(tuple) = o.downcast_ref::<PyTuple>()
+            && o.class().is(vm.ctx.types.tuple_type)
+            && is_of_module(source)
+            && tuple.as_slice().iter().all(|item| is_literal(item, vm) || vm.is_none(item))
+        {
+            self.note(source, Kind::Equals(o.clone()), None);
         } else if let Some(tuple) = o.downcast_ref::<PyTuple>() {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
             self.note(source, Kind::Length(tuple.as_slice().len()), None);
@@ -161,6 +180,21 @@ impl Reader<'_> {
             }
         } else if !is_module(o, vm) {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
+        }
+    }
+
+    /// Whether a container is empty is asked: its first element becomes an input there.
+    pub(super) fn look_at_first(&mut self, container: &PyObjectRef, source: &Rc<Source>) {
+        let first = if let Some(list) = container.downcast_ref::<PyList>() {
+            list.borrow_vec().first().map(|o| (o.clone(), Source::Index(source.clone(), 0)))
+        } else if let Some(tuple) = container.downcast_ref::<PyTuple>() {
+            tuple.as_slice().first().map(|o| (o.clone(), Source::Index(source.clone(), 0)))
+        } else {
+            let entry = container.downcast_ref::<PyDict>().and_then(|dict| dict.into_iter().next());
+            entry.map(|(key, o)| (o, Source::Key(source.clone(), key)))
+        };
+        if let Some((o, source)) = first {
+            self.look_at(&Seen::Known(vec![(o, Some(Rc::new(source)))]));
         }
     }
 
