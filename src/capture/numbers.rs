@@ -67,7 +67,7 @@ impl Recorder {
                 FloatExpr::Symbol(_) => SymFloat { expr: Rc::new(expr.clone()), env: env.clone() }.hint().is_some(),
                 FloatExpr::Binary(_, a, b) => is_of_call(a, env) && is_of_call(b, env),
                 FloatExpr::Neg(a) => is_of_call(a, env),
-                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Sqrt(_) => false,
+                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Function(..) | FloatExpr::Round(..) => false,
             }
         }
         let is_input = |expr: &FloatExpr| self.floats.borrow().iter().any(|(known, _)| **known == *expr);

@@ -20,10 +20,54 @@ pub enum FloatExpr {
     IntTrueDiv(Expr, Expr),
     /// Arithmetic, by its name in Python's `operator` module.
     Binary(&'static str, Rc<FloatExpr>, Rc<FloatExpr>),
-    /// The square root.
-    Sqrt(Rc<FloatExpr>),
+    /// A function of Python's `math` module, one of [`FUNCTIONS`].
+    Function(&'static str, Rc<FloatExpr>),
+    /// Rounded to so many digits.
+    Round(Rc<FloatExpr>, i32),
     /// The opposite.
     Neg(Rc<FloatExpr>),
+}
+
+/// Functions of Python's `math` module that PyTorch has symbols for: their names, and what graphs call.
+pub const FUNCTIONS: [(&str, &str); 11] = [
+    ("sqrt", "_sym_sqrt"),
+    ("cos", "_sym_cos"),
+    ("cosh", "_sym_cosh"),
+    ("sin", "_sym_sin"),
+    ("sinh", "_sym_sinh"),
+    ("tan", "_sym_tan"),
+    ("tanh", "_sym_tanh"),
+    ("asin", "_sym_asin"),
+    ("acos", "_sym_acos"),
+    ("atan", "_sym_atan"),
+    ("log2", "_sym_log2"),
+];
+
+fn function(name: &str, x: f64) -> f64 {
+    match name {
+        "cos" => x.cos(),
+        "cosh" => x.cosh(),
+        "sin" => x.sin(),
+        "sinh" => x.sinh(),
+        "tan" => x.tan(),
+        "tanh" => x.tanh(),
+        "asin" => x.asin(),
+        "acos" => x.acos(),
+        "atan" => x.atan(),
+        "log2" => x.log2(),
+        _ => x.sqrt(),
+    }
+}
+
+/// Python's `round(x, digits)`: the decimal number nearest to what the float is exactly.
+fn rounded_to(x: f64, digits: i32) -> f64 {
+    match usize::try_from(digits) {
+        Ok(digits) => format!("{x:.digits$}").parse().unwrap_or(x),
+        Err(_) => {
+            let unit = 10f64.powi(-digits);
+            (x / unit).round_ties_even() * unit
+        }
+    }
 }
 
 /// How a float becomes an integer.
@@ -121,7 +165,8 @@ impl FloatExpr {
             FloatExpr::Number(f) => *f,
             FloatExpr::ToFloat(e) => e.evaluate(ints)? as f64,
             FloatExpr::IntTrueDiv(a, b) => a.evaluate(ints)? as f64 / b.evaluate(ints)? as f64,
-            FloatExpr::Sqrt(a) => a.evaluate(ints, floats)?.sqrt(),
+            FloatExpr::Function(name, a) => function(name, a.evaluate(ints, floats)?),
+            FloatExpr::Round(a, digits) => rounded_to(a.evaluate(ints, floats)?, *digits),
             FloatExpr::Neg(a) => -a.evaluate(ints, floats)?,
             FloatExpr::Binary(name, a, b) => apply(name, a.evaluate(ints, floats)?, b.evaluate(ints, floats)?),
         })
@@ -134,7 +179,8 @@ impl FloatExpr {
             FloatExpr::Symbol(_) | FloatExpr::Number(_) => self.clone(),
             FloatExpr::ToFloat(e) => FloatExpr::ToFloat(e.substitute(with)),
             FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(a.substitute(with), b.substitute(with)),
-            FloatExpr::Sqrt(a) => FloatExpr::Sqrt(part(a)),
+            FloatExpr::Function(name, a) => FloatExpr::Function(name, part(a)),
+            FloatExpr::Round(a, digits) => FloatExpr::Round(part(a), *digits),
             FloatExpr::Neg(a) => FloatExpr::Neg(part(a)),
             FloatExpr::Binary(name, a, b) => FloatExpr::Binary(name, part(a), part(b)),
         }
@@ -156,7 +202,7 @@ impl FloatExpr {
                 int(a);
                 int(b);
             }
-            FloatExpr::Sqrt(a) | FloatExpr::Neg(a) => a.each(int, float),
+            FloatExpr::Function(_, a) | FloatExpr::Round(a, _) | FloatExpr::Neg(a) => a.each(int, float),
             FloatExpr::Binary(_, a, b) => {
                 a.each(int, float);
                 b.each(int, float);
@@ -197,9 +243,15 @@ impl SymFloat {
         Some(SymFloat { expr: Rc::new(FloatExpr::ToFloat(expr.clone())), env: env.clone() })
     }
 
-    /// The square root.
-    pub fn sqrt(&self) -> SymFloat {
-        SymFloat { expr: Rc::new(FloatExpr::Sqrt(self.expr.clone())), env: self.env.clone() }
+    /// A function of Python's `math` module; `None` where it is none of [`FUNCTIONS`].
+    pub fn function(&self, name: &str) -> Option<SymFloat> {
+        let (name, _) = FUNCTIONS.into_iter().find(|(known, _)| *known == name)?;
+        Some(SymFloat { expr: Rc::new(FloatExpr::Function(name, self.expr.clone())), env: self.env.clone() })
+    }
+
+    /// Rounded to so many digits.
+    pub fn rounded_to(&self, digits: i32) -> SymFloat {
+        SymFloat { expr: Rc::new(FloatExpr::Round(self.expr.clone(), digits)), env: self.env.clone() }
     }
 
     /// The integer that it is rounded to; `None` where floats of the call are in it, whose numbers decide.
@@ -270,7 +322,8 @@ impl fmt::Display for FloatExpr {
             FloatExpr::Number(n) => write!(f, "{n:?}"),
             FloatExpr::ToFloat(e) => write!(f, "ToFloat({e})"),
             FloatExpr::IntTrueDiv(a, b) => write!(f, "IntTrueDiv({a}, {b})"),
-            FloatExpr::Sqrt(a) => write!(f, "OpaqueUnaryFn_sqrt({a})"),
+            FloatExpr::Function(name, a) => write!(f, "OpaqueUnaryFn_{name}({a})"),
+            FloatExpr::Round(a, digits) => write!(f, "RoundDecimal({a}, {digits})"),
             FloatExpr::Neg(a) => write!(f, "-{}", side(a)),
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),

@@ -121,6 +121,7 @@ impl Session {
     pub fn returns(&self, recorder: &Recorder, returned: bool) {
         self.resume(recorder);
         if returned && !self.given_up.get() && recorder.has_no_calls() {
+            self.function.frame(self.at.get());
             self.function.given_up.borrow_mut().insert(self.at.get());
         }
     }

@@ -12,7 +12,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 use super::about::symbol_number;
 use super::code::rest_variables;
 use super::entries::{Found, holds};
-use super::facts::{Fact, Kind, unmet};
+use super::facts::{Fact, Kind, differing, unmet};
 use super::frames::set_variable;
 use super::reads::{self, LookedAt, Resumed};
 use super::session::CompiledFunction;
@@ -403,6 +403,27 @@ impl Values {
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
         self.judge(0, &entered.locals, || (reads::facts_from(entered, vm), Vec::new()), function, vm)
+    }
+
+    /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
+    /// depends on itself.
+    pub fn catch_up(&self, before: &Verdict, count: usize, locals: &Locals, vm: &VirtualMachine) -> Verdict {
+        let known = self.entries.borrow().get(&0).cloned().unwrap_or_default();
+        let mut verdict = before.clone();
+        verdict.unmet.truncate(count);
+        for (needs, _) in known.iter().skip(count) {
+            let unmet = differing(&needs.facts, &before.needs.facts, locals, vm);
+            if unmet.is_empty() {
+                verdict.needs = needs.clone();
+            }
+            verdict.unmet.push(unmet);
+        }
+        verdict
+    }
+
+    /// How many entries a function has from its beginning.
+    pub fn count(&self) -> usize {
+        self.entries.borrow().get(&0).map_or(0, Vec::len)
     }
 
     /// What they mean where a function goes on.

@@ -178,6 +178,10 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         (Some(quotient), _) => quotient,
         (None, Some(name)) => SymFloat::binary(name, &x, &y, &env),
         (None, None) if name == "float" => SymFloat { expr: x.into(), env },
+        (None, None) if name == "round" => match y {
+            FloatExpr::Number(digits) => SymFloat { expr: x.into(), env }.rounded_to(digits.clamp(-400.0, 400.0) as i32),
+            _ => return Ok(Some(vm.ctx.not_implemented())),
+        },
         (None, None) if name == "neg" => SymFloat { expr: FloatExpr::Neg(x.into()).into(), env },
         (None, None) => return Ok(Some(vm.ctx.not_implemented())),
     };
@@ -281,17 +285,17 @@ pub fn float_hint(o: &PyObject, vm: &VirtualMachine) -> Option<f64> {
     float_node(o, vm)?.hint()
 }
 
-/// The square root of a symbolic number; none where it is a plain one.
-pub fn square_root(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+/// A function of `math` of a symbolic number; none where it is a plain one, or PyTorch has no symbol for the function's.
+pub fn function_of_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
     let float = match symbolic(o, vm) {
         Some(size) => SymFloat::of_size(&size),
         None => symbolic_float(o, vm),
     };
-    let Some(root) = float.map(|f| f.sqrt()) else { return Ok(None) };
+    let Some(made) = float.and_then(|f| f.function(name)) else { return Ok(None) };
     if let Some(recorder) = super::super::compile::recorder() {
-        recorder.computed_float(&root);
+        recorder.computed_float(&made);
     }
-    float_object(&root, vm).map(Some)
+    float_object(&made, vm).map(Some)
 }
 
 /// A symbolic number as a float, which it is from now on; none where it is a plain one.
