@@ -115,7 +115,8 @@ impl Recorder {
         let graph = self.graph.borrow().clone();
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
         let first = order.iter().position(|id| id.0 >= part.node && graph.node(*id).opcode != Opcode::Placeholder);
-        self.take_away(graph, &order, (first.unwrap_or(order.len()), part.inputs))
+        let inputs = part.inputs.min(self.inputs.borrow().len());
+        self.take_away(graph, &order, (first.unwrap_or(order.len()), inputs))
     }
 
     fn take_away(&self, graph: Graph, order: &[NodeId], (first, inputs): (usize, usize)) -> Option<Rest> {
