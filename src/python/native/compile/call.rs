@@ -445,6 +445,7 @@ impl Call {
                 && let Some(code) = frame.code.downcast_ref::<PyCode>()
             {
                 top.holds_number(code, frame.position);
+                rustpython_vm::vm::thread::with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
             }
             let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
             if !computes && compiles && here > 0 {

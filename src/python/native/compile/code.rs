@@ -221,6 +221,12 @@ impl Code {
         self.stack(position).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
     }
 
+    /// How many values, and places for missing ones, are on the stack before an instruction, and how many of them it takes.
+    pub fn height(&self, position: usize) -> Option<(usize, usize)> {
+        let step = &self.steps[position];
+        self.stack(position).map(|s| (s.len(), step.op.stack_effect_info(step.arg).popped() as usize))
+    }
+
     /// How many values of expressions under way lie below what an instruction gives.
     pub fn below(&self, position: usize) -> usize {
         self.stack(position).map_or(0, |s| super::operands::below(&self.steps[position], s))

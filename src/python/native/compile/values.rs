@@ -60,6 +60,16 @@ impl Needs {
         }
     }
 
+    /// And these.
+    pub fn and(&self, more: Needs) -> Needs {
+        Needs {
+            facts: self.facts.iter().cloned().chain(more.facts).collect(),
+            dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
+            replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
@@ -452,7 +462,7 @@ impl Values {
     }
 
     /// Facts with those numbers as symbols that varied.
-    fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
+    pub fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
         let mut needs = Needs::default();
         let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
         let specializes_ints = setting("specialize_int", vm);
@@ -556,7 +566,8 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
             Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
                 resumed.given = Some((name.clone(), symbol));
             }
-            // A variable that cannot be written stays a number: the region is another one then.
+            // What an expression holds stays a number, as does a variable that cannot be written: the region is another one then.
+            Source::Local(name) if name.starts_with("___stack") => {}
             Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
             _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),
             _ => {}
