@@ -474,7 +474,7 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
     if let Some((function, _)) = function {
         return made(FloatExpr::Function(function, Rc::new(a)), env);
     }
-    let names = ["add", "sub", "mul", "truediv", "pow"];
+    let names = ["add", "sub", "mul", "truediv", "pow", "sym_max", "sym_min"];
     let name = match name {
         "sym_float" => return made(a, env),
         "round" => {

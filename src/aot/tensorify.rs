@@ -87,6 +87,7 @@ impl Tensors<'_> {
                 let a = self.tensor(a, size)?;
                 self.call("aten.neg.default", vec![Arg::Node(a)], Vec::new(), double)
             }
+            FloatExpr::Binary("sym_max" | "sym_min", ..) => return None,
             FloatExpr::Binary("sub", a, b) => {
                 // To sympy a difference is a sum, whose numbers come first.
                 let (first, second) = match &**b {

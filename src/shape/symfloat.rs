@@ -18,7 +18,7 @@ pub enum FloatExpr {
     ToFloat(Expr),
     /// Python's `a / b` of two sizes.
     IntTrueDiv(Expr, Expr),
-    /// Arithmetic, by its name in Python's `operator` module.
+    /// Arithmetic, by its name in Python's `operator` module, or the larger or smaller of two (`sym_max`, `sym_min`).
     Binary(&'static str, Rc<FloatExpr>, Rc<FloatExpr>),
     /// A function of Python's `math` module, one of [`FUNCTIONS`].
     Function(&'static str, Rc<FloatExpr>),
@@ -42,6 +42,13 @@ pub const FUNCTIONS: [(&str, &str); 11] = [
     ("atan", "_sym_atan"),
     ("log2", "_sym_log2"),
 ];
+
+/// A number as sympy writes it: with 15 digits.
+fn digits(n: f64) -> String {
+    let exact = format!("{n:?}");
+    let rounded: f64 = format!("{n:.14e}").parse().unwrap_or(n);
+    if n.is_finite() { format!("{rounded:?}") } else { exact }
+}
 
 fn function(name: &str, x: f64) -> f64 {
     match name {
@@ -217,6 +224,8 @@ fn apply(name: &str, a: f64, b: f64) -> f64 {
         "mul" => a * b,
         "truediv" => a / b,
         "pow" => a.powf(b),
+        "sym_max" => a.max(b),
+        "sym_min" => a.min(b),
         _ => a + b,
     }
 }
@@ -277,6 +286,13 @@ impl SymFloat {
         !sizes && floats && number
     }
 
+    /// Whether it is computed from a float of the call.
+    pub fn has(&self, symbol: &Symbol) -> bool {
+        let mut found = false;
+        self.expr.each(&mut |_| {}, &mut |s| found |= s == symbol);
+        found
+    }
+
     /// Floats of the call in it are numbers from now on.
     pub fn needs_numbers(&self) {
         self.expr.each(&mut |_| {}, &mut |s| self.env.specialize_float(s));
@@ -319,7 +335,7 @@ impl fmt::Display for FloatExpr {
         };
         match self {
             FloatExpr::Symbol(s) => f.write_str(&s.0),
-            FloatExpr::Number(n) => write!(f, "{n:?}"),
+            FloatExpr::Number(n) => f.write_str(&digits(*n)),
             FloatExpr::ToFloat(e) => write!(f, "ToFloat({e})"),
             FloatExpr::IntTrueDiv(a, b) => write!(f, "IntTrueDiv({a}, {b})"),
             FloatExpr::Function(name, a) => write!(f, "OpaqueUnaryFn_{name}({a})"),
@@ -327,6 +343,39 @@ impl fmt::Display for FloatExpr {
             FloatExpr::Neg(a) => write!(f, "-{}", side(a)),
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),
+            FloatExpr::Binary(name @ ("sym_max" | "sym_min"), a, b) => {
+                // Numbers come first, then symbols in their order.
+                let key = |e: &FloatExpr| (!matches!(e, FloatExpr::Number(_)), e.to_string());
+                let (first, second) = if key(a) <= key(b) { (a, b) } else { (b, a) };
+                write!(f, "{}({first}, {second})", if *name == "sym_max" { "Max" } else { "Min" })
+            }
+            // A number is multiplied into a sum.
+            FloatExpr::Binary("mul", a, b)
+                if let (FloatExpr::Number(n), sum) | (sum, FloatExpr::Number(n)) = (&**a, &**b)
+                    && let FloatExpr::Binary(name @ ("add" | "sub"), x, y) = sum =>
+            {
+                let times = |e: &Rc<FloatExpr>| match &**e {
+                    FloatExpr::Number(m) => FloatExpr::Number(n * m),
+                    _ => FloatExpr::Binary("mul", Rc::new(FloatExpr::Number(*n)), e.clone()),
+                };
+                FloatExpr::Binary(name, Rc::new(times(x)), Rc::new(times(y))).fmt(f)
+            }
+            FloatExpr::Binary("sub", a, b) if let FloatExpr::Number(n) = **b => {
+                FloatExpr::Binary("add", a.clone(), Rc::new(FloatExpr::Number(-n))).fmt(f)
+            }
+            // Symbols of a difference are in the order of their names.
+            FloatExpr::Binary("sub", a, b)
+                if let (FloatExpr::Symbol(x), FloatExpr::Symbol(y)) = (&**a, &**b)
+                    && y.0 < x.0 =>
+            {
+                write!(f, "-{b} + {a}")
+            }
+            FloatExpr::Binary("add", a, b)
+                if let FloatExpr::Number(n) = **b
+                    && n < 0.0 =>
+            {
+                write!(f, "{a} - {}", digits(-n))
+            }
             FloatExpr::Binary("mul", a, b) if matches!(**b, FloatExpr::Number(_)) => write!(f, "{b}*{}", side(a)),
             FloatExpr::Binary("mul", a, b) => write!(f, "{}*{}", side(a), side(b)),
             FloatExpr::Binary("sub", a, b) => write!(f, "{a} - {}", side(b)),

@@ -15,7 +15,7 @@ use super::entries::{Found, holds};
 use super::facts::{Fact, Kind, differing, unmet};
 use super::frames::set_variable;
 use super::reads::{self, LookedAt, Resumed};
-use super::session::CompiledFunction;
+use super::session::{CompiledFunction, ends_in_break};
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::dispatch::Value;
@@ -23,6 +23,7 @@ use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
 };
 use crate::report::Guard;
+use crate::shape::{FloatExpr, SymFloat};
 use crate::tensor::Tensor;
 
 /// What an entry depends on, and the numbers that are symbols in it.
@@ -91,6 +92,24 @@ pub struct Verdict {
     pub unmet: Vec<Vec<Unmet>>,
     /// What an entry made now depends on.
     pub needs: Rc<Needs>,
+    /// The same as `unmet` of what was looked at before the first entry, and computed nothing.
+    pub idle: Vec<Vec<Unmet>>,
+}
+
+impl Verdict {
+    /// Why no entry serves, newest first, counted from the first that computed nothing.
+    pub fn counted(&self, reasons: Vec<String>) -> Vec<String> {
+        let count = self.idle.len();
+        let number = |reason: &String| reason.split_once(": ").and_then(|(i, text)| Some((i.parse::<usize>().ok()?, text.to_owned())));
+        let of_entries = reasons.iter().map(|reason| number(reason).map_or(reason.clone(), |(i, text)| format!("{}: {text}", i + count)));
+        let of_idle = self.idle.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?)));
+        of_entries.chain(of_idle).collect()
+    }
+}
+
+/// The fact that is looked at first.
+fn first_of(unmet: &[Unmet]) -> Option<&str> {
+    unmet.iter().min_by_key(|u| (u.root.clone(), u.source.clone())).map(|u| &*u.text)
 }
 
 /// What is known of the values of a function's calls.
@@ -330,7 +349,8 @@ impl Values {
         // A number that was another one is a symbol, and nothing asks for it.
         let varied = |fact: &Fact| {
             let is_number = |kind: &Kind| matches!(kind, Kind::Equals(n) if n.downcast_ref::<PyInt>().is_some() || n.downcast_ref::<PyFloat>().is_some());
-            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root();
+            let differs = |f: &Fact| !matches!((&f.kind, &fact.kind), (Kind::Equals(a), Kind::Equals(b)) if a.is(b) || number_equals(a, b));
+            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root() && differs(f);
             is_number(&fact.kind) && matches!(*fact.source, Source::Local(_)) && known.iter().any(|needs| needs.facts.iter().any(same))
         };
         let facts = verdict.needs.facts.iter().map(|fact| match &fact.kind {
@@ -339,7 +359,7 @@ impl Values {
         });
         let needs = Needs { facts: facts.collect(), dynamic: verdict.needs.dynamic.clone(), ..Needs::default() };
         known.push(Rc::new(needs));
-        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", unmet.first()?.text))).collect())
+        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?))).collect())
     }
 
     /// What an entry depends on, and where its inputs were found.
@@ -356,8 +376,9 @@ impl Values {
         vm: &VirtualMachine,
     ) -> Verdict {
         let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
+        let idle_unmet = idle.iter().map(|needs| unmet(&needs.facts, locals, vm)).collect();
         if known.is_empty() {
-            let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
             known.extend(idle.into_iter().map(|needs| (needs, Rc::default())));
         }
         let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
@@ -375,7 +396,7 @@ impl Values {
                 Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, dynamic, vm) })
             }
         };
-        Verdict { unmet: failed, needs }
+        Verdict { unmet: failed, needs, idle: idle_unmet }
     }
 
     /// Whether a number that an entry was made for has varied since.
@@ -431,6 +452,11 @@ impl Values {
         verdict
     }
 
+    /// Which floats were needed as numbers is not known any more.
+    pub fn forget_numbers(&self) {
+        self.numbers.borrow_mut().clear();
+    }
+
     /// How many entries a function has from its beginning.
     pub fn count(&self) -> usize {
         self.entries.borrow().get(&0).map_or(0, Vec::len)
@@ -444,7 +470,10 @@ impl Values {
     /// What an entry depends on where the numbers of some floats were needed.
     pub fn with_numbers(&self, needs: &Needs, origins: &[String]) -> Needs {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            self.numbers.borrow_mut().extend(origins.iter().cloned());
+            // Where a graph ends at a break, it is asked once more whether it needs them.
+            if !ends_in_break() {
+                self.numbers.borrow_mut().extend(origins.iter().cloned());
+            }
             let is_needed = |source: &Source| origins.contains(&source.text(vm));
             let number = |source: &Rc<Source>| needs.replaced.iter().find(|(s, _)| Rc::ptr_eq(s, source)).map(|(_, value)| value.clone());
             let facts = needs.facts.iter().map(|fact| match number(&fact.source).filter(|_| is_needed(&fact.source)) {
@@ -576,12 +605,21 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
     replaced
 }
 
+fn number_equals(a: &PyObject, b: &PyObject) -> bool {
+    match (a.downcast_ref::<PyFloat>(), b.downcast_ref::<PyFloat>(), a.downcast_ref::<PyInt>(), b.downcast_ref::<PyInt>()) {
+        (Some(a), Some(b), ..) => a.to_f64() == b.to_f64(),
+        (.., Some(a), Some(b)) => a.as_bigint() == b.as_bigint(),
+        _ => false,
+    }
+}
+
 /// The tensor or the symbolic number that an object is, or those that it has, where it is a tuple or a list.
 pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
     if let Some(t) = to_tensor(object) {
         return vec![Value::Tensor(t)];
     }
-    match (symbolic(object, vm), symbolic_float(object, vm).filter(|f| f.hint().is_none()), items(object)) {
+    let is_computed = |f: &SymFloat| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_));
+    match (symbolic(object, vm), symbolic_float(object, vm).filter(is_computed), items(object)) {
         (Some(size), ..) => vec![Value::Int(size)],
         (_, Some(float), _) => vec![Value::SymFloat(float)],
         (.., Some(items)) => items.iter().flat_map(|o| held(o, vm)).collect(),

@@ -127,23 +127,28 @@ pub struct Resumed {
 #[derive(Default)]
 pub struct UnderWay(Vec<Seen>);
 
+/// A constant that an expression under way holds, with its name there.
+fn constant_at(value: PyObjectRef, number: usize, locals: &mut Locals) -> Seen {
+    let name: Rc<str> = format!("___stack{number}").into();
+    locals.push((name.clone(), value.clone()));
+    Seen::Known(vec![(value, Some(Rc::new(Source::Local(name))))])
+}
+
 impl Resumed {
     /// Finds out what expressions under way hold at the instruction that ended the graph. Constants have names there.
     pub fn hold(&mut self, vm: &VirtualMachine) {
-        let Some((stack, _)) = self.under_way(|_| false, vm) else { return };
+        let Some((mut stack, taken, _)) = self.under_way(|_| false, vm) else { return };
+        stack.truncate(stack.len() - taken);
         let mut number = 0;
         for seen in stack {
             let held = match seen {
                 Seen::Null => Seen::Null,
                 Seen::Known(all) => match all.as_slice() {
-                    [(value, _)] if is_constant(value, vm) => {
-                        let name: Rc<str> = format!("___stack{number}").into();
-                        self.locals.push((name.clone(), value.clone()));
-                        Seen::Known(vec![(value.clone(), Some(Rc::new(Source::Local(name))))])
-                    }
+                    [(value, _)] if is_constant(value, vm) => constant_at(value.clone(), number, &mut self.locals),
                     [(value, _)] if symbolic(value, vm).is_some() || symbolic_float(value, vm).is_some() => Seen::Unknown,
                     _ => Seen::Known(all.into_iter().map(|(value, _)| (value, None)).collect()),
                 },
+                Seen::Computed(value, _) if is_constant(&value, vm) => constant_at(value, number, &mut self.locals),
                 other => other,
             };
             number += usize::from(!matches!(held, Seen::Null));
@@ -151,28 +156,39 @@ impl Resumed {
         }
     }
 
-    /// The constants among what expressions under way hold, as facts: the front end keeps them as values of what follows. Variables that
+    /// Constants and containers among what expressions under way hold, and what is called is given, as facts: the front end keeps them as values of
+    /// what follows. Variables that
     /// the function has set since the graph began, at an instruction, are its own.
     pub fn holds(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
         let Some(code) = self.code.downcast_ref::<PyCode>() else { return Vec::new() };
         let decoded = decoded(code);
         let last = self.position.unwrap_or(0);
         let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| slots(s.op, s.arg).1).collect();
-        let Some((stack, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
+        let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
         reader.facts.clear();
-        stack.iter().for_each(|seen| reader.realize(seen));
-        reader.facts.retain(|fact| matches!(fact.kind, Kind::Equals(_)));
+        reader.known.clear();
+        // What the statement held when the graph began has a name there, and was looked at.
+        let is_new = (began + 1..=last).any(|i| decoded.height(i).is_some_and(|(height, _)| height == 0));
+        let before = decoded.height(began).map_or(0, |(height, taken)| if began == 0 || is_new { 0 } else { height.saturating_sub(taken) });
+        stack.iter().skip(before).for_each(|seen| reader.realize(seen));
+        let types = &vm.ctx.types;
+        let is_container = |class: &PyObjectRef| class.is(types.tuple_type) || class.is(types.list_type) || class.is(types.dict_type);
+        reader.facts.retain(|fact| match &fact.kind {
+            Kind::Type(class) => is_container(class),
+            kind => matches!(kind, Kind::Equals(_) | Kind::Length(_)),
+        });
         reader.facts
     }
 
-    /// Follows the statement up to the instruction that ended the graph; none where it branches.
-    fn under_way<'a>(&self, is_own: impl Fn(u32) -> bool, vm: &'a VirtualMachine) -> Option<(Vec<Seen>, Reader<'a>)> {
+    /// Follows the statement up to the instruction that ended the graph: the values then, how many of them that takes, and the reader. None
+    /// where it branches.
+    fn under_way<'a>(&self, is_own: impl Fn(u32) -> bool, vm: &'a VirtualMachine) -> Option<(Vec<Seen>, usize, Reader<'a>)> {
         let code = self.code.downcast_ref::<PyCode>()?;
         let decoded = decoded(code);
         let last = self.position?;
         let (height, taken) = decoded.height(last)?;
         let start = (0..=last).rev().find(|i| decoded.height(*i).is_some_and(|(height, _)| height == 0))?;
-        if height == taken || decoded.steps[start..last].iter().any(|s| s.target.is_some()) {
+        if decoded.steps[start..last].iter().any(|s| s.target.is_some()) {
             return None;
         }
         let mut reader = Reader::new(self.globals.clone(), vm);
@@ -188,10 +204,7 @@ impl Resumed {
             reader.at = Some((position, false));
             reader.step(code, &decoded.steps[position], &mut path, self.globals.as_ref(), 0);
         }
-        (path.stack.len() == height).then(|| {
-            path.stack.truncate(height - taken);
-            (path.stack, reader)
-        })
+        (path.stack.len() == height && taken <= height).then_some((path.stack, taken, reader))
     }
 }
 
