@@ -5,7 +5,7 @@ use crate::autograd::anomaly;
 use crate::dispatch::{Modes, Naming, OpEntry, Value, call, compare_sizes, fill_args, fill_factory_options, lookup, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
-use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
+use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 use crate::tensor::random::default_generator;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -461,7 +461,8 @@ fn rounded(rounding: Rounding, float: f64) -> Result<Value> {
 /// Arithmetic that has to do with floats; `None` where it has not.
 fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
     let is_float = |v: &Value| matches!(v, Value::Float(_) | Value::SymFloat(_));
-    if !args.iter().any(is_float) && !["truediv", "sym_float", "_sym_sqrt"].contains(&name) {
+    let function = FUNCTIONS.into_iter().find(|(_, called)| *called == name);
+    if !args.iter().any(is_float) && !["truediv", "sym_float"].contains(&name) && function.is_none() {
         return Ok(None);
     }
     let (a, env) = operand(&args[0])?;
@@ -470,10 +471,16 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
         (None, Some(env)) => Ok(Some(Value::SymFloat(SymFloat { expr: Rc::new(expr), env }))),
         (None, None) => Err(Error::runtime("a float without symbols has no value")),
     };
-    let names = ["add", "sub", "mul", "truediv", "pow"];
+    if let Some((function, _)) = function {
+        return made(FloatExpr::Function(function, Rc::new(a)), env);
+    }
+    let names = ["add", "sub", "mul", "truediv", "pow", "sym_max", "sym_min"];
     let name = match name {
         "sym_float" => return made(a, env),
-        "_sym_sqrt" => return made(FloatExpr::Sqrt(Rc::new(a)), env),
+        "round" => {
+            let digits = args.get(1).map_or(Ok(0), Value::int)?;
+            return made(FloatExpr::Round(Rc::new(a), digits.clamp(-400, 400) as i32), env);
+        }
         "neg" => return made(FloatExpr::Neg(Rc::new(a)), env),
         name => names
             .into_iter()

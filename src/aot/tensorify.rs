@@ -73,20 +73,21 @@ impl Tensors<'_> {
                 let dtype = vec![("dtype".into(), Arg::Dtype(Dtype::Float64))];
                 self.call("aten.scalar_tensor.default", vec![Arg::Float(*f)], dtype, double)
             }
-            FloatExpr::Symbol(_) | FloatExpr::IntTrueDiv(..) => return None,
+            FloatExpr::Symbol(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Round(..) | FloatExpr::Function("asin", _) => return None,
             FloatExpr::ToFloat(e) => {
                 let node = size(self.graph, e)?;
                 let made = self.call("aten.scalar_tensor.default", vec![Arg::Node(node)], Vec::new(), Self::scalar(Dtype::Float32));
                 self.convert(made, Dtype::Float64)
             }
-            FloatExpr::Sqrt(a) => {
+            FloatExpr::Function(name, a) => {
                 let a = self.tensor(a, size)?;
-                self.call("aten.sqrt.default", vec![Arg::Node(a)], Vec::new(), double)
+                self.call(&format!("aten.{name}.default"), vec![Arg::Node(a)], Vec::new(), double)
             }
             FloatExpr::Neg(a) => {
                 let a = self.tensor(a, size)?;
                 self.call("aten.neg.default", vec![Arg::Node(a)], Vec::new(), double)
             }
+            FloatExpr::Binary("sym_max" | "sym_min", ..) => return None,
             FloatExpr::Binary("sub", a, b) => {
                 // To sympy a difference is a sum, whose numbers come first.
                 let (first, second) = match &**b {

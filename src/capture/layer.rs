@@ -18,9 +18,16 @@ impl Layer for CaptureLayer {
         Key::Capture
     }
 
-    fn wants(&self, _call: &Call) -> bool {
+    fn wants(&self, call: &Call) -> bool {
         // Where nothing is recorded, a function that is may have been called.
-        !self.0.is_over() || self.0.look_around().is_err() || !self.0.is_over()
+        let records = !self.0.is_over() || self.0.look_around().is_err() || !self.0.is_over();
+        // What somebody still holds may have got its value meanwhile.
+        let mut has_arrived = false;
+        let mut look = |t: &Tensor| has_arrived |= t.is_fake() && self.0.arrived.borrow().contains_key(&t.id());
+        records || {
+            call.args.iter().for_each(|arg| arg.for_each_tensor(&mut look));
+            has_arrived
+        }
     }
 
     fn seen_as(&self, t: &Tensor) -> Result<Option<Tensor>> {

@@ -34,7 +34,7 @@ pub use failure::from_user_code;
 pub use layer::CaptureLayer;
 pub use recorder::{Recorder, Surroundings};
 pub use region::{Region, RegionInput, computes};
-pub use split::Rest;
+pub use split::{Rest, Section};
 pub use symbols::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
 pub use unsupported::Unsupported;
 pub use written::{Fate, OpenCall, Variable};

@@ -58,6 +58,19 @@ impl Recorder {
         }
     }
 
+    /// The number that a float is was asked for: floats of the call in it are inputs, though nothing computes with them.
+    pub fn asked_float(&self, float: &SymFloat) {
+        self.computed_float(float);
+        let graph = self.graph.borrow();
+        for (expr, id) in self.floats.borrow().iter() {
+            if let FloatExpr::Symbol(symbol) = &**expr
+                && float.has(symbol)
+            {
+                self.given.borrow_mut().extend(graph.node(*id).inputs());
+            }
+        }
+    }
+
     /// Whether a float was computed from floats of the call alone, not all of which are inputs so far, and is stored nowhere: it is
     /// computed where something reads it.
     pub fn defers_float(&self, float: &SymFloat) -> bool {
@@ -67,7 +80,7 @@ impl Recorder {
                 FloatExpr::Symbol(_) => SymFloat { expr: Rc::new(expr.clone()), env: env.clone() }.hint().is_some(),
                 FloatExpr::Binary(_, a, b) => is_of_call(a, env) && is_of_call(b, env),
                 FloatExpr::Neg(a) => is_of_call(a, env),
-                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Sqrt(_) => false,
+                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Function(..) | FloatExpr::Round(..) => false,
             }
         }
         let is_input = |expr: &FloatExpr| self.floats.borrow().iter().any(|(known, _)| **known == *expr);

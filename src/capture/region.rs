@@ -48,6 +48,8 @@ pub struct Region {
     pub(super) storages: Vec<(usize, bool)>,
     /// All nodes of the graph, with those that it dropped because nobody reads them.
     recorded: Vec<NodeId>,
+    /// Floats of the call that nothing computes with.
+    unread: Vec<SymFloat>,
 }
 
 impl Region {
@@ -109,10 +111,7 @@ impl Region {
 
     /// Floats of the call that nothing computes with.
     pub fn unread_floats(&self) -> Vec<SymFloat> {
-        let read: HashSet<NodeId> = self.graph.nodes().flat_map(|n| n.inputs()).collect();
-        let unread = self.graph.nodes().filter(|n| n.op() == Some("aten._local_scalar_dense.default") && !read.contains(&n.id));
-        let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
-        unread.filter_map(float).collect()
+        self.unread.clone()
     }
 
     /// The graph as the script wrote it, which is what PyTorch's front end shows.
@@ -241,14 +240,16 @@ impl Recorder {
         let items = self.items.take();
         drop_whole_slices(&mut graph, &items, &symbols.env);
         let recorded = graph.nodes().map(|n| n.id).collect();
-        drop_unread_items(&mut graph, &items);
+        let unread = drop_unread_items(&mut graph, &items);
         drop_idle_grad_modes(&mut graph, self.grad.get());
         // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
         let readers = readers(&graph);
         let unused = |id: NodeId| readers[id.0 as usize] == 0;
         let touched = self.inputs.take();
         let mut inputs = touched.clone();
-        inputs.retain(|i| !unused(i.node) || i.source.is_number);
+        let given = self.given.take();
+        // A float that is only compared is none either.
+        inputs.retain(|i| !unused(i.node) || i.source.is_number && given.contains(&i.node));
         let in_shapes = |i: &RegionInput| {
             let geometry = &i.spec.spec.geometry;
             geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
@@ -258,13 +259,12 @@ impl Recorder {
             Place::Offset(input) if touched.get(input).is_some_and(|i| !unused(i.node)) => Some(w.symbol.clone()),
             _ => None,
         }));
-        let given = self.given.take();
         // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
                 !unused(n.id) || given.contains(&n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
             }
-            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || touched.iter().any(|i| i.node == n.id && i.source.is_number),
+            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
             _ => true,
         });
         let grad = self.grad.get();
@@ -294,7 +294,7 @@ impl Recorder {
             })
             .collect();
         let (env, witnesses, inference) = (symbols.env, symbols.witnesses, modes().inference);
-        Ok(Region { storages, recorded, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+        Ok(Region { storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
     }
 }
 
@@ -314,7 +314,7 @@ fn drop_whole_slices(graph: &mut Graph, items: &[NodeId], env: &ShapeEnv) {
 
 /// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
 /// calls are, read or not.
-fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
+fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) -> Vec<SymFloat> {
     let mut readers = readers(graph);
     let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
     let mut dropped = std::collections::HashSet::new();
@@ -329,7 +329,11 @@ fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) {
             dropped.insert(id);
         }
     }
+    let is_of_call = |n: &&graph::Node| dropped.contains(&n.id) && n.op() == Some("aten._local_scalar_dense.default");
+    let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
+    let unread = graph.nodes().filter(is_of_call).filter_map(float).filter(|f| f.hint().is_some()).collect();
     graph.retain(|n| !dropped.contains(&n.id));
+    unread
 }
 
 /// The grad mode that a node sets.

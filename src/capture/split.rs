@@ -30,6 +30,18 @@ pub struct Rest {
     env: ShapeEnv,
 }
 
+/// Where a part of what is recorded begins.
+#[derive(Clone)]
+pub struct Section {
+    /// Calls of the part, and of those behind it, have this number or a later one.
+    node: u32,
+    /// How many inputs there were.
+    inputs: usize,
+    /// Nodes of what the part returns, in order.
+    pub returned: Vec<NodeId>,
+    region: u32,
+}
+
 /// What recording again has made so far, by the nodes of the first recording.
 #[derive(Default)]
 struct Made {
@@ -84,6 +96,31 @@ impl Recorder {
             return Some(Rest::of(graph, Vec::new(), env));
         };
         let inputs = self.input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.inputs.borrow().len());
+        self.take_away(graph, &order, (first, inputs))
+    }
+
+    /// A part of what is recorded begins here.
+    pub fn section(&self) -> Section {
+        let last = self.graph.borrow().nodes().map(|n| n.id.0).max();
+        Section { node: last.map_or(0, |n| n + 1), inputs: self.inputs.borrow().len(), returned: Vec::new(), region: self.epoch.get() }
+    }
+
+    /// Whether a part is one of the region that is recorded.
+    pub fn has_section(&self, part: &Section) -> bool {
+        part.region == self.epoch.get()
+    }
+
+    /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to look at.
+    pub fn split_at(&self, part: &Section) -> Option<Rest> {
+        let graph = self.graph.borrow().clone();
+        let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
+        let first = order.iter().position(|id| id.0 >= part.node && graph.node(*id).opcode != Opcode::Placeholder);
+        let inputs = part.inputs.min(self.inputs.borrow().len());
+        self.take_away(graph, &order, (first.unwrap_or(order.len()), inputs))
+    }
+
+    fn take_away(&self, graph: Graph, order: &[NodeId], (first, inputs): (usize, usize)) -> Option<Rest> {
+        let env = self.symbols.borrow().env.clone();
         let is_call = |id: &&NodeId| graph.node(**id).opcode != Opcode::Placeholder;
         let ids: Vec<NodeId> = order[first..].iter().filter(is_call).copied().collect();
         if !ids.iter().all(|id| repeats(graph.node(*id))) {
@@ -122,6 +159,7 @@ impl Recorder {
                 // Python has let go of it, the function's calls have not.
                 let kept = Tensor::fake(spec).ok()?;
                 self.nodes.borrow_mut().insert(kept.id(), id);
+                self.lazy.borrow_mut().push(kept.downgrade());
                 rest.given.insert(id, kept);
             }
         }
@@ -176,11 +214,23 @@ impl Recorder {
     }
 
     /// Records the calls of a function again. `rename` gives a lazy tensor's Python object to its new one.
-    pub fn record_again(&self, rest: &Rest, rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
+    /// `parts` begin in it: where they begin in the new recording is put in their place.
+    pub fn record_again(&self, rest: &Rest, parts: &mut [Section], rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
         let before = modes();
         set_modes(Modes { grad: self.grad.get(), ..before });
         let mut made = Made::default();
-        let done: Result<()> = rest.ids.iter().try_for_each(|id| self.repeat(rest, rest.graph.node(*id), &mut made, rename));
+        let mut begun = 0;
+        let done: Result<()> = rest.ids.iter().try_for_each(|id| {
+            while let Some(part) = parts.get_mut(begun).filter(|part| part.node <= id.0) {
+                *part = Section { returned: std::mem::take(&mut part.returned), ..self.section() };
+                begun += 1;
+            }
+            self.repeat(rest, rest.graph.node(*id), &mut made, rename)
+        });
+        for part in &mut parts[begun..] {
+            *part = Section { returned: std::mem::take(&mut part.returned), ..self.section() };
+        }
+        parts.iter_mut().flat_map(|part| &mut part.returned).for_each(|id| *id = made.nodes.get(id).copied().unwrap_or(*id));
         self.write_again(rest, &made);
         set_modes(before);
         self.repeated_at.take();

@@ -393,9 +393,9 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
                     args.insert(0, Arg::Node(id));
                     Target::Torch { op: "".into(), shown: Shown::Method(method.into()) }
                 }
-                (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_")) {
+                (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_") || name.starts_with("_sym_")) {
                     Some(name) => Target::Operator(name.into()),
-                    None if path.starts_with("math_") => Target::Operator(path.into()),
+                    None if path.starts_with("math_") || path == "round" => Target::Operator(path.into()),
                     None => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
                 },
             };

@@ -293,7 +293,7 @@ fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
             ("setitem", _) => with_symbol("[]="),
             (_, Some(symbol)) => with_symbol(symbol),
             (other, None) if other.starts_with("sym_") || other.starts_with("_sym_") => assign(format!("torch.{other}({})", arguments(0))),
-            (other, None) if other.starts_with("math_") => assign(format!("{other}({})", arguments(0))),
+            (other, None) if other.starts_with("math_") || other == "round" => assign(format!("{other}({})", arguments(0))),
             (other, None) => assign(format!("_operator_{other}({})", arguments(0))),
         },
         Target::Torch { shown: Shown::Method(method), .. } => assign(format!("{}({})", attribute(&arg(0), method), arguments(1))),

@@ -143,8 +143,9 @@ fn operator_imports(graph: &Graph, found: &mut BTreeSet<String>) {
             Target::Operator(name)
                 if opcode(node) == "call_function"
                     && !name.starts_with("sym_")
+                    && !name.starts_with("_sym_")
                     && super::literal::symbol_of(name).is_none()
-                    && !matches!(&**name, "neg" | "pos" | "invert" | "setitem") =>
+                    && !matches!(&**name, "neg" | "pos" | "invert" | "setitem" | "round") =>
             {
                 found.insert(name.to_string());
             }

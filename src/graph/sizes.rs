@@ -2,7 +2,7 @@
 
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use crate::error::{Error, Result};
-use crate::shape::{Atom, Expr, FloatExpr, Rounded, SymFloat, SymInt};
+use crate::shape::{Atom, Expr, FUNCTIONS, FloatExpr, Rounded, SymFloat, SymInt};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -168,7 +168,11 @@ pub fn compute_float(nodes: &dyn FloatNodes, float: &SymFloat) -> Result<Arg> {
         FloatExpr::Symbol(_) => nodes.emit("", Vec::new(), float),
         FloatExpr::ToFloat(e) => nodes.emit("sym_float", vec![size(e)?], float),
         FloatExpr::IntTrueDiv(a, b) => nodes.emit("truediv", vec![size(a)?, size(b)?], float),
-        FloatExpr::Sqrt(a) => nodes.emit("_sym_sqrt", vec![part(a)?], float),
+        FloatExpr::Function(name, a) => {
+            let called = FUNCTIONS.into_iter().find(|(known, _)| known == name).map_or(*name, |(_, called)| called);
+            nodes.emit(called, vec![part(a)?], float)
+        }
+        FloatExpr::Round(a, digits) => nodes.emit("round", vec![part(a)?, Arg::Int(i64::from(*digits))], float),
         FloatExpr::Neg(a) => nodes.emit("neg", vec![part(a)?], float),
         FloatExpr::Binary(name, a, b) => nodes.emit(name, vec![part(a)?, part(b)?], float),
     }

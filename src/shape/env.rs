@@ -75,6 +75,8 @@ pub(super) struct Inner {
     /// Conditions on numbers that only the run knows, which the graph checks.
     pub(super) expected: Vec<(Expr, Relation, Expr)>,
     floats: BTreeMap<Symbol, Float>,
+    /// Floats that are no symbols any more.
+    former_floats: BTreeMap<Symbol, f64>,
     float_guards: Vec<FloatGuard>,
     /// Numbers that are known to divide symbols.
     pub(super) divisors: BTreeMap<Symbol, i64>,
@@ -178,7 +180,8 @@ impl ShapeEnv {
 
     /// The value of a float in the call being compiled.
     pub fn float(&self, symbol: &Symbol) -> Option<f64> {
-        self.0.borrow().floats.get(symbol).and_then(|f| f.hint)
+        let inner = self.0.borrow();
+        inner.floats.get(symbol).and_then(|f| f.hint).or_else(|| inner.former_floats.get(symbol).copied())
     }
 
     /// Something needs the number that a float is.
@@ -204,7 +207,10 @@ impl ShapeEnv {
     pub fn forget_floats<'a>(&self, symbols: impl Iterator<Item = &'a Symbol>) {
         let mut inner = self.0.borrow_mut();
         for symbol in symbols {
-            inner.floats.remove(symbol);
+            // What was computed with it still has a value.
+            if let Some(hint) = inner.floats.remove(symbol).and_then(|float| float.hint) {
+                inner.former_floats.insert(symbol.clone(), hint);
+            }
         }
     }
 

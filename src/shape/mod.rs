@@ -16,5 +16,5 @@ mod symint;
 pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
 pub use relation::Relation;
-pub use symfloat::{FloatExpr, Rounded, Rounding, SymFloat};
+pub use symfloat::{FUNCTIONS, FloatExpr, Rounded, Rounding, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};

@@ -18,12 +18,63 @@ pub enum FloatExpr {
     ToFloat(Expr),
     /// Python's `a / b` of two sizes.
     IntTrueDiv(Expr, Expr),
-    /// Arithmetic, by its name in Python's `operator` module.
+    /// Arithmetic, by its name in Python's `operator` module, or the larger or smaller of two (`sym_max`, `sym_min`).
     Binary(&'static str, Rc<FloatExpr>, Rc<FloatExpr>),
-    /// The square root.
-    Sqrt(Rc<FloatExpr>),
+    /// A function of Python's `math` module, one of [`FUNCTIONS`].
+    Function(&'static str, Rc<FloatExpr>),
+    /// Rounded to so many digits.
+    Round(Rc<FloatExpr>, i32),
     /// The opposite.
     Neg(Rc<FloatExpr>),
+}
+
+/// Functions of Python's `math` module that PyTorch has symbols for: their names, and what graphs call.
+pub const FUNCTIONS: [(&str, &str); 11] = [
+    ("sqrt", "_sym_sqrt"),
+    ("cos", "_sym_cos"),
+    ("cosh", "_sym_cosh"),
+    ("sin", "_sym_sin"),
+    ("sinh", "_sym_sinh"),
+    ("tan", "_sym_tan"),
+    ("tanh", "_sym_tanh"),
+    ("asin", "_sym_asin"),
+    ("acos", "_sym_acos"),
+    ("atan", "_sym_atan"),
+    ("log2", "_sym_log2"),
+];
+
+/// A number as sympy writes it: with 15 digits.
+fn digits(n: f64) -> String {
+    let exact = format!("{n:?}");
+    let rounded: f64 = format!("{n:.14e}").parse().unwrap_or(n);
+    if n.is_finite() { format!("{rounded:?}") } else { exact }
+}
+
+fn function(name: &str, x: f64) -> f64 {
+    match name {
+        "cos" => x.cos(),
+        "cosh" => x.cosh(),
+        "sin" => x.sin(),
+        "sinh" => x.sinh(),
+        "tan" => x.tan(),
+        "tanh" => x.tanh(),
+        "asin" => x.asin(),
+        "acos" => x.acos(),
+        "atan" => x.atan(),
+        "log2" => x.log2(),
+        _ => x.sqrt(),
+    }
+}
+
+/// Python's `round(x, digits)`: the decimal number nearest to what the float is exactly.
+fn rounded_to(x: f64, digits: i32) -> f64 {
+    match usize::try_from(digits) {
+        Ok(digits) => format!("{x:.digits$}").parse().unwrap_or(x),
+        Err(_) => {
+            let unit = 10f64.powi(-digits);
+            (x / unit).round_ties_even() * unit
+        }
+    }
 }
 
 /// How a float becomes an integer.
@@ -121,7 +172,8 @@ impl FloatExpr {
             FloatExpr::Number(f) => *f,
             FloatExpr::ToFloat(e) => e.evaluate(ints)? as f64,
             FloatExpr::IntTrueDiv(a, b) => a.evaluate(ints)? as f64 / b.evaluate(ints)? as f64,
-            FloatExpr::Sqrt(a) => a.evaluate(ints, floats)?.sqrt(),
+            FloatExpr::Function(name, a) => function(name, a.evaluate(ints, floats)?),
+            FloatExpr::Round(a, digits) => rounded_to(a.evaluate(ints, floats)?, *digits),
             FloatExpr::Neg(a) => -a.evaluate(ints, floats)?,
             FloatExpr::Binary(name, a, b) => apply(name, a.evaluate(ints, floats)?, b.evaluate(ints, floats)?),
         })
@@ -134,7 +186,8 @@ impl FloatExpr {
             FloatExpr::Symbol(_) | FloatExpr::Number(_) => self.clone(),
             FloatExpr::ToFloat(e) => FloatExpr::ToFloat(e.substitute(with)),
             FloatExpr::IntTrueDiv(a, b) => FloatExpr::IntTrueDiv(a.substitute(with), b.substitute(with)),
-            FloatExpr::Sqrt(a) => FloatExpr::Sqrt(part(a)),
+            FloatExpr::Function(name, a) => FloatExpr::Function(name, part(a)),
+            FloatExpr::Round(a, digits) => FloatExpr::Round(part(a), *digits),
             FloatExpr::Neg(a) => FloatExpr::Neg(part(a)),
             FloatExpr::Binary(name, a, b) => FloatExpr::Binary(name, part(a), part(b)),
         }
@@ -156,7 +209,7 @@ impl FloatExpr {
                 int(a);
                 int(b);
             }
-            FloatExpr::Sqrt(a) | FloatExpr::Neg(a) => a.each(int, float),
+            FloatExpr::Function(_, a) | FloatExpr::Round(a, _) | FloatExpr::Neg(a) => a.each(int, float),
             FloatExpr::Binary(_, a, b) => {
                 a.each(int, float);
                 b.each(int, float);
@@ -171,6 +224,8 @@ fn apply(name: &str, a: f64, b: f64) -> f64 {
         "mul" => a * b,
         "truediv" => a / b,
         "pow" => a.powf(b),
+        "sym_max" => a.max(b),
+        "sym_min" => a.min(b),
         _ => a + b,
     }
 }
@@ -197,9 +252,15 @@ impl SymFloat {
         Some(SymFloat { expr: Rc::new(FloatExpr::ToFloat(expr.clone())), env: env.clone() })
     }
 
-    /// The square root.
-    pub fn sqrt(&self) -> SymFloat {
-        SymFloat { expr: Rc::new(FloatExpr::Sqrt(self.expr.clone())), env: self.env.clone() }
+    /// A function of Python's `math` module; `None` where it is none of [`FUNCTIONS`].
+    pub fn function(&self, name: &str) -> Option<SymFloat> {
+        let (name, _) = FUNCTIONS.into_iter().find(|(known, _)| *known == name)?;
+        Some(SymFloat { expr: Rc::new(FloatExpr::Function(name, self.expr.clone())), env: self.env.clone() })
+    }
+
+    /// Rounded to so many digits.
+    pub fn rounded_to(&self, digits: i32) -> SymFloat {
+        SymFloat { expr: Rc::new(FloatExpr::Round(self.expr.clone(), digits)), env: self.env.clone() }
     }
 
     /// The integer that it is rounded to; `None` where floats of the call are in it, whose numbers decide.
@@ -223,6 +284,13 @@ impl SymFloat {
             number &= self.env.is_needed(s);
         });
         !sizes && floats && number
+    }
+
+    /// Whether it is computed from a float of the call.
+    pub fn has(&self, symbol: &Symbol) -> bool {
+        let mut found = false;
+        self.expr.each(&mut |_| {}, &mut |s| found |= s == symbol);
+        found
     }
 
     /// Floats of the call in it are numbers from now on.
@@ -267,13 +335,47 @@ impl fmt::Display for FloatExpr {
         };
         match self {
             FloatExpr::Symbol(s) => f.write_str(&s.0),
-            FloatExpr::Number(n) => write!(f, "{n:?}"),
+            FloatExpr::Number(n) => f.write_str(&digits(*n)),
             FloatExpr::ToFloat(e) => write!(f, "ToFloat({e})"),
             FloatExpr::IntTrueDiv(a, b) => write!(f, "IntTrueDiv({a}, {b})"),
-            FloatExpr::Sqrt(a) => write!(f, "OpaqueUnaryFn_sqrt({a})"),
+            FloatExpr::Function(name, a) => write!(f, "OpaqueUnaryFn_{name}({a})"),
+            FloatExpr::Round(a, digits) => write!(f, "RoundDecimal({a}, {digits})"),
             FloatExpr::Neg(a) => write!(f, "-{}", side(a)),
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),
+            FloatExpr::Binary(name @ ("sym_max" | "sym_min"), a, b) => {
+                // Numbers come first, then symbols in their order.
+                let key = |e: &FloatExpr| (!matches!(e, FloatExpr::Number(_)), e.to_string());
+                let (first, second) = if key(a) <= key(b) { (a, b) } else { (b, a) };
+                write!(f, "{}({first}, {second})", if *name == "sym_max" { "Max" } else { "Min" })
+            }
+            // A number is multiplied into a sum.
+            FloatExpr::Binary("mul", a, b)
+                if let (FloatExpr::Number(n), sum) | (sum, FloatExpr::Number(n)) = (&**a, &**b)
+                    && let FloatExpr::Binary(name @ ("add" | "sub"), x, y) = sum =>
+            {
+                let times = |e: &Rc<FloatExpr>| match &**e {
+                    FloatExpr::Number(m) => FloatExpr::Number(n * m),
+                    _ => FloatExpr::Binary("mul", Rc::new(FloatExpr::Number(*n)), e.clone()),
+                };
+                FloatExpr::Binary(name, Rc::new(times(x)), Rc::new(times(y))).fmt(f)
+            }
+            FloatExpr::Binary("sub", a, b) if let FloatExpr::Number(n) = **b => {
+                FloatExpr::Binary("add", a.clone(), Rc::new(FloatExpr::Number(-n))).fmt(f)
+            }
+            // Symbols of a difference are in the order of their names.
+            FloatExpr::Binary("sub", a, b)
+                if let (FloatExpr::Symbol(x), FloatExpr::Symbol(y)) = (&**a, &**b)
+                    && y.0 < x.0 =>
+            {
+                write!(f, "-{b} + {a}")
+            }
+            FloatExpr::Binary("add", a, b)
+                if let FloatExpr::Number(n) = **b
+                    && n < 0.0 =>
+            {
+                write!(f, "{a} - {}", digits(-n))
+            }
             FloatExpr::Binary("mul", a, b) if matches!(**b, FloatExpr::Number(_)) => write!(f, "{b}*{}", side(a)),
             FloatExpr::Binary("mul", a, b) => write!(f, "{}*{}", side(a), side(b)),
             FloatExpr::Binary("sub", a, b) => write!(f, "{a} - {}", side(b)),

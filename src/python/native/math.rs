@@ -52,6 +52,15 @@ mod module {
         }
     }
 
+    /// A function that symbolic numbers have, too.
+    fn function(name: &str, x: PyObjectRef, of_float: fn(f64) -> pymath::Result<f64>, vm: &VirtualMachine) -> PyResult {
+        if let Some(made) = crate::python::native::tensor::function_of_number(name, &x, vm)? {
+            return Ok(made);
+        }
+        let x: ArgIntoFloat = x.try_into_value(vm)?;
+        Ok(vm.ctx.new_float(check(of_float(x.into_float()), vm)?).into())
+    }
+
     #[pyattr(name = "e")]
     const E: f64 = std::f64::consts::E;
     #[pyattr(name = "pi")]
@@ -90,11 +99,7 @@ mod module {
 
     #[pyfunction]
     fn sqrt(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
-        if let Some(root) = crate::python::native::tensor::square_root(&x, vm)? {
-            return Ok(root);
-        }
-        let x: ArgIntoFloat = x.try_into_value(vm)?;
-        Ok(vm.ctx.new_float(check(m::sqrt(x.into_float()), vm)?).into())
+        function("sqrt", x, m::sqrt, vm)
     }
 
     #[pyfunction]
@@ -103,33 +108,33 @@ mod module {
     }
 
     #[pyfunction]
-    fn acos(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::acos(x.into_float()), vm)
+    fn acos(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("acos", x, m::acos, vm)
     }
 
     #[pyfunction]
-    fn asin(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::asin(x.into_float()), vm)
+    fn asin(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("asin", x, m::asin, vm)
     }
 
     #[pyfunction]
-    fn atan(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::atan(x.into_float()), vm)
+    fn atan(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("atan", x, m::atan, vm)
     }
 
     #[pyfunction]
-    fn cos(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::cos(x.into_float()), vm)
+    fn cos(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("cos", x, m::cos, vm)
     }
 
     #[pyfunction]
-    fn sin(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::sin(x.into_float()), vm)
+    fn sin(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("sin", x, m::sin, vm)
     }
 
     #[pyfunction]
-    fn tan(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::tan(x.into_float()), vm)
+    fn tan(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("tan", x, m::tan, vm)
     }
 
     #[pyfunction]
@@ -148,18 +153,18 @@ mod module {
     }
 
     #[pyfunction]
-    fn cosh(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::cosh(x.into_float()), vm)
+    fn cosh(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("cosh", x, m::cosh, vm)
     }
 
     #[pyfunction]
-    fn sinh(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::sinh(x.into_float()), vm)
+    fn sinh(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("sinh", x, m::sinh, vm)
     }
 
     #[pyfunction]
-    fn tanh(x: ArgIntoFloat, vm: &VirtualMachine) -> PyResult<f64> {
-        check(m::tanh(x.into_float()), vm)
+    fn tanh(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        function("tanh", x, m::tanh, vm)
     }
 
     #[pyfunction]
@@ -289,11 +294,15 @@ mod module {
     }
 
     #[pyfunction]
-    fn log2(x: PyObjectRef, vm: &VirtualMachine) -> PyResult<f64> {
-        match x.downcast_ref::<PyInt>() {
+    fn log2(x: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        if let Some(made) = crate::python::native::tensor::function_of_number("log2", &x, vm)? {
+            return Ok(made);
+        }
+        let found = match x.downcast_ref::<PyInt>() {
             Some(number) => check(m::log2_bigint(number.as_bigint()), vm),
             None => check(m::log2(x.try_float(vm)?.to_f64()), vm),
-        }
+        };
+        Ok(vm.ctx.new_float(found?).into())
     }
 
     #[pyfunction]

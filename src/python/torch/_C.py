@@ -195,6 +195,10 @@ class SymFloat(_SymNumber):
     def _number(self):
         return self.node.guard_float()
 
+    def __round__(self, digits=None):
+        result = NotImplemented if digits is None else _native._sym_op("round", self, digits)
+        return round(self._number(), digits) if result is NotImplemented else result
+
     def is_integer(self):
         return self._number().is_integer()
 

@@ -117,10 +117,23 @@ impl Session {
         }
     }
 
+    /// A graph ends: constants that expressions under way hold there have to be what they were.
+    pub fn holds_constants(&self, resumed: &Resumed, vm: &VirtualMachine) {
+        let facts = resumed.holds(self.from.get(), vm);
+        let known = self.about.verdict.borrow().needs.clone();
+        let is_known = |fact: &Fact| known.facts.iter().any(|f| f.source.text(vm) == fact.source.text(vm));
+        let facts: Vec<Fact> = facts.into_iter().filter(|fact| !is_known(fact)).collect();
+        if !facts.is_empty() {
+            let more = self.function.values.needs(self.at.get(), &resumed.locals, facts, self.function.dynamic(), vm);
+            self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
+        }
+    }
+
     /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.
     pub fn returns(&self, recorder: &Recorder, returned: bool) {
         self.resume(recorder);
         if returned && !self.given_up.get() && recorder.has_no_calls() {
+            self.function.frame(self.at.get());
             self.function.given_up.borrow_mut().insert(self.at.get());
         }
     }

@@ -17,12 +17,14 @@ use super::activation::{Activation, Session};
 use super::closures;
 use super::entries::Remembered;
 use super::frames::{self, Frame};
+use super::parts::Parts;
+use super::reads::Resumed;
 use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
 use super::run::flush;
 use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, function_of, note_break, stance, switch};
 use super::values::{self, Verdict};
 use crate::aot::trace::Pushed;
-use crate::capture::{CaptureLayer, InputSource, Recorder, Surroundings, Unsupported, from_user_code};
+use crate::capture::{CaptureLayer, InputSource, Recorder, Rest, Surroundings, Unsupported, from_user_code};
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
@@ -150,27 +152,29 @@ pub fn branched(truth: bool) {
 }
 
 /// A call of a compiled function.
-struct Call {
-    base: FrameMark,
+pub(super) struct Call {
+    pub(super) base: FrameMark,
     /// Whether a break is an error.
-    fullgraph: bool,
+    pub(super) fullgraph: bool,
     /// Compiled functions that were called meanwhile, by their code.
     nested: RefCell<Vec<(PyObjectRef, Rc<CompiledFunction>)>>,
     /// The functions that are recorded on their own, innermost last.
-    sessions: RefCell<Vec<Rc<Session>>>,
+    pub(super) sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
     kept: RefCell<Vec<PyObjectRef>>,
     /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
     looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
     /// Calls, by frame and function, whose functions were looked at for what they close over.
     closures: RefCell<closures::Known>,
-    busy: Cell<bool>,
+    /// Functions that the one that is recorded has called, and may have to be recorded without.
+    pub(super) parts: RefCell<Parts>,
+    pub(super) busy: Cell<bool>,
     /// Whether a break was an error: nothing is compiled then.
     is_refused: Cell<bool>,
 }
 
 impl Call {
-    fn top(&self) -> Rc<Session> {
+    pub(super) fn top(&self) -> Rc<Session> {
         let sessions = self.sessions.borrow();
         sessions.last().cloned().unwrap_or_else(|| unreachable!("a call has the session of its function"))
     }
@@ -189,7 +193,7 @@ impl Call {
         // What a number was asked for by goes on without it.
         self.top().resume(recorder);
         if is_alone && !self.top().given_up.get() {
-            return Ok(());
+            return self.note_part(recorder);
         }
         let Some(frames) = frames_above(self.base) else { return Ok(()) };
         while self.top().frame.as_ref().is_some_and(|f| !f.runs(&frames)) {
@@ -197,7 +201,7 @@ impl Call {
         }
         let top = self.top();
         if !top.given_up.get() {
-            return Ok(());
+            return self.note_part(recorder);
         }
         let own = frames.iter().skip(top.depth()).position(|f| f.is_own || top.is_library).map(|i| i + top.depth());
         let from = top.waits_above.get().or(own.map(|own| own + 1));
@@ -245,6 +249,23 @@ impl Call {
         recorder: Option<&Recorder>,
         vm: &VirtualMachine,
     ) -> PyResult<()> {
+        let (session, resumed, verdict) = self.session(frames, depth, (is_library, grad, recorder.is_some()), vm)?;
+        if let Some(recorder) = recorder.filter(|_| !session.given_up.get()) {
+            session.set_numbers(resumed, &verdict, recorder, vm);
+        }
+        self.sessions.borrow_mut().push(session);
+        Ok(())
+    }
+
+    /// A function that can be recorded on its own, with the values that it begins with and what they mean. Its numbers can become
+    /// symbols where it `begins`.
+    pub(super) fn session(
+        &self,
+        frames: &[Frame],
+        depth: usize,
+        (is_library, grad, begins): (bool, bool, bool),
+        vm: &VirtualMachine,
+    ) -> PyResult<(Rc<Session>, Resumed, Verdict)> {
         let frame = &frames[depth];
         frames::mark(frame, vm)?;
         let body = frame.hooked_body(vm);
@@ -260,7 +281,7 @@ impl Call {
         };
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
-        let dynamic = if recorder.is_some() { function.dynamic() } else { Some(false) };
+        let dynamic = if begins { function.dynamic() } else { Some(false) };
         let verdict =
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
@@ -287,11 +308,7 @@ impl Call {
             waits_above: Cell::new(None),
             grad: Cell::new(grad),
         });
-        if let Some(recorder) = recorder.filter(|_| !given_up) {
-            session.set_numbers(resumed, &verdict, recorder, vm);
-        }
-        self.sessions.borrow_mut().push(session);
-        Ok(())
+        Ok((session, resumed, verdict))
     }
 
     /// The innermost function has returned: its graph ends. Where an exception ended it, nothing is compiled.
@@ -322,7 +339,7 @@ impl Call {
         }
     }
 
-    fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<bool> {
+    pub(super) fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<bool> {
         session.resume(recorder);
         let place = session.at.get();
         self.busy.set(true);
@@ -346,7 +363,8 @@ impl Call {
             let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
-        let frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
+        let mut frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
+        let mut parts = self.parts.take();
         let mut reported = false;
         loop {
             let top = self.top();
@@ -392,7 +410,20 @@ impl Call {
                 emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.as_ref().map(|s| s.span.clone()) } });
                 reported = true;
             }
-            let mut outputs = rest.as_ref().map_or_else(Vec::new, |r| r.reads().into_iter().map(Value::Tensor).collect());
+            if gives_up && !top.given_up.get() && !top.is_library {
+                // What is looked at for the first time has a number, whatever comes of it.
+                top.function.frame(here);
+                let parts = std::mem::take(&mut parts);
+                if inner.is_none() || rest.is_some() {
+                    self.compile_parts(parts, recorder, rest.as_ref())?;
+                }
+            } else if !parts.is_empty() {
+                // They hold values that are looked at now for who holds them.
+                drop(std::mem::take(&mut parts));
+                frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
+            }
+            let read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
+            let mut outputs: Vec<Value> = read.into_iter().filter(|t| recorder.is_lazy(t)).map(Value::Tensor).collect();
             // What a module of PyTorch's is called with are values of an expression under way.
             let looked = if (own + 1..end).any(|i| frames[i].standing.is_module) { own + 1 } else { end };
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -425,6 +456,7 @@ impl Call {
                 && let Some(code) = frame.code.downcast_ref::<PyCode>()
             {
                 top.holds_number(code, frame.position);
+                rustpython_vm::vm::thread::with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
             }
             let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
             if !computes && compiles && here > 0 {
@@ -434,6 +466,9 @@ impl Call {
             top.grad.set(recorder.mode_around());
             // That no derivative can be had of it shows when it is compiled.
             let gives_up = gives_up || top.function.is_given_up(here);
+            if !top.is_library && !top.given_up.get() {
+                top.function.frame(here);
+            }
             if gives_up || top.is_library {
                 // What calls the hooks of a module is given up, its body is not.
                 if top.body.is_none() {
@@ -467,7 +502,7 @@ impl Call {
             self.go_on(recorder);
             // Nothing is called meanwhile.
             self.busy.set(true);
-            let recorded = recorder.record_again(&rest, &replace_payload);
+            let recorded = recorder.record_again(&rest, &mut [], &replace_payload);
             self.busy.set(false);
             recorded?;
         }
@@ -561,6 +596,7 @@ pub fn call(
         kept: RefCell::default(),
         looked_at: RefCell::default(),
         closures: RefCell::default(),
+        parts: RefCell::default(),
         busy: Cell::new(false),
         is_refused: Cell::new(false),
     });
@@ -615,6 +651,7 @@ pub fn call(
     super::modules::enter_root(callee, vm);
     let result = callee.call(args, vm);
     super::modules::reset();
+    call.parts.take();
     let mut flushed = Ok(());
     while call.sessions.borrow().len() > 1 && flushed.is_ok() {
         flushed = call.leave(&recorder, result.is_ok());
@@ -722,9 +759,17 @@ pub fn note_returned(result: &PyObject, vm: &VirtualMachine) {
 
 /// A called function has returned this: if it was recorded on its own, its graph returns it in this order.
 pub fn note_result(result: &PyObject, vm: &VirtualMachine) -> Result<()> {
-    let Some(call) = CALL.with_borrow(Clone::clone).filter(|call| call.sessions.borrow().len() > 1) else { return Ok(()) };
+    let Some(call) = CALL.with_borrow(Clone::clone) else { return Ok(()) };
     let Some(recorder) = RECORDER.with_borrow(Clone::clone).filter(|r| !r.is_over()) else { return Ok(()) };
     let mut found = Vec::new();
+    call.parts.borrow_mut().note_returned(&mut || {
+        returned(result, &recorder, &mut found, vm);
+        found.iter().filter_map(|v| recorder.known_node(v.as_tensor()?)).collect()
+    });
+    if call.sessions.borrow().len() == 1 {
+        return Ok(());
+    }
+    found.clear();
     returned(result, &recorder, &mut found, vm);
     let ids = |v: &Value| if let Value::Tensor(t) = v { Some(t.id()) } else { None };
     let before = recorder.first_outputs.replace(found.iter().filter_map(ids).collect());

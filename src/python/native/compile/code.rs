@@ -226,6 +226,12 @@ impl Code {
         self.stack(position).map_or_else(Vec::new, |s| super::operands::left(&self.steps[position], s))
     }
 
+    /// How many values, and places for missing ones, are on the stack before an instruction, and how many of them it takes.
+    pub fn height(&self, position: usize) -> Option<(usize, usize)> {
+        let step = &self.steps[position];
+        self.stack(position).map(|s| (s.len(), step.op.stack_effect_info(step.arg).popped() as usize))
+    }
+
     /// How many values of expressions under way lie below what an instruction gives.
     pub fn below(&self, position: usize) -> usize {
         self.stack(position).map_or(0, |s| super::operands::below(&self.steps[position], s))
@@ -275,7 +281,17 @@ impl Code {
         let jump = (position..self.steps.len()).find(|i| !tests(&self.steps[*i]))?;
         let is_jump = matches!(self.steps[jump].op, Instruction::PopJumpIfTrue { .. } | Instruction::PopJumpIfFalse { .. });
         let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Instruction::NotTaken | Instruction::Nop))?;
-        (is_jump && matches!(self.steps[next].op, Instruction::JumpBackward { .. })).then_some(next + 1)
+        let goes_back = is_jump && matches!(self.steps[next].op, Instruction::JumpBackward { .. });
+        (goes_back && !self.repeats_condition(next)).then_some(next + 1)
+    }
+
+    /// Whether a jump goes back to the condition of a `while`, which older bytecode has in its place once more.
+    fn repeats_condition(&self, jump: usize) -> bool {
+        let Some(head) = self.steps[jump].target.and_then(|t| self.index.get(&t).copied()) else { return false };
+        let leaves = |s: &Step| s.target.is_some_and(|t| t > self.steps[jump].at);
+        let Some(condition) = self.steps[head..jump].iter().position(leaves) else { return false };
+        let line = self.steps[head].line;
+        !matches!(self.steps[head].op, Instruction::ForIter { .. }) && self.steps[head..=head + condition].iter().all(|s| s.line == line)
     }
 
     /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.

@@ -77,6 +77,22 @@ fn same_code(a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> bool {
     code(a).zip(code(b)).is_some_and(|(a, b)| a.is(&b))
 }
 
+impl Kind {
+    fn says(&self, other: &Kind, vm: &VirtualMachine) -> bool {
+        match (self, other) {
+            (Kind::Equals(a), Kind::Equals(b)) => same(a, b, vm),
+            (Kind::Is(a), Kind::Is(b)) => a.is(b) || same_code(a, b, vm),
+            (Kind::Type(a), Kind::Type(b)) => a.is(b),
+            (Kind::Type(class), Kind::Equals(value)) => value.class().as_object().is(class),
+            (Kind::Length(a), Kind::Length(b)) | (Kind::Entries(a), Kind::Entries(b)) => a == b,
+            (Kind::KeyAt(i, a), Kind::KeyAt(j, b)) => i == j && same(a, b, vm),
+            (Kind::Contains(a, has), Kind::Contains(b, had)) => has == had && same(a, b, vm),
+            (Kind::Same(a), Kind::Same(b)) => a.text(vm) == b.text(vm),
+            _ => false,
+        }
+    }
+}
+
 impl Fact {
     /// Whether it holds.
     pub fn holds(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
@@ -173,5 +189,16 @@ impl Fact {
 /// The facts of a list that do not hold.
 pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
     let failed = facts.iter().filter(|f| !f.holds(locals, vm));
+    failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(locals, vm) }).collect()
+}
+
+/// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.
+pub fn differing(facts: &[Fact], others: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
+    let differs = |fact: &&Fact| {
+        let source = fact.source.text(vm);
+        let mut same = others.iter().filter(|o| o.source.text(vm) == source).peekable();
+        same.peek().is_some() && !same.any(|o| fact.kind.says(&o.kind, vm))
+    };
+    let failed = facts.iter().filter(differs);
     failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(locals, vm) }).collect()
 }

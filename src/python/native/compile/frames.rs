@@ -12,7 +12,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 
 use super::about::Rest;
 use super::code::{Code, Step};
-use super::reads::Resumed;
+use super::reads::{Resumed, UnderWay};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
@@ -289,7 +289,7 @@ impl Frame {
             .as_ref()
             .and_then(|v| v.downcast_ref::<PyDict>())
             .map(|d| d.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect());
-        Resumed {
+        let mut resumed = Resumed {
             code: body.unwrap_or_else(|| self.code.clone()),
             globals: Some(self.globals.clone()),
             locals: locals.unwrap_or_default(),
@@ -297,7 +297,12 @@ impl Frame {
             truth: None,
             given: None,
             frame: self.object.clone(),
+            stack: UnderWay::default(),
+        };
+        if !at_entry {
+            resumed.hold(vm);
         }
+        resumed
     }
 
     /// What is left of it, where it is the script's.

@@ -24,6 +24,7 @@ mod graph_module;
 mod make_fx;
 mod modules;
 mod operands;
+mod parts;
 mod reads;
 mod results;
 mod run;

@@ -147,7 +147,8 @@ pub fn add_escaped(
 
 /// A symbolic number that the function computed: the graph returns it.
 fn computed(o: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<Value> {
-    symbolic(o, vm).filter(|size| recorder.has_size(size) && !recorder.is_number(size)).map(Value::Int)
+    let size = symbolic(o, vm).filter(|size| recorder.has_size(size) && !recorder.is_number(size)).map(Value::Int);
+    size.or_else(|| symbolic_float(o, vm).filter(|float| recorder.has_float(float)).map(Value::SymFloat))
 }
 
 /// Whether a symbolic number is among values.

@@ -6,7 +6,9 @@ use super::about::About;
 use super::backend::{backend_failed, compile_region};
 use super::call::is_whole;
 use super::entries;
-use super::session::{CompiledFunction, count, dynamo_error, exception, next_region, recompile_limit, stance, switch};
+use super::session::{
+    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, recompile_limit, stance, switch,
+};
 use crate::aot::interpret::replay_graph;
 use crate::capture::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
 use crate::dispatch::{Exclude, Key, Value};
@@ -100,7 +102,7 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     let found = function.cache.borrow().find(place, &region, &verdict.unmet);
     let reasons = match found {
         Lookup::Hit(entry) => return entry.run(&region.inputs, &entry.values(&region)),
-        Lookup::Miss(reasons) => reasons,
+        Lookup::Miss(reasons) => verdict.counted(reasons),
     };
     let frame = function.frame(place);
     let stance = stance();
@@ -135,6 +137,9 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         warn_of_limit(&about.name, &file, line, &frame, &reasons);
         function.ended.borrow_mut().insert(place);
         return run_as_it_is(&region);
+    }
+    if ends_in_break() {
+        forget_numbers();
     }
     for input in region.touched.iter().filter(|i| !i.source.is_number) {
         function.seen.borrow_mut().note(place, &input.source, &input.real.geometry());

@@ -184,8 +184,14 @@ pub fn functions_of(code: &PyObject) -> Vec<Rc<CompiledFunction>> {
     FUNCTIONS.with_borrow(|known| known.iter().filter(|(c, _)| c.is(code)).map(|(_, f)| f.clone()).collect())
 }
 
+/// Forgets which floats were needed as numbers: PyTorch's front end does where it has to begin anew because of a break.
+pub fn forget_numbers() {
+    FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.values.forget_numbers());
+}
+
 /// Forgets what was compiled.
 pub fn forget() {
+    NEXT_FRAME.set(0);
     crate::python::span::reset_left_out();
     FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.reset());
 }

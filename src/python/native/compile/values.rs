@@ -12,10 +12,10 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 use super::about::symbol_number;
 use super::code::rest_variables;
 use super::entries::{Found, holds};
-use super::facts::{Fact, Kind, unmet};
+use super::facts::{Fact, Kind, differing, unmet};
 use super::frames::set_variable;
 use super::reads::{self, LookedAt, Resumed};
-use super::session::CompiledFunction;
+use super::session::{CompiledFunction, ends_in_break};
 use super::sources::{Locals, Source, cell, own_attribute};
 use crate::capture::{Recorder, Unmet};
 use crate::dispatch::Value;
@@ -23,6 +23,7 @@ use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
 };
 use crate::report::Guard;
+use crate::shape::{FloatExpr, SymFloat};
 use crate::tensor::Tensor;
 
 /// What an entry depends on, and the numbers that are symbols in it.
@@ -60,6 +61,16 @@ impl Needs {
         }
     }
 
+    /// And these.
+    pub fn and(&self, more: Needs) -> Needs {
+        Needs {
+            facts: self.facts.iter().cloned().chain(more.facts).collect(),
+            dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
+            replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
@@ -81,6 +92,24 @@ pub struct Verdict {
     pub unmet: Vec<Vec<Unmet>>,
     /// What an entry made now depends on.
     pub needs: Rc<Needs>,
+    /// The same as `unmet` of what was looked at before the first entry, and computed nothing.
+    pub idle: Vec<Vec<Unmet>>,
+}
+
+impl Verdict {
+    /// Why no entry serves, newest first, counted from the first that computed nothing.
+    pub fn counted(&self, reasons: Vec<String>) -> Vec<String> {
+        let count = self.idle.len();
+        let number = |reason: &String| reason.split_once(": ").and_then(|(i, text)| Some((i.parse::<usize>().ok()?, text.to_owned())));
+        let of_entries = reasons.iter().map(|reason| number(reason).map_or(reason.clone(), |(i, text)| format!("{}: {text}", i + count)));
+        let of_idle = self.idle.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?)));
+        of_entries.chain(of_idle).collect()
+    }
+}
+
+/// The fact that is looked at first.
+fn first_of(unmet: &[Unmet]) -> Option<&str> {
+    unmet.iter().min_by_key(|u| (u.root.clone(), u.source.clone())).map(|u| &*u.text)
 }
 
 /// What is known of the values of a function's calls.
@@ -320,7 +349,8 @@ impl Values {
         // A number that was another one is a symbol, and nothing asks for it.
         let varied = |fact: &Fact| {
             let is_number = |kind: &Kind| matches!(kind, Kind::Equals(n) if n.downcast_ref::<PyInt>().is_some() || n.downcast_ref::<PyFloat>().is_some());
-            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root();
+            let differs = |f: &Fact| !matches!((&f.kind, &fact.kind), (Kind::Equals(a), Kind::Equals(b)) if a.is(b) || number_equals(a, b));
+            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root() && differs(f);
             is_number(&fact.kind) && matches!(*fact.source, Source::Local(_)) && known.iter().any(|needs| needs.facts.iter().any(same))
         };
         let facts = verdict.needs.facts.iter().map(|fact| match &fact.kind {
@@ -329,7 +359,7 @@ impl Values {
         });
         let needs = Needs { facts: facts.collect(), dynamic: verdict.needs.dynamic.clone(), ..Needs::default() };
         known.push(Rc::new(needs));
-        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", unmet.first()?.text))).collect())
+        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?))).collect())
     }
 
     /// What an entry depends on, and where its inputs were found.
@@ -346,8 +376,9 @@ impl Values {
         vm: &VirtualMachine,
     ) -> Verdict {
         let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
+        let idle_unmet = idle.iter().map(|needs| unmet(&needs.facts, locals, vm)).collect();
         if known.is_empty() {
-            let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
             known.extend(idle.into_iter().map(|needs| (needs, Rc::default())));
         }
         let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
@@ -365,7 +396,7 @@ impl Values {
                 Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, dynamic, vm) })
             }
         };
-        Verdict { unmet: failed, needs }
+        Verdict { unmet: failed, needs, idle: idle_unmet }
     }
 
     /// Whether a number that an entry was made for has varied since.
@@ -405,6 +436,32 @@ impl Values {
         self.judge(0, &entered.locals, || (reads::facts_from(entered, vm), Vec::new()), function, vm)
     }
 
+    /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
+    /// depends on itself.
+    pub fn catch_up(&self, before: &Verdict, count: usize, locals: &Locals, vm: &VirtualMachine) -> Verdict {
+        let known = self.entries.borrow().get(&0).cloned().unwrap_or_default();
+        let mut verdict = before.clone();
+        verdict.unmet.truncate(count);
+        for (needs, _) in known.iter().skip(count) {
+            let unmet = differing(&needs.facts, &before.needs.facts, locals, vm);
+            if unmet.is_empty() {
+                verdict.needs = needs.clone();
+            }
+            verdict.unmet.push(unmet);
+        }
+        verdict
+    }
+
+    /// Which floats were needed as numbers is not known any more.
+    pub fn forget_numbers(&self) {
+        self.numbers.borrow_mut().clear();
+    }
+
+    /// How many entries a function has from its beginning.
+    pub fn count(&self) -> usize {
+        self.entries.borrow().get(&0).map_or(0, Vec::len)
+    }
+
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         self.judge(place, &resumed.locals, || (reads::facts_from(resumed, vm), Vec::new()), (function, function.dynamic()), vm)
@@ -413,7 +470,10 @@ impl Values {
     /// What an entry depends on where the numbers of some floats were needed.
     pub fn with_numbers(&self, needs: &Needs, origins: &[String]) -> Needs {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
-            self.numbers.borrow_mut().extend(origins.iter().cloned());
+            // Where a graph ends at a break, it is asked once more whether it needs them.
+            if !ends_in_break() {
+                self.numbers.borrow_mut().extend(origins.iter().cloned());
+            }
             let is_needed = |source: &Source| origins.contains(&source.text(vm));
             let number = |source: &Rc<Source>| needs.replaced.iter().find(|(s, _)| Rc::ptr_eq(s, source)).map(|(_, value)| value.clone());
             let facts = needs.facts.iter().map(|fact| match number(&fact.source).filter(|_| is_needed(&fact.source)) {
@@ -431,7 +491,7 @@ impl Values {
     }
 
     /// Facts with those numbers as symbols that varied.
-    fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
+    pub fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
         let mut needs = Needs::default();
         let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
         let specializes_ints = setting("specialize_int", vm);
@@ -535,7 +595,8 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
             Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
                 resumed.given = Some((name.clone(), symbol));
             }
-            // A variable that cannot be written stays a number: the region is another one then.
+            // What an expression holds stays a number, as does a variable that cannot be written: the region is another one then.
+            Source::Local(name) if name.starts_with("___stack") => {}
             Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
             _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),
             _ => {}
@@ -544,12 +605,21 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
     replaced
 }
 
+fn number_equals(a: &PyObject, b: &PyObject) -> bool {
+    match (a.downcast_ref::<PyFloat>(), b.downcast_ref::<PyFloat>(), a.downcast_ref::<PyInt>(), b.downcast_ref::<PyInt>()) {
+        (Some(a), Some(b), ..) => a.to_f64() == b.to_f64(),
+        (.., Some(a), Some(b)) => a.as_bigint() == b.as_bigint(),
+        _ => false,
+    }
+}
+
 /// The tensor or the symbolic number that an object is, or those that it has, where it is a tuple or a list.
 pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
     if let Some(t) = to_tensor(object) {
         return vec![Value::Tensor(t)];
     }
-    match (symbolic(object, vm), symbolic_float(object, vm).filter(|f| f.hint().is_none()), items(object)) {
+    let is_computed = |f: &SymFloat| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_));
+    match (symbolic(object, vm), symbolic_float(object, vm).filter(is_computed), items(object)) {
         (Some(size), ..) => vec![Value::Int(size)],
         (_, Some(float), _) => vec![Value::SymFloat(float)],
         (.., Some(items)) => items.iter().flat_map(|o| held(o, vm)).collect(),

@@ -22,8 +22,8 @@ pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
 pub(super) use fake::environment_of;
 pub(super) use symint::{
-    extremum, float_hint, float_object, guarded_number, note_made, object as size_object, square_root, summed, symbolic, symbolic_float,
-    symbolic_hint, take_made, take_unknown,
+    extremum, float_hint, float_object, function_of_number, guarded_number, note_made, object as size_object, summed, symbolic,
+    symbolic_float, symbolic_hint, take_made, take_unknown,
 };
 
 /// Lets go of what `torch`'s Python files defined, before it is collected.

@@ -173,11 +173,15 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         (Some(a), Some(b)) if name == "truediv" && !is_float_object(&a, &b) => SymFloat::quotient(&a, &b),
         _ => None,
     };
-    let names = ["add", "sub", "mul", "truediv", "pow"];
+    let names = ["add", "sub", "mul", "truediv", "pow", "sym_max", "sym_min"];
     let made = match (quotient, names.into_iter().find(|n| *n == name)) {
         (Some(quotient), _) => quotient,
         (None, Some(name)) => SymFloat::binary(name, &x, &y, &env),
         (None, None) if name == "float" => SymFloat { expr: x.into(), env },
+        (None, None) if name == "round" => match y {
+            FloatExpr::Number(digits) => SymFloat { expr: x.into(), env }.rounded_to(digits.clamp(-400.0, 400.0) as i32),
+            _ => return Ok(Some(vm.ctx.not_implemented())),
+        },
         (None, None) if name == "neg" => SymFloat { expr: FloatExpr::Neg(x.into()).into(), env },
         (None, None) => return Ok(Some(vm.ctx.not_implemented())),
     };
@@ -213,6 +217,8 @@ pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachin
         several => several.to_vec(),
     };
     let are_sizes = items.iter().any(|o| symbolic(o, vm).is_some()) && items.iter().all(|o| operand(o, vm).is_some());
+    let is_float = |o: &PyObjectRef| o.class().is(vm.ctx.types.float_type) || symbolic_float(o, vm).is_some();
+    let are_floats = items.iter().any(|o| symbolic_float(o, vm).is_some()) && items.iter().all(is_float);
     let is_scalar = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| t.dim() == 0);
     let is_number = |o: &PyObjectRef| o.class().is(vm.ctx.types.int_type) || o.class().is(vm.ctx.types.float_type);
     let are_tensors = items.iter().any(is_scalar) && items.iter().all(|o| is_scalar(o) || is_number(o));
@@ -221,6 +227,17 @@ pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachin
             rest.iter().try_fold(first.clone(), |found, next| match is_number(&found) && is_number(next) {
                 true => plain.call((found, next.clone()), vm),
                 false => extremum_of_tensors(name, &found, next, vm),
+            })
+        }
+        Some((first, rest)) if are_floats => {
+            let name = if name == "max" { "sym_max" } else { "sym_min" };
+            rest.iter().try_fold(first.clone(), |found, next| match symbolic_float(&found, vm).or_else(|| symbolic_float(next, vm)) {
+                // A symbol comes first.
+                Some(_) => {
+                    let (a, b) = if symbolic_float(&found, vm).is_some() { (&found, next) } else { (next, &found) };
+                    Ok(operate_on_floats(name, a, b, vm)?.unwrap_or_else(|| vm.ctx.not_implemented()))
+                }
+                None => plain.call((found, next.clone()), vm),
             })
         }
         Some((first, rest)) if are_sizes => rest.iter().try_fold(first.clone(), |found, next| operate(name, &found, next, vm)),
@@ -262,6 +279,8 @@ pub fn float_object(float: &SymFloat, vm: &VirtualMachine) -> PyResult {
     let object = module.get_attr("SymFloat", vm)?.call((node,), vm)?;
     if float.hint().is_none() {
         note_unknown(&object, vm)?;
+    } else if !matches!(*float.expr, FloatExpr::Symbol(_)) && super::super::compile::recorder().is_some() {
+        note_made(&object, vm)?;
     }
     Ok(object)
 }
@@ -281,17 +300,17 @@ pub fn float_hint(o: &PyObject, vm: &VirtualMachine) -> Option<f64> {
     float_node(o, vm)?.hint()
 }
 
-/// The square root of a symbolic number; none where it is a plain one.
-pub fn square_root(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+/// A function of `math` of a symbolic number; none where it is a plain one, or PyTorch has no symbol for the function's.
+pub fn function_of_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
     let float = match symbolic(o, vm) {
         Some(size) => SymFloat::of_size(&size),
         None => symbolic_float(o, vm),
     };
-    let Some(root) = float.map(|f| f.sqrt()) else { return Ok(None) };
+    let Some(made) = float.and_then(|f| f.function(name)) else { return Ok(None) };
     if let Some(recorder) = super::super::compile::recorder() {
-        recorder.computed_float(&root);
+        recorder.computed_float(&made);
     }
-    float_object(&root, vm).map(Some)
+    float_object(&made, vm).map(Some)
 }
 
 /// A symbolic number as a float, which it is from now on; none where it is a plain one.
@@ -300,7 +319,7 @@ pub fn guarded_number(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<f64>
         (Some(size), _) => size.guard_int().map(|i| i as f64),
         (_, Some(float)) => {
             if let Some(recorder) = super::super::compile::recorder() {
-                recorder.computed_float(&float);
+                recorder.asked_float(&float);
             }
             float.guard_float()
         }
@@ -334,7 +353,7 @@ impl PySymFloatNode {
             return zelf.0.hint().ok_or_else(|| unknown(&text, vm));
         }
         if let Some(recorder) = super::super::compile::recorder() {
-            recorder.computed_float(&zelf.0);
+            recorder.asked_float(&zelf.0);
         }
         zelf.0.guard_float().map_err(|e| raise(e, vm))
     }

@@ -14,9 +14,11 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
 
+use super::code::slots;
 use super::facts::{Fact, Kind};
 use super::frames::decoded;
 use super::sources::{Locals, Source, own_attribute};
+use crate::python::native::tensor::{symbolic, symbolic_float};
 use crate::span;
 use steps::Path;
 use values::is_constant;
@@ -117,6 +119,93 @@ pub struct Resumed {
     pub given: Option<(Rc<str>, PyObjectRef)>,
     /// Its frame.
     pub frame: PyObjectRef,
+    /// What expressions under way hold.
+    pub stack: UnderWay,
+}
+
+/// Values of expressions under way, first those that lie lowest.
+#[derive(Default)]
+pub struct UnderWay(Vec<Seen>);
+
+/// A constant that an expression under way holds, with its name there.
+fn constant_at(value: PyObjectRef, number: usize, locals: &mut Locals) -> Seen {
+    let name: Rc<str> = format!("___stack{number}").into();
+    locals.push((name.clone(), value.clone()));
+    Seen::Known(vec![(value, Some(Rc::new(Source::Local(name))))])
+}
+
+impl Resumed {
+    /// Finds out what expressions under way hold at the instruction that ended the graph. Constants have names there.
+    pub fn hold(&mut self, vm: &VirtualMachine) {
+        let Some((mut stack, taken, _)) = self.under_way(|_| false, vm) else { return };
+        stack.truncate(stack.len() - taken);
+        let mut number = 0;
+        for seen in stack {
+            let held = match seen {
+                Seen::Null => Seen::Null,
+                Seen::Known(all) => match all.as_slice() {
+                    [(value, _)] if is_constant(value, vm) => constant_at(value.clone(), number, &mut self.locals),
+                    [(value, _)] if symbolic(value, vm).is_some() || symbolic_float(value, vm).is_some() => Seen::Unknown,
+                    _ => Seen::Known(all.into_iter().map(|(value, _)| (value, None)).collect()),
+                },
+                Seen::Computed(value, _) if is_constant(&value, vm) => constant_at(value, number, &mut self.locals),
+                other => other,
+            };
+            number += usize::from(!matches!(held, Seen::Null));
+            self.stack.0.push(held);
+        }
+    }
+
+    /// Constants and containers among what expressions under way hold, and what is called is given, as facts: the front end keeps them as values of
+    /// what follows. Variables that
+    /// the function has set since the graph began, at an instruction, are its own.
+    pub fn holds(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
+        let Some(code) = self.code.downcast_ref::<PyCode>() else { return Vec::new() };
+        let decoded = decoded(code);
+        let last = self.position.unwrap_or(0);
+        let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| slots(s.op, s.arg).1).collect();
+        let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
+        reader.facts.clear();
+        reader.known.clear();
+        // What the statement held when the graph began has a name there, and was looked at.
+        let is_new = (began + 1..=last).any(|i| decoded.height(i).is_some_and(|(height, _)| height == 0));
+        let before = decoded.height(began).map_or(0, |(height, taken)| if began == 0 || is_new { 0 } else { height.saturating_sub(taken) });
+        stack.iter().skip(before).for_each(|seen| reader.realize(seen));
+        let types = &vm.ctx.types;
+        let is_container = |class: &PyObjectRef| class.is(types.tuple_type) || class.is(types.list_type) || class.is(types.dict_type);
+        reader.facts.retain(|fact| match &fact.kind {
+            Kind::Type(class) => is_container(class),
+            kind => matches!(kind, Kind::Equals(_) | Kind::Length(_)),
+        });
+        reader.facts
+    }
+
+    /// Follows the statement up to the instruction that ended the graph: the values then, how many of them that takes, and the reader. None
+    /// where it branches.
+    fn under_way<'a>(&self, is_own: impl Fn(u32) -> bool, vm: &'a VirtualMachine) -> Option<(Vec<Seen>, usize, Reader<'a>)> {
+        let code = self.code.downcast_ref::<PyCode>()?;
+        let decoded = decoded(code);
+        let last = self.position?;
+        let (height, taken) = decoded.height(last)?;
+        let start = (0..=last).rev().find(|i| decoded.height(*i).is_some_and(|(height, _)| height == 0))?;
+        if decoded.steps[start..last].iter().any(|s| s.target.is_some()) {
+            return None;
+        }
+        let mut reader = Reader::new(self.globals.clone(), vm);
+        let mut slots = slots_of(code, &self.locals);
+        for (_, seen) in slots.iter_mut().enumerate().filter(|(slot, _)| is_own(*slot as u32)) {
+            if let Seen::Known(all) = seen {
+                all.iter_mut().for_each(|(_, source)| *source = None);
+            }
+        }
+        let mut path = Path { position: start, stack: Vec::new(), slots };
+        for position in start..last {
+            path.position = position;
+            reader.at = Some((position, false));
+            reader.step(code, &decoded.steps[position], &mut path, self.globals.as_ref(), 0);
+        }
+        (path.stack.len() == height && taken <= height).then_some((path.stack, taken, reader))
+    }
 }
 
 fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
@@ -201,7 +290,8 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
     };
     let position = if jumps { last } else { last + 1 };
     if position < decoded.steps.len() {
-        reader.run(code, Path { position, stack: vec![top], slots }, resumed.globals.clone(), 0);
+        let stack = resumed.stack.0.iter().cloned().chain([top]).collect();
+        reader.run(code, Path { position, stack, slots }, resumed.globals.clone(), 0);
     }
     reader.facts
 }

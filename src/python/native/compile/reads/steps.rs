@@ -93,7 +93,7 @@ impl Reader<'_> {
     }
 
     /// One instruction.
-    fn step(&mut self, code: &Py<PyCode>, step: &Step, path: &mut Path, globals: Option<&PyDictRef>, depth: usize) -> Jump {
+    pub(super) fn step(&mut self, code: &Py<PyCode>, step: &Step, path: &mut Path, globals: Option<&PyDictRef>, depth: usize) -> Jump {
         let vm = self.vm;
         let arg = step.arg as usize;
         let stack = &mut path.stack;
@@ -549,7 +549,7 @@ impl Reader<'_> {
 }
 
 /// Where an instruction goes on.
-enum Jump {
+pub(super) enum Jump {
     Never,
     Always,
     Maybe,
