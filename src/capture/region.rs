@@ -111,7 +111,11 @@ impl Region {
 
     /// Floats of the call that nothing computes with.
     pub fn unread_floats(&self) -> Vec<SymFloat> {
-        self.unread.clone()
+        // What the script wrote may name one that no operator is given.
+        let read: HashSet<NodeId> = self.graph.nodes().flat_map(|n| n.inputs()).collect();
+        let named = self.graph.nodes().filter(|n| n.op() == Some("aten._local_scalar_dense.default") && !read.contains(&n.id));
+        let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
+        named.filter_map(float).chain(self.unread.iter().cloned()).collect()
     }
 
     /// The graph as the script wrote it, which is what PyTorch's front end shows.
