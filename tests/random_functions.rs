@@ -255,6 +255,7 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         inference_compiler: compiler,
         is_outdated: None,
         observer: None,
+        script_decompositions: None,
         decompositions: None,
         passes: None,
     };

@@ -32,6 +32,14 @@ impl Recorder {
             ("getattr", Some(Arg::Str(name))) if &**name == "imag" => Attribute::Imaginary,
             _ => return None,
         };
+        // What an in-place operator gives is a value of the graph, though it is the same tensor.
+        let writes = |n: &crate::graph::Node| {
+            let in_place = n.op().is_some_and(|op| op.split('.').nth(1).is_some_and(|base| base.ends_with('_') && !base.starts_with("__")));
+            in_place && n.args.first() == Some(&Arg::Node(id))
+        };
+        if graph.nodes().any(writes) {
+            return None;
+        }
         let Some(Arg::Node(of)) = written.args.first() else { return None };
         let input = self.inputs.borrow().iter().find(|i| i.node == *of).map(|i| i.real.clone());
         input.filter(|_| graph.node(*of).opcode == Opcode::Placeholder).map(|real| (real, attribute))
