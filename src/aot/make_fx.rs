@@ -4,7 +4,7 @@
 //! to stays one, and nothing is left out because nobody reads it. On real tensors the kernels run as well, on the tensors given.
 //! With `pre_dispatch`, as `torch.export` traces, operators are recorded where they are called: what is composed of others stays whole.
 
-use super::trace::{Origin, Pushed, TraceLayer, Tracer, begin_tracing, end_tracing, origin, set_origin};
+use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
 use crate::dispatch::{
     Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, call_below, fill_factory_options, modes, run_backend, set_modes,
 };
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
 use crate::ops::convolution::ForAnyLibrary;
 use crate::shape::{ShapeEnv, SymFloat, SymInt};
-use crate::span::{Source, current_module_path};
+use crate::span::Source;
 use crate::tensor::{Dtype, Tensor};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -121,10 +121,8 @@ impl PreDispatch {
             dtype if dtype.is_integral() => Value::Int(self.env.unbacked("item", i64::MIN)),
             _ => return Err(Error::not_implemented("the number of a complex tensor is not supported in an exported program yet")),
         };
-        let before = set_origin(Origin { source: (self.provider)(), module_path: current_module_path(), ..origin() });
-        let recorded = self.tracer.item_as_called(t, &number);
-        set_origin(before);
-        recorded.map(|()| number)
+        coming_from((self.provider)(), || self.tracer.item_as_called(t, &number))?;
+        Ok(number)
     }
 
     /// A call says how gradients are switched where that has changed since the last one.
@@ -158,12 +156,11 @@ impl Layer for PreDispatch {
         {
             *start = Value::None;
         }
-        let before = set_origin(Origin { source: (self.provider)(), module_path: current_module_path(), ..origin() });
-        let result = {
-            let _unseen = Exclude::only(Key::Trace);
-            call_below(Key::Capture, entry, args.clone())
-        };
-        let recorded = result.and_then(|result| {
+        coming_from((self.provider)(), || {
+            let result = {
+                let _unseen = Exclude::only(Key::Trace);
+                call_below(Key::Capture, entry, args.clone())?
+            };
             self.tracer.record(entry, &args, &result)?;
             if is_constant {
                 // PyTorch's constructor detaches what it made.
@@ -171,9 +168,7 @@ impl Layer for PreDispatch {
                 self.tracer.record(DETACHED.get(), std::slice::from_ref(&result), &result)?;
             }
             Ok(result)
-        });
-        set_origin(before);
-        recorded
+        })
     }
 }
 

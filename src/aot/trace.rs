@@ -23,8 +23,8 @@ mod sizes;
 pub use calls::Piece;
 pub use layer::{Pushed, TraceLayer};
 pub use origin::{
-    CheckpointPolicy, Origin, add_checkpoint_policy, next_checkpoint_region, origin, reset_checkpoint_regions, set_origin, set_replayed,
-    set_unwatched,
+    CheckpointPolicy, Origin, add_checkpoint_policy, coming_from, next_checkpoint_region, origin, reset_checkpoint_regions, set_origin,
+    set_replayed, set_unwatched,
 };
 use sizes::{InputSize, OwnSize};
 

@@ -427,9 +427,7 @@ impl Recorder {
 
     /// Records a change of the grad mode.
     pub fn record_grad_mode(&self, enabled: bool) {
-        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown: Shown::Function("torch._C._set_grad_enabled".into()) };
-        let meta = Meta::default();
-        self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), meta);
+        self.graph.borrow_mut().set_grad_enabled(enabled);
     }
 
     /// Records that a block of inference mode begins: one without gradients.

@@ -1,6 +1,6 @@
 //! `Graph`: the arena of nodes, their order, and the names they are known by.
 
-use super::{Arg, Meta, Node, NodeId, Opcode, Target};
+use super::{Arg, Meta, Node, NodeId, Opcode, Shown, Target};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 use std::collections::{HashMap, HashSet};
@@ -203,6 +203,13 @@ impl Graph {
     pub fn call(&mut self, name: &str, target: Target, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, meta: Meta) -> NodeId {
         let unique = self.unique_name(name);
         self.push(Opcode::Call, unique, target, args, kwargs, meta)
+    }
+
+    /// Appends the call that switches the recording of gradients on or off.
+    pub fn set_grad_enabled(&mut self, enabled: bool) -> NodeId {
+        let shown = Shown::Function("torch._C._set_grad_enabled".into());
+        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown };
+        self.call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), Meta::default())
     }
 
     /// Appends a reference to a subgraph or constant.

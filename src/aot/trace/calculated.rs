@@ -1,11 +1,10 @@
 //! Sizes that are calculated on the way to a call, as nodes of the graph being traced.
 
 use super::sizes::{OwnSize, Sizes};
-use super::{Origin, Tracer, origin, set_origin};
+use super::{Tracer, coming_from};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Meta, Target};
 use crate::shape::{Expr, ShapeEnv, SymInt};
-use crate::span::current_module_path;
 use std::rc::Rc;
 
 /// A calculation of a size: the size, where its symbols are known, the operation and its operands.
@@ -32,10 +31,7 @@ impl Tracer {
     /// The script calculated a size from two, where its own calculations are part of the graph.
     pub fn script_calculated(&self, name: &'static str, operands: [&SymInt; 2], result: &SymInt) -> Result<()> {
         let Some(provider) = self.sees_script.get() else { return Ok(()) };
-        let before = set_origin(Origin { source: provider(), module_path: current_module_path(), ..origin() });
-        let made = self.calculate(name, operands, result);
-        set_origin(before);
-        made
+        coming_from(provider(), || self.calculate(name, operands, result))
     }
 
     fn make(&self, name: &'static str, operands: [&SymInt; 2], own: &Expr, env: &ShapeEnv) -> Result<()> {

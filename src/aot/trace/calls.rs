@@ -4,7 +4,7 @@ use super::layout::look_for_format;
 use super::{Tracer, fake_value};
 use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
 use crate::tensor::Tensor;
 use std::rc::Rc;
 
@@ -43,9 +43,7 @@ impl Tracer {
 
     /// Records that gradients are recorded from here on, or are not.
     pub(in crate::aot) fn record_grad_mode(&self, enabled: bool) {
-        let shown = Shown::Function("torch._C._set_grad_enabled".into());
-        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown };
-        self.graph.borrow_mut().call("_set_grad_enabled", target, vec![Arg::Bool(enabled)], Vec::new(), Meta::default());
+        self.graph.borrow_mut().set_grad_enabled(enabled);
     }
 
     /// Records a higher-order operator whose arguments are given by name.

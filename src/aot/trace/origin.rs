@@ -4,7 +4,7 @@ use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
 use crate::graph::{Annotation, Recompute};
 use crate::shape::Expr;
-use crate::span::Source;
+use crate::span::{Source, current_module_path};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -49,6 +49,14 @@ thread_local! {
 /// number and the line of the value's own.
 pub fn set_replayed(value: Option<u64>) -> Option<u64> {
     REPLAYED.replace(value)
+}
+
+/// Does something that comes from a place of the script, in the module that runs.
+pub fn coming_from<R>(source: Option<Source>, f: impl FnOnce() -> R) -> R {
+    let before = set_origin(Origin { source, module_path: current_module_path(), ..origin() });
+    let done = f();
+    set_origin(before);
+    done
 }
 
 /// Says where the calls that follow come from; gives what was said before.

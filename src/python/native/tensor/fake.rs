@@ -53,7 +53,7 @@ mod module {
     use crate::python::native::compile::{symbol_number, symbol_numbers};
     use crate::shape::{Symbol, SymbolInfo};
     use crate::tensor::{Geometry, OfFakeMode, TensorSpec};
-    use rustpython_vm::builtins::PyStrRef;
+    use rustpython_vm::builtins::{PyStr, PyStrRef};
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
     /// What is known of the symbols of one environment.
@@ -217,22 +217,30 @@ mod module {
         let t = self::tensor(&tensor, vm)?;
         let mut geometry: Geometry = (*t.geometry()).clone();
         if let Some(symbols) = symbols {
-            let source = source.to_string_lossy().into_owned();
-            let numbers = symbol_numbers(&source, t.dim());
-            let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
             let kind = |kind: u8| match kind {
                 0 => Dim::Static,
                 1 => Dim::Shared,
                 _ => Dim::Own(None, None),
             };
-            let plan = Treatment { dims: kinds.into_iter().map(kind).collect(), varying_strides: Vec::new() };
-            geometry = symbols.0.borrow_mut().geometry(&input, 0, &geometry, &plan).0;
+            geometry = symbolic(&symbols, &t, &source, kinds.into_iter().map(kind).collect());
         }
-        let fake = {
-            let _made_by = OfFakeMode::new(number);
-            Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?
-        };
-        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t)).map_err(|e| raise(e, vm))?;
+        let _made_by = OfFakeMode::new(number);
+        faked(&t, geometry, vm)
+    }
+
+    /// What a tensor looks like with symbols for the dimensions that want some.
+    fn symbolic(symbols: &PySymbols, t: &Tensor, source: &Py<PyStr>, dims: Vec<Dim>) -> Geometry {
+        let source = source.to_string_lossy().into_owned();
+        let numbers = symbol_numbers(&source, t.dim());
+        let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
+        let plan = Treatment { dims, varying_strides: Vec::new() };
+        symbols.0.borrow_mut().geometry(&input, 0, &t.geometry(), &plan).0
+    }
+
+    /// What stands for a tensor, looking like this.
+    fn faked(t: &Tensor, geometry: Geometry, vm: &VirtualMachine) -> PyResult {
+        let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?;
+        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(t)).map_err(|e| raise(e, vm))?;
         class::wrap(&fake, vm)
     }
 
@@ -247,7 +255,6 @@ mod module {
         vm: &VirtualMachine,
     ) -> PyResult {
         let t = self::tensor(&tensor, vm)?;
-        let source = source.to_string_lossy().into_owned();
         let mut calculated = Vec::new();
         let mut dims = Vec::new();
         for (d, size) in sizes.iter().enumerate() {
@@ -263,13 +270,9 @@ mod module {
                 }
             });
         }
-        let numbers = symbol_numbers(&source, t.dim());
-        let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };
-        let plan = Treatment { dims, varying_strides: Vec::new() };
-        let real: Geometry = (*t.geometry()).clone();
-        let mut geometry = symbols.0.borrow_mut().geometry(&input, 0, &real, &plan).0;
+        let mut geometry = symbolic(&symbols, &t, &source, dims);
         if !calculated.is_empty() {
-            if !real.is_contiguous().map_err(|e| raise(e, vm))? {
+            if !t.geometry().is_contiguous().map_err(|e| raise(e, vm))? {
                 return Err(vm.new_not_implemented_error(
                     "a calculated dimension of an input that is not contiguous is not available in the playground",
                 ));
@@ -278,9 +281,7 @@ mod module {
             calculated.into_iter().for_each(|(d, size)| sizes[d] = size);
             geometry = Geometry::contiguous(sizes);
         }
-        let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?;
-        crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(&t)).map_err(|e| raise(e, vm))?;
-        class::wrap(&fake, vm)
+        faked(&t, geometry, vm)
     }
 
     fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {

@@ -3,7 +3,7 @@
 import re
 
 import torch
-from torch.fx.experimental.symbolic_shapes import ValueRanges, free_symbols, is_symbolic
+from torch.fx.experimental.symbolic_shapes import ValueRanges, _Symbol, free_symbols, is_symbolic
 
 from .dynamic_shapes import Dim
 
@@ -35,7 +35,7 @@ def check_constraints(inputs):
     said, names, fixes, owners = [], [], [], {}
     for place, size, dim in _dimensions(inputs):
         is_named = isinstance(dim, Dim)
-        if not is_named and dim not in (Dim.DYNAMIC,) and getattr(dim, "name", None) != "DYNAMIC":
+        if not is_named and getattr(dim, "name", None) != "DYNAMIC":
             continue
         name = dim.__name__ if is_named else place
         lower, upper = bounds_of(inputs, size) if is_symbolic(size) else (size, size)
@@ -78,24 +78,20 @@ def range_constraints(inputs):
     """Between which numbers the symbolic sizes of inputs lie, and the symbols that they are calculated from."""
     found, symbols = {}, []
     for _, size, dim in _dimensions(inputs):
-        if not is_symbolic(size) or bounds_of(inputs, size)[0] == bounds_of(inputs, size)[1] is not None:
+        lower, upper = bounds_of(inputs, size) if is_symbolic(size) else (size, size)
+        if lower == upper and lower is not None:
             continue
-        lower, upper = (dim.min, dim.max) if isinstance(dim, Dim) else bounds_of(inputs, size)
+        if isinstance(dim, Dim):
+            lower, upper = dim.min, dim.max
         low, high = found.get(str(size), (0, None))
         found[str(size)] = (max(low, lower or 0), high if upper is None else upper if high is None else min(high, upper))
         symbols += [name for name in sorted(free_symbols(size)) if name not in symbols]
     for name, limits in inputs.shape_env.var_to_range.items():
         if name.startswith("u") and name not in found:
             found[str(name)] = tuple(None if isinstance(n, str) else n for n in (limits.lower, limits.upper))
-    constraints = {_Text(name): _limits(*limits) for name, limits in found.items()}
+    constraints = {_Symbol(name): _limits(*limits) for name, limits in found.items()}
     ranges = inputs.shape_env.var_to_range
-    return {**constraints, **{_Text(name): ranges[name] for name in symbols if name not in constraints}}
-
-
-class _Text(str):
-    """An expression, which prints as itself."""
-
-    __repr__ = str.__str__
+    return {**constraints, **{_Symbol(name): ranges[name] for name in symbols if name not in constraints}}
 
 
 def guards(inputs, constraints):
