@@ -541,14 +541,21 @@ mod native {
     }
 
     /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
-    /// `flat_function` takes tensors and returns a list; compilers default to running graphs as they are.
+    /// `flat_function` takes tensors and returns a list; with `dynamic`, all its sizes are symbols; compilers default to running graphs as they are.
     #[pyfunction]
     fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
         let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
-        let (f, specs) = traced_function(function, inputs, vm)?;
+        let (f, mut specs) = traced_function(function, inputs, vm)?;
+        if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
+            let inputs = super::super::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
+            let twins = super::super::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
+            for (spec, twin) in specs.iter_mut().zip(twins.iter().filter_map(Value::as_tensor)) {
+                spec.spec = twin.spec();
+            }
+        }
         let partition_fn = option(&args, "partition_fn", vm);
         let named = partition_fn
             .as_ref()
@@ -582,6 +589,10 @@ mod native {
                     }
                 })
             }));
+        }
+        if let Some(table) = option(&args, "decompositions", vm) {
+            let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
+            config.script_decompositions = Some(super::super::make_fx::decompose_by(&table, vm)?);
         }
         // A compiler of the script's own gets PyTorch's graphs as they are.
         config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();

@@ -62,13 +62,13 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
     Ok(FuncArgs::new(given, named))
 }
 
-/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted. What a captured region takes, while a backend
+/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted, which are named after `source` and a number. What a captured region takes, while a backend
 /// compiles it, has the stand-in that the region was captured with.
-fn fake_inputs(inputs: Vec<Value>, symbolic: bool) -> Result<Vec<Value>> {
+pub(super) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<Vec<Value>> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
     for (i, input) in inputs.into_iter().enumerate() {
-        let source = format!("input{i}");
+        let source = format!("{source}{i}");
         made.push(match input {
             Value::Tensor(t) if let Some(twin) = super::functions::twin(&t) => Value::Tensor(twin),
             Value::Tensor(t) => {
@@ -130,7 +130,7 @@ pub fn trace(
     vm: &VirtualMachine,
 ) -> PyResult {
     let given = values_of(&inputs, vm)?;
-    let given = if mode == "real" { given } else { fake_inputs(given, mode == "symbolic").map_err(|e| raise(e, vm))? };
+    let given = if mode == "real" { given } else { fake_inputs(given, "input", mode == "symbolic").map_err(|e| raise(e, vm))? };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
     let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch: None };
     let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;

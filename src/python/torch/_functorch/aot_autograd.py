@@ -46,6 +46,8 @@ def _compile(flat_fn, inputs, options):
         inference_compiler=_plain(options.get("inference_compiler") or options.get("fw_compiler")),
         partition_fn=name_of(options.get("partition_fn")),
         keep_inference_input_mutations=bool(options.get("keep_inference_input_mutations", False)),
+        decompositions=options.get("decompositions") or None,
+        dynamic=bool(options.get("dynamic", False)),
     )
 
 
@@ -69,6 +71,8 @@ def aot_function(
         partition_fn=partition_fn,
         inference_compiler=inference_compiler,
         keep_inference_input_mutations=keep_inference_input_mutations,
+        decompositions=decompositions,
+        dynamic=dynamic,
     )
     cached = []
 
@@ -126,6 +130,7 @@ def aot_module_simplified(
         partition_fn=partition_fn,
         inference_compiler=inference_compiler,
         keep_inference_input_mutations=keep_inference_input_mutations,
+        decompositions=decompositions,
     )
     if getattr(mod, "_native", None) is not None:
         compiled = _compile(mod, args, options)
