@@ -611,8 +611,9 @@ mod native {
         Ok(PyAot(compiled, attributes).into_pyobject(vm))
     }
 
-    /// `_make_fx(flat_function, names, inputs, class_name, mode, table)`: what the function calls, as a graph.
+    /// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: what the function calls, as a graph.
     #[pyfunction]
+    #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
     fn _make_fx(
         function: PyObjectRef,
         names: Vec<String>,
@@ -620,10 +621,11 @@ mod native {
         class_name: PyStrRef,
         mode: PyStrRef,
         table: Option<rustpython_vm::builtins::PyDictRef>,
+        pre_dispatch: bool,
         vm: &VirtualMachine,
     ) -> PyResult {
         let class_name = class_name.to_string_lossy().into_owned();
-        super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, vm)
+        super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, pre_dispatch, vm)
     }
 
     /// `_export(flat_function, names, inputs, state, symbols)`: the graph of what is called, and the constants it reads.
