@@ -5,7 +5,7 @@ use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};
 use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, Target, compute_float};
+use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, Target, compute_float, snake_case};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -389,7 +389,8 @@ impl Tracer {
         if let Some(policy) = policy.and_then(origin::checkpoint_policy) {
             meta.recompute = Some(policy(entry, args, result)?);
         }
-        let id = self.graph.borrow_mut().call(entry.node_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
+        let id =
+            self.graph.borrow_mut().call(&snake_case(entry.node_name()), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);

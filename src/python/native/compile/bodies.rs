@@ -403,7 +403,7 @@ const EFFECTS: &[&str] = &[
 /// Whether a hook is a function of its gradient alone, as far as its code shows: it names nothing but `torch` and methods, and
 /// closes over tensors and numbers.
 fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
-    let Ok(code) = hook.get_attr("__code__", vm) else { return false };
+    let Ok(code) = hook.get_attr("__code__", vm) else { return is_of_torch(hook, vm) };
     if code_names(hook, EFFECTS, vm) {
         return false;
     }
@@ -420,6 +420,12 @@ fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
     }
     let cells = hook.get_attr("__closure__", vm).ok().and_then(|o| items(&o)).unwrap_or_default();
     cells.iter().all(|c| c.get_attr("cell_contents", vm).is_ok_and(|o| harmless(&o)))
+}
+
+/// Whether it is a function of PyTorch's, by its name.
+fn is_of_torch(function: &PyObject, vm: &VirtualMachine) -> bool {
+    let Some(name) = function.get_attr("__name__", vm).ok().and_then(|n| n.downcast::<PyStr>().ok()) else { return false };
+    crate::python::native::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
 }
 
 /// Records a hook on a value of the region as `register_hook`. False where it has to be the script's own.

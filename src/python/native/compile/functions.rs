@@ -683,10 +683,16 @@ mod native {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss")`: the graph; of each input whether it is mutated; of
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of each input whether it is mutated; of
     /// each output what it aliases, whether it requires grad, and its sizes.
     #[pyfunction]
-    fn _aot_export(function: PyObjectRef, inputs: PyObjectRef, kind: PyStrRef, vm: &VirtualMachine) -> PyResult {
+    fn _aot_export(
+        function: PyObjectRef,
+        inputs: PyObjectRef,
+        kind: PyStrRef,
+        table: Option<rustpython_vm::builtins::PyDictRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
         use crate::aot::export::{Exported, export};
         let kind = match &*kind.to_string_lossy() {
             "inference" => Exported::Inference,
@@ -694,7 +700,8 @@ mod native {
             _ => Exported::OfLoss,
         };
         let (f, specs) = traced_function(function, &inputs, vm)?;
-        let config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);
+        let mut config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);
+        config.script_decompositions = table.map(|table| super::super::make_fx::decompose_by(&table, vm)).transpose()?;
         let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
         let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
         let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));
