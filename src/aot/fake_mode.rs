@@ -4,7 +4,7 @@
 //! is a number kept there (`Storage::fake_mode`), which views share; the compiler's own fake tensors have the number 0 and stay as
 //! they are.
 
-use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, Tags, Value, modes, push_layer, run_backend, set_modes};
+use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, Rule, Tags, Value, modes, push_layer, run_backend, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::ShapeEnv;
 use crate::tensor::{Device, DeviceType, OfFakeMode, Tensor};
@@ -99,14 +99,10 @@ impl FakeMode {
         Ok(fake)
     }
 
-    /// The result of a call whose tensors are constants, computed. One that is written to is none any more.
+    /// The result of a call whose tensors are constants, computed; one that is written to has its new value. Where something else
+    /// takes part, what is written to is no constant any more.
     fn computed(&self, entry: &'static OpEntry, args: &[Value]) -> Result<Option<Value>> {
         if self.constants.borrow().is_empty() {
-            return Ok(None);
-        }
-        if entry.is_mutable() {
-            let mut constants = self.constants.borrow_mut();
-            args.iter().for_each(|v| v.for_each_tensor(&mut |t| drop(constants.remove(&t.storage().id()))));
             return Ok(None);
         }
         let (mut count, mut known) = (0, 0);
@@ -114,11 +110,20 @@ impl FakeMode {
         let same = |c: &Tensor, t: &Tensor| c.dim() == t.dim() && c.numel().as_int() == t.numel().as_int();
         let of = |t: &Tensor| self.constants.borrow().get(&t.storage().id()).filter(|c| same(c, t)).cloned();
         args.iter().for_each(|v| v.for_each_tensor(&mut |t| (count, known) = (count + 1, known + usize::from(of(t).is_some()))));
-        if count == 0 || count != known || entry.tags.has(Tags::RANDOM) {
+        let is_inplace = matches!(entry.rule, Rule::Inplace(_));
+        let is_known = count > 0 && count == known && !entry.tags.has(Tags::RANDOM);
+        if !is_known || entry.is_mutable() && !is_inplace {
+            if entry.is_mutable() {
+                let mut constants = self.constants.borrow_mut();
+                args.iter().for_each(|v| v.for_each_tensor(&mut |t| drop(constants.remove(&t.storage().id()))));
+            }
             return Ok(None);
         }
         let real = args.iter().map(|v| v.map_tensors(&mut |t| Ok(of(t).unwrap_or_else(|| t.clone())))).collect::<Result<Vec<_>>>()?;
         let result = run_backend(entry, &real, false)?;
+        if is_inplace {
+            return Ok(args.first().cloned());
+        }
         let mut is_small = true;
         result.for_each_tensor(&mut |t| is_small &= t.numel().as_int().is_some_and(|n| n <= 1));
         if is_small { result.map_tensors(&mut |t| self.constant(t)).map(Some) } else { Ok(None) }

@@ -153,7 +153,8 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "view_as_complex" => t!("view_as_real", view),
         "unsqueeze" => back("squeeze.dim", vec![view.into(), call.get("dim").clone()]),
         "squeeze" => unsqueeze_like(view, base, &call),
-        "detach" | "alias" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
+        "alias" => t!("alias", view),
+        "detach" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
         "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
         // Windows that overlap share elements: which of them a write leaves there is not defined.

@@ -195,7 +195,8 @@ fn register_hook(body: &Graph, args: Vec<Value>) -> Result<Value> {
         && let Some((node, index)) = meta::grad_fn(&t)?
     {
         let (body, free) = (body.clone(), args[2..].to_vec());
-        let hook = Rc::new(move |grad: &Tensor| {
+        let hook = Rc::new(move |grad: Option<&Tensor>| {
+            let Some(grad) = grad else { return Ok(None) };
             let mut inputs = vec![Value::from(grad)];
             inputs.extend(free.iter().cloned());
             Ok(run(&body, &mut inputs, false)?.first().and_then(Value::as_tensor).cloned())

@@ -141,6 +141,7 @@ pub(super) fn trace_joint_of_loss(f: &Function, specs: &[InputSpec], metadata: &
 fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config, from_tangents: bool) -> Result<Graph> {
     let tracer = Tracer::new("inner_f");
     tracer.decompose(config.decompositions);
+    tracer.decompose_as_told(config.script_decompositions.clone());
     if metadata.has_token {
         tracer.begin_token("primals_1");
     }

@@ -32,8 +32,8 @@ pub struct Tracing {
     /// What calls are taken apart by.
     pub decompose: Option<Decompose>,
     /// Whether operators are recorded above autograd, as the function calls them: who knows where the script is, and the symbols of
-    /// the inputs.
-    pub pre_dispatch: Option<(Provider, ShapeEnv)>,
+    /// the inputs, where numbers that tensors hold may be symbols, too.
+    pub pre_dispatch: Option<(Provider, Option<ShapeEnv>)>,
 }
 
 /// The layer of dispatch: records what comes through, and answers it.
@@ -104,21 +104,22 @@ struct PreDispatch {
     /// Whether gradients were recorded at the last call.
     grad: Cell<bool>,
     /// The symbols of the inputs, with those of numbers that only a run knows.
-    env: ShapeEnv,
+    env: Option<ShapeEnv>,
 }
 
 impl PreDispatch {
     /// The number that a tensor holds: a symbol. Nothing can be decided by a truth.
-    fn item(&self, args: &[Value]) -> Result<Value> {
+    fn item(&self, entry: &OpEntry, args: &[Value]) -> Result<Value> {
+        let env = self.env.as_ref().ok_or_else(|| asked_for_value(entry))?;
         let t = args.first().ok_or_else(|| Error::type_error("item() takes a tensor"))?.tensor()?;
         let number = match t.dtype() {
             Dtype::Bool => {
-                let condition = format!("Eq({}, 1)", self.env.unbacked("item", 0));
+                let condition = format!("Eq({}, 1)", env.unbacked("item", 0));
                 let said = format!("Could not guard on data-dependent expression {condition} (unhinted: {condition}).");
                 return Err(Error::new(ErrorKind::GuardOnDataDependent, said));
             }
-            dtype if dtype.is_floating() => Value::SymFloat(self.env.unbacked_float("item")),
-            dtype if dtype.is_integral() => Value::Int(self.env.unbacked("item", i64::MIN)),
+            dtype if dtype.is_floating() => Value::SymFloat(env.unbacked_float("item")),
+            dtype if dtype.is_integral() => Value::Int(env.unbacked("item", i64::MIN)),
             _ => return Err(Error::not_implemented("the number of a complex tensor is not supported in an exported program yet")),
         };
         coming_from((self.provider)(), || self.tracer.item_as_called(t, &number))?;
@@ -145,7 +146,7 @@ impl Layer for PreDispatch {
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         self.note_grad_mode(modes().grad);
         if matches!(entry.base_name(), "_local_scalar_dense" | "item" | "is_nonzero") {
-            return self.item(&args);
+            return self.item(entry, &args);
         }
         let is_constant = entry.name == "aten.lift_fresh.default";
         let (entry, mut args) = (lifted(entry), args);

@@ -261,15 +261,11 @@ impl Body for CompiledBackward {
             ));
         }
         let graph = &self.backward.graph;
-        let mut tensors = Vec::new();
-        let mut numbers = Vec::new();
+        let (mut tensors, mut numbers) = (Vec::new(), Vec::new());
         {
             // Where the graph is not kept, nothing but the list of inputs holds saved values: they go as the graph consumes them.
             let (held, taken) = if keeps_graph() { (Some(self.saved.borrow()), None) } else { (None, self.saved.take()) };
-            let saved = held.as_ref().map_or(taken.as_ref(), |held| held.as_ref()).ok_or_else(|| {
-                Error::runtime("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
-            })?;
-            for kept in saved {
+            for kept in held.as_ref().map_or(taken.as_ref(), |held| held.as_ref()).ok_or_else(freed)? {
                 match kept {
                     Kept::Tensor(v) => tensors.push(Value::Tensor(v.unpack(node)?)),
                     Kept::Other(v) => numbers.push(v.clone()),
@@ -306,9 +302,22 @@ impl Body for CompiledBackward {
         *self.saved.borrow_mut() = None;
     }
 
+    fn saved_tensors(&self, node: &Rc<Node>) -> Option<Result<Vec<Tensor>>> {
+        let saved = self.saved.borrow();
+        let unpacked = |kept: &Kept| if let Kept::Tensor(v) = kept { Some(v.unpack(node)) } else { None };
+        Some(saved.as_ref().ok_or_else(freed).and_then(|saved| saved.iter().filter_map(unpacked).collect()))
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// What was saved is asked for when it is gone.
+fn freed() -> Error {
+    Error::runtime(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+    )
 }
 
 /// What differentiating a compiled backward comes to.

@@ -5,7 +5,7 @@ use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};
 use crate::error::Result;
-use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, Target, compute_float};
+use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, Target, compute_float, snake_case};
 use crate::shape::{Expr, FloatExpr, SymInt};
 use crate::span::Source;
 use crate::tensor::Tensor;
@@ -37,8 +37,7 @@ thread_local! {
 struct Forward {
     source: Option<Source>,
     module_path: Option<Rc<str>>,
-    original_op: Option<Rc<str>>,
-    source_fn: Option<Rc<str>>,
+    source_fn: Option<Rc<SourceFn>>,
     annotation: Option<Rc<Annotation>>,
 }
 
@@ -100,6 +99,8 @@ pub struct Tracer {
     is_trailing: Cell<bool>,
     /// Whether it holds a backward.
     is_joint: Cell<bool>,
+    /// The operator that reached the tracer last; what it is taken apart into does not count.
+    arrived: Cell<Option<&'static str>>,
     /// The token that the next call takes whose order counts, where the graph has one.
     token: Cell<Option<NodeId>>,
     /// What calls are taken apart by before they are recorded.
@@ -141,6 +142,7 @@ impl Tracer {
             wants_number: Cell::new(false),
             is_trailing: Cell::new(false),
             is_joint: Cell::new(false),
+            arrived: Cell::new(None),
             token: Cell::new(None),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
             script_decompositions: RefCell::default(),
@@ -316,7 +318,6 @@ impl Tracer {
         self.forward.borrow_mut().entry(seq_nr).or_insert_with(|| Forward {
             source: origin.source.clone(),
             module_path: origin.module_path.clone(),
-            original_op: origin.original_op.clone(),
             source_fn: origin.source_fn.clone(),
             annotation: origin.annotation.clone(),
         });
@@ -356,8 +357,8 @@ impl Tracer {
                 source,
                 is_backward: true,
                 seq_nr,
-                original_op: forward.original_op,
-                source_fn: forward.source_fn,
+                source_fn: forward.source_fn.filter(|_| of_node),
+                original_op: self.arrived.get().map(Rc::from),
                 module_path: forward.module_path,
                 recompute: origin.recompute,
                 checkpoint_region: origin.checkpoint_region,
@@ -371,8 +372,8 @@ impl Tracer {
         Meta {
             source: origin.source,
             seq_nr: Some(seq_nr),
-            original_op: origin.original_op,
             source_fn: origin.source_fn,
+            original_op: self.arrived.get().map(Rc::from),
             module_path: origin.module_path,
             recompute: origin.recompute,
             checkpoint_region: origin.checkpoint_region,
@@ -388,7 +389,8 @@ impl Tracer {
         if let Some(policy) = policy.and_then(origin::checkpoint_policy) {
             meta.recompute = Some(policy(entry, args, result)?);
         }
-        let id = self.graph.borrow_mut().call(entry.node_name(), Target::Op(entry.name.into()), positional, keywords, meta.clone());
+        let id =
+            self.graph.borrow_mut().call(&snake_case(entry.node_name()), Target::Op(entry.name.into()), positional, keywords, meta.clone());
         match result {
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);

@@ -240,20 +240,20 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
 fn run_hooks(node: &Rc<Node>, grads: &mut Vec<Option<Tensor>>) -> Result<()> {
     let hooks = node.tensor_hooks.borrow().clone();
     for (index, _, hook) in hooks {
-        if let Some(Some(grad)) = grads.get(index)
-            && let Some(replaced) = hook(grad)?
+        if let Some(grad) = grads.get_mut(index)
+            && let Some(replaced) = hook(grad.as_ref())?
         {
-            grads[index] = Some(replaced);
+            *grad = Some(replaced);
         }
     }
     // Hooks on a leaf sit on the tensor, not on its accumulator.
     if let Some(accumulate) = node.body.as_any().downcast_ref::<AccumulateGrad>() {
         let hooks: Vec<_> = meta::peek(&accumulate.variable, |m| m.hooks.clone());
         for (_, hook) in hooks {
-            if let Some(Some(grad)) = grads.first()
-                && let Some(replaced) = hook(grad)?
+            if let Some(grad) = grads.first_mut()
+                && let Some(replaced) = hook(grad.as_ref())?
             {
-                grads[0] = Some(replaced);
+                *grad = Some(replaced);
             }
         }
     }
@@ -379,7 +379,7 @@ impl Body for AccumulateGrad {
         accumulate(variable, grad)?;
         let hooks: Vec<_> = meta::peek(variable, |m| m.post_accumulate_hooks.clone());
         for (_, hook) in hooks {
-            hook(variable)?;
+            hook(Some(variable))?;
         }
         Ok(Vec::new())
     }

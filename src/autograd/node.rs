@@ -63,6 +63,10 @@ pub trait Body {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>>;
     /// Frees what was saved.
     fn release(&self) {}
+    /// What was saved, where a script may ask: of a compiled function.
+    fn saved_tensors(&self, _node: &Rc<Node>) -> Option<Result<Vec<Tensor>>> {
+        None
+    }
     /// Whether a script wrote it (`torch.autograd.Function`).
     fn is_custom_function(&self) -> bool {
         false
@@ -71,8 +75,8 @@ pub trait Body {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// A tensor hook: sees a gradient, may replace it.
-pub type GradHook = Rc<dyn Fn(&Tensor) -> Result<Option<Tensor>>>;
+/// A tensor hook: sees a gradient, which no gradient reached where it is `None`, and may replace it.
+pub type GradHook = Rc<dyn Fn(Option<&Tensor>) -> Result<Option<Tensor>>>;
 /// A node hook: sees gradients before (`pre`) or after the node ran and may replace them.
 pub type NodeHook = Rc<dyn Fn(Vec<Option<Tensor>>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>>>;
 

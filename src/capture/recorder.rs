@@ -9,7 +9,7 @@ use crate::aot::compile::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
 use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::span::{Source, Written, current_module_path, current_source};
@@ -69,6 +69,8 @@ pub struct Recorder {
     pub(super) writing: Writing,
     /// Numbers that only the run knows and that what ends the region reads.
     pub(super) needed_numbers: RefCell<Vec<Value>>,
+    /// While something is recorded that counts only as a whole: what would have ended the graph, once something has.
+    pub(super) trial: RefCell<Option<Option<Unsupported>>>,
     /// Numbers of tensors that are part of the graph, by tensor.
     pub(super) scalars: RefCell<HashMap<u64, Value>>,
     /// Calls that `x[...]` makes.
@@ -143,6 +145,7 @@ impl Recorder {
             needed: RefCell::default(),
             writing: Writing::default(),
             needed_numbers: RefCell::default(),
+            trial: RefCell::default(),
             scalars: RefCell::default(),
             items: RefCell::default(),
             stacks: RefCell::default(),
@@ -233,7 +236,18 @@ impl Recorder {
         if self.is_over.get() {
             return Ok(());
         }
+        if let Some(refused) = self.trial.borrow_mut().as_mut() {
+            refused.get_or_insert_with(|| reason.clone());
+            return Err(Error::runtime("a graph break in the backward of a custom function"));
+        }
         (self.surroundings.on_break.clone())(self, reason, current_source())
+    }
+
+    /// Does something in which the graph must not end. Also gives what would have ended it, which failed.
+    pub fn attempt<R>(&self, f: impl FnOnce() -> R) -> (R, Option<Unsupported>) {
+        let before = self.trial.replace(Some(None));
+        let done = f();
+        (done, self.trial.replace(before).flatten())
     }
 
     /// Stops the region here, at a call that reads tensors.

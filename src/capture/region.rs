@@ -125,7 +125,7 @@ impl Region {
 
     /// The graph that is traced: the operators, each with what the script called (`source_fn`).
     pub fn traced(&self) -> Graph {
-        with_source_fns(&self.graph, &self.recorded)
+        with_source_fns(&self.graph, &self.recorded, None)
     }
 
     /// What the front end keeps as attributes of the graph is read from there, after the inputs.

@@ -370,6 +370,18 @@ impl Unsupported {
         Self::new(0, title, "", "", &[])
     }
 
+    /// An exception of the script's, where nothing of the script's catches it: the function is given up.
+    pub fn exception() -> Self {
+        let reason = Self::new(
+            88,
+            "Observed exception",
+            "Dynamo found no exception handler at the top-level compiled function when encountering an exception. Exception will propagate outside the compiled region.",
+            "",
+            &[],
+        );
+        Unsupported { ends_function: true, ..reason }
+    }
+
     /// A loop whose backward reads a number off a tensor, where graphs hold none: the function is given up.
     pub fn backward_of_loop() -> Self {
         let reason = Self::new(0, "Backend compiler exception", "The backward of while_loop reads a number off a tensor.", "", &[]);

@@ -7,7 +7,7 @@
 use super::given::{Given, bodies_of, calls_of_bodies, count_fresh, inputs_of_body};
 use super::recorder::Recorder;
 use super::region::sets_grad_mode;
-use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target, Written, WrittenCall, snake_case};
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, SourceFn, Target, Written, WrittenCall, snake_case};
 use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -331,19 +331,28 @@ fn candidate(node: &Node) -> String {
 }
 
 /// A recording whose calls, those of bodies too, say which call of the script they are part of.
-pub(super) fn with_source_fns(graph: &Graph, recorded: &[NodeId]) -> Graph {
+/// `outer` is the call that they are the body of.
+pub(super) fn with_source_fns(graph: &Graph, recorded: &[NodeId], outer: Option<&Rc<SourceFn>>) -> Graph {
+    let shown = made(graph, recorded, None);
     let mut graph = graph.clone();
     let written = recorded.iter().filter_map(|id| graph.node(*id).written.as_ref());
     let names: HashMap<u32, Rc<str>> = written.filter_map(|w| Some((w.call, w.says.as_ref()?.name.clone()))).collect();
     let calls: Vec<NodeId> = graph.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| n.id).collect();
+    let mut of_bodies = HashMap::new();
     for id in calls {
-        let node = graph.node_mut(id);
-        let name = node.written.as_ref().and_then(|w| names.get(&w.call).cloned());
-        node.meta.source_fn = Some(name.unwrap_or_else(|| candidate(node).into()));
+        let node = graph.node(id);
+        let call = node.written.as_ref().map(|w| w.call);
+        let called = call.and_then(|call| names.get(&call).cloned()).unwrap_or_else(|| candidate(node).into());
+        let as_shown = call.and_then(|call| shown.heads.get(&call)).or_else(|| shown.nodes.get(&id)).map(|id| shown.graph.node(*id));
+        let (name, of) = as_shown.map_or((&node.name, node), |n| (n.meta.first_name.as_ref().unwrap_or(&n.name), n));
+        let source_fn = SourceFn { called, name: name.clone(), target: of.target.clone(), num_args: of.args.len(), outer: outer.cloned() };
+        let source_fn = Rc::new(source_fn);
+        bodies_of(&graph, &node.args).into_iter().for_each(|body| drop(of_bodies.insert(body, source_fn.clone())));
+        graph.node_mut(id).meta.source_fn = Some(source_fn);
     }
-    for (_, body) in &mut graph.subgraphs {
+    for (name, body) in &mut graph.subgraphs {
         let recorded: Vec<NodeId> = body.nodes().map(|n| n.id).collect();
-        *body = with_source_fns(body, &recorded);
+        *body = with_source_fns(body, &recorded, of_bodies.get(name));
     }
     graph
 }
@@ -378,7 +387,7 @@ pub(super) fn shown(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>)
 fn made(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>) -> Made {
     let calls = Calls::of(graph, recorded);
     let exposed = calls.exposed(graph, recorded);
-    let mut made = Made { graph: Graph::new(&graph.class_name), nodes: HashMap::new(), fresh: HashMap::new() };
+    let mut made = Made { graph: Graph::new(&graph.class_name), nodes: HashMap::new(), heads: HashMap::new(), fresh: HashMap::new() };
     made.graph.constants = graph.constants.clone();
     made.graph.checkpoint_policy = graph.checkpoint_policy;
     let is_input = |node: &Node| node.opcode == Opcode::Placeholder;
@@ -408,7 +417,8 @@ fn made(graph: &Graph, recorded: &[NodeId], given: Option<&[Given]>) -> Made {
             _ => {
                 if let Some(call) = node.written.as_ref().and_then(|w| w.says.as_ref()) {
                     let ways = node.written.as_ref().and_then(|w| calls.gives.get(&w.call)).map_or(&[][..], Vec::as_slice);
-                    made.call(graph, node, call, ways);
+                    let head = made.call(graph, node, call, ways);
+                    made.heads.extend(node.written.as_ref().map(|w| (w.call, head)));
                 }
                 if !calls.covers(node) || exposed.contains(&node.id) {
                     made.as_it_is(node);
@@ -449,6 +459,8 @@ fn drop_unread(graph: &mut Graph, inputs: &HashSet<NodeId>) {
 struct Made {
     graph: Graph,
     nodes: HashMap<NodeId, NodeId>,
+    /// The nodes of written calls, by the calls' numbers.
+    heads: HashMap<u32, NodeId>,
     /// Names of the values that bodies are given as their own. They are taken where the call stands, whose function makes them.
     fresh: HashMap<Rc<str>, Vec<Rc<str>>>,
 }
@@ -476,7 +488,7 @@ impl Made {
     }
 
     /// A written call, and an item for each part of its result.
-    fn call(&mut self, recorded: &Graph, node: &Node, call: &WrittenCall, ways: &[(Vec<u32>, NodeId)]) {
+    fn call(&mut self, recorded: &Graph, node: &Node, call: &WrittenCall, ways: &[(Vec<u32>, NodeId)]) -> NodeId {
         let (args, kwargs) = self.follow_all(&call.args, &call.kwargs);
         let whole = ways.iter().find(|(way, _)| way.is_empty());
         let value = match whole {
@@ -511,5 +523,6 @@ impl Made {
                 self.graph.node_mut(*id).meta.first_name = Some(before);
             }
         }
+        id
     }
 }

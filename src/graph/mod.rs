@@ -19,7 +19,7 @@ mod sizes;
 pub use graph::{Graph, Place, snake_case};
 pub use listing::{dot, listing, listing_row, opcode, tabular};
 pub use literal::{arg_repr, float_repr, str_repr};
-pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, Target, Written, WrittenCall};
+pub use node::{Annotation, Arg, FakeValue, Meta, Node, NodeId, Opcode, Recompute, Shown, SourceFn, Target, Written, WrittenCall};
 pub use parse::{Parsed, parse, parse_size};
 pub use print::{Printed, Style, code, print_readable, readable, recompute_name};
 pub use runnable::{Known, runnable};

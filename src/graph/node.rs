@@ -199,10 +199,10 @@ pub struct Meta {
     pub no_version_check: bool,
     /// Sequence number of the forward operator it belongs to.
     pub seq_nr: Option<i64>,
-    /// The operator the script's call dispatched to, before decomposition: `aten.linear.default`.
+    /// What the script called (torch.fx's `source_fn_stack`); of a backward node, what its forward node is of.
+    pub source_fn: Option<Rc<SourceFn>>,
+    /// The operator that reached the tracer, which may have been taken apart there (torch.fx's `original_aten`).
     pub original_op: Option<Rc<str>>,
-    /// What the script called, by name (the last of torch.fx's `source_fn_stack`): `conv2d`; of a backward node, its forward node's.
-    pub source_fn: Option<Rc<str>>,
     /// Modules it ran in, outermost first, joined by dots.
     pub module_path: Option<Rc<str>>,
     /// What checkpointing asked.
@@ -215,6 +215,21 @@ pub struct Meta {
     pub grad_fn: Option<Rc<str>>,
     /// Of a written call that is named after a variable: the name that it had before.
     pub first_name: Option<Rc<str>>,
+}
+
+/// The call of the script's that a node is part of, as the captured graph shows it.
+#[derive(Clone, Debug)]
+pub struct SourceFn {
+    /// What was called, by name: `conv2d`.
+    pub called: Rc<str>,
+    /// The name that its node got first: `conv2d_1`.
+    pub name: Rc<str>,
+    /// What was called, and with how many arguments.
+    pub target: Target,
+    /// Of a unary operator 1: which of two functions its sign means.
+    pub num_args: usize,
+    /// Of a call in a body, the call that the body belongs to.
+    pub outer: Option<Rc<SourceFn>>,
 }
 
 /// What `torch.fx.traceback.annotate` says of the calls in a block (torch.fx's `meta["custom"]`).

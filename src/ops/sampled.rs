@@ -204,10 +204,10 @@ fn quantile(call: &Call) -> Result<Value> {
         t!("gather", sorted(&rows)?, -1, below)?
     };
     if q.dim() == 0 {
-        return aten!("squeeze.dim", values, -1);
+        return aten!("squeeze_.dim", values, -1);
     }
     // One value per q, in front.
-    aten!("squeeze.dim", t!("transpose.int", t!("unsqueeze", values, 0)?, 0, -1)?, -1)
+    aten!("squeeze_.dim", t!("transpose_", t!("unsqueeze_", values, 0)?, 0, -1)?, -1)
 }
 
 fn cov(call: &Call) -> Result<Value> {

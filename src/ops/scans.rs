@@ -112,17 +112,28 @@ pub fn register(b: &mut OpBuilder) {
 
 /// Where a slice was scaled down to the largest norm, its gradient loses what points along the norm's slope.
 fn renorm_backward(b: &crate::dispatch::Backward) -> Result<crate::dispatch::Grads> {
-    let (x, p, most) = (b.saved("self")?, b.arg("p").float()?, b.arg("maxnorm"));
+    use crate::tensor::Dtype;
+    let (x, p, most) = (b.saved("self")?, b.arg("p"), b.arg("maxnorm"));
+    // It is computed in what sums are added up in.
+    let wide = match x.dtype() {
+        Dtype::Float32 => Some(Dtype::Float64),
+        Dtype::Float16 | Dtype::BFloat16 => Some(Dtype::Float32),
+        _ => None,
+    };
     let kept = super::shapes::wrap_dim(b.arg("dim").int()?, x.dim())?;
     let dims: Vec<i64> = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect();
     unary_grad(b, |g| {
-        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true)?;
-        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims, true)?;
-        let ratio = t!("pow.Tensor_Scalar", t!("div.Tensor", t!("abs", x)?, &norm)?, p - 1.0)?;
-        let slope = t!("mul.Tensor", t!("mul.Tensor", t!("sgn", x)?, ratio)?, along)?;
+        let dtype = wide.map_or(crate::dispatch::Value::None, crate::dispatch::Value::Dtype);
+        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true; dtype = dtype.clone())?;
+        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims.clone(), true; dtype = dtype)?;
+        let slope = super::norms::norm_backward(&along, x, &norm, p.float()?, &dims.into())?;
         let inverse = t!("reciprocal", t!("add.Scalar", &norm, 1e-7)?)?;
-        let rest = t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?;
+        let rest = match slope {
+            Some(slope) => t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?,
+            None => g.clone(),
+        };
         let scaled = t!("mul.Tensor", t!("mul.Scalar", inverse, most)?, rest)?;
+        let scaled = if scaled.dtype() == g.dtype() { scaled } else { t!("to.dtype", scaled, g.dtype())? };
         t!("where.self", t!("gt.Scalar", norm, most)?, scaled, g)
     })
 }

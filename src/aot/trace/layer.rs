@@ -21,28 +21,11 @@ impl Layer for TraceLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        let rules = self.0.script_decompositions.borrow().clone();
-        if let Some(rules) = rules
-            && let Some(made) = rules(entry, &args)?
-        {
-            return Ok(made);
-        }
-        if let Some(table) = self.0.decompositions.get()
-            && let Some(made) = table.apply(entry, &args)?
-        {
-            return Ok(made);
-        }
-        let entry = self.0.shown(entry);
-        let result = {
-            // What a whole composite operator is composed of is not seen.
-            let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
-            run_backend(entry, &args, true)?
-        };
-        match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
-            Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
-            None => self.0.record(entry, &args, &result)?,
-        }
-        Ok(result)
+        let outer = self.0.arrived.get();
+        self.0.arrived.set(outer.or(Some(entry.name)));
+        let answer = self.answer(entry, args);
+        self.0.arrived.set(outer);
+        answer
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
@@ -68,6 +51,33 @@ impl Layer for TraceLayer {
 
     fn note_count(&self, sizes: Vec<SymInt>, count: SymInt) {
         self.0.note_count(sizes, count);
+    }
+}
+
+impl TraceLayer {
+    fn answer(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        let rules = self.0.script_decompositions.borrow().clone();
+        if let Some(rules) = rules
+            && let Some(made) = rules(entry, &args)?
+        {
+            return Ok(made);
+        }
+        if let Some(table) = self.0.decompositions.get()
+            && let Some(made) = table.apply(entry, &args)?
+        {
+            return Ok(made);
+        }
+        let entry = self.0.shown(entry);
+        let result = {
+            // What a whole composite operator is composed of is not seen.
+            let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
+            run_backend(entry, &args, true)?
+        };
+        match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
+            Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
+            None => self.0.record(entry, &args, &result)?,
+        }
+        Ok(result)
     }
 }
 

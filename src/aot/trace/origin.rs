@@ -2,7 +2,7 @@
 
 use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
-use crate::graph::{Annotation, Recompute};
+use crate::graph::{Annotation, Recompute, SourceFn};
 use crate::shape::Expr;
 use crate::span::{Source, current_module_path};
 use crate::tensor::Tensor;
@@ -16,10 +16,8 @@ pub struct Origin {
     pub source: Option<Source>,
     /// Modules it ran in.
     pub module_path: Option<Rc<str>>,
-    /// The torch-level operator.
-    pub original_op: Option<Rc<str>>,
-    /// What the script called, by name.
-    pub source_fn: Option<Rc<str>>,
+    /// What the script called.
+    pub source_fn: Option<Rc<SourceFn>>,
     /// What checkpointing asks of it.
     pub recompute: Option<Recompute>,
     /// Which checkpointed region it belongs to.

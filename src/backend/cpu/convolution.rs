@@ -362,7 +362,8 @@ fn backward(c: &Call, out: &[Tensor]) -> Result<()> {
         if mask[2] && let Some(out) = outs.next() {
             let places = sizes[2..].iter().product::<usize>().max(1);
             let mut sums = vec![T::of(0.0); sizes[1]];
-            if shape.by_columns(elements) {
+            // Numbers that are computed with in another precision are added as they come.
+            if shape.by_columns(elements) && grad.dtype().itemsize() == std::mem::size_of::<T>() {
                 let dims: Vec<usize> = (0..sizes.len()).filter(|d| *d != 1).collect();
                 sums = super::cascade::sums(grad, &dims)?;
             } else {

@@ -13,7 +13,7 @@ use super::call::in_body;
 use super::written::name_results;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
-use crate::capture::{Mark, Part, Recorder};
+use crate::capture::{Mark, Part, Recorder, Unsupported};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, NodeId, Recompute};
@@ -249,7 +249,15 @@ fn own_outputs(result: &PyObjectRef, args: &[PyObjectRef], written: &[Tensor], v
     }
 }
 
-/// Runs the backward once on fake gradients and records the call as `autograd_function_apply`. Gives what `apply` returns.
+/// What becomes of the call of a custom function.
+pub enum Called {
+    /// It is recorded, and gives this.
+    Recorded(PyObjectRef),
+    /// Its backward is none that a graph can hold: the graph ends before the call.
+    Refused(Unsupported),
+}
+
+/// Runs the backward once on fake gradients and records the call as `autograd_function_apply`.
 pub fn function(
     recorder: &Rc<Recorder>,
     recorded: Forward,
@@ -257,7 +265,7 @@ pub fn function(
     cls: &PyObject,
     args: &[PyObjectRef],
     vm: &VirtualMachine,
-) -> PyResult {
+) -> PyResult<Called> {
     let error = |e: Error| raise(e, vm);
     let Forward { mark, end, result, written } = recorded;
     let start = recorder.start_of(&mark);
@@ -268,7 +276,7 @@ pub fn function(
         }
     }
     if !modes().grad || !operands.iter().any(meta::requires_grad) {
-        return Ok(result);
+        return Ok(Called::Recorded(result));
     }
     let outputs = items(&result).unwrap_or_else(|| vec![result.clone()]);
     let tensors: Vec<Tensor> = outputs.iter().filter_map(|o| to_tensor(o)).collect();
@@ -292,13 +300,17 @@ pub fn function(
     }
     let before = no_grad(recorder);
     let from = recorder.position() - usize::from(before.grad);
-    let computed = in_body(|| vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),)));
+    let run = || in_body(|| vm.call_method(context, "_run_backward", (vm.ctx.new_list(grads),)));
+    let (computed, refused) = recorder.attempt(run);
     let summed = computed.and_then(|o| sum_gradients(&operands, args, &items(&o).unwrap_or_default(), vm));
     restore(recorder, &mark, before);
-    let summed = summed?;
-    if !recorder.is_since(&mark) {
-        return Err(error(Error::runtime("a graph break in the backward of a custom function inside a compiled function")));
-    }
+    let summed = match (summed, refused) {
+        (Ok(summed), None) => summed,
+        (_, refused) => {
+            recorder.cut(mark, &[], &given);
+            return Ok(Called::Refused(refused.unwrap_or_else(Unsupported::exception)));
+        }
+    };
     let gradients = summed.iter().map(|g| recorder.argument(g)).collect::<Result<Vec<_>>>().map_err(error)?;
     let backward = Part { range: from..recorder.position(), takes: given.clone(), returns: Arg::Tuple(gradients) };
     let saved = recorder.free_values(&backward);
@@ -349,7 +361,7 @@ pub fn function(
             None => o.clone(),
         });
     }
-    if items(&result).is_none() { Ok(wrapped.remove(0)) } else { Ok(vm.ctx.new_tuple(wrapped).into()) }
+    Ok(Called::Recorded(if items(&result).is_none() { wrapped.remove(0) } else { vm.ctx.new_tuple(wrapped).into() }))
 }
 
 /// One gradient per operand: those of its places among the arguments, summed.
@@ -391,7 +403,7 @@ const EFFECTS: &[&str] = &[
 /// Whether a hook is a function of its gradient alone, as far as its code shows: it names nothing but `torch` and methods, and
 /// closes over tensors and numbers.
 fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
-    let Ok(code) = hook.get_attr("__code__", vm) else { return false };
+    let Ok(code) = hook.get_attr("__code__", vm) else { return is_of_torch(hook, vm) };
     if code_names(hook, EFFECTS, vm) {
         return false;
     }
@@ -408,6 +420,12 @@ fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
     }
     let cells = hook.get_attr("__closure__", vm).ok().and_then(|o| items(&o)).unwrap_or_default();
     cells.iter().all(|c| c.get_attr("cell_contents", vm).is_ok_and(|o| harmless(&o)))
+}
+
+/// Whether it is a function of PyTorch's, by its name.
+fn is_of_torch(function: &PyObject, vm: &VirtualMachine) -> bool {
+    let Some(name) = function.get_attr("__name__", vm).ok().and_then(|n| n.downcast::<PyStr>().ok()) else { return false };
+    crate::python::native::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
 }
 
 /// Records a hook on a value of the region as `register_hook`. False where it has to be the script's own.

@@ -76,6 +76,15 @@ pub(super) fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
     }
 }
 
+/// The attribute, global or name that an instruction loads.
+fn named<'a>(step: &Step, code: &'a PyCode) -> Option<&'a rustpython_vm::builtins::PyStrInterned> {
+    match step.op {
+        Instruction::LoadAttr { .. } | Instruction::LoadGlobal { .. } => code.names.get((step.arg >> 1) as usize).copied(),
+        Instruction::LoadName { .. } => code.names.get(step.arg as usize).copied(),
+        _ => None,
+    }
+}
+
 impl Code {
     /// Decodes a function's code.
     pub fn new(code: &PyCode) -> Rc<Self> {
@@ -304,14 +313,16 @@ impl Code {
         rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))
     }
 
+    /// Whether what stands behind an instruction names `autograd.grad`.
+    pub fn asks_for_gradients(&self, position: usize, code: &PyCode) -> bool {
+        let after = self.steps.get(position + 1..).unwrap_or_default();
+        let is_named = |step: &Step, name: &str| named(step, code).is_some_and(|n| n.as_str() == name);
+        after.windows(2).any(|pair| is_named(&pair[0], "autograd") && is_named(&pair[1], "grad"))
+    }
+
     /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
     pub fn is_argument_of(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
         let (Some(own), Some(after)) = (self.steps.get(position), self.steps.get(position + 1..)) else { return false };
-        let named = |step: &Step| match step.op {
-            Instruction::LoadAttr { .. } | Instruction::LoadGlobal { .. } => code.names.get((step.arg >> 1) as usize),
-            Instruction::LoadName { .. } => code.names.get(step.arg as usize),
-            _ => None,
-        };
         // What is loaded in between is the message.
         let is_loaded = |step: &&Step| {
             matches!(
@@ -331,7 +342,7 @@ impl Code {
         let mut before = self.steps[..position].iter().rev().take_while(ends);
         matches!(own.op, Instruction::CompareOp { .. })
             && is_called
-            && before.any(|step| named(step).is_some_and(|name| functions.contains(&name.as_str())))
+            && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
     }
 
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.

@@ -6,9 +6,10 @@ use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::bodies;
+use super::bodies::{self, Called};
+use super::call::Waiting;
 use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, rebase_history};
-use crate::capture::Unsupported;
+use crate::capture::{Recorder, Unsupported};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::python::native::tensor::{items, raise, raised, to_tensor, wrap};
@@ -78,7 +79,11 @@ fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResul
 
 /// `_function_apply(cls, args)`
 pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
-    let recorder = super::call::recorder();
+    call(cls, args, super::call::recorder(), false, vm)
+}
+
+/// The same, recorded where there is a recorder. `is_left`: what is recorded waits for it, and its forward is a function of its own.
+fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>>, is_left: bool, vm: &VirtualMachine) -> PyResult {
     // A function that writes to a tensor of the caller's is called as it is; to a value of the graph, it is part of it.
     let is_value = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| recorder.as_ref().is_some_and(|r| r.is_lazy(&r.current(&t))));
     let may_write =
@@ -97,11 +102,26 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
     if let Some(recorder) = recorder.filter(|_| !writes) {
         let (forward, same) = bodies::forward(&recorder, &context, &args, vm)?;
         if same && forward.writes_to_values(&recorder) {
-            return bodies::function(&recorder, forward, &context, cls, &args, vm);
+            return match bodies::function(&recorder, forward, &context, cls, &args, vm)? {
+                Called::Recorded(result) => Ok(result),
+                Called::Refused(reason) => {
+                    super::break_graph(&reason).map_err(|e| raise(e, vm))?;
+                    call(cls, args, None, true, vm)
+                }
+            };
         }
         // The forward broke the graph: its outputs get their values now, and the backward is the script's.
         super::break_graph(&Unsupported::other("autograd.Function.apply")).map_err(|e| raise(e, vm))?;
         early = Some(forward.result);
+    }
+    if is_left {
+        let before = set_modes(Modes { grad: false, ..modes() });
+        let waiting = Waiting::begin(0);
+        let result = vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),));
+        let ended = waiting.map_or(Ok(()), Waiting::end);
+        set_modes(Modes { grad: before.grad, ..modes() });
+        early = Some(result?);
+        ended.map_err(|e| raise(e, vm))?;
     }
     let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
     let _eager = crate::dispatch::Exclude::capture_too();

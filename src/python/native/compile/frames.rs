@@ -421,6 +421,14 @@ pub fn is_checked() -> bool {
     decoded.position(at).is_some_and(|position| decoded.is_argument_of(position, &code, CHECKS))
 }
 
+/// Whether what the functions under way go on with asks for gradients.
+pub fn asks_for_gradients(frames: &[(rustpython_vm::PyRef<PyCode>, u32)]) -> bool {
+    frames.iter().any(|(code, at)| {
+        let decoded = decoded(code);
+        decoded.position(*at).is_some_and(|position| decoded.asks_for_gradients(position, code))
+    })
+}
+
 /// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer
 /// function's variable.
 pub fn stores_result() -> bool {

@@ -541,14 +541,21 @@ mod native {
     }
 
     /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
-    /// `flat_function` takes tensors and returns a list; compilers default to running graphs as they are.
+    /// `flat_function` takes tensors and returns a list; with `dynamic`, all its sizes are symbols; compilers default to running graphs as they are.
     #[pyfunction]
     fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
         let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
-        let (f, specs) = traced_function(function, inputs, vm)?;
+        let (f, mut specs) = traced_function(function, inputs, vm)?;
+        if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
+            let inputs = super::super::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
+            let twins = super::super::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
+            for (spec, twin) in specs.iter_mut().zip(twins.iter().filter_map(Value::as_tensor)) {
+                spec.spec = twin.spec();
+            }
+        }
         let partition_fn = option(&args, "partition_fn", vm);
         let named = partition_fn
             .as_ref()
@@ -583,6 +590,10 @@ mod native {
                 })
             }));
         }
+        if let Some(table) = option(&args, "decompositions", vm) {
+            let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
+            config.script_decompositions = Some(super::super::make_fx::decompose_by(&table, vm)?);
+        }
         // A compiler of the script's own gets PyTorch's graphs as they are.
         config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();
         if let Some(c) = option(&args, "fw_compiler", vm) {
@@ -600,8 +611,9 @@ mod native {
         Ok(PyAot(compiled, attributes).into_pyobject(vm))
     }
 
-    /// `_make_fx(flat_function, names, inputs, class_name, mode, table)`: what the function calls, as a graph.
+    /// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: what the function calls, as a graph.
     #[pyfunction]
+    #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
     fn _make_fx(
         function: PyObjectRef,
         names: Vec<String>,
@@ -609,10 +621,11 @@ mod native {
         class_name: PyStrRef,
         mode: PyStrRef,
         table: Option<rustpython_vm::builtins::PyDictRef>,
+        pre_dispatch: bool,
         vm: &VirtualMachine,
     ) -> PyResult {
         let class_name = class_name.to_string_lossy().into_owned();
-        super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, vm)
+        super::super::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, pre_dispatch, vm)
     }
 
     /// `_export(flat_function, names, inputs, state, symbols)`: the graph of what is called, and the constants it reads.
@@ -670,10 +683,16 @@ mod native {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss")`: the graph; of each input whether it is mutated; of
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of each input whether it is mutated; of
     /// each output what it aliases, whether it requires grad, and its sizes.
     #[pyfunction]
-    fn _aot_export(function: PyObjectRef, inputs: PyObjectRef, kind: PyStrRef, vm: &VirtualMachine) -> PyResult {
+    fn _aot_export(
+        function: PyObjectRef,
+        inputs: PyObjectRef,
+        kind: PyStrRef,
+        table: Option<rustpython_vm::builtins::PyDictRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
         use crate::aot::export::{Exported, export};
         let kind = match &*kind.to_string_lossy() {
             "inference" => Exported::Inference,
@@ -681,7 +700,8 @@ mod native {
             _ => Exported::OfLoss,
         };
         let (f, specs) = traced_function(function, &inputs, vm)?;
-        let config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);
+        let mut config = backend::config(&backend::Pipeline::plain(Partitioner::Default), false, None);
+        config.script_decompositions = table.map(|table| super::super::make_fx::decompose_by(&table, vm)).transpose()?;
         let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
         let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
         let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));

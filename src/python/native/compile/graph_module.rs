@@ -17,7 +17,7 @@ use crate::aot::interpret::replay_graph;
 use crate::autograd::{Body, Node as AutogradNode};
 use crate::dispatch::{Value, lookup};
 use crate::error::{Error, Result};
-use crate::graph::{self, Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Shown, Style, Target};
+use crate::graph::{self, Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Style, Target};
 use crate::python::native::tensor::{from_value, overload, raise, to_tensor, to_value};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
@@ -164,7 +164,7 @@ impl PyGraphModule {
             for (name, value) in &node.kwargs {
                 kwargs.set_item(&**name, tell.arg(value)?, vm)?;
             }
-            let (kind, target) = tell.target(node);
+            let (kind, target) = tell.target(&node.target, node.args.len());
             let type_name = match (&self.captured, node.opcode, &node.meta.value) {
                 (Some(_), Opcode::Placeholder, Some(FakeValue::Int(_))) => "SymInt",
                 (Some(parameters), Opcode::Placeholder, _) if parameters.contains(&node.id) => "Parameter",
@@ -172,6 +172,17 @@ impl PyGraphModule {
                 _ => "",
             };
             let meta = tell.meta(&node.meta, if self.captured.is_some() { "example_value" } else { "val" })?;
+            if let (None, Some(source_fn)) = (&self.captured, &node.meta.source_fn) {
+                let mut stack: Vec<PyObjectRef> = Vec::new();
+                let mut next = Some(source_fn);
+                while let Some(of) = next {
+                    let (kind, target) = tell.target(&of.target, of.num_args);
+                    let parts = vec![vm.ctx.new_str(&*of.name).into(), vm.ctx.new_str(kind).into(), target];
+                    stack.insert(0, vm.ctx.new_tuple(parts).into());
+                    next = of.outer.as_ref();
+                }
+                meta.set_item("source_fns", vm.ctx.new_list(stack).into(), vm)?;
+            }
             if self.captured.is_some() && node.opcode == Opcode::Call {
                 let name = node.meta.first_name.as_ref().unwrap_or(&node.name);
                 meta.set_item("first_name", vm.ctx.new_str(&**name).into(), vm)?;
@@ -252,17 +263,17 @@ impl Tell<'_> {
     }
 
     /// How a target is looked up, and its name or the object itself.
-    fn target(&self, node: &Node) -> (&'static str, PyObjectRef) {
+    fn target(&self, target: &Target, num_args: usize) -> (&'static str, PyObjectRef) {
         let vm = self.vm;
         let text = |t: &str| PyObjectRef::from(vm.ctx.new_str(t));
-        match &node.target {
+        match target {
             Target::Op(name) => match lookup(name) {
                 Some(entry) => ("object", overload(entry, vm)),
                 None => ("function", text(&format!("torch.ops.{name}"))),
             },
             Target::Torch { shown: Shown::Function(name), .. } => ("function", text(name)),
             Target::Torch { shown: Shown::Method(name), .. } => ("method", text(name)),
-            Target::Torch { shown: Shown::Operator(symbol), .. } => match (&**symbol, node.args.len()) {
+            Target::Torch { shown: Shown::Operator(symbol), .. } => match (&**symbol, num_args) {
                 ("-", 1) => ("operator", text("neg")),
                 ("+", 1) => ("operator", text("pos")),
                 _ => ("operator", text(symbol)),

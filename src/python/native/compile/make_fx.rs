@@ -16,6 +16,7 @@ use crate::capture::{Dim, InputSource, Symbols, Treatment};
 use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
 use crate::python::native::tensor::{from_value, overload_entry, raise, raised, to_value};
+use crate::span::Source;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 
 /// A table of a script's own: operators and what they come to, as Python calls it.
@@ -62,13 +63,13 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
     Ok(FuncArgs::new(given, named))
 }
 
-/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted. What a captured region takes, while a backend
+/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted, which are named after `source` and a number. What a captured region takes, while a backend
 /// compiles it, has the stand-in that the region was captured with.
-fn fake_inputs(inputs: Vec<Value>, symbolic: bool) -> Result<Vec<Value>> {
+pub(super) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<Vec<Value>> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
     for (i, input) in inputs.into_iter().enumerate() {
-        let source = format!("input{i}");
+        let source = format!("{source}{i}");
         made.push(match input {
             Value::Tensor(t) if let Some(twin) = super::functions::twin(&t) => Value::Tensor(twin),
             Value::Tensor(t) => {
@@ -119,7 +120,8 @@ pub fn functionalize(function: PyObjectRef, inputs: &[PyObjectRef], copies_views
     Ok(vm.ctx.new_list(items).into())
 }
 
-/// `_make_fx(flat_function, names, inputs, class_name, mode, table)`: the graph of a function that takes a list and gives one.
+/// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: the graph of a function that takes a list and gives one.
+#[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
 pub fn trace(
     function: PyObjectRef,
     names: Vec<String>,
@@ -127,14 +129,20 @@ pub fn trace(
     class_name: String,
     mode: &str,
     table: Option<PyDictRef>,
+    pre_dispatch: bool,
     vm: &VirtualMachine,
 ) -> PyResult {
     let given = values_of(&inputs, vm)?;
-    let given = if mode == "real" { given } else { fake_inputs(given, mode == "symbolic").map_err(|e| raise(e, vm))? };
+    let given = if mode == "real" { given } else { fake_inputs(given, "input", mode == "symbolic").map_err(|e| raise(e, vm))? };
     let decompose = table.map(|table| decompose_by(&table, vm)).transpose()?;
-    let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch: None };
+    let tracing = Tracing { class_name, real: mode == "real", decompose, pre_dispatch: pre_dispatch.then_some((nowhere, None)) };
     let graph = make_fx(&flat_function(function), &names, &given, tracing).map_err(|e| raise(e, vm))?;
     Ok(PyGraphModule::new(graph).into_pyobject(vm))
+}
+
+/// Graphs that a script makes by hand say nothing of its lines.
+fn nowhere() -> Option<Source> {
+    None
 }
 
 /// What Inductor's table makes of a call: its results, or `NotImplemented` where the call stays as it is.

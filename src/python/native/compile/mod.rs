@@ -85,6 +85,13 @@ pub(super) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
     if recorder().is_some() { break_graph(reason) } else { Ok(()) }
 }
 
+/// A tensor comes to require grad, or no longer does. PyTorch's front end leaves that to Python; of a value of the graph it is found out
+/// at the end, when a graph would return what comes of it, unless gradients are asked for first: then all of the function is left to Python.
+pub(super) fn end_region_where_grad_is_required(t: &crate::tensor::Tensor, requires: bool, what: &str) -> crate::error::Result<()> {
+    let is_asked = recorder().is_some_and(|r| requires && r.is_lazy(t)) && frames::asks_for_gradients(&call::frames());
+    end_region(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
+}
+
 /// `print`: what is printed while a function is captured ends its graph.
 pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if recorder().is_some() {

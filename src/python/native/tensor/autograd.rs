@@ -12,12 +12,14 @@ use crate::tensor::Tensor;
 
 /// A Python hook on gradients as the engine calls it.
 pub fn grad_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |grad: &Tensor| {
+    Rc::new(move |grad: Option<&Tensor>| {
         with_vm(|vm| {
-            let result = wrap(grad, vm).and_then(|g| hook.call((g,), vm)).map_err(raised)?;
+            let given = grad.map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm));
+            let result = given.and_then(|g| hook.call((g,), vm)).map_err(raised)?;
             if vm.is_none(&result) {
                 return Ok(None);
             }
+            let grad = grad.ok_or_else(|| Error::runtime("can't replace a None gradient with a non-None value"))?;
             let replaced = to_tensor(&result)
                 .ok_or_else(|| Error::type_error(format!("expected Variable, but hook returned '{}'", result.class().name())))?;
             let name = || hook.get_attr("__name__", vm).and_then(|n| n.str(vm)).map_or_else(|_| "<unknown>".to_owned(), |n| n.to_string());
@@ -40,7 +42,8 @@ fn legacy_type(dtype: crate::tensor::Dtype) -> String {
 
 /// A hook that is called when a leaf's gradient is there.
 pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |leaf: &Tensor| {
+    Rc::new(move |leaf: Option<&Tensor>| {
+        let Some(leaf) = leaf else { return Ok(None) };
         with_vm(|vm| {
             let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
             if vm.is_none(&result) {

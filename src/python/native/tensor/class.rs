@@ -30,7 +30,7 @@ pub struct TensorBase(RefCell<Tensor>);
 fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
     match meta::requires_grad(t) == requires_grad {
         true => Ok(()),
-        false => super::super::compile::end_region(&Unsupported::other(what)),
+        false => super::super::compile::end_region_where_grad_is_required(t, requires_grad, what),
     }
 }
 

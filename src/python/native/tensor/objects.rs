@@ -365,6 +365,13 @@ impl GetAttr for PyNode {
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
         zelf.as_object().generic_getattr(name, vm).or_else(|error| match crate::python::native::compile::context_of(&zelf.0) {
             Some(context) => context.get_attr(name, vm),
+            None if name.to_string_lossy() == "saved_tensors" => match zelf.0.body.saved_tensors(&zelf.0) {
+                Some(saved) => {
+                    let saved = saved.map_err(|e| super::raise(e, vm))?;
+                    Ok(vm.ctx.new_tuple(saved.iter().map(|t| super::wrap(t, vm)).collect::<PyResult<Vec<_>>>()?).into())
+                }
+                None => Err(error),
+            },
             None => Err(error),
         })
     }

@@ -46,6 +46,8 @@ def _compile(flat_fn, inputs, options):
         inference_compiler=_plain(options.get("inference_compiler") or options.get("fw_compiler")),
         partition_fn=name_of(options.get("partition_fn")),
         keep_inference_input_mutations=bool(options.get("keep_inference_input_mutations", False)),
+        decompositions=options.get("decompositions") or None,
+        dynamic=bool(options.get("dynamic", False)),
     )
 
 
@@ -69,6 +71,8 @@ def aot_function(
         partition_fn=partition_fn,
         inference_compiler=inference_compiler,
         keep_inference_input_mutations=keep_inference_input_mutations,
+        decompositions=decompositions,
+        dynamic=dynamic,
     )
     cached = []
 
@@ -126,6 +130,7 @@ def aot_module_simplified(
         partition_fn=partition_fn,
         inference_compiler=inference_compiler,
         keep_inference_input_mutations=keep_inference_input_mutations,
+        decompositions=decompositions,
     )
     if getattr(mod, "_native", None) is not None:
         compiled = _compile(mod, args, options)
@@ -185,7 +190,7 @@ def _names(graph):
 def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_loss_index=None, pre_dispatch=False, dynamic_shapes=None, kwargs=None):
     """A module's functionalized graph, parameters and buffers first among its inputs, and what is what in it; with `trace_joint`
     also the gradients of the parameters, from a scalar loss among the outputs."""
-    for given, name in ((decompositions, "decompositions"), (pre_dispatch, "pre_dispatch"), (kwargs, "kwargs")):
+    for given, name in ((pre_dispatch, "pre_dispatch"), (kwargs, "kwargs")):
         if given:
             raise NotImplementedError(f"aot_export_module({name}=...) is not available in the playground")
     from torch.func import functional_call
@@ -230,7 +235,8 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
         return outputs
 
     inputs = [*state.values(), *flat_args]
-    module, mutated, outputs = _native_compile._aot_export(with_loss if trace_joint else call, inputs, "loss" if trace_joint else "inference")
+    kind = "loss" if trace_joint else "inference"
+    module, mutated, outputs = _native_compile._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
     names, returned = _names(module.graph)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     told = dict(zip(written, returned))
@@ -265,8 +271,6 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
 def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, decompositions=None):
     """A function's joint graph, or its forward, of the very arguments given: inputs that are written to or aliased by outputs are refused."""
-    if decompositions:
-        raise NotImplementedError("aot_export_joint_simple(decompositions=...) is not available in the playground")
     flat, spec = tree_flatten(tuple(args))
 
     def call(*flat):
@@ -279,7 +283,7 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
         return leaves
 
     wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
-    module, mutated, outputs = _native_compile._aot_export(call, flat, "joint" if wants_grad else "inference")
+    module, mutated, outputs = _native_compile._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
     if any(mutated):
         raise RuntimeError("aot_export_joint_simple does not support input mutations.")
     if any(kind in ("alias_of_input", "is_input") for kind, _, _ in outputs):

@@ -102,8 +102,7 @@ class FakeTensorMode:
 
     def from_tensor(self, tensor, *, static_shapes=None, source=None, symbolic_context=None, trace=True):
         """What stands for a tensor in this mode: the same one every time."""
-        is_plain = static_shapes is None and source is None and symbolic_context is None
-        if is_plain and self.is_our_fake(tensor):
+        if self.is_our_fake(tensor):
             return tensor
         static_shapes = self.static_shapes if static_shapes is None else static_shapes
         if static_shapes and symbolic_context is not None:

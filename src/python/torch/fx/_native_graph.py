@@ -62,13 +62,11 @@ def python_graph(native):
 
     graph = Graph()
 
+    found = {"function": _named, "operator": _operator, "higher_order": _HigherOrder}
+
     def make(op, name, kind, target, args, kwargs, type_name, meta):
-        if kind == "function":
-            target = _named(target)
-        elif kind == "operator":
-            target = _operator(target)
-        elif kind == "higher_order":
-            target = _HigherOrder(target)
+        if kind in found:
+            target = found[kind](target)
         typed = {"": None, "Parameter": torch.nn.Parameter, "Tensor": torch.Tensor, "SymInt": torch.SymInt}[type_name]
         node = graph.create_node(op, target, args, kwargs, name, typed)
         node.name = name
@@ -80,6 +78,9 @@ def python_graph(native):
             meta["tensor_meta"] = _extract_tensor_metadata(meta["val"])
         if "first_name" in meta:
             meta["source_fn_stack"] = [(meta.pop("first_name"), target)]
+        if "source_fns" in meta:
+            key = "fwd_source_fn_stack" if meta.get("autograd_backward") else "source_fn_stack"
+            meta[key] = [(name, found[kind](of) if kind in found else of) for name, kind, of in meta.pop("source_fns")]
         if "nn_module_stack" in meta:
             path = meta["nn_module_stack"]
             meta["nn_module_stack"] = {path: (path, torch.nn.Module)}

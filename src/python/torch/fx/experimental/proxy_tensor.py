@@ -39,7 +39,7 @@ def _with_names_of_constants(graph, constants):
     return {**{name: value for name, value in constants.items() if name not in renamed}, **placed}
 
 
-def _trace(f, args, table, mode):
+def _trace(f, args, table, mode, pre_dispatch):
     flat, spec = tree_flatten(args)
     children = [tree_flatten(arg)[0] for arg in args]
     arguments = _argument_names(f, len(args))
@@ -52,7 +52,7 @@ def _trace(f, args, table, mode):
 
     name = type(f).__name__ if isinstance(f, torch.nn.Module) else getattr(f, "__name__", type(f).__name__)
     rules = None if table is None else dict(table)
-    native = _native_compile._make_fx(flat_function, names, flat, name, mode, rules)
+    native = _native_compile._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
     from torch.fx._native_graph import python_graph
 
     graph, constants = python_graph(native)
@@ -77,8 +77,8 @@ def make_fx(
     """A function that runs `f` on its arguments and gives the graph of what it called."""
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"unexpected tracing_mode: {tracing_mode}")
-    if pre_dispatch:
-        raise NotImplementedError("make_fx(pre_dispatch=True) is not available in the playground")
+    if pre_dispatch and decomposition_table:
+        raise NotImplementedError("make_fx(pre_dispatch=True) with a decomposition_table is not available in the playground")
     decompositions = sys.modules.get("torch._decomp")
     if decompositions is not None and decomposition_table is decompositions.decomposition_table:
         raise NotImplementedError(
@@ -88,7 +88,7 @@ def make_fx(
 
     @functools.wraps(f)
     def wrapped(*args):
-        return _trace(f, args, decomposition_table, tracing_mode)
+        return _trace(f, args, decomposition_table, tracing_mode, pre_dispatch)
 
     return wrapped
 
