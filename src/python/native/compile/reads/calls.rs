@@ -58,7 +58,7 @@ impl Reader<'_> {
                 result.unwrap_or(Seen::Unknown)
             }
             _ => {
-                args.iter().for_each(|a| self.realize(a));
+                args.iter().for_each(|a| self.realize_all(a));
                 Seen::Unknown
             }
         }
@@ -72,6 +72,9 @@ impl Reader<'_> {
             return Seen::Unknown;
         }
         let own = Seen::Known(vec![(o.clone(), source.cloned())]);
+        if let Some(source) = source {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+        }
         let positional = |args: &[Seen]| Seen::Items(args[..args.len() - names.len().min(args.len())].to_vec());
         for hook in self.hooks(o, source, "_forward_pre_hooks") {
             let given = positional(&args);
@@ -172,7 +175,8 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        args.iter().for_each(|a| self.realize(a));
+        let is_method = o.class().name().to_string() == "method_descriptor";
+        args.iter().for_each(|a| if is_method { self.realize(a) } else { self.realize_all(a) });
         let constants: Option<Vec<PyObjectRef>> = args.iter().map(|a| self.known_constant(a)).collect();
         match (name.as_str(), constants) {
             ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values)) if names.is_empty() => {
