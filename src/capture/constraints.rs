@@ -113,8 +113,9 @@ impl Region {
         }
         let names: Vec<String> = names.into_iter().collect();
         let said: String = messages.iter().map(|m| format!("\n  - {m}")).collect();
-        (!names.is_empty())
-            .then(|| format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}", names.join(", ")))
+        (!names.is_empty()).then(|| {
+            format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}\n", names.join(", "))
+        })
     }
 
     /// The first dimension among the inputs that is an expression.
@@ -135,7 +136,7 @@ impl Region {
         let place = guards.iter().find(specializes)?.source.as_ref()?;
         let marks = place.marks_of_traceback().map_or_else(String::new, |m| format!("    {m}\n"));
         Some(format!(
-            "\n\nUser stack:\n  File \"{}\", line {}, in {}\n    {}\n{marks}\n",
+            "\n\nUser stack:\n  File \"{}\", line {}, in {}\n    {}\n{marks}",
             place.file, place.span.line, place.function, place.code
         ))
     }

@@ -114,10 +114,6 @@ impl Entry {
                 failed.push(Failed { source: want.source.source.clone(), text, is_alias: false });
             }
         }
-        // That two tensors are one shows where the last of them is looked at.
-        if let Some((text, source)) = self.region.duplicates(region) {
-            failed.push(Failed { source, text, is_alias: false });
-        }
         let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
         let mut failures = self.failures.borrow_mut();
         let first = failed.into_iter().min_by_key(|f| failures.rank(f, &self.modules, held(&f.source)));
@@ -125,18 +121,24 @@ impl Entry {
             failures.note(&first.source);
             return first.text;
         }
-        self.failed_condition(region).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        let duplicates = || {
+            let (text, last) = self.region.duplicates(region)?;
+            // It fails where the last of them is looked at.
+            failures.note(&last);
+            Some(text)
+        };
+        self.failed_condition(region).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())
     }
 
     /// The condition on symbolic sizes and floats that a region does not meet.
     fn failed_condition(&self, region: &Region) -> Option<String> {
-        let (env, values) = (&self.region.env, self.values(region));
+        let (env, mut values) = (&self.region.env, self.values(region));
         // Where each symbol is found first, and what must be equal to something that is known.
-        let (mut first, mut equal): (Vec<(Symbol, String)>, Vec<(String, Expr, Option<i64>)>) = Default::default();
+        let (mut first, mut equal): (Vec<(Symbol, String, Option<i64>)>, Vec<(String, Expr, Option<i64>)>) = Default::default();
         let mut look = |place: String, expr: &Expr, have: Option<i64>| {
             let expr = env.simplify(expr);
             match expr.as_symbol() {
-                Some(symbol) if first.iter().all(|(s, _)| s != symbol) => first.push((symbol.clone(), place)),
+                Some(symbol) if first.iter().all(|(s, ..)| s != symbol) => first.push((symbol.clone(), place, have)),
                 _ => equal.push((place, expr, have)),
             }
         };
@@ -160,8 +162,11 @@ impl Entry {
                 look(info.origin, &Expr::symbol(witness.symbol.clone()), values.get(&witness.symbol).copied());
             }
         }
-        let origin =
-            |s: &Symbol| first.iter().find(|(known, _)| known == s).map(|(_, place)| place.clone()).or_else(|| Some(env.info(s)?.origin));
+        // What several sizes have become is read off the first of them.
+        values.extend(first.iter().filter_map(|(symbol, _, have)| Some((symbol.clone(), (*have)?))));
+        let origin = |s: &Symbol| {
+            first.iter().find(|(known, ..)| known == s).map(|(_, place, _)| place.clone()).or_else(|| Some(env.info(s)?.origin))
+        };
         let in_source = |expr: &Expr| {
             let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(strip_locals(&origin(s)?).as_str().into()))));
             as_python(&named.as_operand())
@@ -195,7 +200,7 @@ impl Entry {
                 return Some(self.float_guard(&guard));
             }
         }
-        first.iter().find_map(|(symbol, place)| {
+        first.iter().find_map(|(symbol, place, _)| {
             let (value, info) = (values.get(symbol)?, env.info(symbol)?);
             let bound = |b: i64, none: i64| (b != none).then_some(b);
             let fails = *value < info.lower || *value > info.upper;

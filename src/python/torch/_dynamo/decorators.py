@@ -6,6 +6,8 @@ def _mark(t, index, mark):
         for i in index:
             _mark(t, i, mark)
         return
+    if not isinstance(index, int):
+        raise AssertionError(f"Expected index to be int, list, or tuple, got {type(index)}")
     marks = t.__dict__.setdefault("_dynamo_marks", {})
     marks[index % t.dim() if t.dim() else 0] = mark
 

@@ -97,6 +97,11 @@ impl Reader<'_> {
     /// A value is handed to what is not followed: so is all that a list or a tuple holds.
     pub(super) fn realize_all(&mut self, seen: &Seen) {
         self.realize(seen);
+        self.realize_items(seen);
+    }
+
+    /// All that a list or a tuple holds is used.
+    pub(super) fn realize_items(&mut self, seen: &Seen) {
         let Seen::Known(all) = seen else { return };
         for (o, source) in all.clone() {
             let Some(source) = source.filter(|_| o.downcast_ref::<PyTuple>().is_some() || o.downcast_ref::<PyList>().is_some()) else {
