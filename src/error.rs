@@ -41,6 +41,8 @@ pub enum ErrorKind {
     FakeDeviceMismatch,
     /// A guard on an unbacked symbol (`torch.fx.experimental.symbolic_shapes.GuardOnDataDependentSymNode`).
     GuardOnDataDependent,
+    /// A size that does not lie where the script said it does (`torch.fx.experimental.symbolic_shapes.ConstraintViolationError`).
+    ConstraintViolation,
 }
 
 /// An error: its Python class and message, or an exception of the script that passes through.

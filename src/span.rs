@@ -66,8 +66,17 @@ fn anchors(text: &[char]) -> Option<(usize, usize)> {
 }
 
 impl Source {
-    /// The marks that Python's tracebacks set below the line; `None` where the whole line is meant.
+    /// The marks that PyTorch's front end sets below the line; `None` where the whole line is meant.
     pub fn marks(&self) -> Option<String> {
+        self.marked(anchors)
+    }
+
+    /// Those that a traceback of Python's sets there, which points at no part of a call.
+    pub fn marks_of_traceback(&self) -> Option<String> {
+        self.marked(|text| anchors(text).filter(|(_, to)| *to < text.len() || text.last() != Some(&')')))
+    }
+
+    fn marked(&self, anchors: impl Fn(&[char]) -> Option<(usize, usize)>) -> Option<String> {
         let code: Vec<char> = self.code.chars().collect();
         let start = self.span.column.checked_sub(self.indent)? as usize;
         let one_line = self.span.end_line == self.span.line;

@@ -1,19 +1,21 @@
 //! The cache of a compiled function: entries by region, each with the guards it depends on.
 
+use super::misses::{Failures, Holder, unmarked};
 use super::region::{Region, RegionInput};
+use super::state::State;
 use super::symbols::{Place, Witness, evaluate, value_of};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::report::Guard;
-use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};
+use crate::shape::{Expr, FloatGuard, ShapeGuard, SymInt, Symbol, SymbolInfo};
 use crate::tensor::Tensor;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Said where every guard holds and Python took another way.
-const REGION_DIFFERS: &str = "the recorded region differs";
+pub(super) const REGION_DIFFERS: &str = "the recorded region differs";
 
 /// What runs a compiled region, on its symbolic sizes and tensors in the order of its placeholders.
 pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
@@ -26,29 +28,14 @@ pub struct Entry {
     pub compiled: Runner,
     /// What it depends on besides: Python values, as guards say it, each with the line that read it.
     pub facts: Vec<Guard>,
+    /// Which values are modules, by where they are found: PyTorch checks what those hold last.
+    pub(super) modules: HashMap<String, Holder>,
     /// How often the guards of each value it depends on failed: PyTorch checks those first that fail most.
-    failures: RefCell<Failures>,
+    pub(super) failures: RefCell<Failures>,
 }
 
 /// What a guard's value is found from: whether it is a global, and the name.
 pub type Root = (bool, Rc<str>);
-
-/// How often guards failed, and which failure that was: of values, by what they are found from, and of each by itself.
-#[derive(Default)]
-struct Failures {
-    roots: HashMap<Root, (u32, u32)>,
-    sources: HashMap<String, (u32, u32)>,
-    count: u32,
-}
-
-impl Failures {
-    fn note(&mut self, root: Root, source: &str) {
-        self.count += 1;
-        for slot in [self.roots.entry(root).or_default(), self.sources.entry(source.to_owned()).or_default()] {
-            *slot = (slot.0 + 1, self.count);
-        }
-    }
-}
 
 /// A fact about Python values that a call does not meet.
 #[derive(Clone, Debug)]
@@ -59,6 +46,8 @@ pub struct Unmet {
     pub source: String,
     /// In the words of `TORCH_LOGS=recompiles`.
     pub text: String,
+    /// Whether it says that a tensor is another one.
+    pub is_alias: bool,
 }
 
 /// A number that a script passes.
@@ -93,18 +82,22 @@ impl Cache {
         let hints = region.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
         let asked = self.asked(place);
+        let none = Vec::new();
+        // Asking is what counts how often guards fail.
+        let mut failed = vec![String::new(); entries.len()];
         let serves = |i: &usize| {
             let e = &entries[*i];
-            meets(*i) && e.is_guarded_for(region) && e.region.repeats(&e.values(region), region, &hints)
+            let serves = meets(*i) && e.is_guarded_for(region) && e.region.repeats(&e.values(region), region, &hints);
+            if !serves {
+                failed[*i] = e.failed_guard(region, unmet.get(*i).unwrap_or(&none));
+            }
+            serves
         };
         let found = asked.iter().copied().find(serves);
         let Some(index) = found else {
             if entries.is_empty() {
                 return Lookup::Miss(Vec::new());
             }
-            let none = Vec::new();
-            let failed: Vec<String> =
-                entries.iter().enumerate().map(|(i, e)| e.failed_guard(region, unmet.get(i).unwrap_or(&none))).collect();
             // Another way through the code is not an entry that failed.
             if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
                 return Lookup::Miss(Vec::new());
@@ -170,8 +163,8 @@ impl Cache {
 
 impl Entry {
     /// An entry for a region that was compiled.
-    pub fn new(region: Region, compiled: Runner, facts: Vec<Guard>) -> Self {
-        Entry { region, compiled, facts, failures: RefCell::default() }
+    pub fn new(region: Region, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
+        Entry { region, compiled, facts, modules, failures: RefCell::default() }
     }
 
     /// The values of its symbols in the call that a region was recorded in.
@@ -196,15 +189,20 @@ impl Entry {
     fn is_guarded_for(&self, region: &Region) -> bool {
         let (want, have) = (&self.region.touched, &region.touched);
         want.len() == have.len()
-            && want.iter().zip(have).all(|(w, h)| w.source.is_number && h.source.is_number || meets(w, &h.real, h.spec.requires_grad))
-            && self.failed_condition(&self.values(region), &|origin| region.env.float_from(origin)).is_none()
+            && self.region.state == region.state
+            && want.iter().zip(have).all(|(w, h)| {
+                w.source.is_number && h.source.is_number
+                    || meets(w, &h.real, h.spec.requires_grad) && unmarked(&w.source.marks, &h.source.marks).is_none()
+            })
+            && self.holds_for(&self.values(region), &|origin| region.env.float_from(origin))
     }
 
     /// Whether its guards hold for tensors found where its inputs were (`tensor`, by position), and for numbers found where its
     /// symbols were: nothing is recorded.
     pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
         let modes = crate::dispatch::modes();
-        if self.region.grad != modes.grad || self.region.autocast != modes.autocast || self.region.inference != modes.inference {
+        let state = (modes.grad, modes.autocast, modes.inference, State::now());
+        if (self.region.grad, self.region.autocast, self.region.inference, self.region.state) != state {
             return false;
         }
         let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.region.touched.len());
@@ -240,57 +238,24 @@ impl Entry {
             Number::Float(f) => Some(f),
             Number::Int(_) => None,
         };
-        self.failed_condition(&values, &float).is_none()
+        self.holds_for(&values, &float)
     }
 
-    /// The condition on symbolic sizes that these values do not meet.
-    fn failed_condition(&self, values: &HashMap<Symbol, i64>, float: &dyn Fn(&str) -> Option<f64>) -> Option<String> {
+    /// Whether these values meet its conditions on symbolic sizes and floats.
+    fn holds_for(&self, values: &HashMap<Symbol, i64>, float: &dyn Fn(&str) -> Option<f64>) -> bool {
         let env = &self.region.env;
-        for (symbol, info) in env.symbols() {
-            let Some(value) = values.get(&symbol) else { continue };
-            let source = strip_locals(&info.origin);
-            if *value < info.lower || *value > info.upper {
-                let bound = |b: i64, none: i64| (b != none).then_some(b);
-                return Some(range(&source, bound(info.lower, i64::MIN), bound(info.upper, i64::MAX)));
-            }
-        }
-        for guard in env.guards() {
-            let (Some(left), Some(right)) = (evaluate(&guard.left, values), evaluate(&guard.right, values)) else { continue };
-            if !guard.relation.holds(left, right) {
-                let is_symmetric = matches!(guard.relation, Relation::Eq | Relation::Ne);
-                // A number comes last.
-                let turned = is_symmetric && guard.left.as_int().is_some() && guard.right.as_int().is_none();
-                let (left, right) = if turned { (&guard.right, &guard.left) } else { (&guard.left, &guard.right) };
-                return Some(format!("{} {} {}", self.in_source(left), guard.relation.text(), self.in_source(right)));
-            }
-        }
+        let in_range = |(symbol, info): &(Symbol, SymbolInfo)| values.get(symbol).is_none_or(|v| *v >= info.lower && *v <= info.upper);
         let ints = |s: &Symbol| values.get(s).copied();
         let floats = |s: &Symbol| float(&env.float_origin(s)?);
-        for guard in env.float_guards() {
-            let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
-            if !guard.relation.holds(left, right) {
-                return Some(self.float_guard(&guard));
-            }
-        }
-        None
-    }
-
-    /// A condition on floats, with those written as the script finds them.
-    fn float_guard(&self, guard: &FloatGuard) -> String {
-        let side = |expr: &FloatExpr| match expr {
-            FloatExpr::Symbol(s) => strip_locals(&self.region.env.float_origin(s).unwrap_or_default()),
-            other => other.to_string(),
+        let holds = |g: &ShapeGuard| match (evaluate(&g.left, values), evaluate(&g.right, values)) {
+            (Some(left), Some(right)) => g.relation.holds(left, right),
+            _ => true,
         };
-        format!("{} {} {}", side(&guard.left), guard.relation.text(), side(&guard.right))
-    }
-
-    /// An expression with sizes written as the script finds them.
-    fn in_source(&self, expr: &Expr) -> String {
-        let named = expr.substitute(&|s| {
-            let origin = strip_locals(&self.region.env.info(s)?.origin);
-            Some(Expr::symbol(Symbol(origin.as_str().into())))
-        });
-        as_python(&named.as_operand())
+        let float_holds = |g: &FloatGuard| match (g.left.evaluate(&ints, &floats), g.right.evaluate(&ints, &floats)) {
+            (Some(left), Some(right)) => g.relation.holds(left, right),
+            _ => true,
+        };
+        env.symbols().iter().all(in_range) && env.guards().iter().all(holds) && env.float_guards().iter().all(float_holds)
     }
 
     /// Its conditions, as PyTorch writes guards, and the lines that made them.
@@ -348,63 +313,6 @@ impl Entry {
             .collect::<Result<Vec<_>>>()?;
         (self.compiled)(inputs)
     }
-
-    /// The first condition that a region does not meet, in the words of `TORCH_LOGS=recompiles`. PyTorch checks the values that
-    /// failed most first, then local variables, then globals, by the length of their names.
-    fn failed_guard(&self, region: &Region, unmet: &[Unmet]) -> String {
-        let state = changed_state(&self.region, region);
-        if !state.is_empty() {
-            return format!("GLOBAL_STATE changed: {state}");
-        }
-        let mut failed: Vec<(Root, String, String)> = unmet.iter().map(|u| (u.root.clone(), u.source.clone(), u.text.clone())).collect();
-        // What a script passes is looked at before what its modules hold.
-        let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
-        for want in &self.region.touched {
-            let have = region.input_named(&want.source.name);
-            let modes = (self.region.inference, region.inference);
-            if let Some(reason) = have.and_then(|have| failed_check(want, have).or_else(|| failed_dispatch(want, have, modes))) {
-                failed.push((root_of(&want.source.source), want.source.source.clone(), reason));
-            }
-        }
-        if !failed.is_empty() {
-            let mut failures = self.failures.borrow_mut();
-            // Of two that failed as often, the one that did so first.
-            let often = |known: Option<&(u32, u32)>| known.map_or((std::cmp::Reverse(0), 0), |(n, at)| (std::cmp::Reverse(*n), *at));
-            let global: u32 = failures.roots.iter().filter(|(r, _)| r.0).map(|(_, (n, _))| *n).sum();
-            let local: u32 = failures.roots.iter().filter(|(r, _)| !r.0).map(|(_, (n, _))| *n).sum();
-            failed.sort_by_key(|(root, source, _)| {
-                let kind = std::cmp::Reverse(if root.0 { global } else { local });
-                let (of_root, of_source) = (often(failures.roots.get(root)), often(failures.sources.get(source)));
-                (kind, root.0, of_root, held(source), root.1.len(), root.1.clone(), of_source, source.len(), source.clone())
-            });
-            let (root, source, reason) = failed.swap_remove(0);
-            failures.note(root, &source);
-            return reason;
-        }
-        let values = self.values(region);
-        let of_sizes = || self.failed_equality(region, &values);
-        let condition = || self.failed_condition(&values, &|origin| region.env.float_from(origin));
-        let duplicates = || {
-            let (said, last) = self.region.duplicates(region)?;
-            // It fails where the last of them is looked at.
-            self.failures.borrow_mut().note(root_of(&last), &last);
-            Some(said)
-        };
-        of_sizes().or_else(condition).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())
-    }
-
-    /// A size that was the same as another and is so no more: one symbol stands for both.
-    fn failed_equality(&self, region: &Region, values: &HashMap<Symbol, i64>) -> Option<String> {
-        self.region.touched.iter().find_map(|want| {
-            let have = region.input_named(&want.source.name)?.real.sizes();
-            want.spec.spec.geometry.sizes.iter().zip(&have).enumerate().find_map(|(d, (size, have))| {
-                let SymInt::Sym(symbol, _) = size else { return None };
-                let origin = strip_locals(&self.region.env.info(symbol.as_symbol()?)?.origin);
-                let differs = evaluate(symbol, values)? != have.as_int()?;
-                differs.then(|| format!("{}.size()[{d}] == {origin}", strip_locals(&want.source.source)))
-            })
-        })
-    }
 }
 
 /// That a size is within bounds, as a guard says it.
@@ -428,23 +336,6 @@ pub(super) fn as_python(text: &str) -> String {
         ("ToFloat(", "torch.sym_float("),
     ];
     NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))
-}
-
-/// The modes that differ between two regions.
-fn changed_state(before: &Region, now: &Region) -> String {
-    let autocast = match (before.autocast, now.autocast) {
-        (None, Some(_)) | (Some(_), None) => "autocast(cpu)_enabled ",
-        (Some(a), Some(b)) if a != b => "autocast(cpu)_dtype ",
-        _ => "",
-    };
-    let grad = if before.grad == now.grad { "" } else { "grad_mode " };
-    format!("{grad}{autocast}")
-}
-
-/// What a tensor's source starts from.
-fn root_of(source: &str) -> Root {
-    let name = source.get(3..).and_then(|s| s.split("']").next()).unwrap_or(source);
-    (source.starts_with('G'), name.into())
 }
 
 /// A guard's text with local variables by their names: `L['x'].n` becomes `x.n`.
@@ -471,54 +362,4 @@ fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
         && w.geometry.sizes.len() == h.sizes.len()
         && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
         && w.geometry.strides.iter().zip(&h.strides).all(fits)
-}
-
-/// How a tensor dispatches otherwise than in the mode in which the entry was made: `modes` are whether that and the call's were inference
-/// mode. A tensor made in inference mode has no such keys in any mode.
-fn failed_dispatch(want: &RegionInput, have: &RegionInput, modes: (bool, bool)) -> Option<String> {
-    let is_plain = !want.source.is_number && !have.source.is_number && !crate::autograd::meta::is_inference(&have.real);
-    let keys = |inference: bool| match inference {
-        true => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)",
-        false => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView, AutogradCPU)",
-    };
-    (is_plain && modes.0 != modes.1).then(|| {
-        let name = strip_locals(&want.source.source);
-        format!("tensor '{name}' dispatch key set mismatch. expected {}, actual {}", keys(modes.0), keys(modes.1))
-    })
-}
-
-/// How an input differs from what an entry wants of it.
-fn failed_check(want: &RegionInput, have: &RegionInput) -> Option<String> {
-    if want.source.is_number && have.source.is_number {
-        return None;
-    }
-    let name = strip_locals(&want.source.source);
-    let of_parameter = if want.source.is_parameter {
-        ". Guard failed on a parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False to allow dynamism on parameters."
-    } else {
-        ""
-    };
-    let (w, h) = (&want.spec.spec, have.real.spec());
-    if w.dtype != h.dtype {
-        return Some(format!("tensor '{name}' dtype mismatch. expected {}, actual {}", w.dtype.scalar_type(), h.dtype.scalar_type()));
-    }
-    if want.spec.requires_grad != have.spec.requires_grad {
-        return Some(format!(
-            "tensor '{name}' requires_grad mismatch. expected requires_grad={}{of_parameter}",
-            u8::from(want.spec.requires_grad)
-        ));
-    }
-    let (a, b) = (w.geometry.sizes.len(), h.geometry.sizes.len());
-    if a != b {
-        return Some(format!("tensor '{name}' rank mismatch. expected {a}, actual {b}"));
-    }
-    let kinds = [("size", &w.geometry.sizes, &h.geometry.sizes), ("stride", &w.geometry.strides, &h.geometry.strides)];
-    for (kind, wanted, found) in kinds {
-        for (d, (a, b)) in wanted.iter().zip(found).enumerate() {
-            if a.as_int().is_some() && a.as_int() != b.as_int() {
-                return Some(format!("tensor '{name}' {kind} mismatch at index {d}. expected {a}, actual {b}"));
-            }
-        }
-    }
-    None
 }

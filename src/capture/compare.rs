@@ -196,6 +196,7 @@ impl Region {
         self.grad == other.grad
             && self.autocast == other.autocast
             && self.inference == other.inference
+            && self.state == other.state
             && self.inputs.len() == other.inputs.len()
             && self.storages == other.storages
             && pairs().all(same)

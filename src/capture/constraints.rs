@@ -1,38 +1,143 @@
-//! What a script said about sizes and its function did not keep: a dimension marked dynamic that turned out to be a number.
+//! What a script said about sizes and its function did not keep: a dimension marked dynamic that turned out to be a number, or that takes
+//! fewer values than the script allowed for.
 
+use super::failure::from_user_code;
 use super::region::Region;
-use super::symbols::DimMark;
-use crate::shape::{Relation, ShapeGuard, SymInt};
+use super::symbols::{Dim, DimMark, Treatment};
+use crate::error::{Error, ErrorKind, Result};
+use crate::shape::{Expr, Relation, ShapeGuard, SymInt, Symbol};
+use crate::span::current_source;
+use crate::tensor::Geometry;
+use std::collections::BTreeSet;
+
+/// Sizes lie within the bounds that the script gave.
+pub(super) fn check(plan: &Treatment, geometry: &Geometry) -> Result<()> {
+    for (dim, size) in plan.dims.iter().zip(&geometry.sizes) {
+        let (Dim::Own(least, most), Some(size)) = (dim, size.as_int()) else { continue };
+        let (least, most) = (least.unwrap_or(0), most.unwrap_or(i64::MAX));
+        if size < least || size > most {
+            let most = if most == i64::MAX { "int_oo".to_owned() } else { most.to_string() };
+            let message = format!("{size} not in range [{least}, {most}]{}", from_user_code(current_source().as_ref()));
+            return Err(Error::new(ErrorKind::ConstraintViolation, message));
+        }
+    }
+    Ok(())
+}
+
+/// What was said of a dimension.
+struct Said {
+    source: String,
+    bounds: Option<(Option<i64>, Option<i64>)>,
+    size: Expr,
+}
+
+impl Said {
+    /// The dimension and the bounds that were given for it.
+    fn shown(&self, first: &str) -> String {
+        let (least, most) = self.bounds.unwrap_or_default();
+        let bounds = match (least.filter(|n| *n > 2), most) {
+            (Some(least), Some(most)) => format!(" {least} <= {first} <= {most}"),
+            (None, Some(most)) => format!(" {first} <= {most}"),
+            (Some(least), None) => format!(" {least} <= {first}"),
+            (None, None) => String::new(),
+        };
+        format!("{first} = {first} in the specified range{bounds}")
+    }
+}
 
 impl Region {
-    /// What PyTorch says where a dimension that is marked dynamic was specialized to a number; `None` where all are kept.
+    /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None` where all
+    /// are.
     pub fn violated_constraints(&self) -> Option<String> {
-        let mut names = Vec::new();
-        let mut said = String::new();
-        for input in &self.touched {
-            for (dim, _) in input.source.marks.iter().filter(|(_, mark)| matches!(mark, DimMark::Dynamic(..))) {
-                // What is no symbol to begin with is a size of zero or one.
-                let Some(SymInt::Sym(symbol, _)) = input.spec.spec.geometry.sizes.get(*dim) else { continue };
-                let Some(number) = self.env.simplify(symbol).as_int() else { continue };
-                let name = format!("{}.size()[{dim}]", input.source.source);
-                said.push_str(&format!(
-                    "\n  - You marked {name} as dynamic but your code specialized it to be a constant ({number}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
-                ));
-                let specializes = |g: &&ShapeGuard| {
-                    let both = [&g.left, &g.right];
-                    g.relation == Relation::Eq && both.iter().any(|side| symbol.symbols().iter().all(|s| side.symbols().contains(s)))
+        let marked = |input: &super::region::RegionInput| -> Vec<Said> {
+            let said = |(dim, mark): &(usize, DimMark)| {
+                let DimMark::Dynamic(min, max) = mark else { return None };
+                let size = self.env.simplify(&input.spec.spec.geometry.sizes.get(*dim)?.expr());
+                let bounds = (min.is_some() || max.is_some()).then_some((*min, *max));
+                Some(Said { source: format!("{}.size()[{dim}]", input.source.source), bounds, size })
+            };
+            input.source.marks.iter().filter_map(said).collect()
+        };
+        let all: Vec<Said> = self.touched.iter().flat_map(marked).collect();
+        let mut names = BTreeSet::new();
+        let mut messages = Vec::new();
+        for said in &all {
+            let Some(number) = said.size.as_int() else { continue };
+            // Zero and one are numbers in any case.
+            let is_allowed = match said.bounds {
+                Some(bounds) => bounds == (Some(number), Some(number)),
+                None => matches!(number, 0 | 1),
+            };
+            if is_allowed {
+                continue;
+            }
+            let stack = self.specialized_at(&said.source).unwrap_or_default();
+            messages.push(format!(
+                "You marked {} as dynamic but your code specialized it to be a constant ({number}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.{stack}",
+                said.source
+            ));
+            names.insert(said.source.clone());
+        }
+        let bounded: Vec<(&Said, &Symbol)> =
+            all.iter().filter(|said| said.bounds.is_some()).filter_map(|said| Some((said, said.size.as_symbol()?))).collect();
+        for guard in self.env.guards() {
+            let (left, right) = (self.env.simplify(&guard.left), self.env.simplify(&guard.right));
+            let symbols: BTreeSet<Symbol> = left.symbols().into_iter().chain(right.symbols()).collect();
+            if symbols.len() != 1 || self.env.holds_in_range(&left, guard.relation, &right) {
+                continue;
+            }
+            for (said, _) in bounded.iter().filter(|(_, symbol)| symbols.contains(*symbol)) {
+                let first = self.first_place(&said.size).unwrap_or_else(|| said.source.clone());
+                let named = |expr: &Expr| {
+                    super::cache::as_python(&expr.substitute(&|_| Some(Expr::symbol(Symbol(first.as_str().into())))).as_operand())
                 };
-                if let Some(place) = self.env.guards().iter().find(specializes).and_then(|g| g.source.as_ref()) {
-                    let marks = place.marks().map_or_else(String::new, |m| format!("    {m}\n"));
-                    said.push_str(&format!(
-                        "\n\nUser stack:\n  File \"{}\", line {}, in {}\n    {}\n{marks}\n",
-                        place.file, place.span.line, place.function, place.code
-                    ));
-                }
-                names.push(name);
+                let text = format!("{} {} {}", named(&left), guard.relation.text(), named(&right));
+                messages.push(format!("Not all values of {} satisfy the generated guard {text}.", said.shown(&first)));
+                names.insert(first);
             }
         }
-        (!names.is_empty())
-            .then(|| format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}", names.join(", ")))
+        for (said, symbol) in bounded {
+            let Some(info) = self.env.info(symbol) else { continue };
+            let (least, most) = said.bounds.unwrap_or_default();
+            let is_kept = info.lower <= least.unwrap_or(2).max(2) && (info.upper == i64::MAX || most.is_some_and(|m| m <= info.upper));
+            if !is_kept {
+                let first = self.first_place(&said.size).unwrap_or_else(|| said.source.clone());
+                let upper = if info.upper == i64::MAX { "IntInfinity()".to_owned() } else { info.upper.to_string() };
+                messages.push(format!(
+                    "Not all values of {} satisfy the generated guard {} <= {first} and {first} <= {upper}",
+                    said.shown(&first),
+                    info.lower
+                ));
+                names.insert(first);
+            }
+        }
+        let names: Vec<String> = names.into_iter().collect();
+        let said: String = messages.iter().map(|m| format!("\n  - {m}")).collect();
+        (!names.is_empty()).then(|| {
+            format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}\n", names.join(", "))
+        })
+    }
+
+    /// The first dimension among the inputs that is an expression.
+    fn first_place(&self, size: &Expr) -> Option<String> {
+        self.touched.iter().find_map(|input| {
+            let is_it = |s: &SymInt| self.env.simplify(&s.expr()) == *size;
+            let d = input.spec.spec.geometry.sizes.iter().position(is_it)?;
+            Some(format!("{}.size()[{d}]", input.source.source))
+        })
+    }
+
+    /// The line that made a size a number, as a traceback shows it.
+    fn specialized_at(&self, source: &str) -> Option<String> {
+        let (symbol, _) = self.env.symbols().into_iter().find(|(_, info)| info.origin == source)?;
+        let specializes =
+            |g: &&ShapeGuard| g.relation == Relation::Eq && [&g.left, &g.right].iter().any(|side| side.symbols().contains(&symbol));
+        let guards = self.env.guards();
+        let place = guards.iter().find(specializes)?.source.as_ref()?;
+        let marks = place.marks_of_traceback().map_or_else(String::new, |m| format!("    {m}\n"));
+        Some(format!(
+            "\n\nUser stack:\n  File \"{}\", line {}, in {}\n    {}\n{marks}",
+            place.file, place.span.line, place.function, place.code
+        ))
     }
 }

@@ -337,6 +337,7 @@ impl Recorder {
         let source = (self.input_name)(t, index);
         spec.is_static = source.is_static;
         let dims = (self.plan)(&source.propagated(t), &spec.spec.geometry);
+        super::constraints::check(&dims, &spec.spec.geometry)?;
         let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
         for size in &made {
             let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };

@@ -1,6 +1,7 @@
 //! A recorded region: what one graph is made of when it ends, and what is dropped from it then.
 
 use super::recorder::Recorder;
+use super::state::State;
 use super::symbols::{InputSource, Place, Witness};
 use super::written::{shown, with_source_fns};
 use crate::aot::compile::InputSpec;
@@ -40,6 +41,8 @@ pub struct Region {
     pub autocast: Option<Dtype>,
     /// Whether it is called in inference mode, where tensors dispatch otherwise.
     pub inference: bool,
+    /// The settings of the program that it is called with.
+    pub(super) state: State,
     /// Its symbolic sizes.
     pub env: ShapeEnv,
     /// Where its symbols are read among `touched`.
@@ -297,8 +300,8 @@ impl Recorder {
                 (first, is_written && inputs.iter().filter(same).count() > 1)
             })
             .collect();
-        let (env, witnesses, inference) = (symbols.env, symbols.witnesses, modes().inference);
-        Ok(Region { storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+        let (env, witnesses, inference, state) = (symbols.env, symbols.witnesses, modes().inference, State::now());
+        Ok(Region { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
     }
 }
 

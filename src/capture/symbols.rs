@@ -12,8 +12,8 @@ use std::collections::HashMap;
 pub enum DimMark {
     /// `mark_dynamic`, with the bounds it gave.
     Dynamic(Option<i64>, Option<i64>),
-    /// `maybe_mark_dynamic`, or what a compiled graph says of a tensor that it returned.
-    Maybe,
+    /// `maybe_mark_dynamic`, with the bounds it gave, or what a compiled graph says of a tensor that it returned.
+    Maybe(Option<i64>, Option<i64>),
     /// `mark_static`
     Static,
     /// `mark_unbacked`, with the bounds it gave.
@@ -46,10 +46,10 @@ impl InputSource {
     /// With what the compiled graph that returned the tensor says of its sizes. No guard depends on that.
     pub(super) fn propagated(&self, t: &Tensor) -> std::borrow::Cow<'_, InputSource> {
         let is_new = |d: &usize| {
-            let outranked = |mark: &DimMark| matches!(mark, DimMark::Dynamic(..) | DimMark::Unbacked(..) | DimMark::Maybe);
+            let outranked = |mark: &DimMark| matches!(mark, DimMark::Dynamic(..) | DimMark::Unbacked(..) | DimMark::Maybe(..));
             t.is_dynamic_dim(*d) && !self.marks.iter().any(|(known, mark)| known == d && outranked(mark))
         };
-        let told: Vec<(usize, DimMark)> = (0..t.dim()).filter(is_new).map(|d| (d, DimMark::Maybe)).collect();
+        let told: Vec<(usize, DimMark)> = (0..t.dim()).filter(is_new).map(|d| (d, DimMark::Maybe(None, None))).collect();
         if told.is_empty() {
             return std::borrow::Cow::Borrowed(self);
         }
@@ -140,7 +140,7 @@ impl SeenSizes {
                 Some(DimMark::Unbacked(min, max)) => Dim::Unknown(min, max),
                 Some(DimMark::Static) => Dim::Static,
                 _ if input.is_static => Dim::Static,
-                Some(DimMark::Maybe) => Dim::Own(None, None),
+                Some(DimMark::Maybe(min, max)) => Dim::Own(min, max),
                 None if dynamic != Some(false) && varies => Dim::Own(None, None),
                 None if dynamic == Some(true) => Dim::Shared,
                 None => Dim::Static,

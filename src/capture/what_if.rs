@@ -58,7 +58,7 @@ fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<EntrySymbol> {
 fn mark_view(dim: usize, mark: DimMark) -> EntryMark {
     let (kind, min, max) = match mark {
         DimMark::Dynamic(min, max) => ("dynamic", min, max),
-        DimMark::Maybe => ("maybe", None, None),
+        DimMark::Maybe(min, max) => ("maybe", min, max),
         DimMark::Unbacked(min, max) => ("unbacked", min, max),
         DimMark::Static => ("static", None, None),
     };
@@ -219,7 +219,7 @@ fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result
 fn source_of(input: &EntryInput) -> InputSource {
     let mark = |m: &EntryMark| match m.kind.as_str() {
         "dynamic" => DimMark::Dynamic(m.min, m.max),
-        "maybe" => DimMark::Maybe,
+        "maybe" => DimMark::Maybe(m.min, m.max),
         "unbacked" => DimMark::Unbacked(m.min, m.max),
         _ => DimMark::Static,
     };

@@ -148,6 +148,15 @@ impl ShapeEnv {
         (number(range.low), number(range.high))
     }
 
+    /// Whether a relation follows from the ranges of symbols alone.
+    pub fn holds_in_range(&self, left: &Expr, relation: Relation, right: &Expr) -> bool {
+        let difference = left.sub(right).expanded();
+        match difference.as_int() {
+            Some(d) => relation.holds(d, 0),
+            None => settled(self.0.borrow().range(&difference), relation) == Some(true),
+        }
+    }
+
     /// The truth of a relation, where it holds or fails for every allowed value; never guards.
     pub fn decide(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
         let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());

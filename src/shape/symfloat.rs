@@ -47,7 +47,18 @@ pub const FUNCTIONS: [(&str, &str); 11] = [
 fn digits(n: f64) -> String {
     let exact = format!("{n:?}");
     let rounded: f64 = format!("{n:.14e}").parse().unwrap_or(n);
-    if n.is_finite() { format!("{rounded:?}") } else { exact }
+    if !n.is_finite() {
+        return exact;
+    }
+    let text = format!("{rounded:?}");
+    match text.split_once('e') {
+        Some((mantissa, power)) => {
+            let point = if mantissa.contains('.') { "" } else { ".0" };
+            let sign = if power.starts_with('-') { "" } else { "+" };
+            format!("{mantissa}{point}e{sign}{power}")
+        }
+        None => text,
+    }
 }
 
 fn function(name: &str, x: f64) -> f64 {

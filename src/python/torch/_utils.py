@@ -5,7 +5,7 @@ import builtins
 import torch
 from torch import _C
 
-_deterministic = {"algorithms": False, "warn_only": False, "matmul": "highest"}
+_deterministic = {"algorithms": False, "warn_only": False, "matmul": "highest", "threads": 1}
 
 
 def typename(obj):
@@ -69,15 +69,33 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 
 def get_num_threads():
+    """What `set_num_threads` was told."""
+    return _deterministic["threads"]
+
+
+def set_num_threads(threads):
+    """There is one thread; the choice is kept for who asks."""
+    if not isinstance(threads, int) or isinstance(threads, bool):
+        raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
+    if threads <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    _set(threads=threads)
+
+
+def get_num_interop_threads():
     """One."""
     return 1
 
 
-def set_num_threads(threads):
+def set_num_interop_threads(threads):
     """There is one thread."""
 
 
-get_num_interop_threads, set_num_interop_threads = get_num_threads, set_num_threads
+def _set(**settings):
+    from torch import _native_compile
+
+    _deterministic.update(settings)
+    _native_compile._set_state(_deterministic["algorithms"], _deterministic["warn_only"], _deterministic["threads"])
 
 
 def is_same_size(input, other):
@@ -140,7 +158,7 @@ def get_default_device():
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Everything here is deterministic; the choice is kept for who asks."""
-    _deterministic.update(algorithms=mode, warn_only=warn_only)
+    _set(algorithms=bool(mode), warn_only=bool(warn_only))
 
 
 def are_deterministic_algorithms_enabled():
@@ -157,7 +175,7 @@ def set_deterministic_debug_mode(debug_mode):
     """The older form of `use_deterministic_algorithms`."""
     levels = {"default": 0, "warn": 1, "error": 2}
     level = levels.get(debug_mode, debug_mode)
-    _deterministic.update(algorithms=level > 0, warn_only=level == 1)
+    _set(algorithms=level > 0, warn_only=level == 1)
 
 
 def set_float32_matmul_precision(precision):

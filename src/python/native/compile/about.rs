@@ -130,7 +130,7 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
             let bound = |i: usize| parts.get(i).filter(|o| !vm.is_none(o)).and_then(|o| o.clone().try_to_value::<i64>(vm).ok());
             let kind = match &*parts.first()?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy() {
                 "dynamic" => DimMark::Dynamic(bound(1), bound(2)),
-                "maybe" => DimMark::Maybe,
+                "maybe" => DimMark::Maybe(bound(1), bound(2)),
                 "unbacked" => DimMark::Unbacked(bound(1), bound(2)),
                 _ => DimMark::Static,
             };

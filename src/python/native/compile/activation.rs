@@ -14,7 +14,9 @@ use super::session::CompiledFunction;
 use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
+use crate::python::current::emit;
 use crate::python::span::{Standing, is_left_out};
+use crate::report::Event;
 
 /// The running frame of a function that is recorded on its own.
 pub struct Activation {
@@ -133,8 +135,12 @@ impl Session {
     pub fn returns(&self, recorder: &Recorder, returned: bool) {
         self.resume(recorder);
         if returned && !self.given_up.get() && recorder.has_no_calls() {
-            self.function.frame(self.at.get());
-            self.function.given_up.borrow_mut().insert(self.at.get());
+            let (frame, place) = (self.function.frame(self.at.get()), self.at.get());
+            let reasons = self.about.verdict.borrow().unserved();
+            if !reasons.is_empty() && self.function.cache.borrow().len(place) > 0 {
+                emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+            }
+            self.function.given_up.borrow_mut().insert(place);
         }
     }
 

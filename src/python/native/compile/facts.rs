@@ -8,7 +8,7 @@ use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::sources::{Locals, Source};
-use crate::capture::{Unmet, strip_locals};
+use crate::capture::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
 use crate::span;
 
@@ -112,6 +112,16 @@ impl Fact {
         }
     }
 
+    /// What kind of module it says its value is.
+    pub fn holder(&self, vm: &VirtualMachine) -> Option<Holder> {
+        let Kind::Type(class) = &self.kind else { return None };
+        let class = class.downcast_ref::<PyType>()?;
+        class.get_attr(vm.ctx.intern_str("register_forward_pre_hook"))?;
+        let home = class.get_attr(vm.ctx.intern_str("__module__"))?;
+        let is_library = home.downcast_ref::<PyStr>().is_some_and(|home| home.to_string_lossy().starts_with("torch.nn."));
+        Some(if is_library { Holder::Library } else { Holder::Own })
+    }
+
     /// As a guard says it.
     pub fn text(&self, vm: &VirtualMachine) -> String {
         let source = self.source.text(vm);
@@ -189,7 +199,14 @@ impl Fact {
 /// The facts of a list that do not hold.
 pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
     let failed = facts.iter().filter(|f| !f.holds(locals, vm));
-    failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(locals, vm) }).collect()
+    failed
+        .map(|f| Unmet {
+            root: f.source.root(),
+            source: f.source.text(vm),
+            text: f.failure(locals, vm),
+            is_alias: matches!(f.kind, Kind::Same(_)),
+        })
+        .collect()
 }
 
 /// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.
@@ -200,5 +217,12 @@ pub fn differing(facts: &[Fact], others: &[Fact], locals: &Locals, vm: &VirtualM
         same.peek().is_some() && !same.any(|o| fact.kind.says(&o.kind, vm))
     };
     let failed = facts.iter().filter(differs);
-    failed.map(|f| Unmet { root: f.source.root(), source: f.source.text(vm), text: f.failure(locals, vm) }).collect()
+    failed
+        .map(|f| Unmet {
+            root: f.source.root(),
+            source: f.source.text(vm),
+            text: f.failure(locals, vm),
+            is_alias: matches!(f.kind, Kind::Same(_)),
+        })
+        .collect()
 }

@@ -391,6 +391,12 @@ mod native {
         session::set_stance(stance.to_string_lossy().into_owned())
     }
 
+    /// Settings of the program that compiled code depends on.
+    #[pyfunction]
+    fn _set_state(deterministic: bool, warn_only: bool, threads: u32) {
+        crate::capture::set_state(deterministic, warn_only, threads);
+    }
+
     /// `Function.apply(*args)`
     #[pyfunction]
     fn _function_apply(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {

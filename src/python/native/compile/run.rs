@@ -164,8 +164,8 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     let hints = region.hints();
     let inputs: Vec<_> =
         inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
-    let facts = rustpython_vm::vm::thread::with_current_vm(|vm| needs.guards(vm));
-    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts));
+    let (facts, modules) = rustpython_vm::vm::thread::with_current_vm(|vm| (needs.guards(vm), needs.modules(vm)));
+    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts, modules));
     // Guards made while the region was traced are known now.
     captured.guards = entry.guards();
     captured.entry = Some(what_if::view(&entry, frame, function.dynamic()));

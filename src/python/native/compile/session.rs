@@ -89,6 +89,7 @@ pub fn set_stance(stance: String) -> String {
 /// Starts counting regions and compilations anew.
 pub fn reset() {
     super::call::reset();
+    crate::capture::reset_state();
     crate::python::span::reset_left_out();
     NEXT_REGION.set(0);
     NEXT_COMPILATION.set(0);

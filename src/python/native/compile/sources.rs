@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
@@ -63,6 +63,14 @@ fn imported(module: &str) -> String {
     format!("__import_{}", module.replace(['>', '<'], "_").replace('.', "_dot_"))
 }
 
+/// A field of a named tuple.
+pub fn field(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let items = o.downcast_ref::<PyTuple>()?;
+    let fields = o.class().get_attr(vm.ctx.intern_str("_fields"))?;
+    let is_named = |f: &PyObjectRef| f.downcast_ref::<PyStr>().is_some_and(|f| f.as_bytes() == name.as_bytes());
+    items.as_slice().get(fields.downcast_ref::<PyTuple>()?.as_slice().iter().position(is_named)?).cloned()
+}
+
 fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {
     match o.downcast_ref::<PyTuple>() {
         Some(items) => items.as_slice().get(index).cloned(),
@@ -82,6 +90,9 @@ impl Source {
                     && let Some(grad) = gradient(&base, vm)
                 {
                     return Some(grad);
+                }
+                if let Some(field) = field(&base, name, vm) {
+                    return Some(field);
                 }
                 let name = vm.ctx.intern_str(&**name);
                 match base.downcast_ref::<PyType>() {

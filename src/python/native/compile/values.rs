@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PySlice, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PySlice, PyStr, PyTuple, PyType};
+use rustpython_vm::class::StaticType;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
@@ -17,7 +18,7 @@ use super::frames::set_variable;
 use super::reads::{self, LookedAt, Resumed};
 use super::session::{CompiledFunction, ends_in_break};
 use super::sources::{Locals, Source, cell, own_attribute};
-use crate::capture::{Recorder, Unmet};
+use crate::capture::{Holder, Recorder, Unmet};
 use crate::dispatch::Value;
 use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
@@ -71,6 +72,11 @@ impl Needs {
         }
     }
 
+    /// Which values are modules, by where they are found.
+    pub fn modules(&self, vm: &VirtualMachine) -> HashMap<String, Holder> {
+        self.facts.iter().filter_map(|f| Some((f.source.text(vm), f.holder(vm)?))).collect()
+    }
+
     /// As the report shows them.
     pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
         self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
@@ -107,9 +113,38 @@ impl Verdict {
     }
 }
 
+impl Verdict {
+    /// Why no entry serves, newest first; nothing where one may.
+    pub fn unserved(&self) -> Vec<String> {
+        let first = |(i, unmet): (usize, &Vec<Unmet>)| Some(format!("{i}: {}", first_of(unmet)?));
+        let all: Option<Vec<String>> = self.unmet.iter().enumerate().rev().map(first).collect();
+        all.unwrap_or_default()
+    }
+}
+
 /// The fact that is looked at first.
 fn first_of(unmet: &[Unmet]) -> Option<&str> {
     unmet.iter().min_by_key(|u| (u.root.clone(), u.source.clone())).map(|u| &*u.text)
+}
+
+/// A tensor that was looked at before, under another name, is looked at as that one.
+fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+    let mut known: HashMap<usize, Rc<Source>> = HashMap::new();
+    let named = |fact: Fact| {
+        let Kind::Type(class) = &fact.kind else { return fact };
+        if !class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type())) {
+            return fact;
+        }
+        let Some(value) = fact.source.value(locals, vm) else { return fact };
+        match known.get(&value.get_id()) {
+            Some(other) => Fact { kind: Kind::Same(other.clone()), ..fact },
+            None => {
+                known.insert(value.get_id(), fact.source.clone());
+                fact
+            }
+        }
+    };
+    facts.into_iter().map(named).collect()
 }
 
 /// What is known of the values of a function's calls.
@@ -412,19 +447,8 @@ impl Values {
     pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
             Some(function) => {
-                let (mut facts, looked_at) = reads::facts(function, &bound.locals, vm);
-                let tensors: Vec<&(Rc<str>, PyObjectRef)> =
-                    bound.locals.iter().filter(|(_, v)| v.downcast_ref::<TensorBase>().is_some()).collect();
-                for (i, (name, value)) in tensors.iter().enumerate() {
-                    if let Some((other, _)) = tensors[..i].iter().find(|(_, v)| v.is(value)) {
-                        let source = Rc::new(Source::Local(name.clone()));
-                        // It is looked at as the other.
-                        facts.retain(|f| !matches!((&*f.source, &f.kind), (Source::Local(of), Kind::Type(_)) if of == name));
-                        let kind = Kind::Same(Rc::new(Source::Local(other.clone())));
-                        facts.push(Fact { source, kind, place: None, hint: None, read: None });
-                    }
-                }
-                (facts, looked_at)
+                let (facts, looked_at) = reads::facts(function, &bound.locals, vm);
+                (as_others(facts, &bound.locals, vm), looked_at)
             }
             None => (reads::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
         };
@@ -433,7 +457,7 @@ impl Values {
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        self.judge(0, &entered.locals, || (reads::facts_from(entered, vm), Vec::new()), function, vm)
+        self.judge(0, &entered.locals, || (as_others(reads::facts_from(entered, vm), &entered.locals, vm), Vec::new()), function, vm)
     }
 
     /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
@@ -464,7 +488,8 @@ impl Values {
 
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        self.judge(place, &resumed.locals, || (reads::facts_from(resumed, vm), Vec::new()), (function, function.dynamic()), vm)
+        let read = || (as_others(reads::facts_from(resumed, vm), &resumed.locals, vm), Vec::new());
+        self.judge(place, &resumed.locals, read, (function, function.dynamic()), vm)
     }
 
     /// What an entry depends on where the numbers of some floats were needed.

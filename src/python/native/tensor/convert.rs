@@ -36,7 +36,8 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
         | ErrorKind::DataDependent
         | ErrorKind::DynamicOutputShape
         | ErrorKind::FakeDeviceMismatch
-        | ErrorKind::GuardOnDataDependent => {
+        | ErrorKind::GuardOnDataDependent
+        | ErrorKind::ConstraintViolation => {
             let (module, name) = match error.kind {
                 ErrorKind::Unsupported => ("torch._dynamo.exc", "Unsupported"),
                 ErrorKind::TorchRuntime => ("torch._dynamo.exc", "TorchRuntimeError"),
@@ -44,6 +45,7 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
                 ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
                 ErrorKind::DynamicOutputShape => ("torch._errors", "DynamicOutputShapeException"),
                 ErrorKind::FakeDeviceMismatch => ("torch._errors", "FakeTensorDeviceMismatchError"),
+                ErrorKind::ConstraintViolation => ("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError"),
                 _ => ("torch._errors", "GuardOnDataDependentSymNode"),
             };
             let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(name, vm));

@@ -6,6 +6,8 @@ def _mark(t, index, mark):
         for i in index:
             _mark(t, i, mark)
         return
+    if not isinstance(index, int):
+        raise AssertionError(f"Expected index to be int, list, or tuple, got {type(index)}")
     marks = t.__dict__.setdefault("_dynamo_marks", {})
     marks[index % t.dim() if t.dim() else 0] = mark
 
@@ -15,9 +17,9 @@ def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize
     _mark(t, index, ("dynamic", min, max))
 
 
-def maybe_mark_dynamic(t, index):
+def maybe_mark_dynamic(t, index, *, min=None, max=None):
     """Makes a dimension symbolic as long as nothing makes it a number."""
-    _mark(t, index, ("maybe", None, None))
+    _mark(t, index, ("maybe", min, max))
 
 
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, min=None, max=None):

@@ -10,7 +10,7 @@ use super::super::code::rest_variables;
 use super::super::facts::Kind;
 use super::super::sources::{Source, cell, own_attribute};
 use super::steps::Path;
-use super::values::{is_module, is_tensor, own_method};
+use super::values::{is_constant, is_module, is_tensor, own_method, string};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
 
 impl Reader<'_> {
@@ -58,7 +58,7 @@ impl Reader<'_> {
                 result.unwrap_or(Seen::Unknown)
             }
             _ => {
-                args.iter().for_each(|a| self.realize(a));
+                args.iter().for_each(|a| self.realize_all(a));
                 Seen::Unknown
             }
         }
@@ -72,6 +72,9 @@ impl Reader<'_> {
             return Seen::Unknown;
         }
         let own = Seen::Known(vec![(o.clone(), source.cloned())]);
+        if let Some(source) = source {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+        }
         let positional = |args: &[Seen]| Seen::Items(args[..args.len() - names.len().min(args.len())].to_vec());
         for hook in self.hooks(o, source, "_forward_pre_hooks") {
             let given = positional(&args);
@@ -172,7 +175,12 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        args.iter().for_each(|a| self.realize(a));
+        // Constants that are only printed are not looked at: the graph ends there.
+        let is_printed = |a: &Seen| name == "print" && matches!(a, Seen::Known(all) if all.iter().all(|(o, _)| is_constant(o, vm)));
+        let is_method = o.class().name().to_string() == "method_descriptor";
+        for a in args.iter().filter(|a| !is_printed(a)) {
+            if is_method { self.realize(a) } else { self.realize_all(a) }
+        }
         let constants: Option<Vec<PyObjectRef>> = args.iter().map(|a| self.known_constant(a)).collect();
         match (name.as_str(), constants) {
             ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values)) if names.is_empty() => {
@@ -236,6 +244,11 @@ impl Reader<'_> {
         }
         if object.get_attr("_torchdynamo_disable", vm).is_ok() {
             return Seen::Unknown;
+        }
+        // PyTorch's functions use what they are given.
+        let home = object.get_attr("__module__", vm).ok().and_then(|m| string(Some(&m)));
+        if home.is_some_and(|home| home.starts_with("torch.nn.functional")) {
+            args.iter().for_each(|a| self.realize_items(a));
         }
         let slots: Vec<String> = slot_names(code).collect();
         let mut values: Vec<Seen> = vec![Seen::Unknown; slots.len()];

@@ -7,7 +7,7 @@ use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr,
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::super::facts::{Fact, Kind, MODULE_INTEGER};
-use super::super::sources::{Source, gradient, own_attribute, submodule};
+use super::super::sources::{Source, field, gradient, own_attribute, submodule};
 use super::{Reader, Seen, constant, join};
 use crate::python::native::tensor::TensorBase;
 
@@ -91,6 +91,25 @@ impl Reader<'_> {
             Seen::Items(items) => items.iter().for_each(|item| self.realize(item)),
             Seen::Computed(_, operands) => operands.iter().for_each(|(o, source)| self.realize_one(o, source)),
             _ => {}
+        }
+    }
+
+    /// A value is handed to what is not followed: so is all that a list or a tuple holds.
+    pub(super) fn realize_all(&mut self, seen: &Seen) {
+        self.realize(seen);
+        self.realize_items(seen);
+    }
+
+    /// All that a list or a tuple holds is used.
+    pub(super) fn realize_items(&mut self, seen: &Seen) {
+        let Seen::Known(all) = seen else { return };
+        for (o, source) in all.clone() {
+            let Some(source) = source.filter(|_| o.downcast_ref::<PyTuple>().is_some() || o.downcast_ref::<PyList>().is_some()) else {
+                continue;
+            };
+            for (i, item) in crate::python::native::tensor::items(&o).unwrap_or_default().into_iter().take(64).enumerate() {
+                self.realize_all(&Seen::Known(vec![(item, Some(Rc::new(Source::Index(source.clone(), i))))]));
+            }
         }
     }
 
@@ -265,6 +284,9 @@ impl Reader<'_> {
         }
         let attr = |s: &Rc<Source>| Rc::new(Source::Attr(s.clone(), name.into()));
         if is_module(o, vm) {
+            if let Some(source) = source {
+                self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            }
             if let Some(sub) = submodule(o, name, vm) {
                 let source = source.map(|s| Rc::new(Source::Module(s.clone(), name.into())));
                 return Seen::Known(vec![(sub, source)]);
@@ -279,6 +301,9 @@ impl Reader<'_> {
             && o.class().name().to_string() != "module"
         {
             self.realize_one(o, source);
+        }
+        if let Some(field) = field(o, name, vm) {
+            return Seen::Known(vec![(field, source.map(attr))]);
         }
         if let Some(own) = own_attribute(o, name, vm) {
             let is_python_module = o.class().name().to_string() == "module";
