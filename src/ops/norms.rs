@@ -19,7 +19,7 @@ fn norm_spec(c: &Call) -> Specs {
 }
 
 /// `linalg_vector_norm_backward`, a case per order.
-fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value) -> Result<Option<Tensor>> {
+pub(super) fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value) -> Result<Option<Tensor>> {
     let zeroed = |v: Tensor| t!("masked_fill_.Scalar", v, t!("eq.Scalar", norm, 0)?, 0);
     Ok(Some(match p {
         0.0 => return Ok(None),

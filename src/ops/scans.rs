@@ -114,15 +114,19 @@ pub fn register(b: &mut OpBuilder) {
 fn renorm_backward(b: &crate::dispatch::Backward) -> Result<crate::dispatch::Grads> {
     let (x, p, most) = (b.saved("self")?, b.arg("p").float()?, b.arg("maxnorm"));
     let kept = super::shapes::wrap_dim(b.arg("dim").int()?, x.dim())?;
-    let dims: Vec<i64> = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect();
+    let dims: Value = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect::<Vec<_>>().into();
+    // Sums are carried in the next wider dtype.
+    let wide = if matches!(x.dtype(), Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { Dtype::Float64 };
     unary_grad(b, |g| {
-        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true)?;
-        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims, true)?;
-        let ratio = t!("pow.Tensor_Scalar", t!("div.Tensor", t!("abs", x)?, &norm)?, p - 1.0)?;
-        let slope = t!("mul.Tensor", t!("mul.Tensor", t!("sgn", x)?, ratio)?, along)?;
+        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true; dtype = wide)?;
+        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims.clone(), true; dtype = wide)?;
+        let slope = super::norms::norm_backward(&along, x, &norm, p, &dims)?;
         let inverse = t!("reciprocal", t!("add.Scalar", &norm, 1e-7)?)?;
-        let rest = t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?;
+        let rest = match slope {
+            Some(slope) => t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?,
+            None => g.clone(),
+        };
         let scaled = t!("mul.Tensor", t!("mul.Scalar", inverse, most)?, rest)?;
-        t!("where.self", t!("gt.Scalar", norm, most)?, scaled, g)
+        t!("where.self", t!("gt.Scalar", norm, most)?, t!("to.dtype", scaled, g.dtype())?, g)
     })
 }

@@ -450,7 +450,7 @@ fn renorm(c: &Call, o: &[Tensor]) -> Result<()> {
     let others: Vec<usize> = (0..sizes.len()).filter(|d| *d != dim).collect();
     chunks::<f64>(x, &others, &mut |v| {
         let n = norm(v, p);
-        factors.push(if n > bound { bound / (n + 1e-7) } else { 1.0 });
+        factors.push(if n > bound { super::dense::held(bound / (n + 1e-7), x.dtype()) } else { 1.0 });
     })?;
     let mut all = values::<f64>(x)?;
     all.iter_mut().enumerate().for_each(|(i, v)| *v *= factors[i / inner % sizes[dim]]);

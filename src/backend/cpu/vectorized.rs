@@ -5,6 +5,7 @@
 //! softmax for sixteen lanes, sums and moments of rows for eight.
 
 use super::dense::Real;
+use super::paired;
 
 /// Lanes of a softmax in single precision; half as many in double precision.
 const WIDE: usize = 16;
@@ -25,6 +26,16 @@ pub trait Vectorized: Real {
     fn exponential_in(self, grouped: bool) -> Self {
         if grouped { self.exponential() } else { self.exp() }
     }
+    /// Likewise `e^x - 1`.
+    fn expm1_in(self, grouped: bool) -> Self;
+    /// Likewise `ln(1 + x)`.
+    fn log1p_in(self, grouped: bool) -> Self;
+    /// Likewise the hyperbolic tangent.
+    fn tanh_in(self, grouped: bool) -> Self;
+    /// Likewise a power.
+    fn pow_in(self, exponent: Self, grouped: bool) -> Self;
+    /// Likewise an angle.
+    fn atan2_in(self, x: Self, grouped: bool) -> Self;
 }
 
 impl Vectorized for f32 {
@@ -39,6 +50,21 @@ impl Vectorized for f32 {
     fn coarse_exponential(self) -> Self {
         coarse_exponential(self)
     }
+    fn expm1_in(self, grouped: bool) -> Self {
+        if grouped { paired::expm1(self) } else { libm::expm1f(self) }
+    }
+    fn log1p_in(self, grouped: bool) -> Self {
+        if grouped { paired::log1p(self) } else { libm::log1pf(self) }
+    }
+    fn tanh_in(self, grouped: bool) -> Self {
+        if grouped { paired::tanh(self) } else { libm::tanhf(self) }
+    }
+    fn pow_in(self, exponent: Self, grouped: bool) -> Self {
+        if grouped { paired::pow(self, exponent) } else { f64::from(self).powf(f64::from(exponent)) as f32 }
+    }
+    fn atan2_in(self, x: Self, grouped: bool) -> Self {
+        if grouped { paired::atan2(self, x) } else { libm::atan2f(self, x) }
+    }
 }
 
 impl Vectorized for f64 {
@@ -52,6 +78,21 @@ impl Vectorized for f64 {
     }
     fn coarse_exponential(self) -> Self {
         self.exp()
+    }
+    fn expm1_in(self, _: bool) -> Self {
+        self.exp_m1()
+    }
+    fn log1p_in(self, _: bool) -> Self {
+        self.ln_1p()
+    }
+    fn tanh_in(self, _: bool) -> Self {
+        self.tanh()
+    }
+    fn pow_in(self, exponent: Self, _: bool) -> Self {
+        self.powf(exponent)
+    }
+    fn atan2_in(self, x: Self, _: bool) -> Self {
+        self.atan2(x)
     }
 }
 
