@@ -234,7 +234,7 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
     match simple {
         Some(2.0) => square(|x| x * x, |x| x * x),
         Some(3.0) => square(|x| x * x * x, |x| x * x * x),
-        Some(0.5) => square(f32::sqrt, f64::sqrt),
+        Some(0.5) => square(super::root::square_root, f64::sqrt),
         Some(-0.5) => square(|x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
         Some(-1.0) => square(|x| 1.0 / x, |x| 1.0 / x),
         Some(-2.0) => square(|x| 1.0 / (x * x), |x| 1.0 / (x * x)),

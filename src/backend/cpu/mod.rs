@@ -23,6 +23,7 @@ mod fourier;
 mod gathering;
 mod gelu;
 pub mod interpret;
+mod library;
 mod linalg;
 mod loss;
 mod lu;

@@ -1,7 +1,7 @@
 //! Pointwise kernels of one operand: arithmetic, rounding, exponentials, trigonometry, special functions, predicates.
 
 use super::elementwise::{Compute, float1, map1, not_for, number};
-use super::{paired, special};
+use super::{library, paired, special};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::tensor::{Dtype, Tensor};
@@ -79,14 +79,11 @@ impl Special for f64 {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     floats! { t:
-        "aten.exp.default", "exp_vml_cpu" => |x| x.via(f64::exp);
         "aten.log.default", "log_vml_cpu" => |x| x.via(f64::ln);
         "aten.log2.default", "log2_vml_cpu" => |x| x.via(f64::log2);
         "aten.log10.default", "log10_vml_cpu" => |x| x.via(f64::log10);
         "aten.rsqrt.default", "rsqrt_cpu" => |x| 1.0 / x.sqrt();
         "aten.reciprocal.default", "reciprocal_cpu" => |x| 1.0 / x;
-        "aten.sin.default", "sin_vml_cpu" => |x| x.via(f64::sin);
-        "aten.cos.default", "cos_vml_cpu" => |x| x.via(f64::cos);
         "aten.tan.default", "tan_vml_cpu" => |x| x.via(f64::tan);
         "aten.asin.default", "asin_vml_cpu" => |x| x.via(f64::asin);
         "aten.acos.default", "acos_vml_cpu" => |x| x.via(f64::acos);
@@ -118,6 +115,9 @@ pub fn register(t: &mut KernelTable) {
         "aten.sgn.default", "sgn_cpu" => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 }, |i| i.signum();
         "aten.relu.default", "clamp_min_scalar_cpu" => |x| if x > 0.0 || x.is_nan() { x } else { 0.0 }, |i| i.max(0);
     }
+    t.fill("aten.exp.default", |c, o| float1("exp_vml_cpu", operand(c), &o[0], library::exponential, f64::exp));
+    t.fill("aten.sin.default", |c, o| float1("sin_vml_cpu", operand(c), &o[0], library::sine, f64::sin));
+    t.fill("aten.cos.default", |c, o| float1("cos_vml_cpu", operand(c), &o[0], library::cosine, f64::cos));
     t.fill("aten.expm1.default", |c, o| float1("expm1_vml_cpu", operand(c), &o[0], paired::expm1, f64::exp_m1));
     t.fill("aten.log1p.default", |c, o| float1("log1p_vml_cpu", operand(c), &o[0], paired::log1p, f64::ln_1p));
     t.fill("aten.atanh.default", |c, o| float1("atanh_vml_cpu", operand(c), &o[0], paired::atanh, f64::atanh));

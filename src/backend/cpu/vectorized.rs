@@ -51,19 +51,19 @@ impl Vectorized for f32 {
         coarse_exponential(self)
     }
     fn expm1_in(self, grouped: bool) -> Self {
-        if grouped { paired::expm1(self) } else { libm::expm1f(self) }
+        if grouped { paired::expm1(self) } else { self.exp_m1() }
     }
     fn log1p_in(self, grouped: bool) -> Self {
-        if grouped { paired::log1p(self) } else { libm::log1pf(self) }
+        if grouped { paired::log1p(self) } else { self.ln_1p() }
     }
     fn tanh_in(self, grouped: bool) -> Self {
-        if grouped { paired::tanh(self) } else { libm::tanhf(self) }
+        if grouped { paired::tanh(self) } else { self.tanh() }
     }
     fn pow_in(self, exponent: Self, grouped: bool) -> Self {
-        if grouped { paired::pow(self, exponent) } else { f64::from(self).powf(f64::from(exponent)) as f32 }
+        if grouped { paired::pow(self, exponent) } else { self.powf(exponent) }
     }
     fn atan2_in(self, x: Self, grouped: bool) -> Self {
-        if grouped { paired::atan2(self, x) } else { libm::atan2f(self, x) }
+        if grouped { paired::atan2(self, x) } else { self.atan2(x) }
     }
 }
 
