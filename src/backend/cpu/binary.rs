@@ -1,7 +1,7 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
 use super::dense::held;
-use super::elementwise::{Operand, Plan, float2, gather, map2, map2_grouped, map3, not_for, number, values};
+use super::elementwise::{Operand, Plan, float2, gather, map1_grouped, map2, map2_grouped, map3, not_for, number, values};
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
@@ -238,6 +238,10 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
         Some(-0.5) => square(|x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
         Some(-1.0) => square(|x| 1.0 / x, |x| 1.0 / x),
         Some(-2.0) => square(|x| 1.0 / (x * x), |x| 1.0 / (x * x)),
+        // What groups leave over has a number's exponent in double precision.
+        Some(e) if matches!(base, Value::Tensor(_)) && out.dtype() == Dtype::Float32 => {
+            map1_grouped(base, out, |x: f32, grouped| if grouped { x.pow_in(e as f32, true) } else { f64::from(x).powf(e) as f32 })
+        }
         _ => grouped2("pow", &held_number(base, out.dtype())?, &held_number(exponent, out.dtype())?, out, f32::pow_in, f64::pow_in),
     }
 }

@@ -175,10 +175,23 @@ pub fn log1p(x: f32) -> f32 {
     let (_, e) = split(x + 1.0);
     let t = power_of_two(-e);
     let m = x.fused(t, t - 1.0);
-    let x = whole(m).over(sum(2.0, m));
+    logarithm_value(whole(m).over(sum(2.0, m)), e)
+}
+
+/// A logarithm of its half tangent and exponent.
+fn logarithm_value(x: Pair, e: i32) -> f32 {
     let square = x.0 * x.0;
     let t = polynomial(square, [0.302_729_5, 0.399_610_82, 0.666_669_5]);
     LN2.times(e as f32).plus(x.scale(2.0)).plus(whole(square * x.0 * t)).value()
+}
+
+/// The natural logarithm.
+pub fn log(x: f32) -> f32 {
+    if x <= 0.0 || !x.is_finite() {
+        return x.ln();
+    }
+    let (m, e) = split(x);
+    logarithm_value(sum(-1.0, m).over(sum(1.0, m)), e)
 }
 
 /// `2^x`

@@ -5,7 +5,7 @@
 
 use super::cascade;
 use super::elementwise::{Compute, not_for, number, scatter, values};
-use super::vectorized::Vectorized;
+use super::vectorized::{Vectorized, line_product};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{wrap_dim, wrap_dims};
@@ -116,6 +116,12 @@ fn prod(c: &Call, o: &[Tensor]) -> Result<()> {
         return reduce::<i64, i64>(x, &dims, &o[0], |v| v.iter().fold(1, |a, b| a.wrapping_mul(*b)));
     }
     let wide = |v: &[f64]| v.iter().product();
+    if x.dtype() == Dtype::Float32 && o[0].dtype() == Dtype::Float32 {
+        // Along what lies side by side products have lanes.
+        let side_by_side = x.concrete()?.is_contiguous() && dims.iter().all(|d| *d + dims.len() >= x.dim());
+        let line = |v: &[f32]| if side_by_side { line_product(v) } else { v.iter().product() };
+        return reduce::<f32, f32>(x, &dims, &o[0], line);
+    }
     float("prod_cpu", x, &dims, &o[0], wide, |v| v.iter().map(|x| *x as f64).product())
 }
 
