@@ -235,7 +235,13 @@ fn pow_scalar_base(b: &Backward) -> Result<Grads> {
 }
 
 fn pow_spec(c: &Call) -> Specs {
-    let specs = promoted(c, &["self", "exponent"])?;
+    let mut specs = promoted(c, &["self", "exponent"])?;
+    if !matches!(c.get("self"), Value::Tensor(_)) {
+        // A number's powers lie contiguously, however the exponents do.
+        for spec in specs.iter_mut().flatten() {
+            spec.geometry.strides = crate::tensor::contiguous_strides(&spec.geometry.sizes);
+        }
+    }
     let integral = specs[0].as_ref().is_some_and(|s| s.dtype.is_integral());
     if integral && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
         return Err(Error::runtime("Integers to negative integer powers are not allowed."));

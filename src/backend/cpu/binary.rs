@@ -257,6 +257,21 @@ macro_rules! floats {
 
 fn register_float(t: &mut KernelTable) {
     t.fill("aten.atan2.default", |c, o| grouped2("atan2_cpu", c.get("self"), c.get("other"), &o[0], f32::atan2_in, f64::atan2_in));
+    for name in ["aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other"] {
+        t.fill(name, |c, o| {
+            let dtype = o[0].dtype();
+            macro_rules! xlogy {
+                ($t:ty) => {
+                    |a: $t, b: $t| match () {
+                        _ if b.is_nan() => b,
+                        _ if a == 0.0 => 0.0,
+                        _ => a * held(b.ln(), dtype),
+                    }
+                };
+            }
+            float2("xlogy_cpu", c.get("self"), c.get("other"), &o[0], xlogy!(f32), xlogy!(f64))
+        });
+    }
     t.fill("aten.logaddexp.default", |c, o| {
         grouped2("logaddexp_cpu", c.get("self"), c.get("other"), &o[0], log_add_exp::<f32>, log_add_exp::<f64>)
     });
@@ -266,8 +281,6 @@ fn register_float(t: &mut KernelTable) {
         ["aten.copysign.Tensor", "aten.copysign.Scalar"], "copysign_cpu" => |a, b| a.copysign(b);
         ["aten.logaddexp2.default"], "logaddexp2_cpu" =>
             |a, b| if a.is_infinite() && a == b { a } else { a.max(b) + (1.0 + (-(a - b).abs()).exp2()).log2() };
-        ["aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other"], "xlogy_cpu" =>
-            |a, b| if b.is_nan() { b } else if a == 0.0 { 0.0 } else { a * b.ln() };
     }
 }
 

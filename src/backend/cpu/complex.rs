@@ -43,7 +43,10 @@ impl std::ops::Div for C {
     type Output = C;
     fn div(self, o: C) -> C {
         let scale = o.re.abs().max(o.im.abs());
-        if scale == 0.0 || !scale.is_finite() {
+        if scale == 0.0 {
+            return c(self.re / scale, self.im / scale);
+        }
+        if !scale.is_finite() {
             let n = o.re * o.re + o.im * o.im;
             return c((self.re * o.re + self.im * o.im) / n, (self.im * o.re - self.re * o.im) / n);
         }

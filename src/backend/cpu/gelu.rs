@@ -52,10 +52,11 @@ const PIECES: [[u32; 22]; 6] = [
 /// The error function of `x / sqrt(2)` by the polynomials.
 fn error_by_pieces(x: f32) -> f32 {
     let size = x.abs();
-    let error = if size > FAR {
+    let error = if !size.is_finite() {
+        // The last polynomial has factors of zero.
+        return f32::NAN;
+    } else if size > FAR {
         1.0
-    } else if size.is_nan() {
-        return x;
     } else {
         let piece = ((size.to_bits() as i32 - 1 >> QUARTERS) - FIRST_QUARTER).clamp(0, PIECES[0].len() as i32 - 1) as usize;
         PIECES.iter().rev().fold(0.0, |sum: f32, row| sum.fused(size, f32::from_bits(row[piece])))

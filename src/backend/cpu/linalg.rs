@@ -478,6 +478,12 @@ fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
     for a in read(c.tensor("A")?)? {
         let (m, n) = (a.rows, a.cols);
+        if a.data.iter().any(|x| !x.is_finite()) {
+            return Err(Error::new(
+                ErrorKind::LinAlg,
+                "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.",
+            ));
+        }
         let (u, s, v) = if m >= n {
             tall_svd(a)
         } else {

@@ -256,12 +256,13 @@ fn median(v: &[f64], skip: bool) -> (f64, usize) {
     if !skip && let Some(i) = v.iter().position(|x| x.is_nan()) {
         return (f64::NAN, i);
     }
-    let mut order: Vec<usize> = (0..v.len()).filter(|i| !v[*i].is_nan()).collect();
-    if order.is_empty() {
+    let count = v.iter().filter(|x| !x.is_nan()).count();
+    if count == 0 {
         return (f64::NAN, 0);
     }
-    order.sort_by(|a, b| v[*a].total_cmp(&v[*b]));
-    let at = order[(order.len() - 1) / 2];
+    let mut order: Vec<usize> = (0..v.len()).collect();
+    let before = |a: &usize, b: &usize| v[*a] < v[*b] || !v[*a].is_nan() && v[*b].is_nan();
+    let at = super::selecting::nth(&mut order, (count - 1) / 2, before).unwrap_or(0);
     (v[at], at)
 }
 
@@ -433,6 +434,9 @@ fn register_scans(t: &mut KernelTable) {
     t.fill("aten.logcumsumexp.default", |c, o| {
         let (x, dim) = (c.tensor("self")?, scan_dim(c)?);
         let join = |a: f64, b: f64, _: usize| {
+            if a.is_nan() || b.is_nan() {
+                return f64::NAN;
+            }
             let (low, high) = if a < b { (a, b) } else { (b, a) };
             if high.is_infinite() || low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
         };
