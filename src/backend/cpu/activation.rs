@@ -333,10 +333,10 @@ fn elu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     macro_rules! run {
         ($t:ty) => {{
             let (slope, scale, input) = ((alpha * scale) as $t, scale as $t, input_scale as $t);
-            map2(g, x, &o[0], |g: $t, x: $t| match (is_result, x <= 0.0) {
+            map2_grouped(g, x, &o[0], |g: $t, x: $t, grouped| match (is_result, x <= 0.0) {
                 (_, false) => g * scale,
                 (true, true) => g * input * (x + slope),
-                (false, true) => g * input * slope * (x * input).exponential(),
+                (false, true) => g * input * slope * (x * input).exponential_in(grouped),
             })
         }};
     }

@@ -233,12 +233,13 @@ impl Shape {
     }
 
     /// What [`Shape::to_inner`] adds in one go: places of the kernel, and outer channels. Where the kernel moves by more than one
-    /// place, those are the places of a column of the kernel with all channels, else all places with a block of channels.
+    /// place, those are all channels, with the places of a column of the kernel if its steps divide the width, else with all; where
+    /// it does not, all places with a block of channels.
     fn parts(&self) -> Vec<(Vec<usize>, Range<usize>)> {
         let (kernel, per) = (self.kernel.iter().product::<usize>(), self.per_group());
         if self.groups == 1 && self.stride != [1; 3] {
-            let width = self.kernel[2];
-            return (0..width).map(|column| ((column..kernel).step_by(width).collect(), 0..per)).collect();
+            let columns = if self.inner[2].is_multiple_of(self.stride[2]) { self.kernel[2] } else { 1 };
+            return (0..columns).map(|column| ((column..kernel).step_by(columns).collect(), 0..per)).collect();
         }
         let block = self.block(per, self.inner_channels / self.groups).max(1);
         (0..per).step_by(block).map(|start| ((0..kernel).collect(), start..per.min(start + block))).collect()

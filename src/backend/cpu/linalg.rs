@@ -473,17 +473,21 @@ fn complete(u: Mat, count: usize) -> Mat {
     out
 }
 
+/// Singular values are those of finite numbers.
+pub(super) fn check_finite(a: &Mat) -> Result<()> {
+    if a.data.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    let said = "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.";
+    Err(Error::new(ErrorKind::LinAlg, said))
+}
+
 fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     let (full, vectors) = (c.bool("full_matrices")?, c.bool("compute_uv")?);
     let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
     for a in read(c.tensor("A")?)? {
         let (m, n) = (a.rows, a.cols);
-        if a.data.iter().any(|x| !x.is_finite()) {
-            return Err(Error::new(
-                ErrorKind::LinAlg,
-                "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.",
-            ));
-        }
+        check_finite(&a)?;
         let (u, s, v) = if m >= n {
             tall_svd(a)
         } else {

@@ -256,13 +256,13 @@ fn median(v: &[f64], skip: bool) -> (f64, usize) {
     if !skip && let Some(i) = v.iter().position(|x| x.is_nan()) {
         return (f64::NAN, i);
     }
-    let count = v.iter().filter(|x| !x.is_nan()).count();
-    if count == 0 {
+    let mut order: Vec<usize> = (0..v.len()).filter(|i| !v[*i].is_nan()).collect();
+    if order.is_empty() {
         return (f64::NAN, 0);
     }
-    let mut order: Vec<usize> = (0..v.len()).collect();
-    let before = |a: &usize, b: &usize| v[*a] < v[*b] || !v[*a].is_nan() && v[*b].is_nan();
-    let at = super::selecting::nth(&mut order, (count - 1) / 2, before).unwrap_or(0);
+    // Zeros of either sign are equal, and equal elements keep their order.
+    order.sort_by(|a, b| v[*a].partial_cmp(&v[*b]).unwrap_or(std::cmp::Ordering::Equal));
+    let at = order[(order.len() - 1) / 2];
     (v[at], at)
 }
 

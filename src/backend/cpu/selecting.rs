@@ -22,12 +22,6 @@ pub fn sort<T: Copy>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     Order { before }.sort(items);
 }
 
-/// The item that would be number `nth` in order: of equal ones, the one that the library's selection comes to.
-pub fn nth<T: Copy>(items: &mut [T], nth: usize, before: impl Fn(&T, &T) -> bool) -> Option<T> {
-    Order { before }.nth_element(items, nth);
-    items.get(nth).copied()
-}
-
 struct Order<F> {
     before: F,
 }

@@ -105,7 +105,7 @@ pub fn single_digamma(x: f32) -> f32 {
     } else {
         0.0
     };
-    sum + f64::from(x).ln() as f32 - 0.5 / x - series
+    sum + x.ln() - 0.5 / x - series
 }
 
 /// The Hurwitz zeta function, by Euler and Maclaurin.
@@ -182,7 +182,7 @@ pub fn single_trigamma(x: f32) -> f32 {
         x += 1.0;
     }
     let z = 1.0 / (x * x);
-    sign * (sum + (1.0 + 1.0 / (2.0 * x) + z * (1.0 / 6.0 - z * (1.0 / 30.0 - z / 42.0))) / x)
+    sign * (sum + (1.0 + 1.0 / (2.0 * x) + z * (1.0 / 6.0 - z * (1.0 / 30.0 - z * (1.0 / 42.0)))) / x)
 }
 
 /// The n-th derivative of digamma.

@@ -134,7 +134,6 @@ pub fn register(t: &mut KernelTable) {
         wide1("mvlgamma", &c.args[0], &o[0], &|x| special::mvlgamma(x, p))
     });
     t.fill("aten.nextafter.default", |c, o| match o[0].dtype() {
-        Dtype::Float16 => Err(super::elementwise::not_for("nextafter_cpu", Dtype::Float16)),
         // A short float is the upper half of a single one.
         Dtype::BFloat16 => map2(&c.args[0], &c.args[1], &o[0], |x: f32, y: f32| {
             let step = |x: f32, by: i32| f32::from_bits((((x.to_bits() >> 16) as i32 + by) as u32) << 16);
