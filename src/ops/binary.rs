@@ -235,7 +235,13 @@ fn pow_scalar_base(b: &Backward) -> Result<Grads> {
 }
 
 fn pow_spec(c: &Call) -> Specs {
-    let specs = promoted(c, &["self", "exponent"])?;
+    let mut specs = promoted(c, &["self", "exponent"])?;
+    if !matches!(c.get("self"), Value::Tensor(_)) {
+        // A number's powers lie contiguously, however the exponents do.
+        for spec in specs.iter_mut().flatten() {
+            spec.geometry.strides = crate::tensor::contiguous_strides(&spec.geometry.sizes);
+        }
+    }
     let integral = specs[0].as_ref().is_some_and(|s| s.dtype.is_integral());
     if integral && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
         return Err(Error::runtime("Integers to negative integer powers are not allowed."));
@@ -259,23 +265,55 @@ fn register_powers(b: &mut OpBuilder) {
     b.grad("PowBackward1", &["self", "exponent", "result"], pow_tensors);
     b.op(
         "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-        Rule::Composite(|c| aten!("pow.Tensor_Scalar", double(c.get("self"))?, c.float("exponent")?)),
+        Rule::Composite(|c| aten!("pow.Tensor_Scalar", widest(c, "self")?, widest_number(c, "exponent")?)),
     );
     b.op(
         "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
         Rule::Composite(|c| {
-            let exponent = double(c.get("exponent"))?;
-            aten!("pow.Tensor_Tensor", double(c.get("self"))?, exponent)
+            let exponent = widest(c, "exponent")?;
+            aten!("pow.Tensor_Tensor", widest(c, "self")?, exponent)
         }),
     );
     b.op(
         "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
-        Rule::Composite(|c| aten!("pow.Scalar", c.float("self")?, double(c.get("exponent"))?)),
+        Rule::Composite(|c| aten!("pow.Scalar", widest_number(c, "self")?, widest(c, "exponent")?)),
     );
+    for (overload, kind) in [("Scalar", "Scalar"), ("Tensor", "Tensor")] {
+        b.op(&format!("float_power_.{overload}(Tensor(a!) self, {kind} exponent) -> Tensor(a!)"), Rule::Composite(float_power_in_place));
+    }
 }
 
-fn double(v: &Value) -> Result<Tensor> {
-    t!("to.dtype", v, Dtype::Float64)
+/// The dtype that `float_power` computes in.
+fn widest_dtype(c: &Call) -> Dtype {
+    let complex = |v: &Value| matches!(v, Value::Complex(..)) || matches!(v, Value::Tensor(t) if t.dtype().is_complex());
+    if c.args[..2].iter().any(complex) { Dtype::Complex128 } else { Dtype::Float64 }
+}
+
+fn widest(c: &Call, name: &str) -> Result<Tensor> {
+    t!("to.dtype", c.get(name), widest_dtype(c))
+}
+
+fn widest_number(c: &Call, name: &str) -> Result<Value> {
+    Ok(match c.get(name) {
+        Value::Complex(re, im) => Value::Complex(*re, *im),
+        _ if widest_dtype(c).is_complex() => Value::Complex(c.float(name)?, 0.0),
+        _ => Value::Float(c.float(name)?),
+    })
+}
+
+fn float_power_in_place(c: &Call) -> Result<Value> {
+    let (base, dtype) = (c.tensor("self")?, widest_dtype(c));
+    if base.dtype() != dtype {
+        return Err(Error::runtime(format!(
+            "the base given to float_power_ has dtype {} but the operation's result requires dtype {}",
+            base.dtype().scalar_type(),
+            dtype.scalar_type()
+        )));
+    }
+    match c.get("exponent") {
+        Value::Tensor(_) => aten!("pow_.Tensor", base, widest(c, "exponent")?),
+        _ => aten!("pow_.Scalar", base, widest_number(c, "exponent")?),
+    }
 }
 
 fn remainder_backward(b: &Backward, mode: &'static str) -> Result<Grads> {
@@ -385,6 +423,13 @@ fn logadd(b: &Backward, f: fn(Tensor) -> Result<Tensor>) -> Result<Grads> {
     Ok(grads)
 }
 
+fn ldexp_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || t!("mul.Scalar", t!("mul.Tensor", b.grad()?, b.result(0)?)?, std::f64::consts::LN_2))?;
+    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, t!("pow.Scalar", 2.0, saved(b, "other")?)?))?;
+    Ok(grads)
+}
+
 fn xlogy_backward(b: &Backward) -> Result<Grads> {
     let mut grads = Grads::new(b);
     let (x, y) = (b.arg("self"), b.arg("other"));
@@ -423,6 +468,8 @@ fn register_floats(b: &mut OpBuilder) {
     b.grad("LogaddexpBackward", BOTH, |b| logadd(b, |d| t!("exp", d)));
     b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
     b.grad("Logaddexp2Backward", BOTH, |b| logadd(b, |d| t!("pow.Scalar", 2, d)));
+    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("LdexpBackward", &["other", "result"], ldexp_backward).inplace();
     b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
     b.grad("XlogyBackward", BOTH, xlogy_backward).inplace();
     b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);

@@ -72,6 +72,7 @@ const LINEAR: &[&str] = &[
     "polar",
     "_conj",
     "_conj_physical",
+    "vdot",
     "mul",
     "mm",
     "exp",

@@ -396,7 +396,7 @@ fn dot_grad(b: &Backward) -> Result<Grads> {
 fn vdot_grad(b: &Backward) -> Result<Grads> {
     let (mut grads, grad) = (Grads::new(b), b.grad()?);
     grads.set(b, "other", || t!("mul.Tensor", grad, b.saved("self")?))?;
-    grads.set(b, "self", || t!("mul.Tensor", grad, b.saved("other")?))?;
+    grads.set(b, "self", || t!("mul.Tensor", super::complex::conj(grad)?, b.saved("other")?))?;
     Ok(grads)
 }
 

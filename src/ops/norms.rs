@@ -19,7 +19,6 @@ fn norm_spec(c: &Call) -> Specs {
 }
 
 /// `linalg_vector_norm_backward`, a case per order.
-/// The gradient of a norm whose dimensions are kept.
 pub(super) fn norm_backward(grad: &Tensor, x: &Tensor, norm: &Tensor, p: f64, dims: &Value) -> Result<Option<Tensor>> {
     let zeroed = |v: Tensor| t!("masked_fill_.Scalar", v, t!("eq.Scalar", norm, 0)?, 0);
     Ok(Some(match p {

@@ -34,10 +34,6 @@ pub fn register(b: &mut OpBuilder) {
         "subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
         Rule::Composite(|c| aten!("sub_.Tensor", c.get("self"), c.get("other"); alpha = c.get("alpha"))),
     );
-    b.op(
-        "ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)",
-        Rule::Composite(|c| aten!("mul_.Tensor", c.get("self"), t!("pow.Scalar", 2.0, c.get("other"))?)),
-    );
     b.op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", Rule::Composite(fill_diagonal));
     for name in ["gcd", "lcm"] {
         b.op(&format!("{name}(Tensor self, Tensor other) -> Tensor"), Rule::Fresh(whole))

@@ -1,5 +1,6 @@
 //! Sampled curves and samples of distributions: differences, trapezoids, quantiles, covariances. All take themselves apart.
 
+use super::complex::resolved_conj;
 use super::shapes::wrap_dim;
 use crate::dispatch::{Call, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
@@ -248,7 +249,7 @@ fn cov(call: &Call) -> Result<Value> {
     let too_few = t!("le.Scalar", &freedom, 0)?;
     aten!("equal", &too_few, t!("ones_like", &too_few)?)?;
     rows = t!("sub.Tensor", &rows, t!("unsqueeze", mean, 1)?)?;
-    let product = t!("mm", &rows, t!("t", weighted(&rows)?)?)?;
+    let product = t!("mm", &rows, resolved_conj(&t!("t", weighted(&rows)?)?)?)?;
     aten!("squeeze", t!("div.Tensor", product, freedom)?)
 }
 
@@ -264,9 +265,13 @@ fn corrcoef(call: &Call) -> Result<Value> {
     if c.dim() == 0 {
         return aten!("div.Tensor", &c, &c);
     }
-    let deviation = t!("sqrt", t!("diag", &c)?)?;
+    let variance = t!("diag", &c)?;
+    let deviation = t!("sqrt", if c.dtype().is_complex() { t!("real", variance)? } else { variance })?;
     let c = t!("div.Tensor", c, t!("view", &deviation, vec![SymInt::Int(-1), SymInt::Int(1)])?)?;
     let c = t!("div.Tensor", c, t!("view", deviation, vec![SymInt::Int(1), SymInt::Int(-1)])?)?;
+    if c.dtype().is_complex() {
+        return aten!("complex", t!("clip", t!("real", &c)?, -1, 1)?, t!("clip", t!("imag", &c)?, -1, 1)?);
+    }
     aten!("clip", c, -1, 1)
 }
 
@@ -292,10 +297,6 @@ pub fn register(b: &mut OpBuilder) {
     b.op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", Rule::Composite(cov));
     b.op("corrcoef(Tensor self) -> Tensor", Rule::Composite(corrcoef));
     b.op(
-        "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
-        Rule::Composite(|c| aten!("mul.Tensor", &c.args[0], t!("pow.Scalar", 2.0, &c.args[1])?)),
-    );
-    b.op(
         "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
         Rule::Composite(|c| {
             let (x, y, dim) = (c.tensor("x")?, c.tensor("y")?, c.int("dim")?);
@@ -305,7 +306,7 @@ pub fn register(b: &mut OpBuilder) {
             if x.dim() == 1 && y.dim() == 1 {
                 return aten!("vdot", x, y);
             }
-            aten!("sum.dim_IntList", t!("mul.Tensor", x, y)?, vec![SymInt::Int(dim)])
+            aten!("sum.dim_IntList", t!("mul.Tensor", resolved_conj(x)?, y)?, vec![SymInt::Int(dim)])
         }),
     );
 }

@@ -112,21 +112,15 @@ pub fn register(b: &mut OpBuilder) {
 
 /// Where a slice was scaled down to the largest norm, its gradient loses what points along the norm's slope.
 fn renorm_backward(b: &crate::dispatch::Backward) -> Result<crate::dispatch::Grads> {
-    use crate::tensor::Dtype;
-    let (x, p, most) = (b.saved("self")?, b.arg("p"), b.arg("maxnorm"));
-    // It is computed in what sums are added up in.
-    let wide = match x.dtype() {
-        Dtype::Float32 => Some(Dtype::Float64),
-        Dtype::Float16 | Dtype::BFloat16 => Some(Dtype::Float32),
-        _ => None,
-    };
+    let (x, p, most) = (b.saved("self")?, b.arg("p").float()?, b.arg("maxnorm"));
     let kept = super::shapes::wrap_dim(b.arg("dim").int()?, x.dim())?;
-    let dims: Vec<i64> = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect();
+    let dims: Value = (0..x.dim()).filter(|d| *d != kept).map(|d| d as i64).collect::<Vec<_>>().into();
+    // Sums are carried in the next wider dtype.
+    let wide = if matches!(x.dtype(), Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { Dtype::Float64 };
     unary_grad(b, |g| {
-        let dtype = wide.map_or(crate::dispatch::Value::None, crate::dispatch::Value::Dtype);
-        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true; dtype = dtype.clone())?;
-        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims.clone(), true; dtype = dtype)?;
-        let slope = super::norms::norm_backward(&along, x, &norm, p.float()?, &dims.into())?;
+        let norm = t!("linalg_vector_norm", x, p, dims.clone(), true; dtype = wide)?;
+        let along = t!("sum.dim_IntList", t!("mul.Tensor", x, g)?, dims.clone(), true; dtype = wide)?;
+        let slope = super::norms::norm_backward(&along, x, &norm, p, &dims)?;
         let inverse = t!("reciprocal", t!("add.Scalar", &norm, 1e-7)?)?;
         let rest = match slope {
             Some(slope) => t!("sub.Tensor", g, t!("mul.Tensor", &inverse, slope)?)?,

@@ -8,7 +8,7 @@ use super::levels::{Level, wrap};
 use crate::dispatch::{Call, OpEntry, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Layout, Tensor};
 use crate::{aten, t};
 
 /// `linear` where transforms are in force: only whole batches of rows are one `addmm`.
@@ -25,6 +25,20 @@ pub fn linear(c: &Call) -> Result<Value> {
         return t!("_unsafe_view", product, vec![sizes[0].clone(), sizes[1].clone(), width]).map(Value::from);
     }
     t!("add.Tensor", t!("matmul", input, weight)?, bias).map(Value::from)
+}
+
+/// `one_hot` of a batch: a comparison with the classes, whose number values cannot say.
+pub fn one_hot(c: &Call) -> Result<Value> {
+    let (x, classes) = (c.tensor("self")?, c.int("num_classes")?);
+    if !x.dtype().is_integral() || x.dtype() == Dtype::Bool {
+        return Err(Error::runtime("one_hot is only applicable to index tensor."));
+    }
+    if classes <= 0 {
+        return Err(Error::runtime("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument."));
+    }
+    let layout = Value::Layout(Layout::Strided);
+    let range = t!("arange", classes; dtype = x.dtype(), layout = layout, device = x.device())?;
+    t!("_to_copy", t!("eq.Tensor", t!("unsqueeze", x, -1)?, range)?; dtype = Dtype::Int64).map(Value::from)
 }
 
 /// `binary_cross_entropy_with_logits` where transforms are in force: taken apart.
@@ -103,6 +117,7 @@ pub fn call(level: &Level, size: i64, entry: &'static OpEntry, args: &[Value]) -
     match entry.name {
         "aten.convolution.default" => convolution(level, size, &c),
         "aten.convolution_backward.default" => convolution_backward(level, size, &c),
+        "aten.as_strided.default" => as_strided(level, &c).map(Some),
         "aten.avg_pool2d.default"
         | "aten.avg_pool3d.default"
         | "aten.avg_pool2d_backward.default"
@@ -115,6 +130,16 @@ pub fn call(level: &Level, size: i64, entry: &'static OpEntry, args: &[Value]) -
         | "aten.max_pool3d_with_indices_backward.default" => as_examples(level, size, &c).map(Some),
         _ => Ok(None),
     }
+}
+
+/// A view of every item, whose offset is counted as the whole's.
+fn as_strided(level: &Level, c: &Call) -> Result<Value> {
+    let whole = Item::of(c.tensor("self")?, level).front()?;
+    let apart = whole.geometry();
+    let (size, stride) = (c.sym_ints("size")?, c.sym_ints("stride")?);
+    let with = |first: &SymInt, rest: Vec<SymInt>| std::iter::once(first.clone()).chain(rest).collect::<Vec<_>>();
+    let (size, stride) = (with(&apart.sizes[0], size), with(&apart.strides[0], stride));
+    Ok(wrap(&t!("as_strided", &whole, size, stride, c.get("storage_offset"))?, level, Some(0)).into())
 }
 
 /// The items as more examples.

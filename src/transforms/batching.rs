@@ -358,6 +358,12 @@ fn shifted(
         "stack" => map(&|i| i.aligned(size))?,
         _ => map(&|i| i.every(size))?,
     };
+    if name == "roll" && (Call { entry, args }).get("dims").list()?.is_empty() {
+        // An item is rolled as the row of all of its elements.
+        let sizes = new[0].tensor()?.sizes();
+        let rows = t!("reshape", &new[0], vec![size, -1])?;
+        return aten!("reshape", t!("roll", rows, &new[1], vec![1i64])?, sizes);
+    }
     let shift = |dim: i64, room: usize| -> Result<i64> { Ok(crate::ops::shapes::wrap_dim(dim, room.max(1))? as i64 + 1) };
     for (argument, value) in entry.schema.arguments.iter().zip(&mut new) {
         let label = argument.name.as_str();
@@ -372,7 +378,6 @@ fn shifted(
                 Value::List(dims) if !dims.is_empty() => {
                     Value::from(dims.iter().map(|d| shift(d.int()?, room)).collect::<Result<Vec<_>>>()?)
                 }
-                _ if name == "roll" => return Err(Error::not_implemented("vmap: roll without dimensions")),
                 _ => dims_after_first(rank),
             };
             if name == "permute" {
@@ -380,7 +385,7 @@ fn shifted(
                 dims.extend(value.list()?.iter().cloned());
                 *value = Value::List(dims);
             }
-        } else if SIZES.contains(&label) {
+        } else if SIZES.contains(&label) && matches!(value, Value::List(_)) {
             *value = prefixed(value, size)?;
         }
     }

@@ -195,6 +195,11 @@ impl Layer for TransformLayer {
         match entry.name {
             "aten.linear.default" => return batch_rules::linear(&Call { entry, args: &args }),
             "aten.binary_cross_entropy_with_logits.default" => return batch_rules::bce_with_logits(&Call { entry, args: &args }),
+            "aten.one_hot.default"
+                if matches!(level.kind, Kind::Vmap(..)) && args.first().and_then(Value::as_tensor).and_then(wrapped).is_some() =>
+            {
+                return batch_rules::one_hot(&Call { entry, args: &args });
+            }
             _ => {}
         }
         match level.kind {

@@ -1,7 +1,6 @@
 //! Activation kernels and their backward kernels, clamps and thresholds.
 
 use super::elementwise::{float1, float2, map1, map1_grouped, map2, map2_grouped, map3, not_for, number};
-use super::unary::Special;
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
@@ -41,31 +40,31 @@ macro_rules! backward {
     )* };
 }
 
-/// Kernels of the exponential, `e`, which vectorized code computes otherwise than what it leaves over: of one operand, or with the
-/// gradient `g` before it.
+/// Kernels of the exponential, `e`, and its like, which vectorized code computes otherwise than what it leaves over, `v` says which:
+/// of one operand, or with the gradient `g` before it.
 macro_rules! exponentials {
-    ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$e:ident, $($x:ident),*| $body:expr;)*) => { $(
+    ($t:ident: $($name:literal, $stub:literal, [$($of:literal),*], ($($arg:ident),*) => |$e:ident, $v:ident, $($x:ident),*| $body:expr;)*) => { $(
         $t.fill($name, |c, o| {
             $(let $arg: f64 = number(c.get(stringify!($arg)))?;)*
             match o[0].dtype() {
-                Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], |$e, $($x),*| $body),
+                Dtype::Float64 => exponentials!(@run f64, c, o, [$($of),*], |$e, $v, $($x),*| $body),
                 d if d.is_floating() => {
                     $(let $arg = $arg as f32;)*
-                    exponentials!(@run f32, c, o, [$($of),*], |$e, $($x),*| $body)
+                    exponentials!(@run f32, c, o, [$($of),*], |$e, $v, $($x),*| $body)
                 }
                 d => Err(not_for($stub, d)),
             }
         });
     )* };
-    (@run $t:ty, $c:ident, $o:ident, [$of:literal], |$e:ident, $x:ident| $body:expr) => {
-        map1_grouped($c.get($of), &$o[0], |$x: $t, grouped| {
-            let $e = |v: $t| v.exponential_in(grouped);
+    (@run $t:ty, $c:ident, $o:ident, [$of:literal], |$e:ident, $v:ident, $x:ident| $body:expr) => {
+        map1_grouped($c.get($of), &$o[0], |$x: $t, $v| {
+            let $e = |x: $t| x.exponential_in($v);
             $body
         })
     };
-    (@run $t:ty, $c:ident, $o:ident, [$grad:literal, $of:literal], |$e:ident, $g:ident, $x:ident| $body:expr) => {
-        map2_grouped($c.get($grad), $c.get($of), &$o[0], |$g: $t, $x: $t, grouped| {
-            let $e = |v: $t| v.exponential_in(grouped);
+    (@run $t:ty, $c:ident, $o:ident, [$grad:literal, $of:literal], |$e:ident, $v:ident, $g:ident, $x:ident| $body:expr) => {
+        map2_grouped($c.get($grad), $c.get($of), &$o[0], |$g: $t, $x: $t, $v| {
+            let $e = |x: $t| x.exponential_in($v);
             $body
         })
     };
@@ -74,29 +73,28 @@ macro_rules! exponentials {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     exponentials! { t:
-        "aten.sigmoid.default", "sigmoid_cpu", ["self"], () => |e, x| 1.0 / (1.0 + e(-x));
-        "aten.silu.default", "silu_cpu", ["self"], () => |e, x| x / (1.0 + e(-x));
-        "aten.mish.default", "mish_cpu", ["self"], () => |e, x| x * e(x).via(f64::ln_1p).via(f64::tanh);
+        "aten.sigmoid.default", "sigmoid_cpu", ["self"], () => |e, _v, x| 1.0 / (1.0 + e(-x));
+        "aten.silu.default", "silu_cpu", ["self"], () => |e, _v, x| x / (1.0 + e(-x));
+        "aten.mish.default", "mish_cpu", ["self"], () => |e, v, x| x * e(x).log1p_in(v).tanh_in(v);
         "aten.softplus.default", "softplus_cpu", ["self"], (beta, threshold) =>
-            |e, x| if x * beta > threshold { x } else { e(x * beta).via(f64::ln_1p) / beta };
-        "aten.silu_backward.default", "silu_backward_cpu", ["grad_output", "self"], () => |e, g, x| {
+            |e, v, x| if x * beta > threshold { x } else { e(x * beta).log1p_in(v) / beta };
+        "aten.silu_backward.default", "silu_backward_cpu", ["grad_output", "self"], () => |e, _v, g, x| {
             let s = 1.0 / (1.0 + e(-x));
             g * s * x.fused(1.0 - s, 1.0)
         };
-        "aten.mish_backward.default", "mish_backward_cpu", ["grad_output", "self"], () => |e, g, x| {
+        "aten.mish_backward.default", "mish_backward_cpu", ["grad_output", "self"], () => |e, v, g, x| {
             let s = 1.0 / (1.0 + e(-x));
-            let t = e(x).via(f64::ln_1p).via(f64::tanh);
+            let t = e(x).log1p_in(v).tanh_in(v);
             g * (x * s).fused((-t).fused(t, 1.0), t)
         };
-        "aten.softplus_backward.default", "softplus_backward_cpu", ["grad_output", "self"], (beta, threshold) => |e, g, x| {
+        "aten.softplus_backward.default", "softplus_backward_cpu", ["grad_output", "self"], (beta, threshold) => |e, _v, g, x| {
             let z = e(x * beta);
             if x * beta > threshold { g } else { g * z / (z + 1.0) }
         };
+        "aten.elu.default", "elu_cpu", ["self"], (alpha, scale, input_scale) =>
+            |_e, v, x| if x < 0.0 { (x * input_scale).expm1_in(v) * (alpha * scale) } else { x * scale };
     }
     forward! { t:
-        "aten.elu.default", "elu_cpu", (alpha, scale, input_scale) =>
-            |x| if x < 0.0 { (x * input_scale).via(f64::exp_m1) * (alpha * scale) } else { x * scale };
-        "aten.celu.default", "elu_cpu", (alpha) => |x| if x < 0.0 { (x / alpha).via(f64::exp_m1) * alpha } else { x };
         "aten.leaky_relu.default", "leaky_relu_cpu", (negative_slope) => |x| if x > 0.0 { x } else { x * negative_slope };
         "aten.hardshrink.default", "hardshrink_cpu", (lambd) => |x| if x >= -lambd && x <= lambd { 0.0 } else { x };
         "aten.softshrink.default", "softshrink_cpu", (lambd) =>
@@ -183,8 +181,20 @@ pub fn register(t: &mut KernelTable) {
         }
     });
     t.fill("aten.elu_backward.default", elu_backward);
-    t.fill("aten.gelu.default", gelu);
-    t.fill("aten.gelu_backward.default", gelu_backward);
+    t.fill("aten.celu.default", |c, o| {
+        let alpha: f64 = number(c.get("alpha"))?;
+        macro_rules! run {
+            ($t:ty) => {{
+                let (alpha, inverse) = (alpha as $t, (1.0 / alpha) as $t);
+                map1_grouped(c.get("self"), &o[0], |x: $t, v| if x < 0.0 { (x * inverse).expm1_in(v) * alpha } else { x })
+            }};
+        }
+        match o[0].dtype() {
+            Dtype::Float64 => run!(f64),
+            d if d.is_floating() => run!(f32),
+            d => Err(not_for("elu_cpu", d)),
+        }
+    });
     t.fill("aten.log_sigmoid_forward.default", |c, o| {
         // The buffer keeps exp(-|x|) for the backward.
         float1("log_sigmoid_cpu", c.get("self"), &o[1], |x| (-x.abs()).exponential(), |x| (-x.abs()).exponential())?;
@@ -192,7 +202,7 @@ pub fn register(t: &mut KernelTable) {
             "log_sigmoid_cpu",
             c.get("self"),
             &o[0],
-            |x| x.min(0.0) - (-x.abs()).exponential().via(f64::ln_1p),
+            |x| x.min(0.0) - (-x.abs()).exponential().log1p_in(true),
             |x| x.min(0.0) - (-x.abs()).exponential().ln_1p(),
         )
     });
@@ -225,16 +235,32 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.glu.default", |c, o| {
         let (a, b) = halves(c)?;
-        float2("glu_cpu", &a, &b, &o[0], |a, b| a / (1.0 + (-b).exponential()), |a, b| a / (1.0 + (-b).exp()))
+        match o[0].dtype() {
+            Dtype::Float64 => map2(&a, &b, &o[0], |a: f64, b| a * (1.0 / (1.0 + (-b).exp()))),
+            d if d.is_floating() => map2_grouped(&a, &b, &o[0], |a: f32, b, v| a * (1.0 / (1.0 + (-b).exponential_in(v)))),
+            d => Err(not_for("glu_cpu", d)),
+        }
     });
     t.fill("aten.glu_backward.default", |c, o| {
         let (a, b) = halves(c)?;
         let target = Call { entry: c.entry, args: &[Value::None, Value::Tensor(o[0].clone()), c.get("dim").clone()] };
         let (da, db) = halves(&target)?;
         let g = c.get("grad_output");
-        let sigmoid = |b: f64| 1.0 / (1.0 + (-b).exp());
-        super::copy::write(da.tensor()?, &map_new(g, &b, &a, |g, b, _| g * sigmoid(b))?)?;
-        super::copy::write(db.tensor()?, &map_new(g, &b, &a, |g, b, a| g * a * sigmoid(b) * (1.0 - sigmoid(b)))?)
+        let (da, db) = (da.tensor()?, db.tensor()?);
+        let gate = Tensor::zeros(&crate::tensor::TensorSpec::contiguous(da.sizes(), da.dtype(), da.device()))?;
+        macro_rules! run {
+            ($t:ty) => {{
+                map1_grouped(&b, &gate, |b: $t, v| 1.0 / (1.0 + (-b).exponential_in(v)))?;
+                let gate = Value::Tensor(gate);
+                map3(&gate, &a, g, db, |s: $t, a, g| (1.0 - s) * s * a * g)?;
+                map2(&gate, g, da, |s: $t, g| s * g)
+            }};
+        }
+        match o[0].dtype() {
+            Dtype::Float64 => run!(f64),
+            d if d.is_floating() => run!(f32),
+            d => Err(not_for("glu_backward_cpu", d)),
+        }
     });
     for name in ["aten.clamp.default", "aten.clamp.Tensor", "aten.hardtanh.default"] {
         t.fill(name, |c, o| {
@@ -248,14 +274,6 @@ pub fn register(t: &mut KernelTable) {
     for name in ["aten.clamp_max.default", "aten.clamp_max.Tensor"] {
         t.fill(name, |c, o| clamp(c.get("self"), &Value::None, c.get("max"), &o[0]));
     }
-}
-
-/// A new float64 tensor of three operands of one size.
-fn map_new(a: &Value, b: &Value, c: &Value, f: impl Fn(f64, f64, f64) -> f64) -> Result<Tensor> {
-    let like = a.tensor()?.spec();
-    let out = Tensor::zeros(&crate::tensor::TensorSpec::contiguous(like.geometry.sizes, Dtype::Float64, like.device))?;
-    map3(a, b, c, &out, f)?;
-    Ok(out)
 }
 
 /// The two halves of `self` along `dim`.
@@ -315,100 +333,15 @@ fn elu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     macro_rules! run {
         ($t:ty) => {{
             let (slope, scale, input) = ((alpha * scale) as $t, scale as $t, input_scale as $t);
-            map2(g, x, &o[0], |g: $t, x: $t| match (is_result, x <= 0.0) {
+            map2_grouped(g, x, &o[0], |g: $t, x: $t, grouped| match (is_result, x <= 0.0) {
                 (_, false) => g * scale,
                 (true, true) => g * input * (x + slope),
-                (false, true) => g * input * slope * (x * input).exponential(),
+                (false, true) => g * input * slope * (x * input).exponential_in(grouped),
             })
         }};
     }
     match o[0].dtype() {
         Dtype::Float64 => run!(f64),
         _ => run!(f32),
-    }
-}
-
-/// Whether gelu is approximated by tanh.
-fn by_tanh(c: &Call) -> Result<bool> {
-    match c.str("approximate")? {
-        "none" => Ok(false),
-        "tanh" => Ok(true),
-        _ => Err(Error::runtime("approximate argument must be either none or tanh.")),
-    }
-}
-
-const KAPPA: f64 = 0.044715;
-const SQRT_2_OVER_PI: f64 = std::f64::consts::SQRT_2 * std::f64::consts::FRAC_2_SQRT_PI * 0.5;
-
-/// The tangent that gelu's approximation is made of.
-macro_rules! tanh_of {
-    ($t:ty, $x:ident) => {
-        (SQRT_2_OVER_PI as $t * (KAPPA as $t).fused($x * $x * $x, $x)).via(f64::tanh)
-    };
-}
-
-fn gelu(c: &Call, o: &[Tensor]) -> Result<()> {
-    let x = c.get("self");
-    macro_rules! run {
-        ($t:ty) => {
-            if by_tanh(c)? {
-                map1(x, &o[0], |x: $t| 0.5 * x * (1.0 + tanh_of!($t, x)))
-            } else {
-                map1(x, &o[0], |x: $t| {
-                    // In single precision the error function is one from here on.
-                    let far = std::mem::size_of::<$t>() == 4 && x.abs() > 5.542_594;
-                    let error = if far { x.signum() } else { x.via(|x| libm::erf(x * std::f64::consts::FRAC_1_SQRT_2)) };
-                    x * 0.5 * (1.0 + error)
-                })
-            }
-        };
-    }
-    match o[0].dtype() {
-        Dtype::Float64 => run!(f64),
-        d if d.is_floating() => run!(f32),
-        d => Err(not_for("GeluKernelImpl", d)),
-    }
-}
-
-/// The gradient of gelu in single precision, whose error function is the textbook's approximation by powers of `w`.
-fn gelu_slope(g: f32, x: f32) -> f32 {
-    const NEAR: f32 = 0.327_591_1;
-    const POWERS: [f32; 5] = [1.061_405_4, -1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6];
-    const ONE_OVER_SQRT_PI: f32 = 0.564_189_55;
-    let r = x * std::f32::consts::FRAC_1_SQRT_2;
-    let bell = (-(r * r)).coarse_exponential();
-    let density = r * ONE_OVER_SQRT_PI * bell;
-    let w = 1.0 / NEAR.fused(r.abs(), 1.0);
-    let series = POWERS[1..].iter().fold(POWERS[0], |sum, term| sum.fused(w, *term));
-    let error = (-bell * w).fused(series, 1.0);
-    let error = if r.is_sign_negative() { -error } else { error };
-    error.fused(0.5, density + 0.5) * g
-}
-
-fn gelu_slope_wide(g: f64, x: f64) -> f64 {
-    let cdf = 0.5 * (1.0 + libm::erf(x * std::f64::consts::FRAC_1_SQRT_2));
-    let pdf = (-0.5 * x * x).exp() * std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2 * 0.5;
-    g * (cdf + x * pdf)
-}
-
-fn gelu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
-    let (g, x) = (c.get("grad_output"), c.get("self"));
-    macro_rules! run {
-        ($t:ty, $slope:expr) => {
-            if by_tanh(c)? {
-                map2(g, x, &o[0], |g: $t, x: $t| {
-                    let t = tanh_of!($t, x);
-                    let inner = SQRT_2_OVER_PI as $t * (3.0 * KAPPA as $t).fused(x * x, 1.0);
-                    g * (0.5 * (1.0 + t) + 0.5 * x * (-t).fused(t, 1.0) * inner)
-                })
-            } else {
-                map2(g, x, &o[0], $slope)
-            }
-        };
-    }
-    match o[0].dtype() {
-        Dtype::Float64 => run!(f64, gelu_slope_wide),
-        d if d.is_floating() => run!(f32, gelu_slope),
-        d => Err(not_for("GeluBackwardKernelImpl", d)),
     }
 }

@@ -1,7 +1,7 @@
 //! Pointwise kernels of two and three operands: arithmetic, comparisons, logic, bits, selection.
 
 use super::dense::held;
-use super::elementwise::{Operand, Plan, float2, gather, map2, map3, not_for, number, values};
+use super::elementwise::{Operand, Plan, float2, gather, map1_grouped, map2, map2_grouped, map3, not_for, number, values};
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
@@ -234,11 +234,15 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
     match simple {
         Some(2.0) => square(|x| x * x, |x| x * x),
         Some(3.0) => square(|x| x * x * x, |x| x * x * x),
-        Some(0.5) => square(f32::sqrt, f64::sqrt),
+        Some(0.5) => square(super::root::square_root, f64::sqrt),
         Some(-0.5) => square(|x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
         Some(-1.0) => square(|x| 1.0 / x, |x| 1.0 / x),
         Some(-2.0) => square(|x| 1.0 / (x * x), |x| 1.0 / (x * x)),
-        _ => float2("pow", &held_number(base, out.dtype())?, &held_number(exponent, out.dtype())?, out, f32::powf, f64::powf),
+        // What groups leave over has a number's exponent in double precision.
+        Some(e) if matches!(base, Value::Tensor(_)) && out.dtype() == Dtype::Float32 => {
+            map1_grouped(base, out, |x: f32, grouped| if grouped { x.pow_in(e as f32, true) } else { f64::from(x).powf(e) as f32 })
+        }
+        _ => grouped2("pow", &held_number(base, out.dtype())?, &held_number(exponent, out.dtype())?, out, f32::pow_in, f64::pow_in),
     }
 }
 
@@ -252,17 +256,57 @@ macro_rules! floats {
 }
 
 fn register_float(t: &mut KernelTable) {
+    t.fill("aten.atan2.default", |c, o| grouped2("atan2_cpu", c.get("self"), c.get("other"), &o[0], f32::atan2_in, f64::atan2_in));
+    for name in ["aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other"] {
+        t.fill(name, |c, o| {
+            let dtype = o[0].dtype();
+            macro_rules! xlogy {
+                ($t:ty) => {
+                    |a: $t, b: $t| match () {
+                        _ if b.is_nan() => b,
+                        _ if a == 0.0 => 0.0,
+                        _ => a * held(b.ln(), dtype),
+                    }
+                };
+            }
+            float2("xlogy_cpu", c.get("self"), c.get("other"), &o[0], xlogy!(f32), xlogy!(f64))
+        });
+    }
+    t.fill("aten.logaddexp.default", |c, o| {
+        grouped2("logaddexp_cpu", c.get("self"), c.get("other"), &o[0], log_add_exp::<f32>, log_add_exp::<f64>)
+    });
     floats! { t:
-        ["aten.atan2.default"], "atan2_cpu" => |a, b| a.atan2(b);
         ["aten.hypot.default"], "hypot_cpu" => |a, b| a.hypot(b);
+        ["aten.ldexp.Tensor"], "ldexp" => |a, b| a * b.exp2();
         ["aten.copysign.Tensor", "aten.copysign.Scalar"], "copysign_cpu" => |a, b| a.copysign(b);
-        ["aten.logaddexp.default"], "logaddexp_cpu" =>
-            |a, b| if a.is_infinite() && a == b { a } else { a.max(b) + (-(a - b).abs()).exp().ln_1p() };
         ["aten.logaddexp2.default"], "logaddexp2_cpu" =>
             |a, b| if a.is_infinite() && a == b { a } else { a.max(b) + (1.0 + (-(a - b).abs()).exp2()).log2() };
-        ["aten.xlogy.Tensor", "aten.xlogy.Scalar_Self", "aten.xlogy.Scalar_Other"], "xlogy_cpu" =>
-            |a, b| if b.is_nan() { b } else if a == 0.0 { 0.0 } else { a * b.ln() };
     }
+}
+
+/// A float kernel of two operands that vectorized code computes otherwise than what it leaves over.
+fn grouped2(
+    name: &str,
+    a: &Value,
+    b: &Value,
+    out: &Tensor,
+    f: impl Fn(f32, f32, bool) -> f32,
+    g: impl Fn(f64, f64, bool) -> f64,
+) -> Result<()> {
+    match out.dtype() {
+        Dtype::Float64 => map2_grouped(a, b, out, g),
+        d if d.is_floating() => map2_grouped(a, b, out, f),
+        d => Err(not_for(name, d)),
+    }
+}
+
+/// The logarithm of a sum of exponentials.
+fn log_add_exp<T: Vectorized + PartialOrd>(a: T, b: T, grouped: bool) -> T {
+    if a == b && (a - b).nan() {
+        return a;
+    }
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    high + (low - high).exponential_in(grouped).log1p_in(grouped)
 }
 
 /// Compares in the promoted dtype of the operands.

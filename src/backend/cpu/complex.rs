@@ -43,7 +43,10 @@ impl std::ops::Div for C {
     type Output = C;
     fn div(self, o: C) -> C {
         let scale = o.re.abs().max(o.im.abs());
-        if scale == 0.0 || !scale.is_finite() {
+        if scale == 0.0 {
+            return c(self.re / scale, self.im / scale);
+        }
+        if !scale.is_finite() {
             let n = o.re * o.re + o.im * o.im;
             return c((self.re * o.re + self.im * o.im) / n, (self.im * o.re - self.re * o.im) / n);
         }
@@ -204,6 +207,7 @@ const BY_PARTS: &[&str] = &[
     "aten.select_backward.default",
     "aten.diagonal_backward.default",
     "aten.diag_embed.default",
+    "aten.diagonal_copy.default",
     "aten.block_diag.default",
     "aten.tril.default",
     "aten.triu.default",
@@ -244,6 +248,7 @@ const PRODUCTS: &[(&str, &str, &str)] = &[
     ("aten.bmm.default", "self", "mat2"),
     ("aten.mv.default", "self", "vec"),
     ("aten.dot.default", "self", "tensor"),
+    ("aten.vdot.default", "self", "other"),
 ];
 
 /// The real (0) or imaginary (1) part of a complex tensor, as a view.
@@ -386,7 +391,7 @@ fn equality(call: &Call, outs: &[Tensor]) -> Result<()> {
     scatter(&outs[0], &a.into_iter().zip(b).map(|(a, b)| u8::from((a == b) == equal)).collect::<Vec<u8>>())
 }
 
-/// A product that is linear in both arguments: its parts are sums of real products.
+/// A product that is linear in both arguments, or in the first one's conjugate: its parts are sums of real products.
 fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (_, first, second) = PRODUCTS.iter().find(|(name, ..)| *name == call.entry.name).ok_or_else(|| unknown(call))?;
     let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
@@ -404,7 +409,8 @@ fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
         gather::<f64>(&out, &sizes)
     };
     let (rr, ii, ri, ir) = (real(0, 0)?, real(1, 1)?, real(0, 1)?, real(1, 0)?);
-    let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - ii[k], ri[k] + ir[k])).collect();
+    let sign = if call.entry.base_name() == "vdot" { -1.0 } else { 1.0 };
+    let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - sign * ii[k], ri[k] + sign * ir[k])).collect();
     write(&outs[0], &values)
 }
 

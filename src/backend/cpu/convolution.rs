@@ -232,23 +232,36 @@ impl Shape {
         pairs
     }
 
-    /// [`Shape::to_inner`] in order: blocks of outer channels, in a block places of the kernel outside, channels inside.
+    /// What [`Shape::to_inner`] adds in one go: places of the kernel, and outer channels. Where the kernel moves by more than one
+    /// place, those are all channels, with the places of a column of the kernel if its steps divide the width, else with all; where
+    /// it does not, all places with a block of channels.
+    fn parts(&self) -> Vec<(Vec<usize>, Range<usize>)> {
+        let (kernel, per) = (self.kernel.iter().product::<usize>(), self.per_group());
+        if self.groups == 1 && self.stride != [1; 3] {
+            let columns = if self.inner[2].is_multiple_of(self.stride[2]) { self.kernel[2] } else { 1 };
+            return (0..columns).map(|column| ((column..kernel).step_by(columns).collect(), 0..per)).collect();
+        }
+        let block = self.block(per, self.inner_channels / self.groups).max(1);
+        (0..per).step_by(block).map(|start| ((0..kernel).collect(), start..per.min(start + block))).collect()
+    }
+
+    /// [`Shape::to_inner`] in order: in a part places of the kernel outside, channels inside.
     fn to_inner_in_order<T: Vectorized>(&self, outer: &[T], weight: &[T], bias: Option<&[T]>) -> Vec<T> {
         let (channels, kernel, size) = (self.inner_channels / self.groups, self.kernel.iter().product::<usize>(), self.inner_size());
         let mut inner = vec![T::of(0.0); self.batch * self.inner_channels * size];
         let joined = self.joined();
-        let (per, block) = (self.per_group(), self.block(self.per_group(), channels).max(1));
+        let parts = self.parts();
         let mut sums = vec![T::of(0.0); channels * size];
         for (n, g) in (0..self.batch).flat_map(|n| (0..self.groups).map(move |g| (n, g))) {
             let (from, own) = (&outer[self.outer_at(n, g)..], &weight[self.weight_at(g)..]);
             let at = self.inner_at(n, g);
             let target = &mut inner[at..at + channels * size];
-            for start in (0..per).step_by(block) {
+            for (places, block) in &parts {
                 sums.fill(T::of(0.0));
-                for (k, pairs) in joined.iter().enumerate() {
-                    for (o, c) in (start..per.min(start + block)).flat_map(|o| (0..channels).map(move |c| (o, c))) {
+                for k in places {
+                    for (o, c) in block.clone().flat_map(|o| (0..channels).map(move |c| (o, c))) {
                         let w = own[(o * channels + c) * kernel + k];
-                        for (from_place, place) in pairs {
+                        for (from_place, place) in &joined[*k] {
                             let at = &mut sums[c * size + place];
                             *at = from[o * self.outer_size() + from_place].fused(w, *at);
                         }

@@ -411,34 +411,61 @@ pub fn map3<C: Compute>(a: &Value, b: &Value, c: &Value, out: &Tensor, f: impl F
 /// Elements that a vectorized kernel computes at once; what a line leaves over it computes one by one.
 const GROUP: usize = 32;
 
-/// How long the lines are that a vectorized kernel goes along: everything where all lies alike, a row where rows do, or none.
-fn line(plan: &Plan, operands: &[&Value]) -> Result<usize> {
-    let out = &plan.out;
-    let (mut whole, mut rows) = (true, out.strides.last().is_none_or(|s| *s == 1));
-    for t in operands.iter().filter_map(|v| v.as_tensor()) {
-        let g = t.concrete()?;
-        let strides = broadcast_strides(&g, &out.sizes);
-        let places = || strides.iter().zip(&out.strides).zip(&out.sizes).filter(|(_, n)| **n != 1);
-        whole &= places().all(|((a, b), _)| a == b) || strides.iter().all(|s| *s == 0);
-        rows &= strides.last().is_none_or(|s| matches!(s, 0 | 1));
+/// The lines that a vectorized kernel goes along: everything where all lies alike, else what lies side by side in every operand.
+struct Lines {
+    /// Elements of a line.
+    length: usize,
+    /// Per dimension of a line: elements of the index from one to the next, elements of the dimension, and its step in the line.
+    dims: Vec<(usize, usize, usize)>,
+}
+
+impl Lines {
+    fn new(plan: &Plan, operands: &[&Value]) -> Result<Lines> {
+        let out = &plan.out;
+        let tensors = operands.iter().filter_map(|v| v.as_tensor());
+        let strides = tensors.map(|t| Ok(broadcast_strides(&t.concrete()?, &out.sizes))).collect::<Result<Vec<_>>>()?;
+        let places = |of: &[isize]| of.iter().zip(&out.strides).zip(&out.sizes).all(|((a, b), n)| *n == 1 || a == b);
+        let whole = strides.iter().all(|of| of.iter().all(|s| *s == 0) || plan.flat && places(of));
+        if whole && plan.flat {
+            return Ok(Lines { length: out.numel(), dims: vec![(1, out.numel().max(1), 1)] });
+        }
+        // Dimensions from the one that lies closest together on; neighbours that one stride covers are one.
+        let mut order: Vec<usize> = (0..out.sizes.len()).filter(|d| out.sizes[*d] != 1).collect();
+        order.sort_by_key(|d| (out.strides[*d], std::cmp::Reverse(*d)));
+        let (mut length, mut dims) = (1, Vec::new());
+        let mut together: Vec<isize> = Vec::new();
+        for (k, d) in order.into_iter().enumerate() {
+            let steps: Vec<isize> = std::iter::once(&out.strides).chain(&strides).map(|s| s[d]).collect();
+            if k == 0 {
+                if steps[0] != 1 || steps.iter().any(|s| !matches!(s, 0 | 1)) {
+                    return Ok(Lines { length: 0, dims });
+                }
+                together = steps;
+            } else if steps.iter().zip(&together).any(|(s, first)| *s != first * length as isize) {
+                break;
+            }
+            // Elements are counted in the result's memory order where the plan is flat.
+            let index = if plan.flat { out.strides[d] as usize } else { out.sizes[d + 1..].iter().product() };
+            dims.push((index, out.sizes[d], length));
+            length *= out.sizes[d];
+        }
+        Ok(Lines { length, dims })
     }
-    Ok(if whole {
-        out.numel()
-    } else if rows {
-        out.sizes.last().copied().unwrap_or(1)
-    } else {
-        0
-    })
+
+    /// Whether an element is one of a whole group.
+    fn grouped(&self, i: usize) -> bool {
+        let place: usize = self.dims.iter().map(|(index, size, step)| i / index % size * step).sum();
+        self.length > 0 && place < self.length - self.length % GROUP
+    }
 }
 
 /// `out = f(a, b)`, where `f` is told whether the element is one of a whole group.
 pub fn map2_grouped<C: Compute>(a: &Value, b: &Value, out: &Tensor, f: impl Fn(C, C, bool) -> C) -> Result<()> {
     let plan = Plan::new(out, &[a, b])?;
-    let line = line(&plan, &[a, b])?;
-    let grouped = |i: usize| line > 0 && i % line < line - line % GROUP;
+    let lines = Lines::new(&plan, &[a, b])?;
     plan.operand::<C, _>(a, &mut |a| {
         plan.operand::<C, _>(b, &mut |b| {
-            plan.fill::<C>(out, &mut |d| d.iter_mut().enumerate().for_each(|(i, o)| *o = f(a.at(i), b.at(i), grouped(i))))
+            plan.fill::<C>(out, &mut |d| d.iter_mut().enumerate().for_each(|(i, o)| *o = f(a.at(i), b.at(i), lines.grouped(i))))
         })?
     })?
 }

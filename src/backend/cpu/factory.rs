@@ -4,7 +4,7 @@ use super::copy::fill;
 use super::elementwise::{not_for, number, scatter};
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ops::factory::tril_count;
 use crate::tensor::{Dtype, Tensor};
 
@@ -56,32 +56,78 @@ fn arange(c: &Call, o: &[Tensor]) -> Result<()> {
         return scatter(out, &(0..n as i64).map(|i| start + i * step).collect::<Vec<_>>());
     }
     let (start, step): (f64, f64) = (number(&start)?, number(&step)?);
-    scatter(out, &(0..n).map(|i| start + i as f64 * step).collect::<Vec<_>>())
+    // Groups of lanes count from their first element, which is rounded; what pairs of groups leave over is counted from the start.
+    let (dtype, lanes) = match out.dtype() {
+        Dtype::Float64 => (Dtype::Float64, 4),
+        Dtype::Float32 => (Dtype::Float32, 8),
+        other => (other, 16),
+    };
+    let at = |i: usize| step.fused(i as f64, start);
+    let first = |i: usize| match dtype {
+        Dtype::Float64 => at(i),
+        _ => f64::from(super::dense::held(at(i) as f32, dtype)),
+    };
+    let grouped = n - n % (2 * lanes);
+    let value = |i: usize| if i < grouped { step.fused((i % lanes) as f64, first(i - i % lanes)) } else { at(i) };
+    scatter(out, &(0..n).map(value).collect::<Vec<_>>())
 }
 
-/// Evenly spaced values, counted from whichever end is nearer; with a base, its powers.
+/// A number as an element of an integral dtype; one that does not fit is refused.
+fn whole(v: &Value, dtype: Dtype) -> Result<i64> {
+    let (n, bits) = (number::<i64>(v)?, 8 * dtype.itemsize() as u32);
+    let (low, high) = match dtype {
+        Dtype::Bool => (i64::MIN, i64::MAX),
+        // What is below zero wraps around in an unsigned dtype.
+        Dtype::UInt8 => (-255, 255),
+        _ => (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits)),
+    };
+    if n < low || n > high {
+        let name = if dtype == Dtype::UInt8 { "uint8_t".to_owned() } else { format!("int{bits}_t") };
+        return Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")));
+    }
+    Ok(if dtype == Dtype::UInt8 { n.rem_euclid(256) } else { n })
+}
+
+/// Evenly spaced values, counted from whichever end is nearer; with a base, its powers, which are computed in double precision.
 fn spaced(c: &Call, out: &Tensor, base: Option<f64>) -> Result<()> {
-    let n = out.concrete()?.numel();
-    let (start, end): (f64, f64) = (number(c.get("start"))?, number(c.get("end"))?);
+    let (n, dtype) = (out.concrete()?.numel(), out.dtype());
+    let gaps = (n.max(2) - 1) as f64;
+    let wide = |start: f64, end: f64| {
+        let step = (end - start) / gaps;
+        move |i: usize| match i {
+            _ if n == 1 => start,
+            _ if i < n / 2 => start + step * i as f64,
+            _ => end - step * (n - 1 - i) as f64,
+        }
+    };
+    if dtype.is_integral() {
+        let at = wide(whole(c.get("start"), dtype)? as f64, whole(c.get("end"), dtype)? as f64);
+        // What no integer holds is the lowest one, as a processor converts it.
+        let held = |v: f64| if v.abs() < i64::MAX as f64 { v as i64 } else { i64::MIN };
+        return scatter(out, &(0..n).map(|i| held(base.map_or(at(i), |b| b.powf(at(i))))).collect::<Vec<i64>>());
+    }
+    if dtype.is_complex() {
+        return Err(not_for("linspace_cpu", dtype));
+    }
+    let end = |name: &str| {
+        number::<f64>(c.get(name)).map(|v| if dtype == Dtype::Float64 { v } else { f64::from(super::dense::held(v as f32, dtype)) })
+    };
+    let (start, end) = (end("start")?, end("end")?);
+    if let Some(b) = base {
+        let at = wide(start, end);
+        return scatter(out, &(0..n).map(|i| b.powf(at(i))).collect::<Vec<f64>>());
+    }
     macro_rules! run {
         ($t:ty) => {{
             let (start, end) = (start as $t, end as $t);
-            let step = if n > 1 { (end - start) / (n - 1) as $t } else { 0.0 };
-            let at = |i: usize| if i < n / 2 { step.fused(i as $t, start) } else { (-step).fused((n - 1 - i) as $t, end) };
-            let value = |i: usize| match (n, base) {
-                (1, None) => start,
-                (1, Some(b)) => (b as $t).powf(start),
-                (_, None) => at(i),
-                (_, Some(b)) => (b as $t).powf(at(i)),
-            };
-            scatter(out, &(0..n).map(value).collect::<Vec<$t>>())
+            let step = (end - start) / gaps as $t;
+            let from =
+                |edge: $t, step: $t, i: usize| if dtype == Dtype::Float16 { edge + step * i as $t } else { step.fused(i as $t, edge) };
+            let at = |i: usize| if i < n / 2 { from(start, step, i) } else { from(end, -step, n - 1 - i) };
+            scatter(out, &(0..n).map(|i| if n == 1 { start } else { at(i) }).collect::<Vec<$t>>())
         }};
     }
-    match out.dtype() {
-        Dtype::Float32 | Dtype::Float16 | Dtype::BFloat16 => run!(f32),
-        d if d.is_complex() => Err(not_for("linspace_cpu", d)),
-        _ => run!(f64),
-    }
+    if dtype == Dtype::Float64 { run!(f64) } else { run!(f32) }
 }
 
 fn indices(c: &Call, out: &Tensor, lower: bool) -> Result<()> {

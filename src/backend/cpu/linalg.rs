@@ -2,6 +2,7 @@
 //! rotations for eigenvalues and singular values.
 
 use super::dense::{Lane, expanded, unsupported};
+use super::reflectors;
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
@@ -277,8 +278,7 @@ fn cholesky(c: &Call, out: &[Tensor]) -> Result<()> {
         let (mut l, mut info) = (Mat::zeros(n, n), 0);
         'columns: for j in 0..n {
             for i in j..n {
-                let sum: f64 = (0..j).map(|k| l.at(i, k) * l.at(j, k)).sum();
-                let rest = a.at(i, j) - sum;
+                let rest = (0..j).fold(a.at(i, j), |rest, k| rest - l.at(i, k) * l.at(j, k));
                 if i == j {
                     if rest.is_nan() || rest <= 0.0 {
                         info = j as i64 + 1;
@@ -297,32 +297,14 @@ fn cholesky(c: &Call, out: &[Tensor]) -> Result<()> {
     i64::write(&out[1], &infos)
 }
 
-/// Householder reflections as LAPACK chooses them: the full Q and the upper triangle.
-fn householder(a: Mat) -> (Mat, Mat) {
-    let (m, n) = (a.rows, a.cols);
-    let (mut q, mut r) = (Mat::identity(m), a);
-    for k in 0..n.min(m) {
-        let below: f64 = (k + 1..m).map(|i| r.at(i, k).powi(2)).sum();
-        if below == 0.0 {
-            continue;
-        }
-        let alpha = r.at(k, k);
-        let beta = -(alpha * alpha + below).sqrt().copysign(alpha);
-        let tau = (beta - alpha) / beta;
-        let mut v = vec![0.0; m];
-        v[k] = 1.0;
-        (k + 1..m).for_each(|i| v[i] = r.at(i, k) / (alpha - beta));
-        for j in k..n {
-            let dot: f64 = (k..m).map(|i| v[i] * r.at(i, j)).sum();
-            (k..m).for_each(|i| r.set(i, j, r.at(i, j) - tau * dot * v[i]));
-        }
-        for i in 0..m {
-            let dot: f64 = (k..m).map(|j| q.at(i, j) * v[j]).sum();
-            (k..m).for_each(|j| q.set(i, j, q.at(i, j) - tau * dot * v[j]));
-        }
-        (k + 1..m).for_each(|i| r.set(i, k, 0.0));
+/// Householder reflections as LAPACK chooses them: the first `cols` columns of Q and the upper triangle.
+fn householder(mut a: Mat, cols: usize) -> (Mat, Mat) {
+    let factors = reflectors::reflected(&mut a);
+    let q = reflectors::formed(&a, &factors, cols);
+    for k in 0..a.cols.min(a.rows) {
+        (k + 1..a.rows).for_each(|i| a.set(i, k, 0.0));
     }
-    (q, r)
+    (q, a)
 }
 
 /// The upper left part of a matrix.
@@ -340,8 +322,8 @@ fn qr(c: &Call, out: &[Tensor]) -> Result<()> {
     for a in a {
         let (m, n) = (a.rows, a.cols);
         let k = m.min(n);
-        let (q, r) = householder(a);
-        qs.push(if mode == "complete" { q } else { corner(&q, m, k) });
+        let (q, r) = householder(a, if mode == "complete" { m } else { k });
+        qs.push(q);
         rs.push(if mode == "complete" { r } else { corner(&r, k, n) });
     }
     if mode != "r" {
@@ -491,11 +473,21 @@ fn complete(u: Mat, count: usize) -> Mat {
     out
 }
 
+/// Singular values are those of finite numbers.
+pub(super) fn check_finite(a: &Mat) -> Result<()> {
+    if a.data.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    let said = "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.";
+    Err(Error::new(ErrorKind::LinAlg, said))
+}
+
 fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     let (full, vectors) = (c.bool("full_matrices")?, c.bool("compute_uv")?);
     let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
     for a in read(c.tensor("A")?)? {
         let (m, n) = (a.rows, a.cols);
+        check_finite(&a)?;
         let (u, s, v) = if m >= n {
             tall_svd(a)
         } else {

@@ -1,7 +1,7 @@
 //! LU factors as results, pseudo-inverses and least squares, and the matrix exponential.
 
 use super::dense::Lane;
-use super::linalg::{Lu, Mat, batched, factor_as, read, solve_factored, symmetric, tall_svd, write};
+use super::linalg::{Lu, Mat, batched, check_finite, factor_as, read, solve_factored, symmetric, tall_svd, write};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::tensor::{Dtype, Tensor};
@@ -160,6 +160,9 @@ fn pseudo_inverse(c: &Call, o: &[Tensor]) -> Result<()> {
     let (atol, rtol) = (given("atol")?, given("rtol")?);
     let pick = |v: &Option<Vec<f64>>, i: usize| v.as_ref().and_then(|v| v.get(if v.len() == 1 { 0 } else { i }).copied());
     let hermitian = c.bool("hermitian")?;
+    if !hermitian {
+        mats.iter().try_for_each(check_finite)?;
+    }
     let made: Vec<Mat> = mats
         .into_iter()
         .enumerate()

@@ -5,7 +5,7 @@
 
 use super::cascade;
 use super::elementwise::{Compute, not_for, number, scatter, values};
-use super::vectorized::Vectorized;
+use super::vectorized::{Vectorized, line_product};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{wrap_dim, wrap_dims};
@@ -116,6 +116,12 @@ fn prod(c: &Call, o: &[Tensor]) -> Result<()> {
         return reduce::<i64, i64>(x, &dims, &o[0], |v| v.iter().fold(1, |a, b| a.wrapping_mul(*b)));
     }
     let wide = |v: &[f64]| v.iter().product();
+    if x.dtype() == Dtype::Float32 && o[0].dtype() == Dtype::Float32 {
+        // Along what lies side by side products have lanes.
+        let side_by_side = x.concrete()?.is_contiguous() && dims.iter().all(|d| *d + dims.len() >= x.dim());
+        let line = |v: &[f32]| if side_by_side { line_product(v) } else { v.iter().product() };
+        return reduce::<f32, f32>(x, &dims, &o[0], line);
+    }
     float("prod_cpu", x, &dims, &o[0], wide, |v| v.iter().map(|x| *x as f64).product())
 }
 
@@ -254,7 +260,8 @@ fn median(v: &[f64], skip: bool) -> (f64, usize) {
     if order.is_empty() {
         return (f64::NAN, 0);
     }
-    order.sort_by(|a, b| v[*a].total_cmp(&v[*b]));
+    // Zeros of either sign are equal, and equal elements keep their order.
+    order.sort_by(|a, b| v[*a].partial_cmp(&v[*b]).unwrap_or(std::cmp::Ordering::Equal));
     let at = order[(order.len() - 1) / 2];
     (v[at], at)
 }
@@ -427,6 +434,9 @@ fn register_scans(t: &mut KernelTable) {
     t.fill("aten.logcumsumexp.default", |c, o| {
         let (x, dim) = (c.tensor("self")?, scan_dim(c)?);
         let join = |a: f64, b: f64, _: usize| {
+            if a.is_nan() || b.is_nan() {
+                return f64::NAN;
+            }
             let (low, high) = if a < b { (a, b) } else { (b, a) };
             if high.is_infinite() || low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
         };
@@ -450,7 +460,7 @@ fn renorm(c: &Call, o: &[Tensor]) -> Result<()> {
     let others: Vec<usize> = (0..sizes.len()).filter(|d| *d != dim).collect();
     chunks::<f64>(x, &others, &mut |v| {
         let n = norm(v, p);
-        factors.push(if n > bound { bound / (n + 1e-7) } else { 1.0 });
+        factors.push(if n > bound { super::dense::held(bound / (n + 1e-7), x.dtype()) } else { 1.0 });
     })?;
     let mut all = values::<f64>(x)?;
     all.iter_mut().enumerate().for_each(|(i, v)| *v *= factors[i / inner % sizes[dim]]);

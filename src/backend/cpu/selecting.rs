@@ -17,6 +17,11 @@ pub fn top_k<T: Copy>(items: &mut [T], k: usize, sorted: bool, before: impl Fn(&
     }
 }
 
+/// Sorts as `sort` does where it need not be stable.
+pub fn sort<T: Copy>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+    Order { before }.sort(items);
+}
+
 struct Order<F> {
     before: F,
 }

@@ -59,7 +59,7 @@ fn line_forward<T: Vectorized>(x: &mut [T], (start, step, n): (usize, usize, usi
     let exps: Vec<T> = (0..n).map(|i| (x[at(i)] - max).exponential_in(grouped)).collect();
     let sum = if last { line_sum(&exps) } else { exps.iter().fold(T::default(), |sum, v| sum + *v) };
     if log {
-        let ln = |v: T| T::of(v.wide().ln());
+        let ln = |v: T| if grouped { v.logarithm() } else { v.ln() };
         let shift = if last { held(ln(held(sum, dtype)), dtype) } else { ln(sum) };
         (0..n).for_each(|i| x[at(i)] = x[at(i)] - max - shift);
     } else {

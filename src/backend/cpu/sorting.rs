@@ -1,7 +1,7 @@
 //! Kernels of order: sort, topk, kthvalue, mode, unique values, binary search, counting.
 
 use super::arranging::scalar_bytes;
-use super::selecting::top_k;
+use super::selecting::{self, top_k};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::ops::shapes::wrap_dim;
@@ -65,20 +65,28 @@ impl Rows {
     }
 }
 
-/// Positions of a row in order; equal values keep theirs.
-fn ordered(row: &[Number], descending: bool) -> Vec<usize> {
+/// Positions of a row in order. Where the sort is `stable`, equal values keep theirs.
+fn ordered(row: &[Number], descending: bool, stable: bool) -> Vec<usize> {
     let mut places: Vec<usize> = (0..row.len()).collect();
-    places.sort_by(|a, b| {
+    let order = |a: &usize, b: &usize| {
         let order = compare(row[*a], row[*b]);
         if descending { order.reverse() } else { order }
-    });
+    };
+    if stable {
+        places.sort_by(order);
+    } else {
+        selecting::sort(&mut places, |a, b| order(a, b) == Ordering::Less);
+    }
     places
 }
 
 fn sort(call: &Call, outs: &[Tensor]) -> Result<()> {
     let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "sort")?;
     let descending = call.bool("descending")?;
-    rows.write(outs, rows.along, |row| ordered(row, descending))
+    let stable = call.entry.schema.position("stable").is_some() && !call.get("stable").is_none() && call.bool("stable")?;
+    // Many integers are sorted by their digits, which keeps equal ones in place.
+    let by_digits = rows.along >= 32768 && call.tensor("self")?.dtype().is_integral() && !descending;
+    rows.write(outs, rows.along, |row| ordered(row, descending, stable || by_digits))
 }
 
 fn topk(call: &Call, outs: &[Tensor]) -> Result<()> {
@@ -145,7 +153,7 @@ fn selected(row: &[Number], k: usize) -> usize {
 fn mode(call: &Call, outs: &[Tensor]) -> Result<()> {
     let rows = Rows::new(call.tensor("self")?, call.int("dim")?, "mode")?;
     rows.write(outs, 1, |row| {
-        let places = ordered(row, false);
+        let places = ordered(row, false, true);
         let (mut best, mut most, mut start) = (0, 0, 0);
         for i in 1..=places.len() {
             if i == places.len() || compare(row[places[i]], row[places[start]]) != Ordering::Equal {
@@ -182,7 +190,7 @@ fn grouped(tensor: &Tensor, d: Option<usize>, sorted: bool, wanted: (bool, bool)
     let equal = |a: usize, b: usize| rows[a].iter().zip(&rows[b]).all(|(x, y)| compare(*x, *y) == Ordering::Equal && !x.to_f64().is_nan());
     let mut order: Vec<usize> = (0..along).collect();
     if sorted {
-        order.sort_by(|a, b| compare_rows(&rows[*a], &rows[*b]));
+        selecting::sort(&mut order, |a, b| compare_rows(&rows[*a], &rows[*b]) == Ordering::Less);
     }
     let (mut first, mut group, mut counts) = (Vec::new(), vec![0usize; along], Vec::new());
     for (k, i) in order.iter().enumerate() {

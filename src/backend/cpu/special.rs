@@ -76,8 +76,43 @@ pub fn digamma(x: f64) -> f64 {
     sum + x.ln() - 0.5 / x - series
 }
 
+/// Digamma in single precision, as PyTorch's sums it.
+pub fn single_digamma(x: f32) -> f32 {
+    const SERIES: [f32; 7] =
+        [0.083_333_336, -0.021_092_797, 0.007_575_757_6, -0.004_166_666_8, 0.003_968_254, -0.008_333_334, 0.083_333_336];
+    const AT_TEN: f32 = 2.251_752_6;
+    if x == 0.0 {
+        return f32::INFINITY.copysign(-x);
+    }
+    if x < 0.0 {
+        if x == x.trunc() {
+            return f32::NAN;
+        }
+        let slope = (PI / (PI * f64::from(x - x.trunc())).tan()) as f32;
+        return single_digamma(1.0 - x) - slope;
+    }
+    let (mut x, mut sum) = (x, 0.0f32);
+    while x < 10.0 {
+        sum -= 1.0 / x;
+        x += 1.0;
+    }
+    if x == 10.0 {
+        return sum + AT_TEN;
+    }
+    let series = if x < 1e17 {
+        let z = 1.0 / (x * x);
+        z * SERIES[1..].iter().fold(SERIES[0], |u, term| u * z + term)
+    } else {
+        0.0
+    };
+    sum + x.ln() - 0.5 / x - series
+}
+
 /// The Hurwitz zeta function, by Euler and Maclaurin.
 pub fn zeta(s: f64, q: f64) -> f64 {
+    if q == f64::INFINITY {
+        return f64::NAN;
+    }
     if s == 1.0 {
         return f64::INFINITY;
     }
@@ -132,6 +167,22 @@ fn trigamma(x: f64) -> f64 {
     }
     let z = 1.0 / (x * x);
     sum + (1.0 + 1.0 / (2.0 * x) + z * (1.0 / 6.0 - z * (1.0 / 30.0 - z / 42.0))) / x
+}
+
+/// The same in single precision, which is far from it near a pole, as PyTorch's is.
+pub fn single_trigamma(x: f32) -> f32 {
+    let pi = PI as f32;
+    let (mut sign, mut sum, mut x) = (1.0f32, 0.0f32, x);
+    if x < 0.5 {
+        let sine = (pi * x).sin();
+        (sign, sum, x) = (-1.0, -(pi * pi) / (sine * sine), 1.0 - x);
+    }
+    for _ in 0..6 {
+        sum += 1.0 / (x * x);
+        x += 1.0;
+    }
+    let z = 1.0 / (x * x);
+    sign * (sum + (1.0 + 1.0 / (2.0 * x) + z * (1.0 / 6.0 - z * (1.0 / 30.0 - z * (1.0 / 42.0)))) / x)
 }
 
 /// The n-th derivative of digamma.

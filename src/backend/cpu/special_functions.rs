@@ -133,7 +133,19 @@ pub fn register(t: &mut KernelTable) {
         }
         wide1("mvlgamma", &c.args[0], &o[0], &|x| special::mvlgamma(x, p))
     });
-    t.fill("aten.nextafter.default", |c, o| float2("nextafter_cpu", &c.args[0], &c.args[1], &o[0], libm::nextafterf, libm::nextafter));
+    t.fill("aten.nextafter.default", |c, o| match o[0].dtype() {
+        // A short float is the upper half of a single one.
+        Dtype::BFloat16 => map2(&c.args[0], &c.args[1], &o[0], |x: f32, y: f32| {
+            let step = |x: f32, by: i32| f32::from_bits((((x.to_bits() >> 16) as i32 + by) as u32) << 16);
+            match x.partial_cmp(&y) {
+                None => f32::NAN,
+                Some(std::cmp::Ordering::Equal) => y,
+                Some(_) if x == 0.0 => f32::from_bits(1 << 16).copysign(y),
+                Some(order) => step(x, if (order == std::cmp::Ordering::Less) == (x > 0.0) { 1 } else { -1 }),
+            }
+        }),
+        _ => float2("nextafter_cpu", &c.args[0], &c.args[1], &o[0], libm::nextafterf, libm::nextafter),
+    });
     t.fill("aten.gcd.default", |c, o| map2(&c.args[0], &c.args[1], &o[0], gcd));
     t.fill("aten.lcm.default", |c, o| {
         map2(&c.args[0], &c.args[1], &o[0], |a: i64, b| if a == 0 || b == 0 { 0 } else { (a / gcd(a, b)).wrapping_mul(b).abs() })

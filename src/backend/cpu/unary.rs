@@ -1,7 +1,7 @@
 //! Pointwise kernels of one operand: arithmetic, rounding, exponentials, trigonometry, special functions, predicates.
 
 use super::elementwise::{Compute, float1, map1, not_for, number};
-use super::special;
+use super::{library, paired, special};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::Result;
 use crate::tensor::{Dtype, Tensor};
@@ -79,17 +79,11 @@ impl Special for f64 {
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     floats! { t:
-        "aten.exp.default", "exp_vml_cpu" => |x| x.via(f64::exp);
-        "aten.exp2.default", "exp2" => |x| x.via(f64::exp2);
-        "aten.expm1.default", "expm1_vml_cpu" => |x| x.via(f64::exp_m1);
         "aten.log.default", "log_vml_cpu" => |x| x.via(f64::ln);
         "aten.log2.default", "log2_vml_cpu" => |x| x.via(f64::log2);
         "aten.log10.default", "log10_vml_cpu" => |x| x.via(f64::log10);
-        "aten.log1p.default", "log1p_vml_cpu" => |x| x.via(f64::ln_1p);
         "aten.rsqrt.default", "rsqrt_cpu" => |x| 1.0 / x.sqrt();
         "aten.reciprocal.default", "reciprocal_cpu" => |x| 1.0 / x;
-        "aten.sin.default", "sin_vml_cpu" => |x| x.via(f64::sin);
-        "aten.cos.default", "cos_vml_cpu" => |x| x.via(f64::cos);
         "aten.tan.default", "tan_vml_cpu" => |x| x.via(f64::tan);
         "aten.asin.default", "asin_vml_cpu" => |x| x.via(f64::asin);
         "aten.acos.default", "acos_vml_cpu" => |x| x.via(f64::acos);
@@ -99,15 +93,12 @@ pub fn register(t: &mut KernelTable) {
         "aten.tanh.default", "tanh_vml_cpu" => |x| x.via(f64::tanh);
         "aten.asinh.default", "asinh_vml_cpu" => |x| x.asinh();
         "aten.acosh.default", "acosh_vml_cpu" => |x| x.acosh();
-        "aten.atanh.default", "atanh_vml_cpu" => |x| x.via(f64::atanh);
         "aten.erf.default", "erf_vml_cpu" => |x| x.error_function();
         "aten.erfc.default", "erfc_vml_cpu" => |x| x.error_complement();
         "aten.erfinv.default", "erfinv_vml_cpu" => |x| x.via(special::erfinv);
         "aten.lgamma.default", "lgamma_vml_cpu" => |x| x.lgamma();
-        "aten.digamma.default", "digamma" => |x| x.via(special::digamma);
         "aten.i0.default", "i0" => |x| x.via(|v| special::bessel_i(0, v));
         "aten.special_i1.default", "i1" => |x| x.via(|v| special::bessel_i(1, v));
-        "aten.sinc.default", "sinc_cpu" => |x| x.via(|v| if v == 0.0 { 1.0 } else { (std::f64::consts::PI * v).sin() / (std::f64::consts::PI * v) });
         "aten.special_entr.default", "entr" => |x| if x > 0.0 { -x * x.ln() } else if x == 0.0 { 0.0 } else if x.is_nan() { x } else { -1.0 / 0.0 };
         "aten.frac.default", "frac_cpu" => |x| x - x.trunc();
         "aten.rad2deg.default", "rad2deg" => |x| x.to_degrees();
@@ -124,6 +115,24 @@ pub fn register(t: &mut KernelTable) {
         "aten.sgn.default", "sgn_cpu" => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 }, |i| i.signum();
         "aten.relu.default", "clamp_min_scalar_cpu" => |x| if x > 0.0 || x.is_nan() { x } else { 0.0 }, |i| i.max(0);
     }
+    t.fill("aten.exp.default", |c, o| float1("exp_vml_cpu", operand(c), &o[0], library::exponential, f64::exp));
+    t.fill("aten.sin.default", |c, o| float1("sin_vml_cpu", operand(c), &o[0], library::sine, f64::sin));
+    t.fill("aten.cos.default", |c, o| float1("cos_vml_cpu", operand(c), &o[0], library::cosine, f64::cos));
+    t.fill("aten.expm1.default", |c, o| float1("expm1_vml_cpu", operand(c), &o[0], paired::expm1, f64::exp_m1));
+    t.fill("aten.log1p.default", |c, o| float1("log1p_vml_cpu", operand(c), &o[0], paired::log1p, f64::ln_1p));
+    t.fill("aten.atanh.default", |c, o| float1("atanh_vml_cpu", operand(c), &o[0], paired::atanh, f64::atanh));
+    t.fill("aten.exp2.default", |c, o| float1("exp2", operand(c), &o[0], paired::exp2, f64::exp2));
+    t.fill("aten.sinc.default", |c, o| {
+        macro_rules! sinc {
+            ($t:ty) => {
+                |x: $t| {
+                    let product = std::f64::consts::PI as $t * x;
+                    if x == 0.0 { 1.0 } else { product.sin() / product }
+                }
+            };
+        }
+        float1("sinc_cpu", operand(c), &o[0], sinc!(f32), sinc!(f64))
+    });
     t.fill("aten.sqrt.default", |c, o| float1("sqrt_cpu", operand(c), &o[0], super::root::square_root, f64::sqrt));
     t.fill("aten.round.decimals", |c, o| {
         let decimals = c.int("decimals")?;
@@ -135,9 +144,11 @@ pub fn register(t: &mut KernelTable) {
             _ => float1("round_vml_cpu", operand(c), &o[0], |x| single(x, ten as f32), |x| round(x, ten)),
         }
     });
+    t.fill("aten.digamma.default", |c, o| float1("digamma", operand(c), &o[0], special::single_digamma, special::digamma));
     t.fill("aten.polygamma.default", |c, o| {
         let n = c.int("n")?;
-        float1("polygamma", operand(c), &o[0], |x| x.via(|v| special::polygamma(n, v)), |x| special::polygamma(n, x))
+        let single = |x: f32| if n == 1 { special::single_trigamma(x) } else { x.via(|v| special::polygamma(n, v)) };
+        float1("polygamma", operand(c), &o[0], single, |x| special::polygamma(n, x))
     });
     t.fill("aten.bitwise_not.default", |c, o| match o[0].dtype() {
         Dtype::Bool => map1(operand(c), &o[0], |v: u8| u8::from(v == 0)),

@@ -5,6 +5,7 @@
 //! softmax for sixteen lanes, sums and moments of rows for eight.
 
 use super::dense::Real;
+use super::paired;
 
 /// Lanes of a softmax in single precision; half as many in double precision.
 const WIDE: usize = 16;
@@ -25,6 +26,18 @@ pub trait Vectorized: Real {
     fn exponential_in(self, grouped: bool) -> Self {
         if grouped { self.exponential() } else { self.exp() }
     }
+    /// The natural logarithm as a vectorized kernel computes it.
+    fn logarithm(self) -> Self;
+    /// Likewise `e^x - 1`.
+    fn expm1_in(self, grouped: bool) -> Self;
+    /// Likewise `ln(1 + x)`.
+    fn log1p_in(self, grouped: bool) -> Self;
+    /// Likewise the hyperbolic tangent.
+    fn tanh_in(self, grouped: bool) -> Self;
+    /// Likewise a power.
+    fn pow_in(self, exponent: Self, grouped: bool) -> Self;
+    /// Likewise an angle.
+    fn atan2_in(self, x: Self, grouped: bool) -> Self;
 }
 
 impl Vectorized for f32 {
@@ -39,6 +52,24 @@ impl Vectorized for f32 {
     fn coarse_exponential(self) -> Self {
         coarse_exponential(self)
     }
+    fn logarithm(self) -> Self {
+        paired::log(self)
+    }
+    fn expm1_in(self, grouped: bool) -> Self {
+        if grouped { paired::expm1(self) } else { self.exp_m1() }
+    }
+    fn log1p_in(self, grouped: bool) -> Self {
+        if grouped { paired::log1p(self) } else { self.ln_1p() }
+    }
+    fn tanh_in(self, grouped: bool) -> Self {
+        if grouped { paired::tanh(self) } else { self.tanh() }
+    }
+    fn pow_in(self, exponent: Self, grouped: bool) -> Self {
+        if grouped { paired::pow(self, exponent) } else { self.powf(exponent) }
+    }
+    fn atan2_in(self, x: Self, grouped: bool) -> Self {
+        if grouped { paired::atan2(self, x) } else { self.atan2(x) }
+    }
 }
 
 impl Vectorized for f64 {
@@ -52,6 +83,24 @@ impl Vectorized for f64 {
     }
     fn coarse_exponential(self) -> Self {
         self.exp()
+    }
+    fn logarithm(self) -> Self {
+        self.ln()
+    }
+    fn expm1_in(self, _: bool) -> Self {
+        self.exp_m1()
+    }
+    fn log1p_in(self, _: bool) -> Self {
+        self.ln_1p()
+    }
+    fn tanh_in(self, _: bool) -> Self {
+        self.tanh()
+    }
+    fn pow_in(self, exponent: Self, _: bool) -> Self {
+        self.powf(exponent)
+    }
+    fn atan2_in(self, x: Self, _: bool) -> Self {
+        self.atan2(x)
     }
 }
 
@@ -115,6 +164,17 @@ pub fn lanes_sum<T: Vectorized>(values: &[T]) -> T {
 /// The sum of products of two lines as those kernels add it; what is left over after whole groups of lanes is `fused` in some.
 pub fn lanes_dot<T: Vectorized>(a: &[T], b: &[T], fused: bool) -> T {
     line_reduce(T::LANES, a.len(), |i| a[i] * b[i], |i, sum| if fused { a[i].fused(b[i], sum) } else { sum + a[i] * b[i] })
+}
+
+/// The product of a line: four sets of lanes at once, joined two by two, then lane by lane, then with what is left over.
+pub fn line_product<T: Vectorized>(values: &[T]) -> T {
+    let (lanes, one) = (T::LANES, T::of(1.0));
+    let whole = values.len() / (4 * lanes) * 4 * lanes;
+    let mut sets = vec![one; 4 * lanes];
+    values[..whole].iter().enumerate().for_each(|(i, v)| sets[i % (4 * lanes)] *= *v);
+    let joined = (0..lanes).map(|i| (sets[i] * sets[lanes + i]) * (sets[2 * lanes + i] * sets[3 * lanes + i]));
+    let first = if whole > 0 { joined.reduce(|a, b| a * b).unwrap_or(one) } else { one };
+    values[whole..].iter().fold(first, |product, v| product * *v)
 }
 
 /// Lanes of a softmax.

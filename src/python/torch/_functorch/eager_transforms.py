@@ -167,9 +167,9 @@ def _push_forward(func, primals, tangents, has_aux=False, argnums=None):
     results, _, flat_fn, _, out_spec, aux = _vjp(func, primals, has_aux, argnums)
     flat_results, _ = tree_flatten(results)
     # Made outside the level: what a level makes is of it already, and nothing captured would know it by its value.
-    zeros = [torch.zeros_like(one) for one in flat_results]
+    weights = [torch.ones_like(one) for one in flat_results]
     with _Level() as level:
-        weights = [_native._wrap_for_grad(one, level) for one in zeros]
+        weights = [_native._wrap_for_grad(one, level) for one in weights]
         _differentiable(weights, "jvp")
         products = flat_fn(weights)
         flat = _gradients(products, weights, [_native._wrap_for_grad(t, level) for t in tangents])
@@ -200,9 +200,9 @@ def linearize(func, *primals):
 
     def jvp_fn(*tangents):
         flat_tangents, _ = tree_flatten(tangents)
-        zeros = [torch.zeros_like(one) for one in flat_results]
+        weights = [torch.ones_like(one) for one in flat_results]
         with _Level() as level:
-            weights = [_native._wrap_for_grad(one, level) for one in zeros]
+            weights = [_native._wrap_for_grad(one, level) for one in weights]
             _differentiable(weights, "linearize")
             flat = _gradients(flat_fn(weights), weights, [_native._wrap_for_grad(t, level) for t in flat_tangents])
             flat = [_native._unwrap_for_grad(one, level) for one in flat]

@@ -74,7 +74,7 @@ def unpack_dual(tensor, *, level=None):
     if found is None or found[0] != _current[-1][1] or not tensor.requires_grad:
         return UnpackedDualTensor(tensor if found is None else found[2], None)
     _, number, zero = _current[-1]
-    weight = _native._wrap_for_grad(torch.zeros_like(found[2]), number)
+    weight = _native._wrap_for_grad(torch.ones_like(found[2]), number)
     _native._set_tensor_requires_grad(weight)
     (product,) = _gradients([tensor], [zero], [weight])
     if not product.requires_grad:
