@@ -244,6 +244,7 @@ const PRODUCTS: &[(&str, &str, &str)] = &[
     ("aten.bmm.default", "self", "mat2"),
     ("aten.mv.default", "self", "vec"),
     ("aten.dot.default", "self", "tensor"),
+    ("aten.vdot.default", "self", "other"),
 ];
 
 /// The real (0) or imaginary (1) part of a complex tensor, as a view.
@@ -404,7 +405,9 @@ fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
         gather::<f64>(&out, &sizes)
     };
     let (rr, ii, ri, ir) = (real(0, 0)?, real(1, 1)?, real(0, 1)?, real(1, 0)?);
-    let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - ii[k], ri[k] + ir[k])).collect();
+    // vdot takes the conjugate of its first vector.
+    let sign = if call.entry.name == "aten.vdot.default" { -1.0 } else { 1.0 };
+    let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - sign * ii[k], ri[k] + sign * ir[k])).collect();
     write(&outs[0], &values)
 }
 

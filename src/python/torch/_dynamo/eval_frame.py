@@ -313,9 +313,11 @@ class _Names:
             for key, value in sub._buffers.items():
                 if value is not None:
                     self._name(value, f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True)
+            # Sizes of what a module of the script's has as a plain attribute may vary.
+            is_static = type(sub).__module__.startswith(("torch.nn.", "torch.ao."))
             for key, value in sub.__dict__.items():
                 if isinstance(value, _native.TensorBase):
-                    self._name(value, f"{where}_{key}", f"{found}.{key}", True)
+                    self._name(value, f"{where}_{key}", f"{found}.{key}", is_static)
 
 
 def _is_optimizer(value):
