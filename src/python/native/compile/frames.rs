@@ -126,6 +126,19 @@ fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
         && !matches!(after.first(), Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter))
 }
 
+impl Frame {
+    /// Whether the function would be given up there, or further on.
+    pub fn may_give_up(&self) -> bool {
+        let ahead = |code: &Py<PyCode>| {
+            let decoded = decoded(code);
+            let ahead = decoded.position(self.standing.since).map_or(&[] as &[Step], |position| &decoded.steps[position..]);
+            let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
+            ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
+        };
+        self.gives_up || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+    }
+}
+
 /// Looks at the frames above a marked one, outermost first.
 pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
     let Some(places) = frames_above(base) else { return Ok(Vec::new()) };

@@ -82,7 +82,7 @@ impl Call {
             let frames = frames::standing(self.base, vm)?;
             // A module of PyTorch's that calls it is no part of a graph either.
             let is_direct = |depth: &usize| !frames[own + 1..*depth].iter().any(|f| f.standing.is_module || f.standing.is_generator);
-            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].gives_up).filter(is_direct) else { return Ok(None) };
+            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].may_give_up()).filter(is_direct) else { return Ok(None) };
             let (session, resumed, _) = self.session(&frames, depth, (false, modes().grad, false), vm)?;
             let entries = session.function.values.count();
             Ok(Some(Called { session, locals: resumed.locals, entries }))
