@@ -318,6 +318,14 @@ impl Frame {
         resumed
     }
 
+    /// The tensors that are variables of it.
+    pub fn tensors(&self, vm: &VirtualMachine) -> Vec<PyObjectRef> {
+        let variables = self.variables(vm).ok();
+        let variables = variables.as_ref().and_then(|v| v.downcast_ref::<PyDict>());
+        let values = variables.into_iter().flat_map(|d| d.into_iter().map(|(_, value)| value));
+        values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
+    }
+
     /// What is left of it, where it is the script's.
     pub fn rest(&self) -> Option<Rest> {
         let code = self.code.downcast_ref::<PyCode>()?;

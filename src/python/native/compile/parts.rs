@@ -6,6 +6,8 @@
 
 use std::rc::Rc;
 
+use rustpython_vm::PyObjectRef;
+
 use super::activation::Session;
 use super::call::Call;
 use super::frames;
@@ -23,6 +25,8 @@ use crate::tensor::Tensor;
 struct Called {
     session: Rc<Session>,
     locals: Locals,
+    /// The tensors among them: they keep their names when the variables have other values.
+    _tensors: Vec<PyObjectRef>,
     /// How many entries it had then.
     entries: usize,
 }
@@ -85,7 +89,7 @@ impl Call {
             let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].may_give_up()).filter(is_direct) else { return Ok(None) };
             let (session, resumed, _) = self.session(&frames, depth, (false, modes().grad, false), vm)?;
             let entries = session.function.values.count();
-            Ok(Some(Called { session, locals: resumed.locals, entries }))
+            Ok(Some(Called { session, locals: resumed.locals, _tensors: frames[depth].tensors(vm), entries }))
         });
         self.busy.set(false);
         let noted = noted.map_err(raised)?;

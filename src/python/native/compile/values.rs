@@ -178,7 +178,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
     let (function, bound_self) = if callee.downcast_ref::<PyFunction>().is_some() {
         (callee.to_owned(), false)
     } else if own_attribute(callee, "_modules", vm).is_some() {
-        if super::modules::is_of_library(callee, vm) {
+        if super::modules::has_forward_of_library(callee, vm) {
             return called_as_it_is(callee, args, vm);
         }
         positional.insert(0, callee.to_owned());

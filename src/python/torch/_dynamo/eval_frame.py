@@ -83,8 +83,9 @@ def _without_checks_of_distributions():
 
 
 def _is_builtin(fn):
-    """Whether it is one of PyTorch's own modules: those are called through a function `inner(*args, **kwargs)` that holds them as `fn`."""
-    return hasattr(fn, "named_parameters") and type(fn).__module__.startswith("torch.nn.modules")
+    """Whether it is a module whose `forward` is PyTorch's: those are called through a function `inner(*args, **kwargs)` that holds them
+    as `fn`."""
+    return hasattr(fn, "named_parameters") and getattr(fn.forward, "__module__", "").startswith("torch.nn.")
 
 
 def _called_module(fn):
