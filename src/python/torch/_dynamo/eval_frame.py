@@ -85,7 +85,7 @@ def _without_checks_of_distributions():
 def _is_builtin(fn):
     """Whether it is a module whose `forward` is PyTorch's: those are called through a function `inner(*args, **kwargs)` that holds them
     as `fn`."""
-    return hasattr(fn, "named_parameters") and getattr(fn.forward, "__module__", "").startswith("torch.nn.")
+    return hasattr(fn, "named_parameters") and (getattr(fn.forward, "__module__", None) or "").startswith("torch.nn.")
 
 
 def _called_module(fn):
