@@ -267,10 +267,11 @@ impl Layer for FunctionalizeLayer {
     }
 }
 
+static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
+
 /// Calls the operator that stands for a call. In a checkpointed region every result is kept, detached, for a recomputation that
 /// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names.
 fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-    static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
     let result = call_below(Key::Functionalize, entry, args)?;
     if entry.name == DETACH.get().name || !super::trace::in_checkpoint() {
         return Ok(result);
@@ -303,8 +304,19 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     if entry.tags.has(Tags::ORDERED) {
         super::effects::see();
     }
-    let out = call_inner(entry, unwrap_args(&args)?)?;
-    out.map_tensors(&mut |t| wrap(t))
+    let out = call_inner(entry, unwrap_args(&args)?)?.map_tensors(&mut |t| wrap(t))?;
+    // A factory of PyTorch's gives what it made to its caller alone. Where a checkpointed region keeps it, too, the caller gets a view.
+    if super::trace::in_checkpoint() && is_factory(entry) {
+        return view(DETACH.get(), vec![out], false, false);
+    }
+    Ok(out)
+}
+
+/// Whether an operator makes a tensor of nothing, or like another.
+fn is_factory(entry: &OpEntry) -> bool {
+    let makes_from = |a: &crate::dispatch::Argument| &*a.name == "self";
+    entry.schema.position("pin_memory").is_some()
+        && (entry.base_name().ends_with("_like") || !entry.schema.arguments.iter().any(makes_from))
 }
 
 /// The operator that copies what a view shows, where there is one.

@@ -87,7 +87,12 @@ impl Tensors<'_> {
                 let a = self.tensor(a, size)?;
                 self.call("aten.neg.default", vec![Arg::Node(a)], Vec::new(), double)
             }
-            FloatExpr::Binary("sym_max" | "sym_min", ..) => return None,
+            FloatExpr::Binary(name @ ("sym_max" | "sym_min"), a, b) => {
+                let op = if *name == "sym_max" { "aten.maximum.default" } else { "aten.minimum.default" };
+                let (a, b) = FloatExpr::in_order(a, b);
+                let (a, b) = (self.tensor(a, size)?, self.tensor(b, size)?);
+                self.call(op, vec![Arg::Node(a), Arg::Node(b)], Vec::new(), double)
+            }
             FloatExpr::Binary("sub", a, b) => {
                 // To sympy a difference is a sum, whose numbers come first.
                 let (first, second) = match &**b {

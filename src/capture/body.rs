@@ -212,6 +212,8 @@ impl Recorder {
         };
         self.nodes.borrow_mut().retain(|_, id| follow(id));
         self.sizes.borrow_mut().retain(|_, id| follow(id));
+        self.floats.borrow_mut().retain_mut(|(_, id)| follow(id));
+        self.items.borrow_mut().retain_mut(&follow);
         self.writing.retain(&follow);
         for input in self.inputs.borrow_mut().iter_mut() {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);

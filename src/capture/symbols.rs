@@ -126,15 +126,21 @@ impl Seen {
 pub struct SeenSizes(HashMap<(usize, String), Seen>);
 
 impl SeenSizes {
-    /// How an input is treated. `dynamic` is that of `torch.compile`.
-    pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>) -> Treatment {
+    /// Whether a tensor was an input from there.
+    pub fn has(&self, place: usize, source: &str) -> bool {
+        self.0.keys().any(|(at, known)| *at == place && known == source)
+    }
+
+    /// How an input is treated. `dynamic` is that of `torch.compile`; where there was a number before (`was_number`), all sizes have
+    /// varied.
+    pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>, was_number: bool) -> Treatment {
         let sizes = &geometry.sizes;
         let mut seen = self.0.get(&(place, input.source.clone())).cloned();
         if let Some(seen) = &mut seen {
             seen.merge(Seen::of(geometry));
         }
         let dim = |d: usize| {
-            let varies = seen.as_ref().is_some_and(|s| s.is_of_any_rank || s.sizes[d].is_none());
+            let varies = was_number || seen.as_ref().is_some_and(|s| s.is_of_any_rank || s.sizes[d].is_none());
             match input.marks.iter().find(|(i, _)| *i == d).map(|(_, m)| *m) {
                 Some(DimMark::Dynamic(min, max)) => Dim::Own(min, max),
                 Some(DimMark::Unbacked(min, max)) => Dim::Unknown(min, max),

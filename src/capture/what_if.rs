@@ -202,7 +202,7 @@ fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result
         let (sizes, strides) = tried(input, trials);
         let source = source_of(input);
         let real = Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() };
-        let plan = seen.plan(0, &source, &real, last.dynamic);
+        let plan = seen.plan(0, &source, &real, last.dynamic, false);
         let (geometry, _) = symbols.geometry(&source, index, &real, &plan);
         let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
         inputs.push(EntryInput {

@@ -52,6 +52,7 @@ fn digits(n: f64) -> String {
     }
     let text = format!("{rounded:?}");
     match text.split_once('e') {
+        // A mantissa always has its point, and a power its sign.
         Some((mantissa, power)) => {
             let point = if mantissa.contains('.') { "" } else { ".0" };
             let sign = if power.starts_with('-') { "" } else { "+" };
@@ -337,6 +338,14 @@ impl SymFloat {
     }
 }
 
+impl FloatExpr {
+    /// The larger or smaller of two is asked of them in sympy's order: numbers come first, then symbols in theirs.
+    pub fn in_order<'a>(a: &'a Rc<FloatExpr>, b: &'a Rc<FloatExpr>) -> (&'a Rc<FloatExpr>, &'a Rc<FloatExpr>) {
+        let key = |e: &FloatExpr| (!matches!(e, FloatExpr::Number(_)), e.to_string());
+        if key(a) <= key(b) { (a, b) } else { (b, a) }
+    }
+}
+
 impl fmt::Display for FloatExpr {
     /// As sympy writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -355,9 +364,7 @@ impl fmt::Display for FloatExpr {
             FloatExpr::Binary("truediv", a, b) => write!(f, "FloatTrueDiv({a}, {b})"),
             FloatExpr::Binary("pow", a, b) => write!(f, "FloatPow({a}, {b})"),
             FloatExpr::Binary(name @ ("sym_max" | "sym_min"), a, b) => {
-                // Numbers come first, then symbols in their order.
-                let key = |e: &FloatExpr| (!matches!(e, FloatExpr::Number(_)), e.to_string());
-                let (first, second) = if key(a) <= key(b) { (a, b) } else { (b, a) };
+                let (first, second) = FloatExpr::in_order(a, b);
                 write!(f, "{}({first}, {second})", if *name == "sym_max" { "Max" } else { "Min" })
             }
             // A number is multiplied into a sum.

@@ -409,6 +409,7 @@ fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
         gather::<f64>(&out, &sizes)
     };
     let (rr, ii, ri, ir) = (real(0, 0)?, real(1, 1)?, real(0, 1)?, real(1, 0)?);
+    // vdot takes the conjugate of its first vector.
     let sign = if call.entry.base_name() == "vdot" { -1.0 } else { 1.0 };
     let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - sign * ii[k], ri[k] + sign * ir[k])).collect();
     write(&outs[0], &values)

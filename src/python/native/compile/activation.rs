@@ -126,7 +126,7 @@ impl Session {
         let is_known = |fact: &Fact| known.facts.iter().any(|f| f.source.text(vm) == fact.source.text(vm));
         let facts: Vec<Fact> = facts.into_iter().filter(|fact| !is_known(fact)).collect();
         if !facts.is_empty() {
-            let more = self.function.values.needs(self.at.get(), &resumed.locals, facts, self.function.dynamic(), vm);
+            let more = self.function.values.needs(self.at.get(), &resumed.locals, facts, (&self.function, self.function.dynamic()), vm);
             self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
         }
     }

@@ -621,7 +621,8 @@ pub fn call(
         Rc::new(move |input: &InputSource, geometry: &Geometry| {
             let top = call.top();
             let place = top.at.get();
-            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic())
+            let was_number = top.function.values.was_number(place, &input.source);
+            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic(), was_number)
         })
     };
     let recorder = Recorder::new(input_name, plan, surroundings);

@@ -126,6 +126,19 @@ fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
         && !matches!(after.first(), Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter))
 }
 
+impl Frame {
+    /// Whether the function would be given up there, or further on.
+    pub fn may_give_up(&self) -> bool {
+        let ahead = |code: &Py<PyCode>| {
+            let decoded = decoded(code);
+            let ahead = decoded.position(self.standing.since).map_or(&[] as &[Step], |position| &decoded.steps[position..]);
+            let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
+            ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
+        };
+        self.gives_up || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+    }
+}
+
 /// Looks at the frames above a marked one, outermost first.
 pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
     let Some(places) = frames_above(base) else { return Ok(Vec::new()) };
@@ -303,6 +316,14 @@ impl Frame {
             resumed.hold(vm);
         }
         resumed
+    }
+
+    /// The tensors that are variables of it.
+    pub fn tensors(&self, vm: &VirtualMachine) -> Vec<PyObjectRef> {
+        let variables = self.variables(vm).ok();
+        let variables = variables.as_ref().and_then(|v| v.downcast_ref::<PyDict>());
+        let values = variables.into_iter().flat_map(|d| d.into_iter().map(|(_, value)| value));
+        values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
     }
 
     /// What is left of it, where it is the script's.

@@ -67,6 +67,12 @@ pub fn is_of_library(module: &PyObject, vm: &VirtualMachine) -> bool {
     home.is_ok_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with("torch.nn.modules")))
 }
 
+/// Whether a module's `forward` is PyTorch's, whatever the module's class.
+pub fn has_forward_of_library(module: &PyObject, vm: &VirtualMachine) -> bool {
+    let home = module.get_class_attr(vm.ctx.intern_str("forward")).and_then(|forward| forward.get_attr("__module__", vm).ok());
+    home.is_some_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with("torch.nn.")))
+}
+
 /// The first of a call's arguments that is no constant.
 pub fn first_value(args: &PyObject) -> Option<PyObjectRef> {
     let is_constant = |o: &PyObject| ["int", "bool", "float", "str", "NoneType"].contains(&&*o.class().name().to_string());

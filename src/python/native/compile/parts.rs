@@ -6,6 +6,8 @@
 
 use std::rc::Rc;
 
+use rustpython_vm::PyObjectRef;
+
 use super::activation::Session;
 use super::call::Call;
 use super::frames;
@@ -23,6 +25,8 @@ use crate::tensor::Tensor;
 struct Called {
     session: Rc<Session>,
     locals: Locals,
+    /// The tensors among them: they keep their names when the variables have other values.
+    _tensors: Vec<PyObjectRef>,
     /// How many entries it had then.
     entries: usize,
 }
@@ -82,10 +86,10 @@ impl Call {
             let frames = frames::standing(self.base, vm)?;
             // A module of PyTorch's that calls it is no part of a graph either.
             let is_direct = |depth: &usize| !frames[own + 1..*depth].iter().any(|f| f.standing.is_module || f.standing.is_generator);
-            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].gives_up).filter(is_direct) else { return Ok(None) };
+            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].may_give_up()).filter(is_direct) else { return Ok(None) };
             let (session, resumed, _) = self.session(&frames, depth, (false, modes().grad, false), vm)?;
             let entries = session.function.values.count();
-            Ok(Some(Called { session, locals: resumed.locals, entries }))
+            Ok(Some(Called { session, locals: resumed.locals, _tensors: frames[depth].tensors(vm), entries }))
         });
         self.busy.set(false);
         let noted = noted.map_err(raised)?;

@@ -213,7 +213,7 @@ pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<B
     let (function, bound_self) = if callee.downcast_ref::<PyFunction>().is_some() {
         (callee.to_owned(), false)
     } else if own_attribute(callee, "_modules", vm).is_some() {
-        if super::modules::is_of_library(callee, vm) {
+        if super::modules::has_forward_of_library(callee, vm) {
             return called_as_it_is(callee, args, vm);
         }
         positional.insert(0, callee.to_owned());
@@ -428,7 +428,7 @@ impl Values {
             Some(i) => known[i].0.clone(),
             None => {
                 let (facts, looked_at) = read();
-                Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, dynamic, vm) })
+                Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, (function, dynamic), vm) })
             }
         };
         Verdict { unmet: failed, needs, idle: idle_unmet }
@@ -515,8 +515,20 @@ impl Values {
         })
     }
 
-    /// Facts with those numbers as symbols that varied.
-    pub fn needs(&self, place: usize, locals: &Locals, facts: Vec<Fact>, dynamic: Option<bool>, vm: &VirtualMachine) -> Needs {
+    /// Whether a number was found there when something was compiled.
+    pub fn was_number(&self, place: usize, source: &str) -> bool {
+        self.seen.borrow().keys().any(|(at, known)| *at == place && known == source)
+    }
+
+    /// Facts with those numbers as symbols that varied, or that were tensors before.
+    pub fn needs(
+        &self,
+        place: usize,
+        locals: &Locals,
+        facts: Vec<Fact>,
+        (function, dynamic): (&CompiledFunction, Option<bool>),
+        vm: &VirtualMachine,
+    ) -> Needs {
         let mut needs = Needs::default();
         let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
         let specializes_ints = setting("specialize_int", vm);
@@ -534,9 +546,10 @@ impl Values {
                 continue;
             }
             let key = (place, fact.source.text(vm));
+            let was_tensor = function.seen.borrow().has(place, &key.1);
             let mut seen = self.seen.borrow_mut();
             let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
-            if before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
+            if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
                 *before = None;
             }
             if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {

@@ -392,7 +392,7 @@ pub mod functions {
     fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Result<Tensor> {
         let Some((rows, inner)) = shape.split_first() else {
             let number = flat.first().cloned().unwrap_or_default();
-            return crate::t!("scalar_tensor", number; dtype = dtype, device = crate::tensor::Device::CPU);
+            return crate::t!("scalar_tensor", number; dtype = dtype, device = crate::tensor::Device::CPU, pin_memory = false);
         };
         let size = flat.len() / *rows as usize;
         let rows = flat.chunks(size.max(1)).map(|row| of_symbols(row, inner, dtype).map(Value::Tensor));

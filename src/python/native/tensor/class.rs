@@ -417,6 +417,8 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
         Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
         Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
+        // A string is a sequence, of which PyTorch would make a tensor.
+        Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
         _ => {
             let index = o.try_index(vm).map_err(|_| {
                 vm.new_index_error(format!(

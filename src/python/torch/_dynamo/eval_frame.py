@@ -83,8 +83,9 @@ def _without_checks_of_distributions():
 
 
 def _is_builtin(fn):
-    """Whether it is one of PyTorch's own modules: those are called through a function `inner(*args, **kwargs)` that holds them as `fn`."""
-    return hasattr(fn, "named_parameters") and type(fn).__module__.startswith("torch.nn.modules")
+    """Whether it is a module whose `forward` is PyTorch's: those are called through a function `inner(*args, **kwargs)` that holds them
+    as `fn`."""
+    return hasattr(fn, "named_parameters") and (getattr(fn.forward, "__module__", None) or "").startswith("torch.nn.")
 
 
 def _called_module(fn):
@@ -313,9 +314,11 @@ class _Names:
             for key, value in sub._buffers.items():
                 if value is not None:
                     self._name(value, f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True)
+            # Sizes of what a module of the script's has as a plain attribute may vary.
+            is_static = type(sub).__module__.startswith(("torch.nn.", "torch.ao."))
             for key, value in sub.__dict__.items():
                 if isinstance(value, _native.TensorBase):
-                    self._name(value, f"{where}_{key}", f"{found}.{key}", True)
+                    self._name(value, f"{where}_{key}", f"{found}.{key}", is_static)
 
 
 def _is_optimizer(value):

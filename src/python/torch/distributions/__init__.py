@@ -86,5 +86,8 @@ def __getattr__(name):
 
         raise attribute_error("torch.distributions", name)
     value = getattr(__import__(f"torch.distributions.{part}", fromlist=[name]), name)
+    home = next((module for module, holds in _MODULES.items() if name in holds.split()), None)
+    if home is not None:
+        value.__module__ = f"{__name__}.{home}"  # errors name a distribution with it
     globals()[name] = value
     return value

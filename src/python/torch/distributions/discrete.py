@@ -129,6 +129,7 @@ class Binomial(_ByProbability):
         "probs": constraints.unit_interval,
         "logits": constraints.real,
     }
+    has_enumerate_support = True
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
         self._take(probs, logits)
@@ -157,6 +158,21 @@ class Binomial(_ByProbability):
         positive = (self.logits.clamp(min=0) + self.logits - self.logits.clamp(max=0)) / 2
         norm = count * positive + count * torch.log1p(torch.exp(-torch.abs(self.logits))) - torch.lgamma(count + 1)
         return value * self.logits - torch.lgamma(value + 1) - torch.lgamma(count - value + 1) - norm
+
+    def enumerate_support(self, expand=True):
+        return self._up_to_count("enumerate_support", expand)
+
+    def _up_to_count(self, asked, expand):
+        count = int(self.total_count.max())
+        if not self.total_count.min() == count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{asked}`.")
+        values = torch.arange(1 + count, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1,) + self._batch_shape) if expand else values
+
+    def entropy(self):
+        log_prob = self.log_prob(self._up_to_count("entropy", False))
+        return -(log_prob.exp() * log_prob).sum(0)
 
 
 class Poisson(ExponentialFamily):
@@ -296,6 +312,7 @@ class Multinomial(Distribution):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
         self._categorical = Categorical(probs=probs, logits=logits)
+        self._binomial = Binomial(total_count=total_count, probs=self.probs)
         super().__init__(
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
         )
@@ -319,3 +336,9 @@ class Multinomial(Distribution):
         logits = logits.clone(memory_format=torch.contiguous_format)
         logits[(value == 0) & (logits == -torch.inf)] = 0
         return torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self):
+        count = torch.tensor(self.total_count, dtype=self.probs.dtype, device=self.probs.device)
+        ordered = count * self._categorical.entropy() - torch.lgamma(count + 1)
+        support = self._binomial.enumerate_support(expand=False)[1:]
+        return ordered + (self._binomial.log_prob(support).exp() * torch.lgamma(support + 1)).sum([0, -1])

@@ -1,6 +1,7 @@
 """Batch dimensions made event dimensions."""
 
 import torch
+from torch.distributions import constraints
 from torch.distributions.distribution import Distribution, _sum_rightmost
 
 
@@ -21,9 +22,21 @@ class Independent(Distribution):
         super().__init__(batch[:split], event, validate_args=validate_args)
 
     has_rsample = property(lambda self: self.base_dist.has_rsample)
-    support = property(lambda self: self.base_dist.support)
     mean = property(lambda self: self.base_dist.mean)
+    mode = property(lambda self: self.base_dist.mode)
     variance = property(lambda self: self.base_dist.variance)
+
+    has_enumerate_support = property(lambda self: not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support)
+
+    @property
+    def support(self):
+        support, count = self.base_dist.support, self.reinterpreted_batch_ndims
+        return constraints.independent(support, count) if count else support
+
+    def enumerate_support(self, expand=True):
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
 
     def sample(self, sample_shape=torch.Size()):
         return self.base_dist.sample(sample_shape)

@@ -1,6 +1,7 @@
 """Random variables after a function, and mixtures of them."""
 
 import torch
+from torch.distributions import constraints
 from torch.distributions.distribution import Distribution, _sum_rightmost
 from torch.distributions.independent import Independent
 from torch.distributions.transforms import ComposeTransform, Transform
@@ -75,6 +76,25 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.icdf(self._orient(value)))
 
 
+class MixtureSameFamilyConstraint(constraints.Constraint):
+    """Values that are in the set of every component."""
+
+    def __init__(self, base_constraint):
+        self.base_constraint = base_constraint
+
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
+
+    def check(self, value):
+        result = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return result.reshape(result.shape[: value.dim() - self.event_dim] + (-1,)).all(-1)
+
+    def __repr__(self):
+        return f"{self.__class__.__name__}({self.base_constraint!r})"
+
+
 class MixtureSameFamily(Distribution):
     """One of several distributions of a kind, chosen by a categorical one."""
 
@@ -94,7 +114,7 @@ class MixtureSameFamily(Distribution):
 
     mixture_distribution = property(lambda self: self._mixture_distribution)
     component_distribution = property(lambda self: self._component_distribution)
-    support = property(lambda self: self._component_distribution.support)
+    support = property(lambda self: MixtureSameFamilyConstraint(self._component_distribution.support))
 
     def _padded_probs(self):
         probs = self._mixture_distribution.probs

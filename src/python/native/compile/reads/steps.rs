@@ -327,6 +327,11 @@ impl Reader<'_> {
                 };
                 path.stack.extend(parts.into_iter().rev());
             }
+            Instruction::BinarySlice => {
+                let (stop, start, container) = (pop(stack), pop(stack), pop(stack));
+                let result = self.slice(&container, &start, &stop);
+                path.stack.push(result);
+            }
             Instruction::BinaryOp { op } => {
                 let (b, a) = (pop(stack), pop(stack));
                 let op = op.get(rustpython_vm::bytecode::OpArg::new(step.arg));

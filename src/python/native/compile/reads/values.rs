@@ -420,6 +420,13 @@ impl Reader<'_> {
                 found.push((value, source.map(|s| Rc::new(Source::Key(s, key.clone())))));
                 continue;
             }
+            if let Some(name) = string(Some(&key))
+                && is_module(&o, vm)
+                && let Some(sub) = submodule(&o, &name, vm)
+            {
+                found.push((sub, source.map(|s| Rc::new(Source::Module(s, name.as_str().into())))));
+                continue;
+            }
             let index = key.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok());
             let Some(index) = index else { return Seen::Unknown };
             if let Some(modules) = own_attribute(&o, "_modules", vm) {
@@ -440,6 +447,33 @@ impl Reader<'_> {
             found.push((items[i].clone(), source.map(|s| Rc::new(Source::Index(s, i)))));
         }
         if found.is_empty() { Seen::Unknown } else { Seen::Known(found) }
+    }
+
+    /// `container[start:stop]` of modules in a list, of a list or of a tuple.
+    pub(super) fn slice(&mut self, container: &Seen, start: &Seen, stop: &Seen) -> Seen {
+        self.realize(start);
+        self.realize(stop);
+        let vm = self.vm;
+        let bound = |seen: &Seen| {
+            let value = self.known_constant(seen)?;
+            if vm.is_none(&value) { Some(None) } else { Some(Some(value.downcast_ref::<PyInt>()?.try_to_primitive::<i64>(vm).ok()?)) }
+        };
+        let (Some(start), Some(stop)) = (bound(start), bound(stop)) else {
+            self.realize(container);
+            return Seen::Unknown;
+        };
+        let items = match (container, self.elements(container)) {
+            (Seen::Items(items), _) => items.clone(),
+            (Seen::Known(all), Seen::Each(each)) if all.len() == 1 => match *each {
+                Seen::Known(found) => found.into_iter().map(|one| Seen::Known(vec![one])).collect(),
+                _ => return Seen::Unknown,
+            },
+            _ => return Seen::Unknown,
+        };
+        let count = items.len() as i64;
+        let within = |i: i64| if i < 0 { (i + count).max(0) } else { i.min(count) } as usize;
+        let (start, stop) = (start.map_or(0, within), stop.map_or(items.len(), within));
+        Seen::Items(items.get(start..stop.max(start)).map(<[Seen]>::to_vec).unwrap_or_default())
     }
 
     /// The elements of a list or tuple that is known: what `*args` gives.
