@@ -133,7 +133,7 @@ f(x, 1)
     let said: Vec<Vec<&str>> =
         report.recompiles.iter().map(|g| g.iter().map(|r| r.split('#').next().unwrap_or(r).trim()).collect()).collect();
     assert_eq!(said[0], ["0/0: self.mode == 'a'"]);
-    assert_eq!(said[1], ["0/0: opt is None", "0/1: opt is None"]);
+    assert_eq!(said[1], ["0/0: opt is None", "0/1: self.mode == 'b'"]);
 }
 
 #[test]

@@ -304,18 +304,20 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     if entry.tags.has(Tags::ORDERED) {
         super::effects::see();
     }
+    let is_made_for_script = is_made_for_script(entry, &args);
     let out = call_inner(entry, unwrap_args(&args)?)?.map_tensors(&mut |t| wrap(t))?;
-    // A factory of PyTorch's gives what it made to its caller alone. Where a checkpointed region keeps it, too, the caller gets a view.
-    if super::trace::in_checkpoint() && is_factory(entry) {
+    // PyTorch hands what it made to the script alone. Where a checkpointed region keeps it, too, the script gets a view.
+    if super::trace::in_checkpoint() && is_made_for_script {
         return view(DETACH.get(), vec![out], false, false);
     }
     Ok(out)
 }
 
-/// Whether an operator makes a tensor of nothing, or like another.
-fn is_factory(entry: &OpEntry) -> bool {
+/// Whether a call makes a tensor of nothing, or like another, and is the script's own: only those say whether memory is pinned.
+fn is_made_for_script(entry: &OpEntry, args: &[Value]) -> bool {
     let makes_from = |a: &crate::dispatch::Argument| &*a.name == "self";
-    entry.schema.position("pin_memory").is_some()
+    let pins = entry.schema.position("pin_memory").and_then(|at| args.get(at));
+    pins.is_some_and(|pins| !matches!(pins, Value::None))
         && (entry.base_name().ends_with("_like") || !entry.schema.arguments.iter().any(makes_from))
 }
 

@@ -20,7 +20,8 @@ const FAR: f32 = 5.542_594;
 const QUARTERS: i32 = 21;
 const FIRST_QUARTER: i32 = 0x3e00_0000 >> QUARTERS;
 
-/// The error function of `x / sqrt(2)`, as polynomials in `x` of degree 5, as bits; a row holds the factors of a power.
+/// The error function of `x / sqrt(2)`, as polynomials in `x` of degree 5, as bits; a row holds the factors of a power. Source: the
+/// factors are those of oneDNN, which PyTorch calls here; others would round otherwise.
 #[rustfmt::skip]
 const PIECES: [[u32; 22]; 6] = [
     [
