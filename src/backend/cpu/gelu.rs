@@ -59,7 +59,7 @@ fn error_by_pieces(x: f32) -> f32 {
     } else if size > FAR {
         1.0
     } else {
-        let piece = ((size.to_bits() as i32 - 1 >> QUARTERS) - FIRST_QUARTER).clamp(0, PIECES[0].len() as i32 - 1) as usize;
+        let piece = (((size.to_bits() as i32 - 1) >> QUARTERS) - FIRST_QUARTER).clamp(0, PIECES[0].len() as i32 - 1) as usize;
         PIECES.iter().rev().fold(0.0, |sum: f32, row| sum.fused(size, f32::from_bits(row[piece])))
     };
     error.copysign(x)

@@ -101,7 +101,7 @@ fn split(x: f32) -> (f32, i32) {
 
 /// Below this the exponential is zero.
 const LOWEST: f32 = -104.0;
-const LN2: Pair = Pair(0.693_147_2, -1.904_654_3e-9);
+const LN2: Pair = Pair(std::f32::consts::LN_2, -1.904_654_3e-9);
 
 /// An exponent's nearest multiple of ln 2, and the rest.
 fn reduced(x: Pair) -> (Pair, i32) {
@@ -206,7 +206,7 @@ pub fn exp2(x: f32) -> f32 {
         return 0.0;
     }
     let q = x.round_ties_even();
-    let u = polynomial(x - q, [1.535_920_9e-4, 1.339_262_7e-3, 9.618_385e-3, 5.550_347_3e-2, 0.240_226_45, 0.693_147_2, 1.0]);
+    let u = polynomial(x - q, [1.535_920_9e-4, 1.339_262_7e-3, 9.618_385e-3, 5.550_347_3e-2, 0.240_226_45, std::f32::consts::LN_2, 1.0]);
     scaled(u, q as i32)
 }
 

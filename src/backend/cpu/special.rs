@@ -78,8 +78,7 @@ pub fn digamma(x: f64) -> f64 {
 
 /// Digamma in single precision, as PyTorch's sums it.
 pub fn single_digamma(x: f32) -> f32 {
-    const SERIES: [f32; 7] =
-        [0.083_333_336, -0.021_092_797, 0.007_575_757_6, -0.004_166_666_8, 0.003_968_254, -0.008_333_334, 0.083_333_336];
+    const SERIES: [f32; 7] = [0.083_333_336, -0.021_092_797, 0.007_575_758, -0.004_166_667, 0.003_968_254, -0.008_333_334, 0.083_333_336];
     const AT_TEN: f32 = 2.251_752_6;
     if x == 0.0 {
         return f32::INFINITY.copysign(-x);
