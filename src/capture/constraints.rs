@@ -46,8 +46,8 @@ impl Said {
 }
 
 impl Region {
-    /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None` where all
-    /// are.
+    /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None`
+    /// where all are.
     pub fn violated_constraints(&self) -> Option<String> {
         let marked = |input: &super::region::RegionInput| -> Vec<Said> {
             let said = |(dim, mark): &(usize, DimMark)| {

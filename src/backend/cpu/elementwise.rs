@@ -454,7 +454,10 @@ impl Lines {
 
     /// Whether an element is one of a whole group.
     fn grouped(&self, i: usize) -> bool {
-        let place: usize = self.dims.iter().map(|(index, size, step)| i / index % size * step).sum();
+        let place = match self.dims[..] {
+            [(1, size, 1)] => i % size,
+            _ => self.dims.iter().map(|(index, size, step)| i / index % size * step).sum(),
+        };
         self.length > 0 && place < self.length - self.length % GROUP
     }
 }

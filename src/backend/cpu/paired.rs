@@ -32,8 +32,7 @@ impl Pair {
         Pair(self.0 * by, self.1 * by)
     }
     fn normal(self) -> Pair {
-        let s = self.0 + self.1;
-        Pair(s, (self.0 - s) + self.1)
+        sum_larger(self.0, self.1)
     }
     /// Of the two, `self` is the larger.
     fn plus(self, b: Pair) -> Pair {

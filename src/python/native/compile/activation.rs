@@ -10,13 +10,11 @@ use super::about::About;
 use super::facts::{Fact, Kind};
 use super::frames::{Chain, decoded, is_marked};
 use super::reads::Resumed;
-use super::session::CompiledFunction;
+use super::session::{CompiledFunction, note_recompiled};
 use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
-use crate::python::current::emit;
 use crate::python::span::{Standing, is_left_out};
-use crate::report::Event;
 
 /// The running frame of a function that is recorded on its own.
 pub struct Activation {
@@ -137,8 +135,8 @@ impl Session {
         if returned && !self.given_up.get() && recorder.has_no_calls() {
             let (frame, place) = (self.function.frame(self.at.get()), self.at.get());
             let reasons = self.about.verdict.borrow().unserved();
-            if !reasons.is_empty() && self.function.cache.borrow().len(place) > 0 {
-                emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+            if self.function.cache.borrow().len(place) > 0 {
+                note_recompiled(frame, &reasons);
             }
             self.function.given_up.borrow_mut().insert(place);
         }

@@ -21,7 +21,7 @@ use super::parts::Parts;
 use super::reads::Resumed;
 use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
 use super::run::flush;
-use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, function_of, note_break, stance, switch};
+use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, function_of, note_break, note_recompiled, stance, switch};
 use super::values::{self, Verdict};
 use crate::aot::trace::Pushed;
 use crate::capture::{CaptureLayer, InputSource, Recorder, Rest, Surroundings, Unsupported, from_user_code};
@@ -334,9 +334,7 @@ impl Call {
             _ => return,
         };
         let frame = session.function.frame(place);
-        if !reasons.is_empty() {
-            emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
-        }
+        note_recompiled(frame, &reasons);
     }
 
     pub(super) fn flush(&self, session: &Session, recorder: &Recorder, outputs: &[Value], compiles: bool) -> Result<bool> {
@@ -696,8 +694,7 @@ pub fn call(
             let unmet = first.about.verdict.borrow().unmet.clone();
             let reasons = function.cache.borrow().missed(place, &region, &unmet);
             if !reasons.is_empty() && !first.given_up.get() {
-                let frame = function.frame(place);
-                emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+                note_recompiled(function.frame(place), &reasons);
             }
             region.env.settle();
             Ok(())

@@ -7,6 +7,7 @@ use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::modules::is_at_home;
 use super::sources::{Locals, Source};
 use crate::capture::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
@@ -117,9 +118,7 @@ impl Fact {
         let Kind::Type(class) = &self.kind else { return None };
         let class = class.downcast_ref::<PyType>()?;
         class.get_attr(vm.ctx.intern_str("register_forward_pre_hook"))?;
-        let home = class.get_attr(vm.ctx.intern_str("__module__"))?;
-        let is_library = home.downcast_ref::<PyStr>().is_some_and(|home| home.to_string_lossy().starts_with("torch.nn."));
-        Some(if is_library { Holder::Library } else { Holder::Own })
+        Some(if is_at_home(class.as_object(), "torch.nn.", vm) { Holder::Library } else { Holder::Own })
     }
 
     /// As a guard says it.
@@ -194,19 +193,21 @@ impl Fact {
             (_, Some(p)) => format!("{text:<60}  # {}  # {}:{} in {}{}", p.code, p.file, p.span.line, p.function, self.advice(vm)),
         }
     }
+
+    /// That a call does not meet it.
+    fn unmet(&self, locals: &Locals, vm: &VirtualMachine) -> Unmet {
+        Unmet {
+            root: self.source.root(),
+            source: self.source.text(vm),
+            text: self.failure(locals, vm),
+            is_alias: matches!(self.kind, Kind::Same(_)),
+        }
+    }
 }
 
 /// The facts of a list that do not hold.
 pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
-    let failed = facts.iter().filter(|f| !f.holds(locals, vm));
-    failed
-        .map(|f| Unmet {
-            root: f.source.root(),
-            source: f.source.text(vm),
-            text: f.failure(locals, vm),
-            is_alias: matches!(f.kind, Kind::Same(_)),
-        })
-        .collect()
+    facts.iter().filter(|f| !f.holds(locals, vm)).map(|f| f.unmet(locals, vm)).collect()
 }
 
 /// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.
@@ -216,13 +217,5 @@ pub fn differing(facts: &[Fact], others: &[Fact], locals: &Locals, vm: &VirtualM
         let mut same = others.iter().filter(|o| o.source.text(vm) == source).peekable();
         same.peek().is_some() && !same.any(|o| fact.kind.says(&o.kind, vm))
     };
-    let failed = facts.iter().filter(differs);
-    failed
-        .map(|f| Unmet {
-            root: f.source.root(),
-            source: f.source.text(vm),
-            text: f.failure(locals, vm),
-            is_alias: matches!(f.kind, Kind::Same(_)),
-        })
-        .collect()
+    facts.iter().filter(differs).map(|f| f.unmet(locals, vm)).collect()
 }

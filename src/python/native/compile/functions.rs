@@ -547,7 +547,8 @@ mod native {
     }
 
     /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
-    /// `flat_function` takes tensors and returns a list; with `dynamic`, all its sizes are symbols; compilers default to running graphs as they are.
+    /// `flat_function` takes tensors and returns a list; with `dynamic`, all its sizes are symbols; compilers default to running
+    /// graphs as they are.
     #[pyfunction]
     fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
@@ -689,8 +690,8 @@ mod native {
         vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
     }
 
-    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of each input whether it is mutated; of
-    /// each output what it aliases, whether it requires grad, and its sizes.
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of
+    /// each input whether it is mutated; of each output what it aliases, whether it requires grad, and its sizes.
     #[pyfunction]
     fn _aot_export(
         function: PyObjectRef,

@@ -63,8 +63,8 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
     Ok(FuncArgs::new(given, named))
 }
 
-/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted, which are named after `source` and a number. What a captured region takes, while a backend
-/// compiles it, has the stand-in that the region was captured with.
+/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted, which are named after `source` and a number.
+/// What a captured region takes, while a backend compiles it, has the stand-in that the region was captured with.
 pub(super) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<Vec<Value>> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
@@ -120,7 +120,8 @@ pub fn functionalize(function: PyObjectRef, inputs: &[PyObjectRef], copies_views
     Ok(vm.ctx.new_list(items).into())
 }
 
-/// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: the graph of a function that takes a list and gives one.
+/// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: the graph of a function that takes a list and
+/// gives one.
 #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
 pub fn trace(
     function: PyObjectRef,

@@ -63,14 +63,18 @@ pub fn is_root_call(vm: &VirtualMachine) -> bool {
 
 /// Whether a module is of a class of PyTorch's.
 pub fn is_of_library(module: &PyObject, vm: &VirtualMachine) -> bool {
-    let home = module.class().as_object().get_attr("__module__", vm);
-    home.is_ok_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with("torch.nn.modules")))
+    is_at_home(module.class().as_object(), "torch.nn.modules", vm)
 }
 
 /// Whether a module's `forward` is PyTorch's, whatever the module's class.
 pub fn has_forward_of_library(module: &PyObject, vm: &VirtualMachine) -> bool {
-    let home = module.get_class_attr(vm.ctx.intern_str("forward")).and_then(|forward| forward.get_attr("__module__", vm).ok());
-    home.is_some_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with("torch.nn.")))
+    module.get_class_attr(vm.ctx.intern_str("forward")).is_some_and(|forward| is_at_home(&forward, "torch.nn.", vm))
+}
+
+/// Whether the module that a class or a function says it was defined in has a name that begins like this.
+pub fn is_at_home(object: &PyObject, prefix: &str, vm: &VirtualMachine) -> bool {
+    let home = object.get_attr("__module__", vm);
+    home.is_ok_and(|m| m.downcast_ref::<PyStr>().is_some_and(|m| m.to_string_lossy().starts_with(prefix)))
 }
 
 /// The first of a call's arguments that is no constant.

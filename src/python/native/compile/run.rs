@@ -7,7 +7,8 @@ use super::backend::{backend_failed, compile_region};
 use super::call::is_whole;
 use super::entries;
 use super::session::{
-    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, recompile_limit, stance, switch,
+    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, note_recompiled, recompile_limit, stance,
+    switch,
 };
 use crate::aot::interpret::replay_graph;
 use crate::capture::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
@@ -110,9 +111,7 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
     let (file, line) = about.home();
     if stance == "fail_on_recompile" {
-        if !reasons.is_empty() {
-            emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
-        }
+        note_recompiled(frame, &reasons);
         return Err(Error::runtime(format!(
             "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '{file}', function name: '{}', line number: {line}{triggered}",
             about.name
@@ -126,7 +125,7 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
             let said = format!("Recompiling function {} in {file}:{line}{triggered}", about.name);
             return Err(dynamo_error("RecompileError", &said));
         }
-        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+        note_recompiled(frame, &reasons);
     }
     if function.cache.borrow().len(place) >= recompile_limit() {
         if is_whole() || switch("fail_on_recompile_limit_hit") {

@@ -13,7 +13,9 @@ use super::values::{self, Values};
 use crate::aot;
 use crate::capture::{Cache, SeenSizes, Unsupported, what_if};
 use crate::error::Error;
+use crate::python::current::emit;
 use crate::python::native::tensor::raised;
+use crate::report::Event;
 use crate::span::Source;
 use crate::tensor::Tensor;
 
@@ -63,6 +65,13 @@ pub fn ends_in_break() -> bool {
 /// Notes why capture stopped, and where.
 pub fn note_break(reason: String, place: Option<Source>) {
     BREAKS.with_borrow_mut(|b| b.push((reason, place)));
+}
+
+/// Tells why no entry of a frame served, where there is anything to tell.
+pub fn note_recompiled(frame: u32, reasons: &[String]) {
+    if !reasons.is_empty() {
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+    }
 }
 
 /// Whether the script says that a break is an error, or is none.

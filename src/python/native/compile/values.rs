@@ -111,9 +111,7 @@ impl Verdict {
         let of_idle = self.idle.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?)));
         of_entries.chain(of_idle).collect()
     }
-}
 
-impl Verdict {
     /// Why no entry serves, newest first; nothing where one may.
     pub fn unserved(&self) -> Vec<String> {
         let first = |(i, unmet): (usize, &Vec<Unmet>)| Some(format!("{i}: {}", first_of(unmet)?));

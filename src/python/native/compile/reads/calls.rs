@@ -8,9 +8,10 @@ use rustpython_vm::{AsObject, Py, PyObjectRef};
 
 use super::super::code::rest_variables;
 use super::super::facts::Kind;
+use super::super::modules::is_at_home;
 use super::super::sources::{Source, cell, own_attribute};
 use super::steps::Path;
-use super::values::{is_constant, is_module, is_tensor, own_method, string};
+use super::values::{is_constant, is_module, is_tensor, own_method};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
 
 impl Reader<'_> {
@@ -246,8 +247,7 @@ impl Reader<'_> {
             return Seen::Unknown;
         }
         // PyTorch's functions use what they are given.
-        let home = object.get_attr("__module__", vm).ok().and_then(|m| string(Some(&m)));
-        if home.is_some_and(|home| home.starts_with("torch.nn.functional")) {
+        if is_at_home(object, "torch.nn.functional", vm) {
             args.iter().for_each(|a| self.realize_items(a));
         }
         let slots: Vec<String> = slot_names(code).collect();
