@@ -1,5 +1,8 @@
-//! Freezes Python files into the binary: compiles the hand-picked standard library and our `torch` package to bytecode,
-//! each into one archive that `src/python/frozen.rs` embeds. Nothing is done without the feature `python`.
+//! Freezes Python files: compiles the hand-picked standard library and our `torch` package to bytecode, into archives that
+//! `src/python/frozen.rs` embeds. Nothing is done without the feature `python`.
+//!
+//! `carried.frozen` is in every module from the start; `later.frozen` holds what `src/python/later.txt` names, which the page
+//! fetches when a script first imports some of it; `stand_ins.frozen` has its names, each with code that asks for the other.
 
 #[cfg(feature = "python")]
 mod freeze {
@@ -26,24 +29,17 @@ mod freeze {
     /// Freezes everything; `manifest` is the crate's folder.
     pub fn run(manifest: &Path, out: &Path) -> Result<()> {
         let room = manifest.join("src/python");
-        for watched in ["torch", "functorch", "stdlib", "stdlib.txt"] {
+        for watched in ["torch", "functorch", "stdlib", "stdlib.txt", "later.txt"] {
             println!("cargo:rerun-if-changed={}", room.join(watched).display());
         }
 
         // The standard library: files of RustPython's own copy, named in stdlib.txt, then ours, which take precedence.
         let mut stdlib = Sources::new();
         let library = Path::new(rustpython_pylib::LIB_PATH);
-        for line in std::fs::read_to_string(room.join("stdlib.txt"))?.lines() {
-            let entry = line.split('#').next().unwrap_or_default().trim();
-            if !entry.is_empty() {
-                add_file(&mut stdlib, library, Path::new(entry))?;
-            }
+        for entry in entries(&room.join("stdlib.txt"))? {
+            add_file(&mut stdlib, library, Path::new(&entry))?;
         }
         add_folder(&mut stdlib, &room.join("stdlib"), Path::new(""))?;
-        // Columns of what is not the visitor's serve nobody, nor do docstrings of the library: a third of the size.
-        let options = CompileOpts { debug_ranges: false, ..CompileOpts::default() };
-        write(&stdlib, &out.join("stdlib.frozen"), &CompileOpts { optimize: 2, ..options.clone() })?;
-
         let mut torch = Sources::new();
         for package in ["torch", "functorch"] {
             if room.join(package).is_dir() {
@@ -51,7 +47,42 @@ mod freeze {
             }
         }
         torch.values_mut().for_each(|source| source.text = without_private_docs(&source.text));
-        write(&torch, &out.join("torch.frozen"), &options)
+
+        // Columns of what is not the visitor's serve nobody, nor do docstrings of the library: a third of the size.
+        let options = CompileOpts { debug_ranges: false, ..CompileOpts::default() };
+        let without_docs = CompileOpts { optimize: 2, ..options.clone() };
+        let later = entries(&room.join("later.txt"))?;
+        let below = |name: &str, entry: &str| name.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let is_later = |name: &str| later.iter().any(|entry| below(name, entry));
+        if let Some(entry) = later.iter().find(|entry| !stdlib.keys().chain(torch.keys()).any(|name| below(name, entry))) {
+            return Err(format!("later.txt: there is no module {entry}").into());
+        }
+        let mut archives = [Vec::new(), Vec::new(), Vec::new()];
+        for (sources, options) in [(stdlib, without_docs), (torch, options)] {
+            for (name, source) in sources {
+                if is_later(&name) {
+                    let stand_in = Source { shown_as: "<frozen importlib.later>".to_owned(), text: STAND_IN.to_owned(), ..source };
+                    archives[2].push((name.clone(), stand_in, options.clone()));
+                    archives[1].push((name, source, options.clone()));
+                } else {
+                    archives[0].push((name, source, options.clone()));
+                }
+            }
+        }
+        for (modules, name) in archives.iter().zip(["carried", "later", "stand_ins"]) {
+            write(modules, &out.join(name).with_extension("frozen"))?;
+        }
+        Ok(())
+    }
+
+    /// The code of a module that is fetched: it runs the module's own in its own namespace.
+    const STAND_IN: &str = "__import__('_playground').run_later(globals())";
+
+    /// The lines of a list, without what follows `#`.
+    fn entries(list: &Path) -> Result<Vec<String>> {
+        let text = std::fs::read_to_string(list)?;
+        let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+        Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
     /// Docstrings of files, and of what scripts have no name for (`def _name`), serve nobody; `pass` in their place keeps the lines.
@@ -128,25 +159,25 @@ mod freeze {
         bytes
     }
 
-    /// Compiles `sources` into an archive at `target`, unless it is there already, made from the same texts.
-    fn write(sources: &Sources, target: &Path, options: &CompileOpts) -> Result<()> {
+    /// Compiles modules into an archive at `target`, unless it is there already, made from the same texts.
+    fn write(modules: &[(String, Source, CompileOpts)], target: &Path) -> Result<()> {
         let mut hasher = DefaultHasher::new();
-        for (name, source) in sources {
-            (name, &source.shown_as, &source.text, source.package).hash(&mut hasher);
+        for (name, source, options) in modules {
+            (name, &source.shown_as, &source.text, source.package, options.optimize, options.debug_ranges).hash(&mut hasher);
         }
-        (options.optimize, options.debug_ranges, include_str!("build.rs"), env!("CARGO_PKG_VERSION")).hash(&mut hasher);
+        (include_str!("build.rs"), env!("CARGO_PKG_VERSION")).hash(&mut hasher);
         let stamp = hasher.finish().to_string();
         let stamp_path = target.with_extension("stamp");
         if target.exists() && std::fs::read_to_string(&stamp_path).is_ok_and(|found| found == stamp) {
             return Ok(());
         }
-        let mut modules = Vec::with_capacity(sources.len());
-        for (name, source) in sources {
+        let mut frozen = Vec::with_capacity(modules.len());
+        for (name, source, options) in modules {
             let code = compile(&source.text, Mode::Exec, &source.shown_as, options.clone())
                 .map_err(|error| format!("{}: {error}", source.shown_as))?;
-            modules.push((name.as_str(), FrozenModule { code: FrozenCodeObject { bytes: stored(&code) }, package: source.package }));
+            frozen.push((name.as_str(), FrozenModule { code: FrozenCodeObject { bytes: stored(&code) }, package: source.package }));
         }
-        std::fs::write(target, FrozenLib::encode(modules).bytes)?;
+        std::fs::write(target, FrozenLib::encode(frozen).bytes)?;
         std::fs::write(stamp_path, stamp)?;
         Ok(())
     }

@@ -13,6 +13,7 @@ const TYPES = {
   ".svg": "image/svg+xml",
   ".png": "image/png",
   ".wasm": "application/wasm",
+  ".bin": "application/octet-stream",
 };
 // The page carries its policy itself; workers take theirs from here.
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";

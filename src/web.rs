@@ -1,8 +1,9 @@
 //! The wasm-bindgen surface: converts, and calls the rooms that do the work.
 //!
-//! Two modules are built from this crate, each for a worker of its own: the interpreter (feature `python`) and the GPU
-//! (feature `gpu`). Reports and bundles cross as plain objects in the shape of the generated TypeScript types: absent values
-//! as `null`, maps as objects, bytes as `Uint8Array`.
+//! `crates/page` makes two modules of this crate, each for a worker of its own: the interpreter (feature `python`) and the GPU
+//! (feature `gpu`). What crosses is plain objects in the shape of the generated TypeScript types: absent values as `null`, maps
+//! as objects, bytes as `Uint8Array`. Events without bytes cross as JSON: one string is handed on to the page in a fraction of
+//! the time that its objects, made one by one and cloned, would take.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -29,8 +30,8 @@ pub mod interpreter {
 
     use super::to_js;
     use crate::export;
-    use crate::python::{Interpreter, RunOptions};
-    use crate::report::{Region, Trial};
+    use crate::python::{Interpreter, RunOptions, set_library};
+    use crate::report::{Event, Region, Trial};
 
     /// What the script is called in tracebacks.
     const FILENAME: &str = "script.py";
@@ -45,7 +46,26 @@ pub mod interpreter {
         backend: String,
     }
 
-    /// Runs a script and hands each event to `sink` the moment it is known; the last one is `finished`.
+    /// Says where the rest of the library is to be had: `fetch` gives its bytes, or throws why it can't. A module that was not
+    /// split has it in itself.
+    #[wasm_bindgen]
+    pub fn set_library_source(#[wasm_bindgen(unchecked_param_type = "() => Uint8Array")] fetch: js_sys::Function) {
+        set_library(Box::new(move || own_library().map_or_else(|| fetched(&fetch), Ok)));
+    }
+
+    fn own_library() -> Option<Vec<u8>> {
+        let sections = js_sys::WebAssembly::Module::custom_sections(wasm_bindgen::module().unchecked_ref(), "library");
+        sections.iter().next().map(|section| js_sys::Uint8Array::new(&section).to_vec())
+    }
+
+    fn fetched(fetch: &js_sys::Function) -> Result<Vec<u8>, String> {
+        let said =
+            |thrown: JsValue| thrown.dyn_ref::<js_sys::Error>().map_or_else(|| format!("{thrown:?}"), |error| error.message().into());
+        Ok(js_sys::Uint8Array::new(&fetch.call0(&JsValue::NULL).map_err(said)?).to_vec())
+    }
+
+    /// Runs a script and hands each event to `sink` the moment it is known, as JSON or, where it holds bytes, as an object; the
+    /// last one is `finished`.
     #[wasm_bindgen]
     pub fn run(
         program: &str,
@@ -55,8 +75,12 @@ pub mod interpreter {
         let Options { backend } = serde_wasm_bindgen::from_value(options)?;
         let options = RunOptions { backend, ..RunOptions::default() };
         let sink = Rc::new(move |event| {
+            let told = match event {
+                Event::Runnable { .. } => to_js(&event),
+                _ => serde_json::to_string(&event).map(JsValue::from).map_err(|error| JsValue::from(error.to_string())),
+            };
             // A sink that throws has nowhere to tell it: the page is told by what is missing.
-            let _ = to_js(&event).and_then(|event| sink.call1(&JsValue::NULL, &event));
+            let _ = told.and_then(|event| sink.call1(&JsValue::NULL, &event));
         });
         INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
         Ok(())

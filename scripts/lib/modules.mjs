@@ -1,6 +1,8 @@
 // Builds and tests the WebAssembly modules with wasm-pack, as wasm-pack.toml says.
+import { readFileSync, writeFileSync } from "node:fs";
 import { config, ROOT } from "./config.mjs";
 import { run } from "./run.mjs";
+import { withoutSection } from "./sections.mjs";
 
 /** Cargo's flags for a module's features. */
 const features = (module) => ["--no-default-features", "--features", module.features.join(",")];
@@ -12,12 +14,21 @@ const bindgen = {
 };
 
 export function buildModules() {
-  const { target, profile, "wasm-opt": optimize } = config["wasm-pack"];
+  const { crate, target, profile, "wasm-opt": optimize } = config["wasm-pack"];
   for (const [name, module] of Object.entries(config.modules)) {
     const opt = optimize ? [] : ["--no-opt"];
-    const out = ["--out-dir", module["out-dir"], "--out-name", name];
-    run("wasm-pack", ["build", "--mode", "no-install", `--${profile}`, "--target", target, "--no-pack", ...opt, ...out, "--", ...features(module)], bindgen);
+    const out = ["--out-dir", `${ROOT}${module["out-dir"]}`, "--out-name", name];
+    run("wasm-pack", ["build", crate, "--mode", "no-install", "--profile", profile, "--target", target, "--no-pack", ...opt, ...out, "--", ...features(module)], bindgen);
+    if (module["fetched-section"]) split(`${ROOT}${module["out-dir"]}/`, `${name}_bg.wasm`, module["fetched-section"]);
   }
+}
+
+/** Moves a section of a module into a file of its own beside it. */
+function split(folder, file, section) {
+  const { module, content } = withoutSection(readFileSync(folder + file), section);
+  if (content.length === 0) throw new Error(`${file} has no section ${section}`);
+  writeFileSync(folder + file, module);
+  writeFileSync(`${folder}${section}.bin`, content);
 }
 
 export function testModules() {
@@ -26,6 +37,6 @@ export function testModules() {
   const where = ["--headless", `--${browser}`, `--${browser}driver`, driver];
   for (const module of Object.values(config.modules)) {
     const tests = module.tests.flatMap((test) => ["--test", test]);
-    run("wasm-pack", ["test", "--mode", "no-install", `--${profile}`, ...where, crate, ...features(module), ...tests], env);
+    run("wasm-pack", ["test", "--mode", "no-install", ...(profile === "dev" ? [] : [`--${profile}`]), ...where, crate, ...features(module), ...tests], env);
   }
 }

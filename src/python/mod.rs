@@ -6,7 +6,8 @@
 //!
 //! - [`current`]: the run under way, and [`emit`](current::emit) for whoever learns something
 //! - [`span`]: where the script is
-//! - `native/`: Python modules written in Rust; `torch/`: PyTorch's Python files; `stdlib/`, `stdlib.txt`: the library
+//! - `native/`: Python modules written in Rust; `torch/`: PyTorch's Python files; `stdlib/`, `stdlib.txt`: the library; `later.txt`:
+//!   which of it the page fetches only when it is imported
 
 mod absent;
 pub mod current;
@@ -28,6 +29,8 @@ use web_time::Instant;
 
 use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
+#[cfg(target_arch = "wasm32")]
+pub use frozen::set_library;
 use limit::Interrupter;
 use session::Session;
 

@@ -24,6 +24,8 @@ describe("a page that was visited", () => {
     await write(page, COMPILED);
     await stage(page, "Backward");
     await shows(page.locator(".graph-text"), "aten.cos");
+    await write(page, `import datetime\n${COMPILED}print(datetime.date(2026, 1, 2))\n`);
+    await shows(output(page), "2026-01-02");
     for (const [name, shown] of [["Examples", ".gallery"], ["Help", ".stages"]]) {
       await page.getByRole("button", { name }).click();
       await page.locator(shown).waitFor();

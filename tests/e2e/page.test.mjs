@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { choose, COMPILED, output, playground, settled, shows, stage, text, write } from "./lib/page.mjs";
 
 /** The most a first visit may transfer, in bytes, as served. */
-const BUDGET = 6e6;
+const BUDGET = 4.5e6;
 describe("the page", () => {
   const playgroundPage = playground();
 
@@ -33,6 +33,32 @@ describe("the page", () => {
     assert.equal(await page.locator(".output .traceback").count(), 0);
     assert.ok(transferred < BUDGET, `${transferred} bytes were transferred`);
     t.diagnostic(`${(transferred / 1e6).toFixed(2)} MB transferred, editor after ${editor.toFixed(0)} ms, output after ${all.toFixed(0)} ms`);
+  });
+
+  it("fetches the rest of the library when a script imports from it, and once", async () => {
+    const asked = [];
+    const page = await playgroundPage.open("", { prepare: (page) => page.on("request", (request) => /library-.*\.bin$/.test(request.url()) && asked.push(request)) });
+    await settled(page);
+    assert.equal(asked.length, 0, "the example imports nothing of it");
+    await write(page, "import datetime\nprint(datetime.date(2026, 1, 2))");
+    await shows(output(page), "2026-01-02");
+    await write(page, "import torch\nprint(torch.distributions.Normal(0.0, 1.0).mean)");
+    await shows(output(page), "tensor(0.)");
+    assert.equal(asked.length, 1);
+  });
+
+  it("says so where the rest of the library cannot be fetched, and tries again", async () => {
+    let fails = true;
+    const provoked = /status of 503/;
+    const page = await playgroundPage.open("", { provoked, prepare: (page) => page.context().route(/library-.*\.bin$/, (route) => (fails ? route.fulfill({ status: 503 }) : route.continue())) });
+    await settled(page);
+    await write(page, "import datetime");
+    await shows(page.locator(".output .traceback"), "ImportError: the rest of the library could not be fetched: 503");
+    await write(page, "print(1)");
+    await shows(output(page), "1");
+    fails = false;
+    await write(page, "import datetime\nprint(datetime.date(2026, 1, 2))");
+    await shows(output(page), "2026-01-02");
   });
 
   it("lets the visitor write before the interpreter has arrived", async () => {

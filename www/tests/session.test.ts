@@ -15,7 +15,8 @@ let session: typeof import("../src/state/session");
 function tell(...events: Event[]): void {
   const worker = FakeWorker.last;
   const run = lastRun(worker);
-  for (const event of events) worker.say({ type: "event", run, event });
+  // As the worker tells it: events come as JSON but for those that hold bytes.
+  for (const event of events) worker.say({ type: "event", run, event: event.event === "runnable" ? event : JSON.stringify(event) });
 }
 
 function lastRun(worker: FakeWorker): number {

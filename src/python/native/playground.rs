@@ -21,6 +21,17 @@ mod module {
         }
     }
 
+    /// Runs the code of the module whose stand-in has this namespace: the page fetches it when it is first imported.
+    #[cfg(target_arch = "wasm32")]
+    #[pyfunction]
+    fn run_later(namespace: rustpython_vm::builtins::PyDictRef, vm: &VirtualMachine) -> PyResult<()> {
+        let name = namespace.get_item("__name__", vm)?.str(vm)?;
+        let found = crate::python::frozen::fetched(&name.to_string_lossy());
+        let found = found.map_err(|why| vm.new_import_error(format!("the rest of the library could not be fetched: {why}"), name))?;
+        let code = rustpython_vm::builtins::PyCode::new_ref_from_frozen(vm, found.code);
+        vm.run_code_obj(code, rustpython_vm::scope::Scope::with_builtins(None, namespace, vm)).map(drop)
+    }
+
     /// The script's name and its lines, with their ends.
     #[pyfunction]
     fn script(vm: &VirtualMachine) -> PyTupleRef {

@@ -12,7 +12,10 @@ fn run(program: &str) -> Report {
     let report = Rc::new(RefCell::new(Report::default()));
     let heard = report.clone();
     let sink = Closure::<dyn FnMut(JsValue)>::new(move |event| {
-        let event: Event = serde_wasm_bindgen::from_value(event).expect("an event crosses and comes back");
+        let event: Event = match event.as_string() {
+            Some(json) => serde_json::from_str(&json).expect("an event's JSON is an event"),
+            None => serde_wasm_bindgen::from_value(event).expect("an event crosses and comes back"),
+        };
         heard.borrow_mut().fold(event);
     });
     let options = js_sys::Object::new();
@@ -44,6 +47,17 @@ pub fn survives_recursion() {
     let exception = run("def f():\n    return f()\nf()\n").exception.expect("recursion ends");
     assert_eq!(exception.kind, "RecursionError");
     assert_eq!(run("print(2)").stdout, "2\n");
+}
+
+pub fn imports_what_is_not_carried() {
+    let exception = run("import datetime").exception.expect("nothing gives the rest of the library yet");
+    assert_eq!(exception.kind, "ImportError");
+    assert!(exception.message.contains("the rest of the library could not be fetched"), "{}", exception.message);
+    // This module was not split: what it would fetch it has in itself.
+    let fetch = js_sys::Function::new_no_args("throw new Error('asked')");
+    interpreter::set_library_source(fetch);
+    let report = run("import datetime, torch.distributions.normal as n\nprint(datetime.date(2026, 1, 2), n.__name__, n.Normal.__module__)");
+    assert_eq!((report.exception, report.stdout.as_str()), (None, "2026-01-02 torch.distributions.normal torch.distributions.normal\n"));
 }
 
 pub fn compiles() {

@@ -30,3 +30,8 @@ fn endless_recursion_is_an_exception() {
 fn a_compiled_function_has_its_graphs() {
     interpreter::compiles();
 }
+
+#[wasm_bindgen_test]
+fn what_is_not_carried_is_imported() {
+    interpreter::imports_what_is_not_carried();
+}

@@ -15,7 +15,8 @@ export const COMPILED = readFileSync(new URL("../recorded/compiled.py", import.m
 
 /**
  * Starts server and browser before a file's tests. `open` gives a page in a fresh profile; `path` begins after the slash.
- * `without` names flags of the browser to leave out; a page's option `elsewhere` is another server's address.
+ * `without` names flags of the browser to leave out; a page's option `elsewhere` is another server's address, and `provoked`
+ * a pattern of errors in the console that the test asks for.
  */
 export function playground({ without = [] } = {}) {
   let server;
@@ -48,7 +49,7 @@ export function playground({ without = [] } = {}) {
       const errors = [];
       contexts.push({ context, errors });
       const page = await context.newPage();
-      page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+      page.on("console", (message) => message.type() === "error" && !options.provoked?.test(message.text()) && errors.push(message.text()));
       page.on("pageerror", (error) => errors.push(String(error)));
       const { prepare, elsewhere = base() } = options;
       page.on("request", (request) => request.url().startsWith(elsewhere) || errors.push(`a request to ${request.url()}`));

@@ -112,7 +112,7 @@ export class Interpreter {
         this.#setReady(true);
         break;
       case "event":
-        if (message.run === this.#run) this.#handlers?.onEvent(message.event);
+        if (message.run === this.#run) this.#handlers?.onEvent(plain(message.event));
         break;
       case "done":
         if (message.run === this.#run) this.#release()?.onEnd(message.took);
@@ -153,4 +153,8 @@ export class Interpreter {
     this.#ready = ready;
     this.onReady(ready);
   }
+}
+
+function plain(event: Event | string): Event {
+  return typeof event === "string" ? (JSON.parse(event) as Event) : event;
 }

@@ -1,6 +1,7 @@
 // Runs scripts. Python is synchronous, so this worker hears nothing while a script runs: whoever wants it to stop ends the
 // worker. What becomes known is therefore sent the moment it is known.
-import init, { ask, run, warm_up, what_if } from "../../pkg/interpreter/interpreter.js";
+import init, { ask, run, set_library_source, warm_up, what_if } from "../../pkg/interpreter/interpreter.js";
+import libraryUrl from "../../pkg/interpreter/library.bin?url";
 import type { Answer, Event, WhatIf } from "../generated/report";
 import type { FromInterpreter, ToInterpreter } from "./protocol";
 
@@ -16,6 +17,7 @@ self.onmessage = ({ data }: MessageEvent<ToInterpreter>): void => {
 async function handle(message: ToInterpreter): Promise<void> {
   if (message.type === "init") {
     await init({ module_or_path: message.module });
+    set_library_source(fetchLibrary);
     // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
     if (!message.waited) {
       run("import torch", { backend: "aot_eager" }, () => {});
@@ -34,9 +36,19 @@ async function handle(message: ToInterpreter): Promise<void> {
     post({ type: "answer", ask: message.ask, answer: ask(message.compilation, message.question) as Answer });
   } else {
     const started = performance.now();
-    run(message.program, message.options, (event: Event) => post({ type: "event", run: message.run, event }));
+    run(message.program, message.options, (event: Event | string) => post({ type: "event", run: message.run, event }));
     post({ type: "done", run: message.run, took: performance.now() - started });
     // What this script imported, the next one will: imported now, it costs nobody time.
     setTimeout(warm_up, 0);
   }
+}
+
+/** The rest of the library. An import waits for it, so it is fetched synchronously, as a worker may. */
+function fetchLibrary(): Uint8Array {
+  const request = new XMLHttpRequest();
+  request.open("GET", libraryUrl, false);
+  request.responseType = "arraybuffer";
+  request.send();
+  if (request.status !== 200) throw new Error(`${request.status} ${request.statusText}`.trim());
+  return new Uint8Array(request.response as ArrayBuffer);
 }

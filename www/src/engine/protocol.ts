@@ -12,7 +12,7 @@ export type ToInterpreter =
 
 export type FromInterpreter =
   | { type: "ready" }
-  | { type: "event"; run: number; event: Event }
+  | { type: "event"; run: number; /** As JSON, where it holds no bytes. */ event: Event | string }
   | { type: "done"; run: number; /** Milliseconds that the interpreter took. */ took: number }
   | { type: "answer"; ask: number; answer: WhatIf | Answer }
   | { type: "unanswered"; ask: number; message: string }
