@@ -39,6 +39,8 @@ impl Recorder {
                         self.given.borrow_mut().insert(id);
                     }
                 }
+                // An operator may ask for its number before it is recorded.
+                Value::SymFloat(float) if self.has_float(float) => self.asked_float(float),
                 _ => {}
             }
         }

@@ -71,6 +71,7 @@ mod native {
     use super::super::control_flow;
     use super::super::graph_module::{self, Attributes, PyGraphModule};
     use super::super::session::{self, Asked, CompiledFunction};
+    use super::super::told;
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
     use crate::capture::Unsupported;
@@ -350,6 +351,25 @@ mod native {
             vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()
         };
         vm.ctx.new_list(session::breaks().into_iter().map(one).collect()).into()
+    }
+
+    /// Begins to keep the guards of entries that are made, or ends; gives those that were kept: what each asks, the name of its value, its
+    /// scope, kinds and texts.
+    #[pyfunction]
+    fn _keep_guards(keeps: bool, vm: &VirtualMachine) -> PyObjectRef {
+        let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+        let one = |guard: told::Told| -> PyObjectRef {
+            let kinds = vm.ctx.new_list(guard.kinds.iter().map(|s| text(s)).collect()).into();
+            let texts = vm.ctx.new_list(guard.texts.iter().map(|s| text(s)).collect()).into();
+            vm.ctx.new_tuple(vec![text(guard.asks), text(&guard.name), text(&guard.scope), kinds, texts]).into()
+        };
+        vm.ctx.new_list(told::keep(keeps).into_iter().map(one).collect()).into()
+    }
+
+    /// How long backends took, graph by graph, in seconds.
+    #[pyfunction]
+    fn _compile_times(vm: &VirtualMachine) -> PyObjectRef {
+        vm.ctx.new_list(session::compile_times().into_iter().map(|s| vm.ctx.new_float(s).into()).collect()).into()
     }
 
     /// Whether the graph that is compiled ended where capture stopped.

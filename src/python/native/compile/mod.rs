@@ -33,6 +33,7 @@ mod settings;
 mod skipped;
 mod sources;
 mod studies;
+mod told;
 mod values;
 mod written;
 
@@ -97,6 +98,15 @@ pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
     if recorder().is_some() {
         let read = args.args.iter().flat_map(|o| values::held(o, vm)).collect();
         call::break_graph_at(&session::builtin_reason("print", &args), read).map_err(|e| super::tensor::raise(e, vm))?;
+    }
+    plain.call(args, vm)
+}
+
+/// `open`: a script's own file ends the graph of the function that opens it.
+pub(super) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let is_script = |(code, at): &(rustpython_vm::PyRef<rustpython_vm::builtins::PyCode>, u32)| frames::place_of(code, *at).is_some();
+    if recorder().is_some() && call::frames().first().is_some_and(is_script) {
+        break_graph(&session::builtin_reason("open", &args)).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)
 }

@@ -9,7 +9,7 @@ use rustpython_vm::{AsObject, Py, PyObjectRef};
 use super::super::code::rest_variables;
 use super::super::facts::Kind;
 use super::super::modules::is_at_home;
-use super::super::sources::{Source, cell, own_attribute};
+use super::super::sources::{Source, cell, deque, own_attribute};
 use super::steps::Path;
 use super::values::{is_constant, is_module, is_tensor, own_method};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
@@ -31,10 +31,10 @@ impl Reader<'_> {
                 let mut result = None;
                 for (o, source) in all.clone() {
                     let one = if let Some(function) = o.downcast_ref::<PyFunction>() {
-                        if let Some(source @ (Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..))) =
-                            source.as_deref()
-                        {
-                            self.note(&Rc::new(source.clone()), Kind::Is(o.clone()), None);
+                        let is_held =
+                            |source: &Source| matches!(source, Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..));
+                        if let Some(source) = source.as_ref().filter(|source| self.tells || is_held(source)) {
+                            self.note(source, Kind::Is(o.clone()), None);
                         }
                         self.call_function(function, source.as_ref(), args.clone(), &names, depth)
                     } else if is_module(&o, vm) {
@@ -137,7 +137,7 @@ impl Reader<'_> {
                         self.entries(o, source.as_ref());
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
-                    [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() => {
+                    [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() || deque(o, vm).is_some() => {
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
                     _ => Seen::Unknown,
