@@ -98,6 +98,9 @@ impl Reader<'_> {
     pub(super) fn realize_all(&mut self, seen: &Seen) {
         self.realize(seen);
         self.realize_items(seen);
+        if let Seen::Keywords(all) = seen {
+            all.clone().iter().for_each(|(_, value)| self.realize_all(value));
+        }
     }
 
     /// All that a list or a tuple holds is used.
