@@ -47,6 +47,18 @@ impl Recorder {
         Ok(())
     }
 
+    /// The script compares a number: those of the call that it is computed from are inputs by then.
+    pub fn compared(&self, size: &SymInt) -> Result<()> {
+        let SymInt::Sym(expr, env) = size else { return Ok(()) };
+        for symbol in expr.symbols() {
+            let number = Expr::symbol(symbol);
+            if self.numbers.borrow().contains_key(&number) {
+                self.size(&SymInt::Sym(number, env.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
     /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
     pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
         self.symbols.borrow_mut().float(source, number, value)

@@ -123,7 +123,7 @@ impl Unsupported {
                     "Avoid calling builtin `{name}` with argument types [{list}]. Consider using an equivalent alternative function/method to `{name}`."
                 ),
                 &format!(
-                    "If you are attempting to call a logging function (e.g. `{name}`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
+                    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
                 ),
                 "Please report an issue to PyTorch.",
             ],
@@ -417,7 +417,7 @@ impl Unsupported {
 
     /// Whether what ends the graph gives a tensor's number.
     pub fn gives_number(&self) -> bool {
-        self.number == 124
+        matches!(self.number, 109 | 124)
     }
 
     /// Its title.

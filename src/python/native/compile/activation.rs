@@ -86,7 +86,9 @@ impl Session {
             let name: Rc<str> = format!("___stack{}", decoded(code).below(position)).into();
             resumed.locals.push((name.clone(), number.clone()));
             let source = Rc::new(Source::Local(name.clone()));
-            let fact = Fact { source, kind: Kind::Equals(number.clone()), place: None, hint: None, read: None };
+            let is_list = number.downcast_ref::<rustpython_vm::builtins::PyList>().is_some();
+            let kind = if is_list { Kind::Type(number.class().to_owned().into()) } else { Kind::Equals(number.clone()) };
+            let fact = Fact { source, kind, place: None, hint: None, read: None };
             self.given.replace(Some((position, fact)));
             resumed.given = Some((name, number.clone()));
         } else {

@@ -663,7 +663,7 @@ pub fn call(
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs, vm);
     }
-    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), bound.as_ref(), vm);
+    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), (bound.as_ref(), &needs), vm);
     if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
         outputs.extend(lone_input(value, &recorder));
     }

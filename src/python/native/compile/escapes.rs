@@ -156,10 +156,10 @@ pub fn alone(i: usize) -> Rank {
     Rank { is_later: true, holder: i, depth: 0, position: 0 }
 }
 
-/// Finds what escapes, given by its objects in the order in which they were made. An object comes before those that are found in it:
-/// the function had it first.
+/// Finds what escapes, given by its objects in the order in which they were made. Objects come in the order in which the function looks
+/// at them, where that is known (`looked_into`), and before those that are found in them.
 /// Every object that keeps something is found where `all` are wanted.
-pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) -> Kept {
+pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize>, all: bool, vm: &VirtualMachine) -> Kept {
     let wanted: HashMap<usize, usize> = escaped.iter().enumerate().map(|(i, id)| (*id, i)).collect();
     let mut search = Search {
         vm,
@@ -201,9 +201,10 @@ pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) ->
     let around = |holder: usize| std::iter::successors(Some(holder), |o| outer.get(o).copied()).take(BUDGET);
     let holder = |id: &usize| found.get(id).map(|(holder, ..)| *holder);
     let earliest = |of: usize| escaped.iter().position(|id| holder(id).is_some_and(|h| around(h).any(|o| o == of))).unwrap_or(0);
+    let order = |of: usize| around(of).find_map(|o| looked_into.get(&o).copied()).unwrap_or_else(|| looked_into.len() + earliest(of));
     let rank = |id: &usize| {
         let (holder, position, is_first) = found.get(id)?;
-        Some(Rank { is_later: !is_first, holder: earliest(*holder), depth: around(*holder).count(), position: *position })
+        Some(Rank { is_later: !is_first, holder: order(*holder), depth: around(*holder).count(), position: *position })
     };
     Kept { ranks: escaped.iter().map(rank).collect(), holders: search.kept }
 }

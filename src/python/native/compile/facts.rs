@@ -220,7 +220,36 @@ pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet>
         }
         _ => fact.unmet(locals, vm),
     };
-    facts.iter().filter(|f| !f.holds(locals, vm)).map(one).collect()
+    facts.iter().filter(|f| !f.holds(locals, vm)).map(one).chain(duplicates(facts, locals, vm)).collect()
+}
+
+/// Tensors that are one now, and were not.
+fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Unmet> {
+    let mut tensors: Vec<(usize, Vec<&Fact>)> = Vec::new();
+    for fact in facts {
+        // Parameters are not looked at.
+        let Kind::Type(class) = &fact.kind else { continue };
+        let is_tensor =
+            class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()) && &*c.name() != "Parameter");
+        let Some(value) = is_tensor.then(|| fact.source.value(locals, vm)).flatten() else { continue };
+        match tensors.iter_mut().find(|(id, _)| *id == value.get_id()) {
+            Some((_, same)) => same.push(fact),
+            None => tensors.push((value.get_id(), vec![fact])),
+        }
+    }
+    let groups: Vec<&Vec<&Fact>> = tensors.iter().map(|(_, same)| same).filter(|same| same.len() > 1).collect();
+    let second = groups.iter().filter_map(|same| same.get(1)).next()?;
+    let names = |same: &Vec<&Fact>| {
+        let names: Vec<String> = same.iter().map(|f| format!("\"{}\"", strip_locals(&f.source.text(vm)))).collect();
+        format!("[{}]", names.join(", "))
+    };
+    let groups: Vec<String> = groups.into_iter().map(names).collect();
+    Some(Unmet {
+        root: second.source.root(),
+        source: second.source.text(vm),
+        text: format!("Duplicate tensors found: {}", groups.join(", ")),
+        is_alias: true,
+    })
 }
 
 /// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.

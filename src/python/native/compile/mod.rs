@@ -102,10 +102,22 @@ pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
     plain.call(args, vm)
 }
 
+/// Whether it is the script's own code that runs, and not the library's that it called.
+fn is_script() -> bool {
+    call::frames().first().is_some_and(|(code, at)| frames::place_of(code, *at).is_some())
+}
+
+/// The script compares numbers.
+pub(super) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<()> {
+    match recorder().filter(|_| is_script()) {
+        Some(recorder) => sizes.iter().try_for_each(|size| recorder.compared(size)),
+        None => Ok(()),
+    }
+}
+
 /// `open`: a script's own file ends the graph of the function that opens it.
 pub(super) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    let is_script = |(code, at): &(rustpython_vm::PyRef<rustpython_vm::builtins::PyCode>, u32)| frames::place_of(code, *at).is_some();
-    if recorder().is_some() && call::frames().first().is_some_and(is_script) {
+    if recorder().is_some() && is_script() {
         break_graph(&session::builtin_reason("open", &args)).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)

@@ -109,7 +109,7 @@ pub fn add_escaped(
     outputs: &mut Vec<Value>,
     recorder: &Recorder,
     result: Option<&PyObjectRef>,
-    bound: Option<&values::Bound>,
+    (bound, needs): (Option<&values::Bound>, &values::Needs),
     vm: &VirtualMachine,
 ) -> Left {
     let symbols = take_made(vm);
@@ -126,7 +126,8 @@ pub fn add_escaped(
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
     let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let kept = escapes::find(&objects, &roots, !symbols.is_empty(), vm);
+    let looked_into = values::looked_into(needs, locals, vm);
+    let kept = escapes::find(&objects, &roots, &looked_into, !symbols.is_empty(), vm);
     let count = escaped.len();
     let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));
     let mut ranked: Vec<(escapes::Rank, Value)> = Vec::new();

@@ -91,6 +91,18 @@ pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc
     found
 }
 
+/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
+pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
+    let mut found = HashMap::new();
+    for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
+        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {
+            let next = found.len();
+            found.entry(object.get_id()).or_insert(next);
+        }
+    }
+    found
+}
+
 /// What the values of a call mean for the entries of a place.
 #[derive(Clone, Default)]
 pub struct Verdict {

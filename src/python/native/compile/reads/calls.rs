@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObjectRef};
 
@@ -45,6 +45,14 @@ impl Reader<'_> {
                             self.realize_one(&o, source);
                         }
                         self.call(&Seen::Method(call, Box::new(own)), args.clone(), names.clone(), depth + 1)
+                    } else if let Some(method) = o.downcast_ref::<PyBoundMethod>()
+                        && let (Ok(function), Ok(own)) =
+                            (method.as_object().get_attr("__func__", vm), method.as_object().get_attr("__self__", vm))
+                    {
+                        // What it is bound to is known by the place where it was found first.
+                        let place = self.found.get(&own.get_id()).cloned();
+                        let own = Seen::Known(vec![(own, place)]);
+                        self.call(&Seen::Method(function, Box::new(own)), args.clone(), names.clone(), depth + 1)
                     } else {
                         if let Some(source) = &source {
                             self.realize_one(&o, source);
@@ -163,6 +171,11 @@ impl Reader<'_> {
                 {
                     return self.call_of_dict(&name, own, (dict, source), given);
                 }
+            }
+            ("get", [Seen::Keywords(known), key, ..]) => {
+                let key = super::values::string(self.known_constant(key).as_ref());
+                let value = known.iter().find(|(name, _)| Some(name) == key.as_ref()).map(|(_, value)| value.clone());
+                return value.or_else(|| args.get(2).cloned()).unwrap_or_else(|| constant(vm.ctx.none()));
             }
             ("min" | "max", [_, _]) | ("abs", [_]) if names.is_empty() => {
                 let operands: Vec<&Seen> = args.iter().collect();

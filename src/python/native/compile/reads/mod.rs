@@ -87,6 +87,8 @@ pub struct Reader<'a> {
     reads_gradients: bool,
     /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
     tells: bool,
+    /// Where objects were found first.
+    found: HashMap<usize, Rc<Source>>,
 }
 
 impl<'a> Reader<'a> {
@@ -103,6 +105,7 @@ impl<'a> Reader<'a> {
             budget: BUDGET,
             reads_gradients: true,
             tells: told::is_asked(),
+            found: HashMap::new(),
         }
     }
 }

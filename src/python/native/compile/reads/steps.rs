@@ -308,6 +308,9 @@ impl Reader<'_> {
             Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
                 let more = pop(stack);
                 self.realize(&more);
+                // All of its keys count.
+                self.written_to(&more);
+                let stack = &mut path.stack;
                 let more = self.keywords(&more);
                 if let Some(Seen::Keywords(known)) = stack.last_mut() {
                     known.retain(|(k, _)| more.iter().all(|(name, _)| name != k));

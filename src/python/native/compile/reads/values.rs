@@ -279,6 +279,10 @@ impl Reader<'_> {
 
     /// An attribute of a value.
     pub(super) fn attribute(&mut self, seen: &Seen, name: &str) -> Seen {
+        if let Seen::Keywords(_) = seen {
+            let method = self.vm.ctx.types.dict_type.get_attr(self.vm.ctx.intern_str(name));
+            return method.map_or(Seen::Unknown, |method| Seen::Method(method, Box::new(seen.clone())));
+        }
         let Seen::Known(all) = seen else { return Seen::Unknown };
         let mut found: Option<Seen> = None;
         for (o, source) in all.clone() {
@@ -313,6 +317,9 @@ impl Reader<'_> {
             if name == "_modules" {
                 return Seen::Unknown;
             }
+        }
+        if let Some(source) = source {
+            self.found.entry(o.get_id()).or_insert_with(|| source.clone());
         }
         if let Some(source) = source
             && !is_module(o, vm)
