@@ -248,7 +248,7 @@ fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Un
         root: second.source.root(),
         source: second.source.text(vm),
         text: format!("Duplicate tensors found: {}", groups.join(", ")),
-        is_alias: true,
+        is_alias: false,
     })
 }
 

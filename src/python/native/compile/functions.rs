@@ -62,7 +62,7 @@ mod native {
     use std::rc::Rc;
 
     use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
-    use rustpython_vm::function::FuncArgs;
+    use rustpython_vm::function::{ArgSequence, FuncArgs};
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
@@ -74,7 +74,7 @@ mod native {
     use super::super::told;
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
-    use crate::capture::Unsupported;
+    use crate::capture::{Unsupported, constraints};
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
@@ -364,6 +364,26 @@ mod native {
             vm.ctx.new_tuple(vec![text(guard.asks), text(&guard.name), text(&guard.scope), kinds, texts]).into()
         };
         vm.ctx.new_list(told::keep(keeps).into_iter().map(one).collect()).into()
+    }
+
+    /// That a dimension that was to vary is a number.
+    #[pyfunction]
+    fn _specialized(name: PyStrRef, number: i64) -> String {
+        constraints::specialized(&name.to_string_lossy(), number)
+    }
+
+    /// That a dimension, found at a place, does not take all values between `least` and `most`: only those from `lower` to `upper`.
+    #[pyfunction]
+    fn _unsatisfied(name: PyStrRef, place: PyStrRef, least: Option<i64>, most: Option<i64>, lower: i64, upper: Option<i64>) -> String {
+        let place = place.to_string_lossy();
+        constraints::unsatisfied(&name.to_string_lossy(), &place, (least, most), &constraints::within(&place, lower, upper))
+    }
+
+    /// What is said of dimensions, of which these are the names.
+    #[pyfunction]
+    fn _violated(names: ArgSequence<PyStrRef>, said: ArgSequence<PyStrRef>) -> String {
+        let texts = |all: ArgSequence<PyStrRef>| all.into_vec().iter().map(|s| s.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        constraints::violated(&texts(names), &texts(said))
     }
 
     /// How long backends took, graph by graph, in seconds.

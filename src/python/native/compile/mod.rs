@@ -102,14 +102,15 @@ pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
     plain.call(args, vm)
 }
 
-/// Whether it is the script's own code that runs, and not the library's that it called.
-fn is_script() -> bool {
-    call::frames().first().is_some_and(|(code, at)| frames::place_of(code, *at).is_some())
+/// Whether the frame so many calls above the running one is the script's own.
+fn is_script(depth: usize) -> bool {
+    crate::python::span::caller(depth).is_some_and(|(code, at)| frames::place_of(&code, at).is_some())
 }
 
 /// The script compares numbers.
 pub(super) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<()> {
-    match recorder().filter(|_| is_script()) {
+    // What runs is the number's method.
+    match recorder().filter(|_| is_script(1)) {
         Some(recorder) => sizes.iter().try_for_each(|size| recorder.compared(size)),
         None => Ok(()),
     }
@@ -117,7 +118,7 @@ pub(super) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<
 
 /// `open`: a script's own file ends the graph of the function that opens it.
 pub(super) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    if recorder().is_some() && is_script() {
+    if recorder().is_some() && is_script(0) {
         break_graph(&session::builtin_reason("open", &args)).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)

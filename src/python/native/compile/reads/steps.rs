@@ -397,12 +397,16 @@ impl Reader<'_> {
                 let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
                 self.realize(&key);
                 let mut result = Seen::Unknown;
+                let is_found = matches!(&key, Seen::Known(all) if all.iter().any(|(_, source)| source.is_some()));
                 if let (Seen::Known(all), Some(key)) = (&container, self.known_constant(&key)) {
                     match all.as_slice() {
                         [(o, Some(source))] if o.downcast_ref::<PyDict>().is_some() => {
                             let has = o.downcast_ref::<PyDict>().is_some_and(|d| entry(d, &key, vm).is_some());
                             self.realize_one(o, source);
-                            if is_known_dict(o) {
+                            if is_found && !has {
+                                // Which keys there are is all that can be said of one that is a value itself.
+                                self.written_to(&container);
+                            } else if is_known_dict(o) {
                                 self.note(source, Kind::Contains(key, has), None);
                             }
                             result = constant(vm.ctx.new_bool(has != negated).into());
@@ -492,6 +496,9 @@ impl Reader<'_> {
                 // An object or a container is given numbers that are known.
                 if let (Instruction::StoreAttr { .. }, [value, _]) | (Instruction::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
                     self.realize_number(value);
+                }
+                if let (Instruction::StoreAttr { .. }, [_, object]) = (op, taken.as_slice()) {
+                    self.realize(object);
                 }
                 // Where something is stored decides.
                 if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {

@@ -297,6 +297,9 @@ impl Reader<'_> {
 
     fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
         let vm = self.vm;
+        if let Some(source) = source {
+            self.found.entry(o.get_id()).or_insert_with(|| source.clone());
+        }
         if is_tensor(o) {
             if let Some(source) = source.filter(|_| self.tells) {
                 self.realize_one(o, source);
@@ -318,9 +321,6 @@ impl Reader<'_> {
                 return Seen::Unknown;
             }
         }
-        if let Some(source) = source {
-            self.found.entry(o.get_id()).or_insert_with(|| source.clone());
-        }
         if let Some(source) = source
             && !is_module(o, vm)
             && !is_constant(o, vm)
@@ -329,7 +329,12 @@ impl Reader<'_> {
             self.realize_one(o, source);
         }
         if let Some(field) = field(o, name, vm) {
-            return Seen::Known(vec![(field, source.map(attr))]);
+            let place = source.map(attr);
+            // A tensor that a named tuple holds is looked at where it is asked for.
+            if let Some(place) = place.as_ref().filter(|_| is_tensor(&field)) {
+                self.realize_one(&field, place);
+            }
+            return Seen::Known(vec![(field, place)]);
         }
         if let Some(own) = own_attribute(o, name, vm) {
             let is_python_module = o.class().name().to_string() == "module";
