@@ -109,13 +109,19 @@ impl Session {
         })
     }
 
-    /// A graph ends at an instruction: a number that an expression under way holds there has to be what it was.
+    /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.
     pub fn holds_number(&self, code: &Py<PyCode>, position: usize) {
         let Some((from, fact)) = self.given.take() else { return };
-        let is_noted = self.about.verdict.borrow().needs.facts.iter().any(|f| f.source.root() == fact.source.root());
-        if decoded(code).holds(from, position) && !is_noted {
-            let needs = Rc::new(self.about.verdict.borrow().needs.with(fact));
-            self.about.verdict.borrow_mut().needs = needs;
+        let known = self.about.verdict.borrow().needs.clone();
+        let is_noted = known.facts.iter().any(|f| f.source.root() == fact.source.root());
+        let decoded = decoded(code);
+        if (decoded.holds(from, position) || decoded.keeps(from, position)) && !is_noted {
+            // One that varied is a symbol.
+            let function = (&*self.function, self.function.dynamic());
+            let more = rustpython_vm::vm::thread::with_current_vm(|vm| {
+                self.function.values.needs(self.at.get(), &Locals::new(), vec![fact], function, vm)
+            });
+            self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
         }
     }
 

@@ -363,7 +363,7 @@ impl Call {
         }
         let mut frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
         let mut parts = self.parts.take();
-        let mut reported = false;
+        let (mut reported, mut counted) = (false, false);
         loop {
             let top = self.top();
             let start = top.depth().min(frames.len());
@@ -404,7 +404,6 @@ impl Call {
                 let title = if in_loop { "graph break in loop" } else { reason.title() };
                 let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
                 note_break(told, source.clone());
-                count("graph_break", &reason.text(), 1);
                 emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.as_ref().map(|s| s.span.clone()) } });
                 reported = true;
             }
@@ -456,7 +455,14 @@ impl Call {
                 top.holds_number(code, frame.position);
                 rustpython_vm::vm::thread::with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
             }
+            let entries = || top.function.cache.borrow().len(here);
+            let (before, is_new) = (entries(), !top.function.passed.borrow().contains(&here));
             let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
+            // What is in the cache was counted when it was compiled.
+            if !counted && (is_new || entries() > before) {
+                count("graph_break", &reason.text(), 1);
+            }
+            counted = true;
             if !computes && compiles && here > 0 {
                 self.note_idle(&top, here);
             }

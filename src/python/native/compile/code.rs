@@ -251,6 +251,13 @@ impl Code {
         super::operands::is_held(&self.steps, self.stacks(), (from, to))
     }
 
+    /// Whether what an instruction gives is put into a variable, which still has it at another and lives on.
+    pub fn keeps(&self, from: usize, to: usize) -> bool {
+        let Some(slot) = self.steps.get(from + 1).and_then(|s| slots(s.op, s.arg).1.first().copied()) else { return false };
+        let is_set = |s: &Step| slots(s.op, s.arg).1.contains(&slot);
+        from + 1 < to && !self.steps[from + 2..to].iter().any(is_set) && self.is_live(to, slot as usize)
+    }
+
     fn stack(&self, position: usize) -> Option<&Stack> {
         self.stacks().get(position)?.as_ref()
     }

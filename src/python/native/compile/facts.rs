@@ -177,6 +177,11 @@ impl Fact {
         {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
         }
+        if let (Source::Module(base, name), None) = (&*self.source, self.source.value(locals, vm))
+            && base.value(locals, vm).is_some()
+        {
+            return format!("KeyError on {}._modules['{name}']", strip_locals(&base.text(vm)));
+        }
         let text = strip_locals(&self.text(vm));
         if let (Kind::Is(want), Some(found)) = (&self.kind, self.source.value(locals, vm))
             && want.downcast_ref::<PyFunction>().is_some()

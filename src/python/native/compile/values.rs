@@ -52,16 +52,6 @@ impl Needs {
         }
     }
 
-    /// And this.
-    pub fn with(&self, fact: Fact) -> Needs {
-        Needs {
-            facts: self.facts.iter().cloned().chain([fact]).collect(),
-            dynamic: self.dynamic.clone(),
-            replaced: self.replaced.clone(),
-            looked_at: self.looked_at.clone(),
-        }
-    }
-
     /// And these.
     pub fn and(&self, more: Needs) -> Needs {
         Needs {

@@ -138,6 +138,12 @@ impl Reader<'_> {
                 return Seen::Each(Box::new(Seen::Items(each.collect())));
             }
             ("reversed" | "iter" | "list" | "tuple", [items]) | ("sorted", [items, ..]) => return self.elements(items),
+            ("len", [Seen::Known(all)])
+                if let [(object, _)] = all.as_slice()
+                    && let Some(method) = own_method(object, "__len__", vm) =>
+            {
+                return self.call(&Seen::Method(method, Box::new(args[0].clone())), Vec::new(), Vec::new(), 1);
+            }
             ("len", [Seen::Known(all)]) => {
                 self.realize(&args[0]);
                 return match all.as_slice() {

@@ -436,7 +436,10 @@ impl Reader<'_> {
             let (index, value) = found?;
             return Some(Seen::Known(vec![(value, Some(Rc::new(Source::Entry(source.clone(), index))))]));
         }
-        self.note(source, Kind::Contains(key.clone(), found.is_some()), None);
+        // One that is there is found out by its value.
+        if found.is_none() {
+            self.note(source, Kind::Contains(key.clone(), false), None);
+        }
         Some(Seen::Known(vec![(found?.1, Some(Rc::new(Source::Key(source.clone(), key.clone()))))]))
     }
 
@@ -444,6 +447,14 @@ impl Reader<'_> {
     pub(super) fn item(&mut self, container: &Seen, key: &Seen) -> Seen {
         self.realize(key);
         let vm = self.vm;
+        if let Seen::Known(all) = container
+            && let [(object, _)] = all.as_slice()
+            && !is_module(object, vm)
+            && let Some(method) = own_method(object, "__getitem__", vm)
+        {
+            self.realize(container);
+            return self.call(&Seen::Method(method, Box::new(container.clone())), vec![key.clone()], Vec::new(), 1);
+        }
         let at = self.known_constant(key);
         if let Seen::Items(items) = container {
             let index = at.and_then(|o| o.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok()));
