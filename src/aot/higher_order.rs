@@ -80,6 +80,8 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
     let constant = indices(keywords, "non_differentiable_idx")?;
     let written = indices(keywords, "dirty_idx")?;
     let mut results = Vec::new();
+    let is_differentiable = |(i, v): (usize, &Value)| !constant.contains(&i) && v.as_tensor().is_some_and(|t| !t.dtype().is_integral());
+    let several = outputs.list()?.iter().enumerate().filter(|v| is_differentiable(*v)).count() > 1;
     for (i, value) in outputs.list()?.iter().enumerate() {
         let Value::Tensor(t) = value else {
             node.inputs.borrow_mut().push(InputMeta {
@@ -107,10 +109,14 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
         let own = if input.is_some() { own_handle(t)? } else { t.clone() };
         let info = meta::peek(t, |m| m.view.clone());
         meta::clear(&own);
-        keep_view(&own, info, input);
+        keep_view(&own, info, input, several);
         meta::set_history(&own, &node);
         results.push(Value::Tensor(own));
     }
+    // What the function saved by itself is watched from then on, as its outputs are.
+    let versions = saved.iter().enumerate().filter(|(i, _)| watched.contains(i));
+    let versions = versions.filter_map(|(_, v)| v.as_tensor().map(|t| (t.clone(), t.version()))).collect();
+    *body.versions.borrow_mut() = versions;
     *body.saved.borrow_mut() = saved;
     Ok(Value::List(results))
 }
@@ -125,6 +131,8 @@ fn own_handle(t: &Tensor) -> Result<Tensor> {
 #[derive(Default)]
 struct Kept {
     saved: RefCell<Vec<Value>>,
+    /// How often those that are watched had been written to.
+    versions: RefCell<Vec<(Tensor, u64)>>,
     specs: RefCell<Vec<Option<TensorSpec>>>,
 }
 
@@ -137,7 +145,10 @@ struct Replay {
 }
 
 impl Body for Replay {
-    fn apply(&self, _node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+    fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        if let Some((t, version)) = self.kept.versions.borrow().iter().find(|(t, version)| t.version() != *version) {
+            return Err(crate::autograd::modified(t, node, *version, false));
+        }
         let mut inputs = Vec::new();
         for (grad, spec) in grads.into_iter().zip(self.kept.specs.borrow().iter()) {
             match (grad, spec) {
