@@ -23,6 +23,5 @@ pub use engine::{
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
 pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
-pub(crate) use saved::modified;
 pub use saved::{SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, pop_saved_tensor_hooks, push_saved_tensor_hooks};
 pub use views::{ViewInfo, ViewStep, keep_view, rebase_history, replay, set_creation};

@@ -124,8 +124,7 @@ pub(super) fn operation(node: &str) -> &str {
     node.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("Backward")
 }
 
-/// That a saved value was written to since.
-pub(crate) fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
+fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
     let kind = match t.dtype().scalar_type() {
         "ComplexFloat" => "torch.ComplexFloatTensor".to_owned(),
         name => format!("torch.{name}Tensor"),

@@ -380,7 +380,10 @@ impl Call {
             // Nor is a comprehension or a generator, and what those call is.
             let around = own + 1..inner.unwrap_or(frames.len()).max(own + 1);
             let generator = around.clone().find(|i| !top.is_library && frames[*i].standing.is_generator);
-            let module = module.into_iter().chain(generator).min();
+            // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
+            let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
+            let library = (inner.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
+            let module = module.into_iter().chain(generator).chain(library).min();
             let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();

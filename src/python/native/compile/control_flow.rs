@@ -103,6 +103,11 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     if !written.is_empty() && !is_free {
         refuse(true, format!("Input mutation detected at [{}]", written.join(", ")))?;
     }
+    if !written.is_empty() {
+        let said =
+            format!("{}: a function that writes to what it is given is not supported where no gradients are computed", full_name(name));
+        return Err(raise(Error::new(ErrorKind::NotImplemented, said), vm));
+    }
     if is_free && name == "Cond" {
         return Ok(());
     }

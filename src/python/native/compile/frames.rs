@@ -447,7 +447,27 @@ pub fn asks_for_gradients(frames: &[(rustpython_vm::PyRef<PyCode>, u32)]) -> boo
     frames.iter().any(|(code, at)| {
         let decoded = decoded(code);
         decoded.position(*at).is_some_and(|position| decoded.asks_for_gradients(position, code))
-    })
+    }) || rustpython_vm::vm::thread::with_current_vm(|vm| names_grad(frames, vm)).unwrap_or_default()
+}
+
+/// Whether one of the functions under way goes on with a global that is `torch.autograd.grad`, under whatever name.
+fn names_grad(frames: &[(rustpython_vm::PyRef<PyCode>, u32)], vm: &VirtualMachine) -> PyResult<bool> {
+    let grad = crate::python::native::imported("torch.autograd", vm)?.get_attr("grad", vm)?;
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    while let Some(object) = frame.take() {
+        let code = object.get_attr("f_code", vm)?;
+        if let Some((code, at)) = frames.iter().find(|(known, _)| known.as_object().is(&code)) {
+            let decoded = decoded(code);
+            let names = decoded.position(*at).map_or_else(Vec::new, |position| decoded.globals_after(position, code));
+            let globals = object.get_attr("f_globals", vm)?;
+            if names.into_iter().any(|name| globals.get_item(name, vm).is_ok_and(|value| value.is(&grad))) {
+                return Ok(true);
+            }
+        }
+        let back = object.get_attr("f_back", vm)?;
+        frame = (!vm.is_none(&back)).then_some(back);
+    }
+    Ok(false)
 }
 
 /// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer
