@@ -26,3 +26,30 @@ p = penalty(torch.randn(2, 3), torch.randn(2, 3))
 p.backward()
 print(p, critic[0].weight.grad.norm())
 print(slope(torch.arange(3.0)))
+
+
+@torch.compile
+def forces(pos, w):
+    pos = pos.requires_grad_(True)
+    d = (pos[:, None] - pos[None]).norm(dim=-1) + torch.eye(pos.shape[0])
+    e = (w * (1 / d).triu(1)).sum()
+    return e, -torch.autograd.grad(e, pos)[0]
+
+
+@torch.compile
+def energy(x, w):
+    e = (x @ w).tanh().sum()
+    return e, torch.autograd.grad(e, x)[0]
+
+
+e, f = forces(torch.randn(3, 2), torch.ones(3, 3))
+print(e, f.shape)
+print(energy(torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)))
+
+
+@torch.compile
+def squeezed(x):
+    return torch.func.vmap(lambda r: (r[None] * 2).squeeze().sin().sum())(x)
+
+
+print(squeezed(torch.ones(2, 3)))

@@ -395,7 +395,9 @@ impl Call {
             };
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[start..])?;
-            let stops = reason.gives_function_up()
+            // PyTorch's front end makes no graph of a single call there.
+            let leaves_rest = reason.leaves_rest() && inner.is_none() && recorder.count_calls() > 1;
+            let stops = reason.gives_function_up() && !leaves_rest
                 || severs
                 || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
             top.resume(recorder);
@@ -475,6 +477,8 @@ impl Call {
                 if top.body.is_none() {
                     top.function.given_up.borrow_mut().insert(here);
                 }
+                top.given_up.set(true);
+            } else if leaves_rest {
                 top.given_up.set(true);
             }
             let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {

@@ -72,6 +72,8 @@ pub struct Frame {
     live: Vec<Held>,
     /// Tensors it was given as arguments; of the library's, all that it has.
     given: Vec<usize>,
+    /// Tensors in variables that are read no more, which an expression under way holds.
+    under_way: Vec<usize>,
     /// Tensors in variables that are not.
     dead: Vec<usize>,
     /// Tensors in containers that are not.
@@ -181,6 +183,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut under_way = Vec::new();
         let operands = decoded.operands(position);
         let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
         if let Some(values) = variables.obj().downcast_ref::<PyDict>().filter(|_| !is_comprehension) {
@@ -194,6 +197,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 if decoded.is_live(since, slot) {
                     live.append(&mut found);
                 } else if operands.contains(&(slot as u32)) {
+                    under_way.extend(found.iter().map(|h| h.id));
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());
                 } else {
@@ -216,6 +220,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             dead,
             held,
             given,
+            under_way,
             compares,
         });
     }
@@ -414,10 +419,11 @@ pub fn wanted(
     Ok(wanted.into_iter().map(|(_, v)| v).collect())
 }
 
-/// Whether a variable of the script's that is read later on holds a tensor.
+/// Whether a variable of the script's that is read later on holds a tensor, or an expression under way does.
 pub fn are_reading(frames: &[Frame], t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let id = wrap(t, vm)?.get_id();
-    Ok(frames.iter().filter(|f| f.is_script).flat_map(|f| &f.live).any(|held| held.id == id))
+    let reads = |f: &Frame| f.live.iter().any(|held| held.id == id) || f.under_way.contains(&id);
+    Ok(frames.iter().filter(|f| f.is_script).any(reads))
 }
 
 /// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.
