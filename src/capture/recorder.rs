@@ -186,6 +186,11 @@ impl Recorder {
         self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
+    /// How many calls were recorded since the last region ended.
+    pub fn count_calls(&self) -> usize {
+        self.graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
+    }
+
     /// Whether a tensor is a lazy one of the region being recorded.
     pub fn is_lazy(&self, t: &Tensor) -> bool {
         t.is_fake() && self.nodes.borrow().contains_key(&t.id())

@@ -404,6 +404,11 @@ impl Unsupported {
         self.ends_function || matches!(self.number, 7 | 108)
     }
 
+    /// Whether what follows is left to Python, and what comes before is a graph of its own where that is worth it.
+    pub fn leaves_rest(&self) -> bool {
+        self.number == 108
+    }
+
     /// Whether gradients are asked for: results of the graph that come of one another must not live on then, since a compiled graph
     /// does not say so of its results.
     pub fn asks_for_gradients(&self) -> bool {

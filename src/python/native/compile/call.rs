@@ -380,7 +380,10 @@ impl Call {
             // Nor is a comprehension or a generator, and what those call is.
             let around = own + 1..inner.unwrap_or(frames.len()).max(own + 1);
             let generator = around.clone().find(|i| !top.is_library && frames[*i].standing.is_generator);
-            let module = module.into_iter().chain(generator).min();
+            // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
+            let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
+            let library = (inner.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
+            let module = module.into_iter().chain(generator).chain(library).min();
             let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
@@ -392,7 +395,9 @@ impl Call {
             };
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[start..])?;
-            let stops = reason.gives_function_up()
+            // PyTorch's front end makes no graph of a single call there.
+            let leaves_rest = reason.leaves_rest() && inner.is_none() && recorder.count_calls() > 1;
+            let stops = reason.gives_function_up() && !leaves_rest
                 || severs
                 || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
             top.resume(recorder);
@@ -478,6 +483,8 @@ impl Call {
                 if top.body.is_none() {
                     top.function.given_up.borrow_mut().insert(here);
                 }
+                top.given_up.set(true);
+            } else if leaves_rest {
                 top.given_up.set(true);
             }
             let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {

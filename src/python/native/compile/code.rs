@@ -327,6 +327,12 @@ impl Code {
         after.windows(2).any(|pair| is_named(&pair[0], "autograd") && is_named(&pair[1], "grad"))
     }
 
+    /// The globals that stand behind an instruction.
+    pub fn globals_after<'a>(&self, position: usize, code: &'a PyCode) -> Vec<&'a rustpython_vm::builtins::PyStrInterned> {
+        let after = self.steps.get(position + 1..).unwrap_or_default();
+        after.iter().filter(|step| matches!(step.op, Instruction::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
+    }
+
     /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
     pub fn is_argument_of(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
         let (Some(own), Some(after)) = (self.steps.get(position), self.steps.get(position + 1..)) else { return false };

@@ -105,8 +105,10 @@ impl Search<'_> {
                 named.push((name(&key), value));
             }
             // A module's buffers are its attributes.
+            let mut buffer_count = 0;
             if let Some(buffers) = own_attribute(o, "_buffers", vm).and_then(|b| b.downcast::<PyDict>().ok()) {
                 let held: Vec<(String, PyObjectRef)> = buffers.into_iter().map(|(k, v)| (name(&k), v)).collect();
+                buffer_count = held.len();
                 named.splice(0..0, held);
             }
             let count = named.len();
@@ -115,7 +117,9 @@ impl Search<'_> {
                 if is_dataclass && !self.keywords.contains(&name) {
                     self.argument(o, o, value, &mut place);
                 } else {
-                    self.visit(o, count - i, value, is_result, false);
+                    // Buffers are items of a dictionary, which is made anew item by item.
+                    let position = if i < buffer_count { count - buffer_count + 1 + i } else { count - i };
+                    self.visit(o, position, value, is_result, false);
                 }
             }
         }

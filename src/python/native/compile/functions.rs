@@ -337,6 +337,14 @@ mod native {
         Ok(())
     }
 
+    /// A module's buffer is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.
+    #[pyfunction]
+    fn _stored_again(value: PyObjectRef) {
+        if let (Some(recorder), Some(t)) = (call::recorder(), to_tensor(&value)) {
+            recorder.note_stored_again(&t);
+        }
+    }
+
     /// Why capture stopped since the run began, each time: the reason, and `(file, line, function, code)`.
     #[pyfunction]
     fn _breaks(vm: &VirtualMachine) -> PyObjectRef {

@@ -16,8 +16,14 @@ use crate::tensor::Tensor;
 pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
     if let Some(t) = o.downcast_ref::<TensorBase>() {
         let t = t.tensor();
-        if recorder.is_lazy(&t) && !is_among(&t, found) {
-            found.push(Value::Tensor(t));
+        if recorder.is_lazy(&t) {
+            if !is_among(&t, found) {
+                found.push(Value::Tensor(t));
+            }
+        } else if let Some((twin, times)) = recorder.given_again(&t) {
+            // Each call that gave it again is a value of its own to PyTorch's front end.
+            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&twin))).count();
+            found.extend((known < times).then_some(Value::Tensor(twin)));
         }
     } else if let Some(size) = symbolic(o, vm) {
         let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
