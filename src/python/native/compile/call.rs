@@ -450,8 +450,11 @@ impl Call {
                 let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
                 frames::wanted(&frames[start..looked], frames.get(end), alive, (&operands, &read), &needs, vm)
             });
-            let mut outputs = Vec::new();
-            for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
+            let wanted = wanted.map_err(raised)?;
+            // Python may have let go of what the function reads.
+            read.retain(|t| !is_among(t, &wanted));
+            let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
+            for value in recorder.needed_numbers().into_iter().chain(wanted) {
                 match &value {
                     Value::Tensor(t) if is_among(t, &outputs) => {}
                     Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
