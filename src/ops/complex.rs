@@ -121,7 +121,7 @@ fn pair(c: &Call) -> Specs {
     if !matches!(first, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
         || !matches!(second, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
     {
-        return Err(Error::runtime(format!(
+        return Err(Error::not_implemented(format!(
             "Expected both inputs to be Half, Float or Double tensors but got {} and {}",
             first.scalar_type(),
             second.scalar_type()

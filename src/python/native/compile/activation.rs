@@ -32,6 +32,11 @@ impl Activation {
         Activation { depth, id: frames[depth].id, from: frames[depth - 1].at, last: Cell::new(0) }
     }
 
+    /// The frame below, by its position, and the instruction of it that made the call.
+    pub fn called_from(&self) -> (usize, u32) {
+        (self.depth - 1, self.from)
+    }
+
     /// Whether it still runs. A frame may have been left and another made in its place, for the next call of the same function: where it does
     /// not go forward, its object is asked.
     pub fn runs(&self, frames: &[Standing]) -> bool {

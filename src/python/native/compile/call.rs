@@ -28,7 +28,7 @@ use crate::capture::{CaptureLayer, InputSource, Recorder, Rest, Surroundings, Un
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown};
+use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown, wrap};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::span::Source;
@@ -317,13 +317,31 @@ impl Call {
         top.returns(recorder, returned);
         let mut outputs = alive(recorder);
         let first = recorder.first_outputs.take();
-        outputs.sort_by_key(|t| first.iter().position(|id| *id == t.id()).unwrap_or(first.len()));
+        let stored = if first.is_empty() && outputs.len() > 1 { self.stored_result(&top)? } else { Vec::new() };
+        let position = |t: &Tensor| match stored.is_empty() {
+            true => first.iter().position(|id| *id == t.id()),
+            false => {
+                let object = rustpython_vm::vm::thread::with_current_vm(|vm| wrap(t, vm)).ok()?.get_id();
+                stored.iter().position(|id| *id == object)
+            }
+        };
+        outputs.sort_by_key(|t| position(t).unwrap_or(usize::MAX));
         let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
         let flushed = self.flush(&top, recorder, &outputs, returned && !top.given_up.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
         flushed.map(|_| ())
+    }
+
+    /// What a function that has returned gave its caller, as far as that has stored it.
+    fn stored_result(&self, session: &Session) -> Result<Vec<usize>> {
+        let Some((depth, call)) = session.frame.as_ref().map(|f| f.called_from()) else { return Ok(Vec::new()) };
+        rustpython_vm::vm::thread::with_current_vm(|vm| match frames::standing(self.base, vm)?.get(depth) {
+            Some(frame) => frames::stored_result(frame, call, vm),
+            None => Ok(Vec::new()),
+        })
+        .map_err(raised)
     }
 
     /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
@@ -424,8 +442,8 @@ impl Call {
                 drop(std::mem::take(&mut parts));
                 frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
             }
-            let read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
-            let mut outputs: Vec<Value> = read.into_iter().filter(|t| recorder.is_lazy(t)).map(Value::Tensor).collect();
+            let mut read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
+            read.retain(|t| recorder.is_lazy(t));
             // What a module of PyTorch's is called with are values of an expression under way.
             let looked = if (own + 1..end).any(|i| frames[i].standing.is_module) { own + 1 } else { end };
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -434,9 +452,13 @@ impl Call {
                 // What the call reads that ends a graph in a comprehension or a generator, is not read here.
                 let ends_here = module.is_none_or(|m| !frames[m].standing.is_generator);
                 let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
-                frames::wanted(&frames[start..looked], frames.get(end), alive, &operands, &needs, vm)
+                frames::wanted(&frames[start..looked], frames.get(end), alive, (&operands, &read), &needs, vm)
             });
-            for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
+            let wanted = wanted.map_err(raised)?;
+            // Python may have let go of what the function reads.
+            read.retain(|t| !is_among(t, &wanted));
+            let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
+            for value in recorder.needed_numbers().into_iter().chain(wanted) {
                 match &value {
                     Value::Tensor(t) if is_among(t, &outputs) => {}
                     Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}

@@ -372,14 +372,36 @@ pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &Virtu
     frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
 }
 
+/// The tensors in the variables that a frame stores the result of a call in, in order: what the call returned, as it was taken apart.
+pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<Vec<usize>> {
+    let mut found = Vec::new();
+    let Some(code) = frame.code.downcast_ref::<PyCode>() else { return Ok(Vec::new()) };
+    let decoded = decoded(code);
+    let after = decoded.position(call).map_or(decoded.steps.len(), |position| position + 1);
+    let variables = frame.variables(vm)?;
+    let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(Vec::new()) };
+    for step in &decoded.steps[after..] {
+        let (read, stored) = super::code::slots(step.op, step.arg);
+        if !read.is_empty() || stored.is_empty() && !matches!(step.op, Instruction::UnpackSequence { .. }) {
+            break;
+        }
+        for name in stored.iter().filter_map(|slot| code.varnames.get(*slot as usize)) {
+            if let Some(value) = variables.get_item_opt(name.as_str(), vm)? {
+                tensors(&value, 0, &mut found, vm);
+            }
+        }
+    }
+    Ok(found.into_iter().map(|held| held.id).collect())
+}
+
 /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
 /// under way (the last of them what the ending call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not looked at for its own sake. `operands` are what the last call was made on; what the call that
-/// ends the region `needs` is wanted whether it lives on or not.
+/// ends the region `needs` is wanted whether it lives on or not, as is what the function called `reads`, which it was given.
 pub fn wanted(
     frames: &[Frame],
     inner: Option<&Frame>,
     known: Vec<Tensor>,
-    operands: &[Tensor],
+    (operands, reads): (&[Tensor], &[Tensor]),
     needs: &dyn Fn(&Tensor) -> Option<usize>,
     vm: &VirtualMachine,
 ) -> PyResult<Vec<Value>> {
@@ -403,7 +425,9 @@ pub fn wanted(
             + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
         let needed = needs(&t);
         let argument = needed.or_else(|| given.iter().position(|g| *g == id));
-        let is_read = needed.is_some() || inner.is_some() && argument.is_some();
+        let read = reads.iter().position(|r| r.is(&t));
+        let is_read = needed.is_some() || read.is_some() || inner.is_some() && argument.is_some();
+        let argument = argument.or(read.map(|r| given.len() + r));
         if dead > 0 && object.strong_count() - 1 <= dead && !is_read {
             continue;
         }

@@ -148,6 +148,7 @@ class _Call:
         self.self_name = self_name
         self.settings = settings
         self.fullgraph = fullgraph
+        self.how = backend, fullgraph, dynamic, settings
         self.state = _state(fn, backend, dynamic, settings)
 
     def __call__(self, args, kwargs):
@@ -375,6 +376,10 @@ def _optimized_module_class():
             self._orig_mod = module
             self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings)
 
+        def __reduce__(self):
+            # A copy compiles the copied module the same way.
+            return _optimized, (self._orig_mod, *self._torchdynamo_call.how)
+
         def __call__(self, *args, **kwargs):
             # Hooks of this module, not of the one that is compiled, are called around what is compiled.
             if any(self.__dict__.get(hooks) for hooks in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")):
@@ -421,6 +426,10 @@ class _LazyModuleClass:
 @functools.cache
 def _module_class():
     return _optimized_module_class()
+
+
+def _optimized(module, *how):
+    return _module_class()(module, *how)
 
 
 OptimizedModule = _LazyModuleClass()
