@@ -1,10 +1,13 @@
-//! Solving and factorizations, matrix by matrix, in float64: LU with partial pivoting, Cholesky, Householder QR, and Jacobi
-//! rotations for eigenvalues and singular values.
+//! Solving and factorizations, matrix by matrix: LU with partial pivoting and Householder QR in the elements' precision, in the
+//! library's order; in float64 Cholesky, and Jacobi rotations for eigenvalues and singular values.
 
-use super::dense::{Lane, expanded, unsupported};
+use super::dense::{Lane, Real, expanded, unsupported};
 use super::reflectors;
+use super::triangular::{Lu, Triangle, factor, solve_factored, substitute};
+use super::vectorized::{Vectorized, lanes_sum};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, ErrorKind, Result};
+use crate::for_floats;
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
@@ -25,28 +28,28 @@ pub fn register(t: &mut KernelTable) {
 
 /// A row-major matrix.
 #[derive(Clone)]
-pub(super) struct Mat {
+pub(super) struct Mat<T = f64> {
     pub(super) rows: usize,
     pub(super) cols: usize,
-    pub(super) data: Vec<f64>,
+    pub(super) data: Vec<T>,
 }
 
-impl Mat {
-    pub(super) fn zeros(rows: usize, cols: usize) -> Mat {
-        Mat { rows, cols, data: vec![0.0; rows * cols] }
+impl<T: Real> Mat<T> {
+    pub(super) fn zeros(rows: usize, cols: usize) -> Self {
+        Mat { rows, cols, data: vec![T::default(); rows * cols] }
     }
-    pub(super) fn identity(n: usize) -> Mat {
+    pub(super) fn identity(n: usize) -> Self {
         let mut m = Mat::zeros(n, n);
-        (0..n).for_each(|i| m.set(i, i, 1.0));
+        (0..n).for_each(|i| m.set(i, i, T::of(1.0)));
         m
     }
-    pub(super) fn at(&self, i: usize, j: usize) -> f64 {
+    pub(super) fn at(&self, i: usize, j: usize) -> T {
         self.data[i * self.cols + j]
     }
-    pub(super) fn set(&mut self, i: usize, j: usize, v: f64) {
+    pub(super) fn set(&mut self, i: usize, j: usize, v: T) {
         self.data[i * self.cols + j] = v;
     }
-    pub(super) fn t(&self) -> Mat {
+    pub(super) fn t(&self) -> Self {
         let mut m = Mat::zeros(self.cols, self.rows);
         for i in 0..self.rows {
             for j in 0..self.cols {
@@ -60,110 +63,41 @@ impl Mat {
             self.data.swap(a * self.cols + j, b * self.cols + j);
         }
     }
+    /// The same numbers in another precision.
+    pub(super) fn held<U: Real>(&self) -> Mat<U> {
+        Mat { rows: self.rows, cols: self.cols, data: self.data.iter().map(|v| U::of(v.wide())).collect() }
+    }
 }
 
 /// The matrices of a tensor, in order.
-pub(super) fn read(t: &Tensor) -> Result<Vec<Mat>> {
+pub(super) fn read<T: Real + Lane>(t: &Tensor) -> Result<Vec<Mat<T>>> {
     if !t.dtype().is_floating() {
         return Err(unsupported("linalg", t.dtype()));
     }
     let sizes = t.concrete()?.sizes;
     let n = sizes.len();
     let (rows, cols) = (sizes[n - 2], sizes[n - 1]);
-    let data = f64::read(t)?;
+    let data = T::read(t)?;
     let count: usize = sizes[..n - 2].iter().product();
     Ok((0..count).map(|i| Mat { rows, cols, data: data[i * rows * cols..(i + 1) * rows * cols].to_vec() }).collect())
 }
 
-pub(super) fn write<'a>(t: &Tensor, mats: impl IntoIterator<Item = &'a Mat>) -> Result<()> {
-    f64::write(t, &mats.into_iter().flat_map(|m| m.data.iter().copied()).collect::<Vec<_>>())
-}
-
-/// PA = LU in one matrix, rows exchanged (counted from one), the first zero pivot (counted from one; 0: none) and the sign of P.
-pub(super) struct Lu {
-    pub(super) lu: Mat,
-    pub(super) pivots: Vec<i64>,
-    pub(super) info: i64,
-    sign: f64,
-}
-
-fn factor(lu: Mat) -> Lu {
-    factor_as(lu, true)
-}
-
-/// Factors a matrix of any shape, with or without exchanging rows.
-pub(super) fn factor_as(mut lu: Mat, exchange: bool) -> Lu {
-    let (n, k_end) = (lu.rows, lu.rows.min(lu.cols));
-    let (mut pivots, mut info, mut sign) = (Vec::with_capacity(n), 0, 1.0);
-    for k in 0..k_end {
-        let p = (k..if exchange { n } else { k + 1 }).fold(k, |best, i| if lu.at(i, k).abs() > lu.at(best, k).abs() { i } else { best });
-        pivots.push(p as i64 + 1);
-        if p != k {
-            lu.swap_rows(p, k);
-            sign = -sign;
-        }
-        let pivot = lu.at(k, k);
-        if pivot == 0.0 {
-            info = if info == 0 { k as i64 + 1 } else { info };
-            continue;
-        }
-        for i in k + 1..n {
-            let factor = lu.at(i, k) / pivot;
-            lu.set(i, k, factor);
-            for j in k + 1..lu.cols {
-                lu.set(i, j, lu.at(i, j) - factor * lu.at(k, j));
-            }
-        }
-    }
-    Lu { lu, pivots, info, sign }
-}
-
-/// Solves a triangular system in place; `a` may hold more than the triangle.
-fn substitute(a: &Mat, x: &mut Mat, upper: bool, unit: bool) {
-    let n = a.rows;
-    let order: Vec<usize> = if upper { (0..n).rev().collect() } else { (0..n).collect() };
-    for j in 0..x.cols {
-        for &i in &order {
-            let done = if upper { i + 1..n } else { 0..i };
-            let sum: f64 = done.map(|k| a.at(i, k) * x.at(k, j)).sum();
-            let v = x.at(i, j) - sum;
-            x.set(i, j, if unit { v } else { v / a.at(i, i) });
-        }
-    }
-}
-
-/// Solves A X = B, or with the transpose of A, from the factorization of A.
-pub(super) fn solve_factored(lu: &Mat, pivots: &[i64], b: &Mat, transposed: bool) -> Mat {
-    let mut x = b.clone();
-    let exchange = |x: &mut Mat, k: usize| {
-        let p = pivots[k] as usize - 1;
-        if p != k {
-            x.swap_rows(p, k);
-        }
-    };
-    if transposed {
-        let flipped = lu.t();
-        substitute(&flipped, &mut x, false, false);
-        substitute(&flipped, &mut x, true, true);
-        (0..lu.rows).rev().for_each(|k| exchange(&mut x, k));
-    } else {
-        (0..lu.rows).for_each(|k| exchange(&mut x, k));
-        substitute(lu, &mut x, false, true);
-        substitute(lu, &mut x, true, false);
-    }
-    x
+pub(super) fn write<'a, T: Real + Lane>(t: &Tensor, mats: impl IntoIterator<Item = &'a Mat<T>>) -> Result<()> {
+    T::write(t, &mats.into_iter().flat_map(|m| m.data.iter().copied()).collect::<Vec<_>>())
 }
 
 fn inverse(c: &Call, out: &[Tensor]) -> Result<()> {
-    let (mut inverses, mut infos) = (Vec::new(), Vec::new());
-    for a in read(c.tensor("A")?)? {
-        let n = a.rows;
-        let f = factor(a);
-        infos.push(f.info);
-        inverses.push(solve_factored(&f.lu, &f.pivots, &Mat::identity(n), false));
-    }
-    write(&out[0], &inverses)?;
-    i64::write(&out[1], &infos)
+    for_floats!("linalg_inv", out[0].dtype(), T => {
+        let (mut inverses, mut infos) = (Vec::new(), Vec::new());
+        for a in read::<T>(c.tensor("A")?)? {
+            let n = a.rows;
+            let f = factor(a, true);
+            infos.push(f.info);
+            inverses.push(solve_factored(&f.lu, &f.pivots, &Mat::identity(n), false));
+        }
+        write(&out[0], &inverses)?;
+        i64::write(&out[1], &infos)
+    })
 }
 
 /// A tensor's batch dimensions broadcast to those of a result, its last `keep` dimensions kept.
@@ -175,16 +109,6 @@ pub(super) fn batched(t: &Tensor, batch: &[SymInt], keep: usize) -> Result<Tenso
 fn solve(c: &Call, out: &[Tensor]) -> Result<()> {
     let (a, b) = (c.tensor("A")?, c.tensor("B")?);
     let left = c.bool("left")?;
-    let (mut factors, mut pivots, mut infos) = (Vec::new(), Vec::new(), Vec::new());
-    for a in read(a)? {
-        let f = factor(a);
-        infos.push(f.info);
-        pivots.extend(f.pivots.iter().copied());
-        factors.push(f.lu);
-    }
-    write(&out[1], &factors)?;
-    i64::write(&out[2], &pivots)?;
-    i64::write(&out[3], &infos)?;
     // A right side of vectors is one of matrices with a single column.
     let (result, sizes) = (&out[0], out[0].sizes());
     let vector = b.dim() == 1 || (a.dim() == b.dim() + 1 && sizes.len() == b.dim() && a.dim() == sizes.len() + 1);
@@ -192,88 +116,108 @@ fn solve(c: &Call, out: &[Tensor]) -> Result<()> {
     let batch = &sizes[..sizes.len() - keep];
     let b = batched(b, batch, keep)?;
     let b = if vector { super::dense::with_trailing_one(&b) } else { b };
-    let lus = read(&batched(a, batch, 2)?)?;
-    let solved: Vec<Mat> = lus
-        .into_iter()
-        .zip(read(&b)?)
-        .map(|(a, b)| {
-            let f = factor(a);
-            if left { solve_factored(&f.lu, &f.pivots, &b, false) } else { solve_factored(&f.lu, &f.pivots, &b.t(), true).t() }
-        })
-        .collect();
-    write(result, &solved)
+    for_floats!("linalg_solve", result.dtype(), T => {
+        let factors: Vec<Lu<T>> = read(a)?.into_iter().map(|a| factor(a, true)).collect();
+        write_factors(&factors, &out[1], &out[2])?;
+        i64::write(&out[3], &factors.iter().map(|f| f.info).collect::<Vec<_>>())?;
+        let all = read::<T>(&batched(a, batch, 2)?)?;
+        let solved: Vec<Mat<T>> = all
+            .into_iter()
+            .zip(read(&b)?)
+            .map(|(a, b)| {
+                let f = factor(a, true);
+                if left { solve_factored(&f.lu, &f.pivots, &b, false) } else { solve_factored(&f.lu, &f.pivots, &b.t(), true).t() }
+            })
+            .collect();
+        write(result, &solved)
+    })
+}
+
+/// Writes factors and pivots.
+pub(super) fn write_factors<T: Real + Lane>(factors: &[Lu<T>], lu: &Tensor, pivots: &Tensor) -> Result<()> {
+    write(lu, factors.iter().map(|f| &f.lu))?;
+    i64::write(pivots, &factors.iter().flat_map(|f| f.pivots.iter().copied()).collect::<Vec<_>>())
 }
 
 fn lu_solve(c: &Call, out: &[Tensor]) -> Result<()> {
     let (left, adjoint) = (c.bool("left")?, c.bool("adjoint")?);
     let sizes = out[0].sizes();
     let batch = &sizes[..sizes.len() - 2];
-    let lus = read(&batched(c.tensor("LU")?, batch, 2)?)?;
     let pivots = i64::read(&batched(c.tensor("pivots")?, batch, 1)?)?;
-    let solved: Vec<Mat> = lus
-        .iter()
-        .zip(read(c.tensor("B")?)?)
-        .enumerate()
-        .map(|(i, (lu, b))| {
-            let pivots = &pivots[i * lu.rows..][..lu.rows];
-            if left { solve_factored(lu, pivots, &b, adjoint) } else { solve_factored(lu, pivots, &b.t(), !adjoint).t() }
-        })
-        .collect();
-    write(&out[0], &solved)
+    for_floats!("linalg_lu_solve", out[0].dtype(), T => {
+        let lus = read::<T>(&batched(c.tensor("LU")?, batch, 2)?)?;
+        let solved: Vec<Mat<T>> = lus
+            .iter()
+            .zip(read(c.tensor("B")?)?)
+            .enumerate()
+            .map(|(i, (lu, b))| {
+                let pivots = &pivots[i * lu.rows..][..lu.rows];
+                if left { solve_factored(lu, pivots, &b, adjoint) } else { solve_factored(lu, pivots, &b.t(), !adjoint).t() }
+            })
+            .collect();
+        write(&out[0], &solved)
+    })
 }
 
 fn solve_triangular(c: &Call, out: &[Tensor]) -> Result<()> {
     let [upper, left, unit] = [c.bool("upper")?, c.bool("left")?, c.bool("unitriangular")?];
     let sizes = out[0].sizes();
     let batch = &sizes[..sizes.len() - 2];
-    let (a, b) = (read(&batched(c.tensor("self")?, batch, 2)?)?, read(&batched(c.tensor("B")?, batch, 2)?)?);
-    let solved: Vec<Mat> = a
-        .into_iter()
-        .zip(b)
-        .map(|(a, b)| {
-            if left {
-                let mut x = b;
-                substitute(&a, &mut x, upper, unit);
-                return x;
-            }
-            let mut x = b.t();
-            substitute(&a.t(), &mut x, !upper, unit);
-            x.t()
-        })
-        .collect();
-    write(&out[0], &solved)
+    // Rows that lie side by side are the library's columns: it solves with the transpose.
+    let turned = c.tensor("self")?.is_contiguous()?;
+    for_floats!("linalg_solve_triangular", out[0].dtype(), T => {
+        let (a, b) = (read::<T>(&batched(c.tensor("self")?, batch, 2)?)?, read(&batched(c.tensor("B")?, batch, 2)?)?);
+        let solved: Vec<Mat<T>> = a
+            .into_iter()
+            .zip(b)
+            .map(|(a, b)| {
+                if left {
+                    let mut x = b;
+                    substitute(&a, &mut x, Triangle { upper, unit }, turned);
+                    return x;
+                }
+                let mut x = b.t();
+                substitute(&a.t(), &mut x, Triangle { upper: !upper, unit }, !turned);
+                x.t()
+            })
+            .collect();
+        write(&out[0], &solved)
+    })
 }
 
 /// Factors every matrix (the transpose of a contiguous one, as PyTorch does) and writes factors and pivots.
-fn factor_all(a: &Tensor, lu_out: &Tensor, pivots_out: &Tensor) -> Result<Vec<Lu>> {
+fn factor_all<T: Vectorized + Lane>(a: &Tensor, lu_out: &Tensor, pivots_out: &Tensor) -> Result<Vec<Lu<T>>> {
     let transpose = a.is_contiguous()?;
-    let factors: Vec<Lu> = read(a)?.into_iter().map(|m| factor(if transpose { m.t() } else { m })).collect();
-    write(lu_out, factors.iter().map(|f| &f.lu))?;
-    i64::write(pivots_out, &factors.iter().flat_map(|f| f.pivots.iter().copied()).collect::<Vec<_>>())?;
+    let factors: Vec<Lu<T>> = read(a)?.into_iter().map(|m: Mat<T>| factor(if transpose { m.t() } else { m }, true)).collect();
+    write_factors(&factors, lu_out, pivots_out)?;
     Ok(factors)
 }
 
 fn det(c: &Call, out: &[Tensor]) -> Result<()> {
-    let factors = factor_all(c.tensor("A")?, &out[1], &out[2])?;
-    let values: Vec<f64> = factors.iter().map(|f| (0..f.lu.rows).fold(f.sign, |product, i| product * f.lu.at(i, i))).collect();
-    f64::write(&out[0], &values)
+    for_floats!("linalg_det", out[0].dtype(), T => {
+        let factors = factor_all::<T>(c.tensor("A")?, &out[1], &out[2])?;
+        let product = |f: &Lu<T>| (0..f.lu.rows).fold(T::of(1.0), |product, i| product * f.lu.at(i, i)) * f.sign;
+        T::write(&out[0], &factors.iter().map(product).collect::<Vec<T>>())
+    })
 }
 
 fn slogdet(c: &Call, out: &[Tensor]) -> Result<()> {
-    let factors = factor_all(c.tensor("A")?, &out[2], &out[3])?;
-    let diagonal = |f: &Lu| (0..f.lu.rows).map(|i| f.lu.at(i, i)).collect::<Vec<_>>();
-    let sign = |v: f64| if v == 0.0 { 0.0 } else { v.signum() };
-    let signs: Vec<f64> = factors.iter().map(|f| diagonal(f).into_iter().fold(f.sign, |s, v| s * sign(v))).collect();
-    let logs: Vec<f64> = factors.iter().map(|f| diagonal(f).into_iter().map(|v| v.abs().ln()).sum()).collect();
-    f64::write(&out[0], &signs)?;
-    f64::write(&out[1], &logs)
+    for_floats!("linalg_slogdet", out[0].dtype(), T => {
+        let factors = factor_all::<T>(c.tensor("A")?, &out[2], &out[3])?;
+        let diagonal = |f: &Lu<T>| (0..f.lu.rows).map(|i| f.lu.at(i, i).wide()).collect::<Vec<_>>();
+        let sign = |v: f64| if v == 0.0 { 0.0 } else { v.signum() };
+        let signs: Vec<f64> = factors.iter().map(|f| diagonal(f).into_iter().fold(f.sign.wide(), |s, v| s * sign(v))).collect();
+        let logs: Vec<T> = factors.iter().map(|f| lanes_sum(&diagonal(f).into_iter().map(|v| T::of(v.abs().ln())).collect::<Vec<T>>())).collect();
+        f64::write(&out[0], &signs)?;
+        T::write(&out[1], &logs)
+    })
 }
 
 fn cholesky(c: &Call, out: &[Tensor]) -> Result<()> {
     let upper = c.bool("upper")?;
     let (mut factors, mut infos) = (Vec::new(), Vec::new());
-    for a in read(c.tensor("self")?)? {
-        let a = if upper { a.t() } else { a };
+    for a in read::<f64>(c.tensor("self")?)? {
+        let a: Mat = if upper { a.t() } else { a };
         let n = a.rows;
         let (mut l, mut info) = (Mat::zeros(n, n), 0);
         'columns: for j in 0..n {
@@ -298,17 +242,17 @@ fn cholesky(c: &Call, out: &[Tensor]) -> Result<()> {
 }
 
 /// Householder reflections as LAPACK chooses them: the first `cols` columns of Q and the upper triangle.
-fn householder(mut a: Mat, cols: usize) -> (Mat, Mat) {
+fn householder<T: Vectorized>(mut a: Mat<T>, cols: usize) -> (Mat<T>, Mat<T>) {
     let factors = reflectors::reflected(&mut a);
     let q = reflectors::formed(&a, &factors, cols);
     for k in 0..a.cols.min(a.rows) {
-        (k + 1..a.rows).for_each(|i| a.set(i, k, 0.0));
+        (k + 1..a.rows).for_each(|i| a.set(i, k, T::default()));
     }
     (q, a)
 }
 
 /// The upper left part of a matrix.
-fn corner(m: &Mat, rows: usize, cols: usize) -> Mat {
+fn corner<T: Real>(m: &Mat<T>, rows: usize, cols: usize) -> Mat<T> {
     let mut out = Mat::zeros(rows, cols);
     for i in 0..rows {
         (0..cols).for_each(|j| out.set(i, j, m.at(i, j)));
@@ -317,19 +261,21 @@ fn corner(m: &Mat, rows: usize, cols: usize) -> Mat {
 }
 
 fn qr(c: &Call, out: &[Tensor]) -> Result<()> {
-    let (mode, a) = (c.str("mode")?, read(c.tensor("A")?)?);
-    let (mut qs, mut rs) = (Vec::new(), Vec::new());
-    for a in a {
-        let (m, n) = (a.rows, a.cols);
-        let k = m.min(n);
-        let (q, r) = householder(a, if mode == "complete" { m } else { k });
-        qs.push(q);
-        rs.push(if mode == "complete" { r } else { corner(&r, k, n) });
-    }
-    if mode != "r" {
-        write(&out[0], &qs)?;
-    }
-    write(&out[1], &rs)
+    let mode = c.str("mode")?;
+    for_floats!("linalg_qr", out[1].dtype(), T => {
+        let (mut qs, mut rs) = (Vec::new(), Vec::new());
+        for a in read::<T>(c.tensor("A")?)? {
+            let (m, n) = (a.rows, a.cols);
+            let k = m.min(n);
+            let (q, r) = householder(a, if mode == "complete" { m } else { k });
+            qs.push(q);
+            rs.push(if mode == "complete" { r } else { corner(&r, k, n) });
+        }
+        if mode != "r" {
+            write(&out[0], &qs)?;
+        }
+        write(&out[1], &rs)
+    })
 }
 
 /// Eigenvalues of a symmetric matrix, ascending, and their vectors as columns, by Jacobi rotations.
@@ -381,7 +327,7 @@ pub(super) fn symmetric(mut a: Mat) -> (Vec<f64>, Mat) {
 fn eigh(c: &Call, out: &[Tensor]) -> Result<()> {
     let lower = c.str("UPLO")?.eq_ignore_ascii_case("L");
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in read(c.tensor("A")?)? {
+    for a in read::<f64>(c.tensor("A")?)? {
         let mut whole = a.clone();
         for i in 0..a.rows {
             for j in 0..i {
@@ -485,7 +431,7 @@ pub(super) fn check_finite(a: &Mat) -> Result<()> {
 fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     let (full, vectors) = (c.bool("full_matrices")?, c.bool("compute_uv")?);
     let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
-    for a in read(c.tensor("A")?)? {
+    for a in read::<f64>(c.tensor("A")?)? {
         let (m, n) = (a.rows, a.cols);
         check_finite(&a)?;
         let (u, s, v) = if m >= n {

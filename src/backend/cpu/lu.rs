@@ -1,25 +1,30 @@
 //! LU factors as results, pseudo-inverses and least squares, and the matrix exponential.
 
 use super::dense::Lane;
-use super::linalg::{Lu, Mat, batched, check_finite, factor_as, read, solve_factored, symmetric, tall_svd, write};
+use super::linalg::{Mat, batched, check_finite, read, symmetric, tall_svd, write, write_factors};
+use super::triangular::{Lu, Triangle, factor, solve_factored, substitute};
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
+use crate::for_floats;
 use crate::tensor::{Dtype, Tensor};
 
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.linalg_lu_factor_ex.default", |c, o| {
         let pivot = c.bool("pivot")?;
-        let factors: Vec<Lu> = read(c.tensor("A")?)?.into_iter().map(|m| factor_as(m, pivot)).collect();
-        write(&o[0], factors.iter().map(|f| &f.lu))?;
-        i64::write(&o[1], &factors.iter().flat_map(|f| f.pivots.iter().copied()).collect::<Vec<_>>())?;
-        i64::write(&o[2], &factors.iter().map(|f| f.info).collect::<Vec<_>>())
+        for_floats!("linalg_lu_factor", o[0].dtype(), T => {
+            let factors: Vec<Lu<T>> = read(c.tensor("A")?)?.into_iter().map(|m| factor(m, pivot)).collect();
+            write_factors(&factors, &o[0], &o[1])?;
+            i64::write(&o[2], &factors.iter().map(|f| f.info).collect::<Vec<_>>())
+        })
     });
     t.fill("aten.linalg_lu.default", |c, o| {
         let pivot = c.bool("pivot")?;
-        let factors: Vec<Lu> = read(c.tensor("A")?)?.into_iter().map(|m| factor_as(m, pivot)).collect();
-        let parts: Vec<[Mat; 3]> = factors.iter().map(|f| unpacked(&f.lu, &f.pivots)).collect();
-        write_parts(&parts, [pivot, true, true], o)
+        for_floats!("linalg_lu", o[1].dtype(), T => {
+            let factors: Vec<Lu<T>> = read(c.tensor("A")?)?.into_iter().map(|m| factor(m, pivot)).collect();
+            let parts: Vec<[Mat; 3]> = factors.iter().map(|f| unpacked(&f.lu.held(), &f.pivots)).collect();
+            write_parts(&parts, [pivot, true, true], o)
+        })
     });
     t.fill("aten.lu_unpack.default", |c, o| {
         let lus = read(c.tensor("LU_data")?)?;
@@ -44,25 +49,24 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.cholesky_solve.default", |c, o| {
         let (upper, sizes) = (c.bool("upper")?, o[0].sizes());
         let batch = &sizes[..sizes.len() - 2];
-        let factors = read(&batched(c.tensor("input2")?, batch, 2)?)?;
-        let rhs = read(&batched(c.tensor("self")?, batch, 2)?)?;
-        let made: Vec<Mat> = factors
-            .into_iter()
-            .zip(rhs)
-            .map(|(m, b)| {
-                let f = factor_as(gram(m, upper), true);
-                solve_factored(&f.lu, &f.pivots, &b, false)
-            })
-            .collect();
-        write(&o[0], &made)
+        for_floats!("cholesky_solve", o[0].dtype(), T => {
+            let factors = read::<T>(&batched(c.tensor("input2")?, batch, 2)?)?;
+            let mut solved = read::<T>(&batched(c.tensor("self")?, batch, 2)?)?;
+            for (m, x) in factors.iter().zip(&mut solved) {
+                let (lower, turned) = if upper { (m.t(), true) } else { (m.clone(), false) };
+                substitute(&lower, x, Triangle { upper: false, unit: false }, turned);
+                substitute(&lower.t(), x, Triangle { upper: true, unit: false }, !turned);
+            }
+            write(&o[0], &solved)
+        })
     });
     t.fill("aten.cholesky_inverse.default", |c, o| {
         let upper = c.bool("upper")?;
         let made: Vec<Mat> = read(c.tensor("self")?)?
             .into_iter()
-            .map(|m| {
+            .map(|m: Mat| {
                 let n = m.rows;
-                let f = factor_as(gram(m, upper), true);
+                let f = factor(gram(m, upper), true);
                 solve_factored(&f.lu, &f.pivots, &Mat::identity(n), false)
             })
             .collect();

@@ -48,6 +48,7 @@ mod sorting;
 mod special;
 mod special_functions;
 pub mod training;
+mod triangular;
 mod unary;
 mod vectorized;
 mod volume;
