@@ -1,10 +1,11 @@
-//! Solving and factorizations, matrix by matrix: LU with partial pivoting and Householder QR in the elements' precision, in the
-//! library's order; in float64 Cholesky, and Jacobi rotations for eigenvalues and singular values.
+//! Solving and factorizations, matrix by matrix: LU with partial pivoting, Householder QR, eigenvalues and singular values in the
+//! elements' precision, in the library's order; Cholesky factors in float64.
 
 use super::dense::{Lane, Real, expanded, unsupported};
-use super::reflectors;
 use super::triangular::{Lu, Triangle, factor, solve_factored, substitute};
+use super::tridiagonal::symmetric;
 use super::vectorized::{Vectorized, lanes_sum};
+use super::{bidiagonal, reflectors};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::{Error, ErrorKind, Result};
 use crate::for_floats;
@@ -278,150 +279,23 @@ fn qr(c: &Call, out: &[Tensor]) -> Result<()> {
     })
 }
 
-/// Eigenvalues of a symmetric matrix, ascending, and their vectors as columns, by Jacobi rotations.
-pub(super) fn symmetric(mut a: Mat) -> (Vec<f64>, Mat) {
-    let n = a.rows;
-    let mut v = Mat::identity(n);
-    for _ in 0..60 {
-        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a.at(i, j).powi(2)).sum();
-        let scale: f64 = a.data.iter().map(|x| x * x).sum();
-        if off <= 1e-32 * scale {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                if a.at(p, q) == 0.0 {
-                    continue;
-                }
-                let theta = (a.at(q, q) - a.at(p, p)) / (2.0 * a.at(p, q));
-                let t = 1f64.copysign(theta) / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let cos = 1.0 / (t * t + 1.0).sqrt();
-                let sin = t * cos;
-                for k in 0..n {
-                    let (x, y) = (a.at(k, p), a.at(k, q));
-                    a.set(k, p, cos * x - sin * y);
-                    a.set(k, q, sin * x + cos * y);
-                }
-                for k in 0..n {
-                    let (x, y) = (a.at(p, k), a.at(q, k));
-                    a.set(p, k, cos * x - sin * y);
-                    a.set(q, k, sin * x + cos * y);
-                }
-                for k in 0..n {
-                    let (x, y) = (v.at(k, p), v.at(k, q));
-                    v.set(k, p, cos * x - sin * y);
-                    v.set(k, q, sin * x + cos * y);
-                }
-            }
-        }
-    }
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|i, j| a.at(*i, *i).total_cmp(&a.at(*j, *j)));
-    let mut vectors = Mat::zeros(n, n);
-    for (to, from) in order.iter().enumerate() {
-        (0..n).for_each(|k| vectors.set(k, to, v.at(k, *from)));
-    }
-    (order.iter().map(|i| a.at(*i, *i)).collect(), vectors)
-}
-
 fn eigh(c: &Call, out: &[Tensor]) -> Result<()> {
     let lower = c.str("UPLO")?.eq_ignore_ascii_case("L");
-    let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in read::<f64>(c.tensor("A")?)? {
-        let mut whole = a.clone();
-        for i in 0..a.rows {
-            for j in 0..i {
-                let v = if lower { a.at(i, j) } else { a.at(j, i) };
-                whole.set(i, j, v);
-                whole.set(j, i, v);
-            }
+    for_floats!("linalg_eigh", out[0].dtype(), T => {
+        let (mut values, mut vectors) = (Vec::new(), Vec::new());
+        for a in read::<T>(c.tensor("A")?)? {
+            let (l, v) = symmetric(if lower { a } else { a.t() });
+            values.extend(l);
+            vectors.push(v);
         }
-        let (l, v) = symmetric(whole);
-        values.extend(l);
-        vectors.push(v);
-    }
-    f64::write(&out[0], &values)?;
-    if c.bool("compute_v")? { write(&out[1], &vectors) } else { Ok(()) }
-}
-
-/// Singular values of a matrix with at least as many rows as columns, falling, with U (m x n) and V (n x n), by one-sided
-/// Jacobi rotations.
-pub(super) fn tall_svd(mut a: Mat) -> (Mat, Vec<f64>, Mat) {
-    let (m, n) = (a.rows, a.cols);
-    let mut v = Mat::identity(n);
-    for _ in 0..60 {
-        let mut turned = false;
-        for p in 0..n {
-            for q in p + 1..n {
-                let sum = |f: &dyn Fn(usize) -> f64| (0..m).map(f).sum::<f64>();
-                let (x, y) = (sum(&|k| a.at(k, p).powi(2)), sum(&|k| a.at(k, q).powi(2)));
-                let dot = sum(&|k| a.at(k, p) * a.at(k, q));
-                if dot.abs() <= 1e-16 * (x * y).sqrt() || dot == 0.0 {
-                    continue;
-                }
-                turned = true;
-                let zeta = (y - x) / (2.0 * dot);
-                let t = 1f64.copysign(zeta) / (zeta.abs() + (zeta * zeta + 1.0).sqrt());
-                let cos = 1.0 / (t * t + 1.0).sqrt();
-                let sin = t * cos;
-                for target in [&mut a, &mut v] {
-                    for k in 0..target.rows {
-                        let (x, y) = (target.at(k, p), target.at(k, q));
-                        target.set(k, p, cos * x - sin * y);
-                        target.set(k, q, sin * x + cos * y);
-                    }
-                }
-            }
-        }
-        if !turned {
-            break;
-        }
-    }
-    let norms: Vec<f64> = (0..n).map(|j| (0..m).map(|k| a.at(k, j).powi(2)).sum::<f64>().sqrt()).collect();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|i, j| norms[*j].total_cmp(&norms[*i]));
-    let (mut u, mut sorted) = (Mat::zeros(m, n), Mat::zeros(n, n));
-    for (to, from) in order.iter().enumerate() {
-        (0..n).for_each(|k| sorted.set(k, to, v.at(k, *from)));
-        (0..m).for_each(|k| u.set(k, to, if norms[*from] > 0.0 { a.at(k, *from) / norms[*from] } else { 0.0 }));
-    }
-    (complete(u, n), order.iter().map(|i| norms[*i]).collect(), sorted)
-}
-
-/// Orthonormal columns: those that are zero, and as many more as make `count`, are found by projection.
-fn complete(u: Mat, count: usize) -> Mat {
-    let m = u.rows;
-    let mut columns: Vec<Vec<f64>> = (0..u.cols).map(|j| (0..m).map(|i| u.at(i, j)).collect()).collect();
-    columns.resize(count, vec![0.0; m]);
-    let mut next = 0;
-    for j in 0..count {
-        while columns[j].iter().all(|v| *v == 0.0) && next < m {
-            let mut candidate = vec![0.0; m];
-            candidate[next] = 1.0;
-            next += 1;
-            // Twice, so that rounding leaves nothing of the others.
-            for _ in 0..2 {
-                for other in columns.iter().filter(|c| c.iter().any(|v| *v != 0.0)) {
-                    let dot: f64 = other.iter().zip(&candidate).map(|(a, b)| a * b).sum();
-                    candidate.iter_mut().zip(other).for_each(|(c, o)| *c -= dot * o);
-                }
-            }
-            let norm = candidate.iter().map(|v| v * v).sum::<f64>().sqrt();
-            if norm > 1e-8 {
-                columns[j] = candidate.into_iter().map(|v| v / norm).collect();
-            }
-        }
-    }
-    let mut out = Mat::zeros(m, count);
-    for (j, column) in columns.iter().enumerate() {
-        column.iter().enumerate().for_each(|(i, v)| out.set(i, j, *v));
-    }
-    out
+        T::write(&out[0], &values)?;
+        if c.bool("compute_v")? { write(&out[1], &vectors) } else { Ok(()) }
+    })
 }
 
 /// Singular values are those of finite numbers.
-pub(super) fn check_finite(a: &Mat) -> Result<()> {
-    if a.data.iter().all(|x| x.is_finite()) {
+pub(super) fn check_finite<T: Real>(a: &Mat<T>) -> Result<()> {
+    if a.data.iter().all(|x| x.wide().is_finite()) {
         return Ok(());
     }
     let said = "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values.";
@@ -430,26 +304,33 @@ pub(super) fn check_finite(a: &Mat) -> Result<()> {
 
 fn svd(c: &Call, out: &[Tensor]) -> Result<()> {
     let (full, vectors) = (c.bool("full_matrices")?, c.bool("compute_uv")?);
-    let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
-    for a in read::<f64>(c.tensor("A")?)? {
-        let (m, n) = (a.rows, a.cols);
-        check_finite(&a)?;
-        let (u, s, v) = if m >= n {
-            tall_svd(a)
-        } else {
-            let (v, s, u) = tall_svd(a.t());
-            (u, s, v)
-        };
-        values.extend(s);
-        us.push(if full { complete(u, m) } else { u });
-        vs.push(if full { complete(v, n) } else { v }.t());
+    for_floats!("linalg_svd", out[1].dtype(), T => {
+        let (mut us, mut values, mut vs) = (Vec::new(), Vec::new(), Vec::new());
+        for a in read::<T>(c.tensor("A")?)? {
+            check_finite(&a)?;
+            let (u, s, v) = decomposed(a, full);
+            values.extend(s);
+            us.push(u);
+            vs.push(v.t());
+        }
+        T::write(&out[1], &values)?;
+        if !vectors {
+            return Ok(());
+        }
+        write(&out[0], &us)?;
+        write(&out[2], &vs)
+    })
+}
+
+/// Singular values and vectors: (U, s, V), with as many columns as values, or `full`.
+pub(super) fn decomposed<T: Vectorized>(a: Mat<T>, full: bool) -> (Mat<T>, Vec<T>, Mat<T>) {
+    let (m, n) = (a.rows, a.cols);
+    let columns = if full { m.max(n) } else { m.min(n) };
+    if m >= n {
+        return bidiagonal::tall(a, columns, false);
     }
-    f64::write(&out[1], &values)?;
-    if !vectors {
-        return Ok(());
-    }
-    write(&out[0], &us)?;
-    write(&out[2], &vs)
+    let (v, s, u) = bidiagonal::tall(a.t(), columns, true);
+    (u, s, v)
 }
 
 /// Fails where a factorization says that it failed.

@@ -1,8 +1,9 @@
 //! LU factors as results, pseudo-inverses and least squares, and the matrix exponential.
 
 use super::dense::Lane;
-use super::linalg::{Mat, batched, check_finite, read, symmetric, tall_svd, write, write_factors};
+use super::linalg::{Mat, batched, check_finite, decomposed, read, write, write_factors};
 use super::triangular::{Lu, Triangle, factor, solve_factored, substitute};
+use super::tridiagonal::symmetric;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
 use crate::for_floats;
@@ -123,18 +124,9 @@ fn write_parts(parts: &[[Mat; 3]], wanted: [bool; 3], o: &[Tensor]) -> Result<()
     Ok(())
 }
 
-/// Singular values and vectors: (U, s, V), with as many columns as values.
-fn decomposed(a: &Mat) -> (Mat, Vec<f64>, Mat) {
-    if a.rows >= a.cols {
-        return tall_svd(a.clone());
-    }
-    let (v, s, u) = tall_svd(a.t());
-    (u, s, v)
-}
-
 /// V / s U^T over the singular values above the tolerance, and how many they are.
 fn inverted(a: &Mat, atol: f64, rtol: f64) -> (Mat, usize) {
-    let (u, s, v) = decomposed(a);
+    let (u, s, v) = decomposed(a.clone(), false);
     let bound = atol.max(rtol * s.first().copied().unwrap_or(0.0));
     let kept = s.iter().filter(|s| **s > bound).count();
     let mut scaled = Mat::zeros(v.rows, kept);
@@ -214,7 +206,7 @@ fn least_squares(c: &Call, o: &[Tensor]) -> Result<()> {
             residuals.push(miss);
         }
         ranks.push(rank as i64);
-        values.extend(decomposed(a).1);
+        values.extend(decomposed(a.clone(), false).1);
         solutions.push(x);
     }
     write_solutions(&o[0], &solutions, vector)?;
