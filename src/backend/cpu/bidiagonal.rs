@@ -1,5 +1,5 @@
-//! Singular values as the reference library finds them, so that vectors have the signs that it gives them: by reflectors from both
-//! sides to a bidiagonal matrix, of a tall matrix's triangle, then by implicit shifts.
+//! Singular values as the library finds them, so that vectors have the signs that it gives them: by reflectors to a triangle, by
+//! reflectors from both sides to a bidiagonal matrix, then by implicit shifts.
 
 use super::linalg::Mat;
 use super::reflectors::{reflected, reflector};
@@ -35,7 +35,7 @@ fn reflect_rows<T: Vectorized>(m: &mut Mat<T>, (at, v, tau): &Reflector<T>, from
 /// the transpose of what is decomposed, which has a lower bidiagonal matrix where this has an upper one.
 pub(super) fn tall<T: Vectorized>(mut a: Mat<T>, columns: usize, turned: bool) -> (Mat<T>, Vec<T>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
-    if m < n * 11 / 6 || m == n || n == 0 {
+    if m == n || m < n * 8 / 5 || n == 0 {
         return by_sides(a, columns, turned);
     }
     // Of a matrix that is much taller than wide its triangle is decomposed.
@@ -44,12 +44,7 @@ pub(super) fn tall<T: Vectorized>(mut a: Mat<T>, columns: usize, turned: bool) -
     let first: Vec<Reflector<T>> = factors.into_iter().enumerate().map(|(k, tau)| (k, column(k), tau)).collect();
     let mut triangle = Mat::zeros(n, n);
     (0..n).for_each(|i| (i..n).for_each(|j| triangle.set(i, j, a.at(i, j))));
-    let (u, s, v) = if turned {
-        let (v, s, u) = by_sides(triangle.t(), n, false);
-        (u, s, v)
-    } else {
-        by_sides(triangle, n, false)
-    };
+    let (u, s, v) = by_sides(triangle, n, turned);
     (applied(&first, widened(&u, m, columns)), s, v)
 }
 
@@ -71,7 +66,7 @@ fn widened<T: Vectorized>(m: &Mat<T>, rows: usize, cols: usize) -> Mat<T> {
     wide
 }
 
-/// The decomposition by way of a bidiagonal matrix.
+/// The decomposition of a square matrix by way of a bidiagonal one.
 fn by_sides<T: Vectorized>(mut a: Mat<T>, columns: usize, turned: bool) -> (Mat<T>, Vec<T>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
     let (mut left, mut right): (Vec<Reflector<T>>, Vec<Reflector<T>>) = (Vec::new(), Vec::new());
@@ -126,7 +121,7 @@ impl<T: Vectorized> Bidiagonal<T> {
         let (d, e) = (&mut self.diagonal, &mut self.beside);
         let mut turns = Vec::new();
         for i in 0..e.len() {
-            let (turn, r) = turn_of(d[i], e[i]);
+            let (turn, r) = turn_of(d[i], e[i], true);
             d[i] = r;
             e[i] = turn.sin * d[i + 1];
             d[i + 1] = turn.cos * d[i + 1];
@@ -183,10 +178,12 @@ impl<T: Vectorized> Bidiagonal<T> {
                 }
             }
         }
+        // A negative value turns its vector of the right side, a single one that of the left.
+        let vectors = if n == 1 { &mut self.left } else { &mut self.right };
         for i in 0..n {
             if self.diagonal[i] < T::default() {
                 self.diagonal[i] = -self.diagonal[i];
-                (0..n).for_each(|k| self.right.set(i, k, -self.right.at(i, k)));
+                (0..n).for_each(|k| vectors.set(i, k, -vectors.at(i, k)));
             }
         }
     }
@@ -237,12 +234,12 @@ impl<T: Vectorized> Bidiagonal<T> {
             let mut other = Turn { cos: one, sin: zero };
             let mut turn = other;
             for k in 0..last {
-                let (next, r) = turn_of(d[place.at(k)] * turn.cos, e[place.between(k)]);
+                let (next, r) = turn_of(d[place.at(k)] * turn.cos, e[place.between(k)], true);
                 turn = next;
                 if k > 0 {
                     e[place.between(k - 1)] = other.sin * r;
                 }
-                let (next, r) = turn_of(other.cos * r, d[place.at(k + 1)] * turn.sin);
+                let (next, r) = turn_of(other.cos * r, d[place.at(k + 1)] * turn.sin, true);
                 other = next;
                 d[place.at(k)] = r;
                 turns.push((turn, other));
@@ -255,7 +252,7 @@ impl<T: Vectorized> Bidiagonal<T> {
             let mut f = (corner.abs() - shift) * (signed(one, corner) + shift / corner);
             let mut g = e[place.between(0)];
             for k in 0..last {
-                let (turn, r) = turn_of(f, g);
+                let (turn, r) = turn_of(f, g, true);
                 if k > 0 {
                     e[place.between(k - 1)] = r;
                 }
@@ -264,7 +261,7 @@ impl<T: Vectorized> Bidiagonal<T> {
                 e[beside] = turn.cos * e[beside] - turn.sin * d[here];
                 g = turn.sin * d[there];
                 d[there] = turn.cos * d[there];
-                let (other, r) = turn_of(f, g);
+                let (other, r) = turn_of(f, g, true);
                 d[here] = r;
                 f = other.cos * e[beside] + other.sin * d[there];
                 d[there] = other.cos * d[there] - other.sin * e[beside];

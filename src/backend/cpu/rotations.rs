@@ -12,8 +12,8 @@ pub struct Turn<T> {
     pub sin: T,
 }
 
-/// The turn that makes `(f, g)` into `(r, 0)`, and `r`. The cosine is positive where `f` is the larger.
-pub fn turn_of<T: Real>(f: T, g: T) -> (Turn<T>, T) {
+/// The turn that makes `(f, g)` into `(r, 0)`, and `r`, whose cosine is not negative where `f` is the larger, or `always`.
+pub fn turn_of<T: Real>(f: T, g: T, always: bool) -> (Turn<T>, T) {
     let (zero, one) = (T::default(), T::of(1.0));
     if g == zero {
         return (Turn { cos: one, sin: zero }, f);
@@ -23,7 +23,8 @@ pub fn turn_of<T: Real>(f: T, g: T) -> (Turn<T>, T) {
     }
     let r = (f * f + g * g).sqrt();
     let (cos, sin) = (f / r, g / r);
-    if f.abs() > g.abs() && cos < zero { (Turn { cos: -cos, sin: -sin }, -r) } else { (Turn { cos, sin }, r) }
+    let flips = cos < zero && (always || f.abs() > g.abs());
+    if flips { (Turn { cos: -cos, sin: -sin }, -r) } else { (Turn { cos, sin }, r) }
 }
 
 impl<T: Real> Turn<T> {

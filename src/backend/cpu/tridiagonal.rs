@@ -145,7 +145,7 @@ impl<T: Vectorized> Tridiagonal<T> {
         let mut turns = Vec::new();
         for i in (l..m).rev() {
             let (f, b) = (turn.sin * e[between(i)], turn.cos * e[between(i)]);
-            let made = turn_of(g, f);
+            let made = turn_of(g, f, false);
             turn = made.0;
             if i + 1 != m {
                 e[between(i + 1)] = made.1;
