@@ -4,6 +4,7 @@
 use super::linalg::Mat;
 use super::reflectors::{reflected, reflector};
 use super::rotations::{Turn, limits, signed, turn_of};
+use super::triangular::masked_dot;
 use super::vectorized::Vectorized;
 
 /// A reflector from a place on, with its factor.
@@ -15,8 +16,8 @@ fn reflect_columns<T: Vectorized>(m: &mut Mat<T>, (at, v, tau): &Reflector<T>, f
         return;
     }
     for j in from..m.cols {
-        let along = *tau * v.iter().enumerate().fold(T::default(), |sum, (i, v)| sum + *v * m.at(at + i, j));
-        v.iter().enumerate().for_each(|(i, v)| m.set(at + i, j, m.at(at + i, j) - *v * along));
+        let along = *tau * masked_dot(v.iter().enumerate().map(|(i, v)| (*v, m.at(at + i, j))));
+        v.iter().enumerate().for_each(|(i, v)| m.set(at + i, j, (-*v).fused(along, m.at(at + i, j))));
     }
 }
 
@@ -26,8 +27,8 @@ fn reflect_rows<T: Vectorized>(m: &mut Mat<T>, (at, v, tau): &Reflector<T>, from
         return;
     }
     for i in from..m.rows {
-        let along = *tau * v.iter().enumerate().fold(T::default(), |sum, (j, v)| sum + *v * m.at(i, at + j));
-        v.iter().enumerate().for_each(|(j, v)| m.set(i, at + j, m.at(i, at + j) - *v * along));
+        let along = *tau * v.iter().enumerate().fold(T::default(), |sum, (j, v)| v.fused(m.at(i, at + j), sum));
+        v.iter().enumerate().for_each(|(j, v)| m.set(i, at + j, (-*v).fused(along, m.at(i, at + j))));
     }
 }
 
@@ -35,7 +36,7 @@ fn reflect_rows<T: Vectorized>(m: &mut Mat<T>, (at, v, tau): &Reflector<T>, from
 /// the transpose of what is decomposed, which has a lower bidiagonal matrix where this has an upper one.
 pub(super) fn tall<T: Vectorized>(mut a: Mat<T>, columns: usize, turned: bool) -> (Mat<T>, Vec<T>, Mat<T>) {
     let (m, n) = (a.rows, a.cols);
-    if m == n || m < n * 8 / 5 || n == 0 {
+    if turned || m == n || m < n * 8 / 5 {
         return by_sides(a, columns, turned);
     }
     // Of a matrix that is much taller than wide its triangle is decomposed.
@@ -72,7 +73,7 @@ fn by_sides<T: Vectorized>(mut a: Mat<T>, columns: usize, turned: bool) -> (Mat<
     let (mut left, mut right): (Vec<Reflector<T>>, Vec<Reflector<T>>) = (Vec::new(), Vec::new());
     let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
     let made = |mut v: Vec<T>, at: usize| {
-        let (beta, tau) = reflector(&mut v);
+        let (beta, tau) = reflector(&mut v, false);
         v[0] = T::of(1.0);
         (beta, (at, v, tau))
     };

@@ -3,6 +3,7 @@
 
 use super::dense::{Lane, Real};
 use super::linalg::{Mat, read, write};
+use super::rotations::signed;
 use super::triangular::masked_dot;
 use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable};
@@ -59,16 +60,17 @@ pub fn hypotenuse<T: Real>(a: T, b: T) -> T {
     long * (T::of(1.0) + share * share).sqrt()
 }
 
-/// Turns a vector into a reflector that leaves its first element, `beta`: that, and the reflector's factor.
-pub fn reflector<T: Real>(x: &mut [T]) -> (T, T) {
+/// Turns a vector into a reflector that leaves its first element, `beta`: that, and the reflector's factor. What is below is
+/// divided, or multiplied by a reciprocal.
+pub fn reflector<T: Real>(x: &mut [T], divides: bool) -> (T, T) {
     let alpha = x[0];
     let below = length(x[1..].iter().copied());
     if below == T::default() {
         return (alpha, T::default());
     }
-    let long = hypotenuse(alpha, below);
-    let beta = if alpha < T::default() || alpha == T::default() && alpha.wide().is_sign_negative() { long } else { -long };
-    x[1..].iter_mut().for_each(|v| *v = *v / (alpha - beta));
+    let beta = -signed(hypotenuse(alpha, below), alpha);
+    let (by, inverse) = (alpha - beta, T::of(1.0) / (alpha - beta));
+    x[1..].iter_mut().for_each(|v| *v = if divides { *v / by } else { *v * inverse });
     (beta, (beta - alpha) / beta)
 }
 
@@ -88,7 +90,7 @@ fn reflected_in_turn<T: Vectorized>(a: &mut Mat<T>) -> Vec<T> {
     let mut factors = Vec::new();
     for k in 0..n.min(m) {
         let mut column: Vec<T> = (k..m).map(|i| a.at(i, k)).collect();
-        let (beta, tau) = reflector(&mut column);
+        let (beta, tau) = reflector(&mut column, true);
         column[0] = beta;
         (k..m).for_each(|i| a.set(i, k, column[i - k]));
         if tau != T::default() {

@@ -4,6 +4,7 @@
 use super::linalg::Mat;
 use super::reflectors::{hypotenuse, reflector};
 use super::rotations::{Turn, limits, signed, turn_of};
+use super::triangular::masked_dot;
 use super::vectorized::Vectorized;
 
 /// Sweeps per eigenvalue after which the search is given up.
@@ -21,8 +22,8 @@ pub(super) fn symmetric<T: Vectorized>(mut a: Mat<T>) -> (Vec<T>, Mat<T>) {
     for (k, (v, tau)) in reflectors.iter().enumerate().rev().filter(|(_, (_, tau))| *tau != T::default()) {
         // Vectors are rows here.
         for row in 0..n {
-            let along = *tau * v.iter().enumerate().fold(T::default(), |sum, (i, v)| sum + *v * vectors.at(row, k + 1 + i));
-            v.iter().enumerate().for_each(|(i, v)| vectors.set(row, k + 1 + i, vectors.at(row, k + 1 + i) - *v * along));
+            let along = *tau * masked_dot(v.iter().enumerate().map(|(i, v)| (*v, vectors.at(row, k + 1 + i))));
+            v.iter().enumerate().for_each(|(i, v)| vectors.set(row, k + 1 + i, (-*v).fused(along, vectors.at(row, k + 1 + i))));
         }
     }
     let mut order: Vec<usize> = (0..n).collect();
@@ -47,18 +48,24 @@ fn reduced<T: Vectorized>(a: &mut Mat<T>) -> (Tridiagonal<T>, Vec<(Vec<T>, T)>) 
     let (mut beside, mut reflectors) = (Vec::new(), Vec::new());
     for k in 0..n - 1 {
         let mut v: Vec<T> = (k + 1..n).map(|i| a.at(i, k)).collect();
-        let (beta, tau) = reflector(&mut v);
+        let (beta, tau) = reflector(&mut v, false);
         v[0] = T::of(1.0);
         beside.push(beta);
-        let (m, at) = (v.len(), |i: usize, j: usize| (k + 1 + i.max(j), k + 1 + i.min(j)));
-        let image = |i: usize| tau * (0..m).fold(T::default(), |sum, j| sum + a.at(at(i, j).0, at(i, j).1) * v[j]);
-        let mut w: Vec<T> = (0..m).map(image).collect();
-        let along = T::of(-0.5) * tau * w.iter().zip(&v).fold(T::default(), |sum, (w, v)| sum + *w * *v);
-        w.iter_mut().zip(&v).for_each(|(w, v)| *w += along * *v);
+        // The image of `v` is made column by column of the lower triangle, whose sums stand for the upper one.
+        let (m, part) = (v.len(), k + 1);
+        let mut w = vec![T::default(); m];
+        for j in 0..m {
+            let scaled = tau * v[j];
+            (j..m).for_each(|i| w[i] = scaled.fused(a.at(part + i, part + j), w[i]));
+            let below = masked_dot((j + 1..m).map(|i| (a.at(part + i, part + j), v[i])));
+            w[j] = tau.fused(below, w[j]);
+        }
+        let along = T::of(-0.5) * tau * masked_dot(w.iter().copied().zip(v.iter().copied()));
+        w.iter_mut().zip(&v).for_each(|(w, v)| *w = along.fused(*v, *w));
         for j in 0..m {
             for i in j..m {
-                let (row, col) = at(i, j);
-                a.set(row, col, a.at(row, col) - v[i] * w[j] - w[i] * v[j]);
+                let once = (-v[i]).fused(w[j], a.at(part + i, part + j));
+                a.set(part + i, part + j, (-w[i]).fused(v[j], once));
             }
         }
         reflectors.push((v, tau));
