@@ -80,6 +80,8 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
     let constant = indices(keywords, "non_differentiable_idx")?;
     let written = indices(keywords, "dirty_idx")?;
     let mut results = Vec::new();
+    let is_differentiable = |(i, v): (usize, &Value)| !constant.contains(&i) && v.as_tensor().is_some_and(|t| !t.dtype().is_integral());
+    let several = outputs.list()?.iter().enumerate().filter(|v| is_differentiable(*v)).count() > 1;
     for (i, value) in outputs.list()?.iter().enumerate() {
         let Value::Tensor(t) = value else {
             node.inputs.borrow_mut().push(InputMeta {
@@ -107,7 +109,7 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
         let own = if input.is_some() { own_handle(t)? } else { t.clone() };
         let info = meta::peek(t, |m| m.view.clone());
         meta::clear(&own);
-        keep_view(&own, info, input);
+        keep_view(&own, info, input, several);
         meta::set_history(&own, &node);
         results.push(Value::Tensor(own));
     }

@@ -74,6 +74,14 @@ pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<
     run_with(graph, &Drops::of(graph), inputs, tell)
 }
 
+/// Whether a call is `tensor.data`: writes to that are not counted as the tensor's own.
+fn reads_data(node: &Node) -> bool {
+    let says = node.written.as_ref().and_then(|w| w.says.as_ref());
+    says.is_some_and(
+        |call| matches!(&call.target, Target::Torch { shown: Shown::Function(path), .. } if &**path == "torch._C._autograd._get_data_attr"),
+    )
+}
+
 fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
     let mut values: Vec<Value> = vec![Value::None; graph.arena_len()];
     let mut given = std::mem::take(inputs).into_iter();
@@ -111,6 +119,9 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
                     })
                 });
                 let result = step(graph, node, &values, tell);
+                if let (true, Ok(Value::Tensor(t))) = (reads_data(node), &result) {
+                    t.count_own_writes();
+                }
                 if let Some(before) = before {
                     set_origin(before);
                 }

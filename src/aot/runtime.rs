@@ -181,7 +181,7 @@ impl Runtime {
                 let made = views.iter().find(|(of, _)| *of == t.id()).map(|(_, made)| made.clone());
                 *t = made.unwrap_or_else(|| {
                     let view = t.view_as((*t.geometry()).clone());
-                    keep_view(&view, None, Some(t));
+                    keep_view(&view, None, Some(t), false);
                     views.push((t.id(), view.clone()));
                     view
                 });

@@ -8,7 +8,7 @@ use crate::autograd::{BackwardOptions, Edge, Node, gradient_edge, meta, run_back
 use crate::dispatch::{Modes, Value, fill_factory_options, modes, op, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Layout, Tensor, TensorSpec};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -255,7 +255,7 @@ pub(super) fn given_gradients(node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Re
     for (grad, like) in grads.into_iter().zip(node.inputs.borrow().iter()) {
         given.push(Value::Tensor(match grad {
             Some(grad) => grad,
-            None => crate::t!("zeros", &like.sizes; dtype = like.dtype, device = like.device)?,
+            None => crate::t!("zeros", &like.sizes; dtype = like.dtype, layout = Layout::Strided, device = like.device)?,
         }));
     }
     Ok(given)

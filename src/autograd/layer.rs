@@ -338,6 +338,9 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
         ));
     }
     check_inplace(&target, wants_grad)?;
+    if entry.name == "aten.resize_.default" && meta::requires_grad(&target) {
+        return Err(Error::runtime("cannot resize variables that require grad"));
+    }
     if entry.name == "aten.detach_.default" {
         if meta::base(&target).is_some() {
             return Err(Error::runtime(

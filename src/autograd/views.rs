@@ -102,16 +102,18 @@ pub fn make_view(view: &Tensor, of: &Tensor, step: ViewStep, creation: CreationM
     meta::with(view, |m| m.view = Some(info));
 }
 
-/// A custom function's output goes on being a view: of the input that it is, or of what it was a view of inside (`info`).
-pub fn keep_view(output: &Tensor, info: Option<ViewInfo>, input: Option<&Tensor>) {
+/// A custom function's output, one of several or the only one, goes on being a view: of the input that it is, or of what it was a view
+/// of inside (`info`).
+pub fn keep_view(output: &Tensor, info: Option<ViewInfo>, input: Option<&Tensor>, is_one_of_several: bool) {
+    let creation = if is_one_of_several { CreationMeta::MultiOutputNode } else { CreationMeta::CustomFunction };
     static ALIAS: crate::dispatch::OpRef = crate::dispatch::OpRef::new("alias");
     match (input, info) {
         (Some(input), _) => {
             let step = ViewStep { entry: ALIAS.get(), args: vec![Value::None], result: None };
-            make_view(output, input, step, CreationMeta::CustomFunction, true);
+            make_view(output, input, step, creation, true);
         }
         (None, Some(info)) => {
-            let info = ViewInfo { creation: CreationMeta::CustomFunction, version: output.version(), ..info };
+            let info = ViewInfo { creation, version: output.version(), ..info };
             meta::with(output, |m| m.view = Some(info));
         }
         (None, None) => {}

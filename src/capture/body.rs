@@ -162,8 +162,13 @@ impl Recorder {
     /// The tensors whose nodes these are.
     pub fn tensors_of(&self, ids: &[NodeId]) -> Vec<Tensor> {
         let nodes = self.nodes.borrow();
-        let twins: Vec<Tensor> = self.inputs.borrow().iter().map(|i| i.twin.clone()).chain(self.alive()).collect();
+        let twins = self.known_tensors();
         ids.iter().filter_map(|id| twins.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
+    }
+
+    /// Inputs, and what was computed of them and is still alive.
+    pub fn known_tensors(&self) -> Vec<Tensor> {
+        self.inputs.borrow().iter().map(|i| i.twin.clone()).chain(self.alive()).collect()
     }
 
     /// A value that a body is given when it runs, such as a gradient.

@@ -32,17 +32,41 @@ struct Said {
 }
 
 impl Said {
-    /// The dimension and the bounds that were given for it.
-    fn shown(&self, first: &str) -> String {
+    /// That not all values that were allowed for satisfy a condition on the place where the size is found first.
+    fn unsatisfied(&self, first: &str, condition: &str) -> String {
         let (least, most) = self.bounds.unwrap_or_default();
-        let bounds = match (least.filter(|n| *n > 2), most) {
-            (Some(least), Some(most)) => format!(" {least} <= {first} <= {most}"),
-            (None, Some(most)) => format!(" {first} <= {most}"),
-            (Some(least), None) => format!(" {least} <= {first}"),
-            (None, None) => String::new(),
-        };
-        format!("{first} = {first} in the specified range{bounds}")
+        unsatisfied(first, first, (least.filter(|n| *n > 2), most), condition)
     }
+}
+
+/// That a dimension that was to vary is a number.
+pub fn specialized(name: &str, number: i64) -> String {
+    format!(
+        "You marked {name} as dynamic but your code specialized it to be a constant ({number}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
+    )
+}
+
+/// That not all values of a dimension satisfy a condition: its name, where it is found, and the bounds that were given for it.
+pub fn unsatisfied(name: &str, place: &str, (least, most): (Option<i64>, Option<i64>), condition: &str) -> String {
+    let asked = match (least, most) {
+        (Some(least), Some(most)) => format!(" {least} <= {name} <= {most}"),
+        (None, Some(most)) => format!(" {name} <= {most}"),
+        (Some(least), None) => format!(" {least} <= {name}"),
+        (None, None) => String::new(),
+    };
+    format!("Not all values of {name} = {place} in the specified range{asked} satisfy the generated guard {condition}")
+}
+
+/// The bounds that a size found at a place has, as a condition.
+pub fn within(place: &str, lower: i64, upper: Option<i64>) -> String {
+    let upper = upper.map_or_else(|| "IntInfinity()".to_owned(), |n| n.to_string());
+    format!("{lower} <= {place} and {place} <= {upper}")
+}
+
+/// What is said of dimensions, of which these are the names.
+pub fn violated(names: &[String], said: &[String]) -> String {
+    let said: String = said.iter().map(|m| format!("\n  - {m}")).collect();
+    format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}", names.join(", "))
 }
 
 impl Region {
@@ -72,10 +96,7 @@ impl Region {
                 continue;
             }
             let stack = self.specialized_at(&said.source).unwrap_or_default();
-            messages.push(format!(
-                "You marked {} as dynamic but your code specialized it to be a constant ({number}). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO.{stack}",
-                said.source
-            ));
+            messages.push(specialized(&said.source, number) + &stack);
             names.insert(said.source.clone());
         }
         let bounded: Vec<(&Said, &Symbol)> =
@@ -92,7 +113,7 @@ impl Region {
                     super::cache::as_python(&expr.substitute(&|_| Some(Expr::symbol(Symbol(first.as_str().into())))).as_operand())
                 };
                 let text = format!("{} {} {}", named(&left), guard.relation.text(), named(&right));
-                messages.push(format!("Not all values of {} satisfy the generated guard {text}.", said.shown(&first)));
+                messages.push(said.unsatisfied(&first, &text) + ".");
                 names.insert(first);
             }
         }
@@ -102,20 +123,13 @@ impl Region {
             let is_kept = info.lower <= least.unwrap_or(2).max(2) && (info.upper == i64::MAX || most.is_some_and(|m| m <= info.upper));
             if !is_kept {
                 let first = self.first_place(&said.size).unwrap_or_else(|| said.source.clone());
-                let upper = if info.upper == i64::MAX { "IntInfinity()".to_owned() } else { info.upper.to_string() };
-                messages.push(format!(
-                    "Not all values of {} satisfy the generated guard {} <= {first} and {first} <= {upper}",
-                    said.shown(&first),
-                    info.lower
-                ));
+                let upper = (info.upper != i64::MAX).then_some(info.upper);
+                messages.push(said.unsatisfied(&first, &within(&first, info.lower, upper)));
                 names.insert(first);
             }
         }
         let names: Vec<String> = names.into_iter().collect();
-        let said: String = messages.iter().map(|m| format!("\n  - {m}")).collect();
-        (!names.is_empty()).then(|| {
-            format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}\n", names.join(", "))
-        })
+        (!names.is_empty()).then(|| violated(&names, &messages) + "\n")
     }
 
     /// The first dimension among the inputs that is an expression.

@@ -167,15 +167,13 @@ impl Entry {
         let origin = |s: &Symbol| {
             first.iter().find(|(known, ..)| known == s).map(|(_, place, _)| place.clone()).or_else(|| Some(env.info(s)?.origin))
         };
-        let in_source = |expr: &Expr| {
-            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(strip_locals(&origin(s)?).as_str().into()))));
-            as_python(&named.as_operand())
-        };
+        let named = |expr: &Expr| expr.substitute(&|s| Some(Expr::symbol(Symbol(strip_locals(&origin(s)?).as_str().into()))));
+        let in_source = |expr: &Expr| as_python(&named(expr).as_operand());
         for (place, expr, have) in &equal {
             if let (Some(want), Some(have)) = (evaluate(expr, &values), have)
                 && want != *have
             {
-                return Some(format!("{} == {}", strip_locals(place), in_source(expr)));
+                return Some(format!("{} == {}", strip_locals(place), as_python(&named(expr).to_string())));
             }
         }
         for guard in env.guards() {
@@ -197,7 +195,7 @@ impl Entry {
         for guard in env.float_guards() {
             let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
             if !guard.relation.holds(left, right) {
-                return Some(self.float_guard(&guard));
+                return Some(self.float_guard(&guard, &in_source));
             }
         }
         first.iter().find_map(|(symbol, place, _)| {
@@ -209,9 +207,10 @@ impl Entry {
     }
 
     /// A condition on floats, with those written as the script finds them.
-    fn float_guard(&self, guard: &FloatGuard) -> String {
+    fn float_guard(&self, guard: &FloatGuard, size: &dyn Fn(&Expr) -> String) -> String {
         let side = |expr: &FloatExpr| match expr {
             FloatExpr::Symbol(s) => strip_locals(&self.region.env.float_origin(s).unwrap_or_default()),
+            FloatExpr::IntTrueDiv(a, b) => format!("({} / {})", size(a), size(b)),
             other => other.to_string(),
         };
         format!("{} {} {}", side(&guard.left), guard.relation.text(), side(&guard.right))

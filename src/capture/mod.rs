@@ -11,7 +11,7 @@ mod body;
 mod cache;
 mod checks;
 mod compare;
-mod constraints;
+pub mod constraints;
 mod failure;
 mod given;
 mod layer;

@@ -39,7 +39,21 @@ impl Recorder {
                         self.given.borrow_mut().insert(id);
                     }
                 }
+                // An operator may ask for its number before it is recorded.
+                Value::SymFloat(float) if self.has_float(float) => self.asked_float(float),
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The script compares a number: those of the call that it is computed from are inputs by then.
+    pub fn compared(&self, size: &SymInt) -> Result<()> {
+        let SymInt::Sym(expr, env) = size else { return Ok(()) };
+        for symbol in expr.symbols() {
+            let number = Expr::symbol(symbol);
+            if self.numbers.borrow().contains_key(&number) {
+                self.size(&SymInt::Sym(number, env.clone()))?;
             }
         }
         Ok(())

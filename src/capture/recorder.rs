@@ -79,6 +79,8 @@ pub struct Recorder {
     pub(super) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
     /// Per input, where the frames stood when it became one.
     pub(super) input_places: RefCell<Vec<Rc<[u32]>>>,
+    /// Lazy tensors that were looked at without a call, where the frames stood, and the number of the call that came next.
+    pub(super) glances: RefCell<Vec<(u64, Rc<[u32]>, u32)>>,
     /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
     pub(super) read_around: RefCell<Vec<u64>>,
     /// Where the frames stood when what is recorded again was recorded first.
@@ -150,6 +152,7 @@ impl Recorder {
             items: RefCell::default(),
             stacks: RefCell::default(),
             input_places: RefCell::default(),
+            glances: RefCell::default(),
             read_around: RefCell::default(),
             repeated_at: RefCell::default(),
             stored: RefCell::default(),
@@ -186,6 +189,11 @@ impl Recorder {
         self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
+    /// How many calls were recorded since the last region ended.
+    pub fn count_calls(&self) -> usize {
+        self.graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
+    }
+
     /// Whether a tensor is a lazy one of the region being recorded.
     pub fn is_lazy(&self, t: &Tensor) -> bool {
         t.is_fake() && self.nodes.borrow().contains_key(&t.id())
@@ -205,6 +213,7 @@ impl Recorder {
     /// buffers are `is_static`: they live as long as the model.
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
+            self.glance(t);
             return Ok(());
         }
         self.stand_in(t)?;
@@ -212,6 +221,16 @@ impl Recorder {
             self.inputs.borrow_mut()[*i].spec.is_static = true;
         }
         Ok(())
+    }
+
+    /// A lazy tensor was looked at: to a called function that is recorded on its own it is an input from there on.
+    fn glance(&self, t: &Tensor) {
+        let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
+        let is_new = self.glances.borrow().last().is_none_or(|(last, _, at)| (*last, *at) != (t.id(), next));
+        if is_new && self.is_lazy(t) {
+            let place = self.place();
+            self.glances.borrow_mut().push((t.id(), place, next));
+        }
     }
 
     /// What stands for a tensor of the caller's while recording, if it is an input already: its sizes may be symbolic.

@@ -287,6 +287,7 @@ impl Recorder {
         self.lazy.borrow_mut().clear();
         self.stacks.borrow_mut().clear();
         self.input_places.borrow_mut().clear();
+        self.glances.borrow_mut().clear();
         self.read_around.borrow_mut().clear();
         self.by_real.borrow_mut().clear();
         let storages = inputs

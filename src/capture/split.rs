@@ -27,6 +27,8 @@ pub struct Rest {
     touched: Vec<Option<(Tensor, bool)>>,
     /// Where the frames stood at each call, and how many tensors the function had looked at.
     places: HashMap<NodeId, (Rc<[u32]>, usize)>,
+    /// Lazy tensors of the first region that the function looked at without a call, and the number of the call that came next.
+    glances: Vec<(NodeId, u32)>,
     env: ShapeEnv,
 }
 
@@ -56,7 +58,16 @@ struct Made {
 
 impl Rest {
     fn of(graph: Graph, ids: Vec<NodeId>, env: ShapeEnv) -> Self {
-        Rest { graph, ids, known: HashMap::new(), given: HashMap::new(), touched: Vec::new(), places: HashMap::new(), env }
+        Rest {
+            graph,
+            ids,
+            known: HashMap::new(),
+            given: HashMap::new(),
+            touched: Vec::new(),
+            places: HashMap::new(),
+            glances: Vec::new(),
+            env,
+        }
     }
 
     /// Whether the function has recorded nothing.
@@ -96,7 +107,10 @@ impl Recorder {
             return Some(Rest::of(graph, Vec::new(), env));
         };
         let inputs = self.input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.inputs.borrow().len());
-        self.take_away(graph, &order, (first, inputs))
+        let nodes = self.nodes.borrow().clone();
+        let inner = |(t, place, next): &(u64, Rc<[u32]>, u32)| Some((*nodes.get(t).filter(|_| is_inner(place))?, *next));
+        let glances = self.glances.borrow().iter().filter_map(inner).collect();
+        Some(Rest { glances, ..self.take_away(graph, &order, (first, inputs))? })
     }
 
     /// A part of what is recorded begins here.
@@ -258,6 +272,11 @@ impl Recorder {
                 self.touch(t, *is_static)?;
             }
             made.touched += 1;
+        }
+        for (given, _) in rest.glances.iter().filter(|(_, next)| *next <= node.id.0) {
+            if let Some(t) = rest.given.get(given) {
+                self.stand_in(t)?;
+            }
         }
         let values = &mut made.values;
         for id in node.reads() {

@@ -19,6 +19,16 @@ impl Recorder {
         }
     }
 
+    /// A tensor of the caller's was stored where it was, as the result of the call that gave it again.
+    pub fn note_stored_again(&self, t: &Tensor) {
+        let Some((twin, _)) = self.given_again(t) else { return };
+        let Some(call) = self.writing.last_call(twin.id()) else { return };
+        let mut stored = self.stored.borrow_mut();
+        if !stored.iter().any(|(known, _)| known.is(&twin)) {
+            stored.push((twin, call));
+        }
+    }
+
     /// Inputs that were stored back: what stands for each, and the script's tensor.
     pub fn stored_back(&self) -> Vec<(Tensor, Tensor)> {
         let inputs = self.inputs.borrow();

@@ -123,7 +123,7 @@ impl Unsupported {
                     "Avoid calling builtin `{name}` with argument types [{list}]. Consider using an equivalent alternative function/method to `{name}`."
                 ),
                 &format!(
-                    "If you are attempting to call a logging function (e.g. `{name}`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
+                    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
                 ),
                 "Please report an issue to PyTorch.",
             ],
@@ -404,6 +404,11 @@ impl Unsupported {
         self.ends_function || matches!(self.number, 7 | 108)
     }
 
+    /// Whether what follows is left to Python, and what comes before is a graph of its own where that is worth it.
+    pub fn leaves_rest(&self) -> bool {
+        self.number == 108
+    }
+
     /// Whether gradients are asked for: results of the graph that come of one another must not live on then, since a compiled graph
     /// does not say so of its results.
     pub fn asks_for_gradients(&self) -> bool {
@@ -417,7 +422,7 @@ impl Unsupported {
 
     /// Whether what ends the graph gives a tensor's number.
     pub fn gives_number(&self) -> bool {
-        self.number == 124
+        matches!(self.number, 109 | 124)
     }
 
     /// Its title.

@@ -80,6 +80,11 @@ impl Writing {
         [&self.kept, &self.flowing, &self.first, &self.again]
     }
 
+    /// The call that gave a known tensor last, where the script goes on with its result.
+    pub(super) fn last_call(&self, tensor: u64) -> Option<NodeId> {
+        [&self.flowing, &self.kept].iter().find_map(|nodes| nodes.borrow().get(&tensor).copied())
+    }
+
     fn next(&self) -> u32 {
         self.last.set(self.last.get() + 1);
         self.last.get()
@@ -223,6 +228,22 @@ impl Recorder {
             self.name_late(node, &variable.name);
         }
         Some(node)
+    }
+
+    /// What stands for a tensor of the caller's that a call gave again and the script goes on with, and how many calls did.
+    pub fn given_again(&self, t: &Tensor) -> Option<(Tensor, usize)> {
+        let twin = self.twin(t)?;
+        let graph = self.graph.borrow();
+        let is_call = |id: &NodeId| graph.node(*id).opcode == Opcode::Call;
+        let writing = &self.writing;
+        let goes_on = [&writing.flowing, &writing.kept].iter().any(|nodes| nodes.borrow().get(&twin.id()).is_some_and(is_call));
+        if !goes_on {
+            return None;
+        }
+        let now = self.nodes.borrow().get(&twin.id()).copied();
+        let earlier = self.earlier.borrow();
+        let gave = earlier.get(&twin.id()).into_iter().flatten().chain(&now).filter(|id| is_call(id)).count();
+        Some((twin, gave.max(1)))
     }
 
     /// A value is handed to a function of PyTorch's own, whose variables name it.

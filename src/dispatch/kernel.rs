@@ -103,6 +103,9 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     let call = Call { entry, args };
     let pretended = fake;
     let fake = fake || Value::any_fake(args);
+    if !fake {
+        super::refusals::check(entry, args)?;
+    }
     match entry.rule {
         Rule::Composite(f) => f(&call),
         Rule::Script => super::script::run(entry, args, fake),

@@ -10,6 +10,7 @@ mod entry;
 pub mod foreach;
 mod kernel;
 mod overlap;
+mod refusals;
 mod registry;
 mod schema;
 mod script;

@@ -217,6 +217,9 @@ pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
             && let Rule::Composite(f) = entry.rule
             && !is_kept_whole(entry)
         {
+            if !Value::any_fake(&args) {
+                super::refusals::check(entry, &args)?;
+            }
             return f(&Call { entry, args: &args });
         }
         if key == Key::Autograd && super::script_has(super::Part::Composite, entry) {

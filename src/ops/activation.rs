@@ -244,7 +244,7 @@ fn clamp_spec(c: &Call) -> Specs {
         return Err(Error::runtime("torch.clamp: At least one of 'min' or 'max' must not be None"));
     }
     if c.tensor("self")?.dtype().is_complex() {
-        return Err(Error::runtime("clamp is not supported for complex types"));
+        return Err(Error::not_implemented("clamp is not supported for complex types"));
     }
     one(&values, result_type(&values)?)
 }

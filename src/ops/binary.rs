@@ -131,7 +131,8 @@ fn register_sums(b: &mut OpBuilder) {
 fn conjugate(value: &Value) -> Result<Value> {
     Ok(match value {
         Value::Tensor(t) => super::complex::resolved_conj(t)?.into(),
-        Value::Complex(re, im) => Value::Complex(*re, -im),
+        // To autograd it is a tensor.
+        Value::Complex(..) => t!("_conj", value)?.into(),
         other => other.clone(),
     })
 }

@@ -121,7 +121,7 @@ fn pair(c: &Call) -> Specs {
     if !matches!(first, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
         || !matches!(second, Dtype::Float32 | Dtype::Float64 | Dtype::Float16)
     {
-        return Err(Error::runtime(format!(
+        return Err(Error::not_implemented(format!(
             "Expected both inputs to be Half, Float or Double tensors but got {} and {}",
             first.scalar_type(),
             second.scalar_type()
@@ -193,6 +193,9 @@ pub fn register(b: &mut OpBuilder) {
 
 /// PyTorch's conjugate is a view until somebody reads it: its strides are those of the tensor, where its elements fill the memory.
 fn conjugate_spec(c: &Call) -> Specs {
+    if let Value::Complex(..) = c.get("self") {
+        return Ok(vec![Some(TensorSpec::contiguous(Vec::new(), Dtype::Complex128, crate::tensor::Device::CPU))]);
+    }
     let x = c.tensor("self")?;
     let g = x.geometry();
     if super::factory::is_dense(&g)? {

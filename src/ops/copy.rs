@@ -41,7 +41,8 @@ fn filled(c: &Call) -> Specs {
             value.dim()
         )));
     }
-    cloned(c)
+    // Like any pointwise result: strides of single elements are not those of the tensor.
+    super::common::one(&[c.get("self")], c.tensor("self")?.dtype())
 }
 
 fn same_geometry(c: &Call) -> Result<Vec<crate::tensor::Geometry>> {

@@ -102,14 +102,29 @@ pub(super) fn check_matrix(t: &Tensor, name: &str) -> Result<()> {
     if t.dim() < 2 {
         return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
     }
+    let is_short = matches!(t.dtype(), Dtype::Float16 | Dtype::BFloat16);
+    // Some are told apart by the kernel alone.
+    let kernel = match name {
+        "linalg.eigh" => "linalg_eigh_cpu",
+        "linalg.lu" | "linalg.lu_factor" => "lu_cpu",
+        "linalg.det" | "linalg.solve" if is_short => "lu_cpu",
+        "linalg.cholesky" if is_short => "cholesky_cpu",
+        "linalg.qr" if is_short => "geqrf_cpu",
+        "linalg.svd" if is_short => "linalg_svd_cpu",
+        "linalg.eig" if is_short => "linalg_eig_out_cpu",
+        _ => "",
+    };
+    if !kernel.is_empty() && (is_short || t.dtype().is_integral()) {
+        return Err(Error::not_implemented(format!("\"{kernel}\" not implemented for '{}'", t.dtype().scalar_type())));
+    }
     if !t.dtype().is_floating() && !t.dtype().is_complex() {
-        return Err(Error::runtime(format!(
+        return Err(Error::not_implemented(format!(
             "{name}: Expected a floating point or complex tensor as input. Got {}",
             t.dtype().scalar_type()
         )));
     }
-    if matches!(t.dtype(), Dtype::Float16 | Dtype::BFloat16) {
-        return Err(Error::runtime(format!("{name}: Low precision dtypes not supported. Got {}", t.dtype().scalar_type())));
+    if is_short {
+        return Err(Error::not_implemented(format!("{name}: Low precision dtypes not supported. Got {}", t.dtype().scalar_type())));
     }
     Ok(())
 }

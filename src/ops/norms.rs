@@ -10,7 +10,7 @@ use crate::{aten, t};
 fn norm_spec(c: &Call) -> Specs {
     let x = c.tensor("self")?;
     if x.dtype().is_integral() {
-        return Err(Error::runtime(format!(
+        return Err(Error::not_implemented(format!(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
             x.dtype().scalar_type()
         )));

@@ -185,7 +185,8 @@ fn linear(c: &Call) -> Result<Value> {
         let dtype = if r.input.dtype().is_floating() { r.input.dtype() } else { crate::ops::shapes::default_dtype() };
         let (mut exact, mut low, mut high) = (Vec::new(), Vec::new(), Vec::new());
         for d in 0..n {
-            let places = source(counted(r, &r.output[d], dtype)?, step(&r.sizes[d], &r.output[d], corners, r.scales[d])?, corners)?;
+            let step = step(&r.sizes[d], &r.output[d], corners, r.scales[d])?;
+            let places = source(counted(r, &r.output[d], dtype)?, step, corners)?;
             let places = t!("clamp", places, 0.0)?;
             let mut shape = vec![SymInt::Int(1); n - d];
             shape[0] = r.output[d].clone();

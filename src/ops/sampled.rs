@@ -220,7 +220,7 @@ fn cov(call: &Call) -> Result<Value> {
         )));
     }
     if tensor.dtype() == Dtype::Bool {
-        return Err(Error::runtime("cov(): bool dtype is not supported for input"));
+        return Err(Error::not_implemented("cov(): bool dtype is not supported for input"));
     }
     let mut rows = if tensor.dim() < 2 { t!("view", &tensor, vec![SymInt::Int(1), SymInt::Int(-1)])? } else { tensor };
     let aweights = call.opt_tensor("aweights");

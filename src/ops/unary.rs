@@ -183,7 +183,7 @@ fn register_kept(b: &mut OpBuilder) {
         Rule::Composite(|c| {
             let t = c.tensor("self")?;
             match t.dtype() {
-                Dtype::Bool => Err(Error::runtime("The `+` operator, on a bool tensor is not supported.")),
+                Dtype::Bool => Err(Error::not_implemented("The `+` operator, on a bool tensor is not supported.")),
                 _ => Ok(t.into()),
             }
         }),

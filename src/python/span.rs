@@ -122,6 +122,8 @@ pub struct Standing {
     pub is_generator: bool,
     /// Whether it is the body of one of PyTorch's modules: without hooks those are not compiled on their own.
     pub is_module: bool,
+    /// Whether it is one of `torch.nn.functional`.
+    pub is_function: bool,
     /// Whether it calls a module's hooks.
     pub calls_hooks: bool,
     /// Whether it is such a body that the front end has left to Python.
@@ -204,8 +206,9 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
             body.is_own = !body.is_left_out;
         }
         let is_left_out = is_module && is_left_out(code);
+        let is_function = path.as_str().contains("nn/_functional/");
         let (at, around) = places_in(frame, Some(&run));
-        let frame = Standing { id, is_module, at, since: at, is_own, is_generator, calls_hooks, is_left_out };
+        let frame = Standing { id, is_module, is_function, at, since: at, is_own, is_generator, calls_hooks, is_left_out };
         if around.is_some() {
             found.push(Standing { is_own: false, is_generator: true, ..frame });
         }

@@ -255,6 +255,12 @@ impl Tensor {
         version.set(version.get() + 1);
     }
 
+    /// It counts its own writes from now on.
+    pub fn count_own_writes(&self) {
+        let version = self.version();
+        *self.0.version.borrow_mut() = Rc::new(Cell::new(version));
+    }
+
     /// Whether it is a Python number.
     pub fn is_wrapped_number(&self) -> bool {
         self.0.wrapped_number.get()

@@ -393,9 +393,9 @@ fn shifted(
         return aten!("reshape", &new[0], &new[1]);
     }
     if name == "squeeze" && !entry.schema.arguments.iter().any(|a| a.name == "dim") {
-        let ones = tensors[0].front()?.sizes().into_iter().enumerate().skip(1);
-        let ones: Vec<i64> = ones.filter(|(_, s)| s.as_int() == Some(1)).map(|(i, _)| i as i64).collect();
-        return aten!("squeeze.dims", &new[0], ones);
+        let sizes = tensors[0].front()?.sizes().into_iter().enumerate();
+        let sizes: Vec<SymInt> = sizes.filter(|(i, s)| *i == 0 || s.as_int() != Some(1)).map(|(_, s)| s).collect();
+        return aten!("view", &new[0], sizes);
     }
     if name == "squeeze" && rank > 0 && matches!(new[1], Value::Int(_)) {
         return aten!("squeeze.dims", &new[0], Value::List(vec![new[1].clone()]));

@@ -1,12 +1,13 @@
 //! Fused attention, one head at a time, and the softmax that survives rows of minus infinity.
 
 use super::dense::{Lane, Matrix, Real, expanded, held};
+use super::product;
 use super::vectorized::{Vectorized, line_dot, line_sum, wide};
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
 use crate::shape::ints;
-use crate::tensor::Tensor;
+use crate::tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(t: &mut KernelTable) {
@@ -29,7 +30,7 @@ struct Heads<T> {
     mask: Option<Vec<T>>,
 }
 
-impl<T: Real> Heads<T> {
+impl<T: Vectorized> Heads<T> {
     fn of(c: &Call) -> Result<Self> {
         let (q, k) = (c.tensor("query")?.concrete()?.sizes, c.tensor("key")?.concrete()?.sizes);
         let full: Vec<i64> = [q[0], q[1], q[2], k[2]].iter().map(|v| *v as i64).collect();
@@ -51,11 +52,23 @@ impl<T: Real> Heads<T> {
         Ok(())
     }
 
+    /// Calls `f` with the first row and the number of rows that the kernel takes at a time.
+    fn in_turns(&self, mut f: impl FnMut(usize, usize)) {
+        let turn = match self.rows {
+            0..192 => 32,
+            192..768 => 64,
+            _ => 256,
+        };
+        (0..self.rows).step_by(turn).for_each(|from| f(from, turn.min(self.rows - from)));
+    }
+
     /// Scores of a head: scaled products, masked.
     fn scores(&self, number: usize, q: Matrix<T>, k: Matrix<T>) -> Vec<T> {
         let (rows, cols) = (self.rows, self.cols);
         let mut scores = vec![T::of(0.0); rows * cols];
-        T::gemm(rows, self.width, cols, T::of(1.0), q, k.t(), T::of(0.0), &mut scores);
+        self.in_turns(|from, count| {
+            multiply([count, self.width, cols], from_row(q, from), k.t(), &mut scores[from * cols..][..count * cols])
+        });
         scores.iter_mut().for_each(|s| *s *= T::of(self.scale));
         if let Some(mask) = &self.mask {
             scores.iter_mut().zip(&mask[number * rows * cols..]).for_each(|(s, m)| *s += *m);
@@ -66,6 +79,20 @@ impl<T: Real> Heads<T> {
             }
         }
         scores
+    }
+}
+
+/// A matrix from one of its rows on.
+fn from_row<T>(m: Matrix<T>, row: usize) -> Matrix<T> {
+    Matrix { offset: m.offset + row * m.row as usize, ..m }
+}
+
+/// A product in the library's order of sums, which is known in single precision.
+fn multiply<T: Vectorized>([m, k, n]: [usize; 3], a: Matrix<T>, b: Matrix<T>, c: &mut [T]) {
+    if T::DTYPE == Dtype::Float32 {
+        product::multiply([m, k, n], T::of(1.0), a, b, T::default(), c, false);
+    } else {
+        T::gemm(m, k, n, T::of(1.0), a, b, T::default(), c);
     }
 }
 
@@ -87,8 +114,9 @@ fn forward(c: &Call, out: &[Tensor]) -> Result<()> {
                 row.iter_mut().for_each(|w| *w = held(*w, out[0].dtype()));
             }
             let (w, v) = (Matrix::rows(&weights, 0, cols), Matrix::rows(&v, at_k, width));
-            T::gemm(rows, cols, width, T::of(1.0), w, v, T::of(0.0), &mut result[at_q..]);
-            for (row, scale) in result[at_q..].chunks_mut(width.max(1)).zip(scales) {
+            let result = &mut result[at_q..][..rows * width];
+            heads.in_turns(|from, count| multiply([count, cols, width], from_row(w, from), v, &mut result[from * width..][..count * width]));
+            for (row, scale) in result.chunks_mut(width.max(1)).zip(scales) {
                 row.iter_mut().for_each(|r| *r *= scale);
             }
             Ok(())

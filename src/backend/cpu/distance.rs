@@ -1,6 +1,7 @@
 //! Distances between rows, and the three-way product behind bilinear layers.
 
 use super::dense::{Lane, Real, expanded};
+use super::vectorized::Vectorized;
 use crate::dispatch::{Call, KernelTable};
 use crate::error::Result;
 use crate::for_floats;
@@ -39,11 +40,14 @@ fn distances(c: &Call, out: &[Tensor], p: f64) -> Result<()> {
             for i in 0..m {
                 for j in 0..n {
                     let (u, v) = (&x[(b * m + i) * width..][..width], &y[(b * n + j) * width..][..width]);
+                    if p == 2.0 {
+                        result.push(euclidean(u, v));
+                        continue;
+                    }
                     let steps = u.iter().zip(v).map(|(u, v)| (u.wide() - v.wide()).abs());
                     result.push(T::of(match p {
                         0.0 => steps.filter(|d| *d != 0.0).count() as f64,
                         1.0 => steps.sum(),
-                        2.0 => steps.map(|d| d * d).sum::<f64>().sqrt(),
                         p if p.is_infinite() => steps.fold(0.0, f64::max),
                         p => steps.map(|d| d.powf(p)).sum::<f64>().powf(1.0 / p),
                     }));
@@ -54,12 +58,19 @@ fn distances(c: &Call, out: &[Tensor], p: f64) -> Result<()> {
     })
 }
 
+/// The squares of steps one after the other; those that are left over after whole groups of four are not rounded.
+fn euclidean<T: Vectorized>(u: &[T], v: &[T]) -> T {
+    let grouped = u.len() / 4 * 4;
+    let squares = u.iter().zip(v).map(|(u, v)| *u - *v).enumerate();
+    squares.fold(T::default(), |sum, (i, step)| if i < grouped { sum + step * step } else { step.fused(step, sum) }).sqrt()
+}
+
 fn cdist_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let p = c.float("p")?;
     for_floats!("cdist_backward", out[0].dtype(), T => {
         let ([batches, m, n, width], x, y) = rows::<T>(c.tensor("x1")?, c.tensor("x2")?)?;
         let (grad, distances) = (T::read(c.tensor("grad_output")?)?, T::read(c.tensor("cdist")?)?);
-        let mut result = vec![0f64; batches * m * width];
+        let mut result = vec![T::default(); batches * m * width];
         for b in 0..batches {
             for i in 0..m {
                 for j in 0..n {
@@ -67,19 +78,20 @@ fn cdist_backward(c: &Call, out: &[Tensor]) -> Result<()> {
                     let (g, d) = (grad[at].wide(), distances[at].wide());
                     for k in 0..width {
                         let step = x[row + k].wide() - y[(b * n + j) * width + k].wide();
-                        result[row + k] += g * match p {
-                            0.0 => 0.0,
-                            1.0 => sign(step),
-                            _ if d == 0.0 => 0.0,
-                            2.0 => step / d,
-                            p if p.is_infinite() => sign(step) * f64::from(u8::from(step.abs() == d)),
-                            p => step * step.abs().powf(p - 2.0) / d.powf(p - 1.0),
+                        result[row + k] += match p {
+                            0.0 => T::default(),
+                            1.0 => T::of(g * sign(step)),
+                            _ if d == 0.0 => T::default(),
+                            // A step of the elements' precision times the gradient is rounded before it is divided.
+                            2.0 => grad[at] * T::of(step) / distances[at],
+                            p if p.is_infinite() => T::of(g * sign(step) * f64::from(u8::from(step.abs() == d))),
+                            p => T::of(g * step * step.abs().powf(p - 2.0) / d.powf(p - 1.0)),
                         };
                     }
                 }
             }
         }
-        T::write(&out[0], &result.into_iter().map(T::of).collect::<Vec<T>>())
+        T::write(&out[0], &result)
     })
 }
 

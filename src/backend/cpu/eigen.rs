@@ -17,7 +17,7 @@ const ZERO: C = C { re: 0.0, im: 0.0 };
 
 fn eig(call: &Call, out: &[Tensor]) -> Result<()> {
     let (mut values, mut vectors) = (Vec::new(), Vec::new());
-    for a in read(call.tensor("self")?)? {
+    for a in read::<f64>(call.tensor("self")?)? {
         if a.data.iter().any(|v| !v.is_finite()) {
             return Err(Error::runtime("torch.linalg.eig: input tensor should not contain infs or NaNs."));
         }

@@ -2,6 +2,7 @@
 
 use super::complex::{C, c, read, write};
 use super::elementwise::scatter;
+use super::library;
 use crate::dispatch::{Call, Kernel, KernelTable};
 use crate::error::Result;
 use crate::tensor::{Dtype, Tensor};
@@ -198,9 +199,20 @@ fn window(call: &Call, o: &[Tensor]) -> Result<()> {
     let (name, single) = (call.entry.base_name(), o[0].dtype() != Dtype::Float64);
     let (alpha, beta) = (given("alpha", 0.54)?, given("beta", if name == "kaiser_window" { 12.0 } else { 0.46 })?);
     let value = |k: f64| match name {
+        // In single precision step by step, as the operators do of which these are made.
+        "bartlett_window" if single => {
+            let rising = k as f32 * (2.0 / last) as f32;
+            f64::from(if k <= (last / 2.0).floor() { rising } else { 2.0 - rising })
+        }
+        "blackman_window" if single => {
+            let step = k as f32 * (PI / last) as f32;
+            f64::from(library::cosine(step * 4.0) * 0.08 - library::cosine(step * 2.0) * 0.5 + 0.42)
+        }
+        "hann_window" | "hamming_window" if single => {
+            let (alpha, beta) = if name == "hann_window" { (0.5, 0.5) } else { (alpha, beta) };
+            f64::from(library::cosine(k as f32 * (2.0 * PI / last) as f32) * -(beta as f32) + alpha as f32)
+        }
         "bartlett_window" => 1.0 - (2.0 * k / last - 1.0).abs(),
-        // In single precision step by step, because the ends are what rounding leaves.
-        "blackman_window" if single => f64::from(turn(k, 2.0) as f32 * 0.08 - turn(k, 1.0) as f32 * 0.5 + 0.42),
         "blackman_window" => turn(k, 2.0) * 0.08 - turn(k, 1.0) * 0.5 + 0.42,
         "hann_window" => 0.5 - 0.5 * turn(k, 1.0),
         "hamming_window" => alpha - beta * turn(k, 1.0),

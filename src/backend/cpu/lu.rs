@@ -1,25 +1,31 @@
 //! LU factors as results, pseudo-inverses and least squares, and the matrix exponential.
 
 use super::dense::Lane;
-use super::linalg::{Lu, Mat, batched, check_finite, factor_as, read, solve_factored, symmetric, tall_svd, write};
+use super::linalg::{Mat, batched, check_finite, decomposed, read, write, write_factors};
+use super::triangular::{Lu, Triangle, factor, solve_factored, substitute};
+use super::tridiagonal::symmetric;
 use crate::dispatch::{Call, KernelTable, Value};
 use crate::error::{Error, Result};
+use crate::for_floats;
 use crate::tensor::{Dtype, Tensor};
 
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.linalg_lu_factor_ex.default", |c, o| {
         let pivot = c.bool("pivot")?;
-        let factors: Vec<Lu> = read(c.tensor("A")?)?.into_iter().map(|m| factor_as(m, pivot)).collect();
-        write(&o[0], factors.iter().map(|f| &f.lu))?;
-        i64::write(&o[1], &factors.iter().flat_map(|f| f.pivots.iter().copied()).collect::<Vec<_>>())?;
-        i64::write(&o[2], &factors.iter().map(|f| f.info).collect::<Vec<_>>())
+        for_floats!("linalg_lu_factor", o[0].dtype(), T => {
+            let factors: Vec<Lu<T>> = read(c.tensor("A")?)?.into_iter().map(|m| factor(m, pivot)).collect();
+            write_factors(&factors, &o[0], &o[1])?;
+            i64::write(&o[2], &factors.iter().map(|f| f.info).collect::<Vec<_>>())
+        })
     });
     t.fill("aten.linalg_lu.default", |c, o| {
         let pivot = c.bool("pivot")?;
-        let factors: Vec<Lu> = read(c.tensor("A")?)?.into_iter().map(|m| factor_as(m, pivot)).collect();
-        let parts: Vec<[Mat; 3]> = factors.iter().map(|f| unpacked(&f.lu, &f.pivots)).collect();
-        write_parts(&parts, [pivot, true, true], o)
+        for_floats!("linalg_lu", o[1].dtype(), T => {
+            let factors: Vec<Lu<T>> = read(c.tensor("A")?)?.into_iter().map(|m| factor(m, pivot)).collect();
+            let parts: Vec<[Mat; 3]> = factors.iter().map(|f| unpacked(&f.lu.held(), &f.pivots)).collect();
+            write_parts(&parts, [pivot, true, true], o)
+        })
     });
     t.fill("aten.lu_unpack.default", |c, o| {
         let lus = read(c.tensor("LU_data")?)?;
@@ -44,25 +50,24 @@ pub fn register(t: &mut KernelTable) {
     t.fill("aten.cholesky_solve.default", |c, o| {
         let (upper, sizes) = (c.bool("upper")?, o[0].sizes());
         let batch = &sizes[..sizes.len() - 2];
-        let factors = read(&batched(c.tensor("input2")?, batch, 2)?)?;
-        let rhs = read(&batched(c.tensor("self")?, batch, 2)?)?;
-        let made: Vec<Mat> = factors
-            .into_iter()
-            .zip(rhs)
-            .map(|(m, b)| {
-                let f = factor_as(gram(m, upper), true);
-                solve_factored(&f.lu, &f.pivots, &b, false)
-            })
-            .collect();
-        write(&o[0], &made)
+        for_floats!("cholesky_solve", o[0].dtype(), T => {
+            let factors = read::<T>(&batched(c.tensor("input2")?, batch, 2)?)?;
+            let mut solved = read::<T>(&batched(c.tensor("self")?, batch, 2)?)?;
+            for (m, x) in factors.iter().zip(&mut solved) {
+                let (lower, turned) = if upper { (m.t(), true) } else { (m.clone(), false) };
+                substitute(&lower, x, Triangle { upper: false, unit: false }, turned);
+                substitute(&lower.t(), x, Triangle { upper: true, unit: false }, !turned);
+            }
+            write(&o[0], &solved)
+        })
     });
     t.fill("aten.cholesky_inverse.default", |c, o| {
         let upper = c.bool("upper")?;
         let made: Vec<Mat> = read(c.tensor("self")?)?
             .into_iter()
-            .map(|m| {
+            .map(|m: Mat| {
                 let n = m.rows;
-                let f = factor_as(gram(m, upper), true);
+                let f = factor(gram(m, upper), true);
                 solve_factored(&f.lu, &f.pivots, &Mat::identity(n), false)
             })
             .collect();
@@ -119,18 +124,9 @@ fn write_parts(parts: &[[Mat; 3]], wanted: [bool; 3], o: &[Tensor]) -> Result<()
     Ok(())
 }
 
-/// Singular values and vectors: (U, s, V), with as many columns as values.
-fn decomposed(a: &Mat) -> (Mat, Vec<f64>, Mat) {
-    if a.rows >= a.cols {
-        return tall_svd(a.clone());
-    }
-    let (v, s, u) = tall_svd(a.t());
-    (u, s, v)
-}
-
 /// V / s U^T over the singular values above the tolerance, and how many they are.
 fn inverted(a: &Mat, atol: f64, rtol: f64) -> (Mat, usize) {
-    let (u, s, v) = decomposed(a);
+    let (u, s, v) = decomposed(a.clone(), false);
     let bound = atol.max(rtol * s.first().copied().unwrap_or(0.0));
     let kept = s.iter().filter(|s| **s > bound).count();
     let mut scaled = Mat::zeros(v.rows, kept);
@@ -210,7 +206,7 @@ fn least_squares(c: &Call, o: &[Tensor]) -> Result<()> {
             residuals.push(miss);
         }
         ranks.push(rank as i64);
-        values.extend(decomposed(a).1);
+        values.extend(decomposed(a.clone(), false).1);
         solutions.push(x);
     }
     write_solutions(&o[0], &solutions, vector)?;

@@ -63,8 +63,10 @@ impl Plan {
             mean[*s] += v.wide();
         }
         mean.iter_mut().for_each(|m| *m = T::of(*m / n).wide());
+        // A square is rounded before it is added.
         for (v, s) in x.iter().zip(&self.set_of) {
-            var[*s] += (v.wide() - mean[*s]).powi(2);
+            let away = *v - T::of(mean[*s]);
+            var[*s] += (away * away).wide();
         }
         (mean, var)
     }

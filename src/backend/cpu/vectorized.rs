@@ -138,7 +138,7 @@ fn coarse_exponential(x: f32) -> f32 {
 }
 
 /// The lanes of a sum, added in halves.
-fn fold<T: Vectorized>(mut lanes: Vec<T>) -> T {
+pub fn fold<T: Vectorized>(mut lanes: Vec<T>) -> T {
     while lanes.len() > 1 {
         let upper = lanes.split_off(lanes.len() / 2);
         lanes.iter_mut().zip(upper).for_each(|(a, b)| *a += b);

@@ -49,12 +49,14 @@ fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
     vm.sys_module.get_attr("modules", vm)?.get_item(name, vm)
 }
 
-/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed, and makes `open` what it is here: the file system
+/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed
+/// or opened, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
     let open = playground.get_attr("open", vm)?;
     vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
+    let open = vm.new_function("open", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::open(&open, args, vm));
     vm.builtins.set_attr("open", open, vm)?;
     vm.builtins.set_attr("len", playground.get_attr("len", vm)?, vm)?;
     let print = vm.builtins.get_attr("print", vm)?;

@@ -60,6 +60,19 @@ _SUBMODULES = (
 ).split()
 
 
+_public = frozenset()
+
+
+def _is_of_pytorch(name):
+    """Operators of `torch.nn.functional`, `torch.fft` and tensors are no functions of this module."""
+    global _public
+    if not _public:
+        from torch._names import NAMES
+
+        _public = frozenset(NAMES["torch"].split())
+    return name.startswith("_") or name in _public
+
+
 def __getattr__(name):
     from torch import _C
 
@@ -70,9 +83,9 @@ def __getattr__(name):
         value = _C.contiguous_format
     elif name in _SUBMODULES:
         return __import__(f"torch.{name}", fromlist=["_"])
-    elif hasattr(_C, "_VariableFunctions") and hasattr(_C._VariableFunctions, name):
+    elif _is_of_pytorch(name) and hasattr(_C, "_VariableFunctions") and hasattr(_C._VariableFunctions, name):
         value = getattr(_C._VariableFunctions, name)
-    elif hasattr(_C, name) and name != "__path__":
+    elif _is_of_pytorch(name) and hasattr(_C, name) and name != "__path__":
         value = getattr(_C, name)
     else:
         from torch._absent import attribute_error
@@ -86,5 +99,5 @@ def __dir__():
     from torch import _C
 
     operators = dir(_C._VariableFunctions) if hasattr(_C, "_VariableFunctions") else ()
-    public = (name for name in (*operators, *dir(_C)) if not name.startswith("_"))
+    public = (name for name in (*operators, *dir(_C)) if not name.startswith("_") and _is_of_pytorch(name))
     return sorted({*globals(), *_HOME, *_SUBMODULES, *public})

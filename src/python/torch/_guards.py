@@ -1,8 +1,62 @@
 """What is being compiled, as code asks for it."""
 
+import enum
+
 from torch._subclasses.fake_tensor import _detected
 
-__all__ = ["detect_fake_mode"]
+__all__ = ["Guard", "GuardSource", "detect_fake_mode"]
+
+
+class GuardSource(enum.Enum):
+    """Where the value of a guard is found."""
+
+    LOCAL = 0
+    GLOBAL = 1
+    SHAPE_ENV = 6
+    LOCAL_UNSPECIALIZED_NN_MODULE = 12
+    GLOBAL_UNSPECIALIZED_NN_MODULE = 13
+    LOCAL_UNSPECIALIZED_BUILTIN_NN_MODULE = 14
+    GLOBAL_UNSPECIALIZED_BUILTIN_NN_MODULE = 15
+
+    def is_local(self):
+        return self.name.startswith("LOCAL")
+
+
+class Guard:
+    """What a compiled region asks of a value."""
+
+    def __init__(self, asks, name, scope, kinds, texts):
+        self._asks, self.name, self.source = asks, name, GuardSource[scope.upper()]
+        self.guard_types, self.code_list = kinds or None, texts or None
+        self.obj_weakref = self.guarded_class_weakref = None
+
+    def create_fn_name(self):
+        return self._asks
+
+    def is_local(self):
+        return self.source.is_local()
+
+    def __str__(self):
+        said = {
+            "Source": self.source.name.lower(),
+            "Create Function": self._asks,
+            "Guard Types": self.guard_types,
+            "Code List": self.code_list,
+            "Object Weakref": self.obj_weakref,
+            "Guarded Class Weakref": self.guarded_class_weakref,
+        }
+        return f"Name: {self.name!r}\n" + "".join(f"    {key}: {value}\n" for key, value in said.items())
+
+    def __repr__(self):
+        return f"""
+        {self.source.name.lower()} {self.name!r} {self._asks}
+        {{
+            'guard_types': {self.guard_types},
+            'code': {self.code_list},
+            'obj_weakref': {self.obj_weakref}
+            'guarded_class': {self.guarded_class_weakref}
+        }}
+        """
 
 
 def detect_fake_mode(inputs=None):

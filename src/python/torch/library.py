@@ -103,9 +103,14 @@ class Library:
         if self.kind == "IMPL":
             raise RuntimeError("def(): Cannot define an operator inside of a TORCH_LIBRARY_IMPL block.")
         schema = schema.removeprefix(f"{self.ns}::")
+        name = schema.split("(")[0]
+        if f"{self.ns}::{name}" in self._op_defs:
+            raise RuntimeError(
+                f"Tried to register an operator ({self.ns}::{schema}) with the same name and overload name multiple times. Each "
+                "overload's schema should only be registered with a single call to def()."
+            )
         overload = _native.define(self.ns, canonical(schema))
         torch.ops._forget(self.ns, overload._opname)
-        name = schema.split("(")[0]
         self._op_defs.add(f"{self.ns}::{name}")
         return name
 

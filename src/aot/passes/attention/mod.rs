@@ -139,7 +139,8 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
         observer: None,
     };
     let before = modes();
-    set_modes(Modes { grad: true, ..before });
+    // A call in inference mode has its patterns traced like any other.
+    set_modes(Modes { grad: true, inference: false, ..before });
     let traced = export(&called, &inputs, &config, if trains { Exported::Joint } else { Exported::Inference });
     set_modes(before);
     let mut graph = Rc::unwrap_or_clone(traced?.0);

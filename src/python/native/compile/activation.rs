@@ -32,6 +32,11 @@ impl Activation {
         Activation { depth, id: frames[depth].id, from: frames[depth - 1].at, last: Cell::new(0) }
     }
 
+    /// The frame below, by its position, and the instruction of it that made the call.
+    pub fn called_from(&self) -> (usize, u32) {
+        (self.depth - 1, self.from)
+    }
+
     /// Whether it still runs. A frame may have been left and another made in its place, for the next call of the same function: where it does
     /// not go forward, its object is asked.
     pub fn runs(&self, frames: &[Standing]) -> bool {
@@ -86,7 +91,9 @@ impl Session {
             let name: Rc<str> = format!("___stack{}", decoded(code).below(position)).into();
             resumed.locals.push((name.clone(), number.clone()));
             let source = Rc::new(Source::Local(name.clone()));
-            let fact = Fact { source, kind: Kind::Equals(number.clone()), place: None, hint: None, read: None };
+            let is_list = number.downcast_ref::<rustpython_vm::builtins::PyList>().is_some();
+            let kind = if is_list { Kind::Type(number.class().to_owned().into()) } else { Kind::Equals(number.clone()) };
+            let fact = Fact { source, kind, place: None, hint: None, read: None };
             self.given.replace(Some((position, fact)));
             resumed.given = Some((name, number.clone()));
         } else {
@@ -107,13 +114,19 @@ impl Session {
         })
     }
 
-    /// A graph ends at an instruction: a number that an expression under way holds there has to be what it was.
+    /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.
     pub fn holds_number(&self, code: &Py<PyCode>, position: usize) {
         let Some((from, fact)) = self.given.take() else { return };
-        let is_noted = self.about.verdict.borrow().needs.facts.iter().any(|f| f.source.root() == fact.source.root());
-        if decoded(code).holds(from, position) && !is_noted {
-            let needs = Rc::new(self.about.verdict.borrow().needs.with(fact));
-            self.about.verdict.borrow_mut().needs = needs;
+        let known = self.about.verdict.borrow().needs.clone();
+        let is_noted = known.facts.iter().any(|f| f.source.root() == fact.source.root());
+        let decoded = decoded(code);
+        if (decoded.holds(from, position) || decoded.keeps(from, position)) && !is_noted {
+            // One that varied is a symbol.
+            let function = (&*self.function, self.function.dynamic());
+            let more = rustpython_vm::vm::thread::with_current_vm(|vm| {
+                self.function.values.needs(self.at.get(), &Locals::new(), vec![fact], function, vm)
+            });
+            self.about.verdict.borrow_mut().needs = Rc::new(known.and(more));
         }
     }
 

@@ -28,7 +28,7 @@ use crate::capture::{CaptureLayer, InputSource, Recorder, Rest, Surroundings, Un
 use crate::dispatch::{Key, Value, is_excluded, modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
-use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown};
+use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown, wrap};
 use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
 use crate::report::{Event, GraphBreak};
 use crate::span::Source;
@@ -317,13 +317,31 @@ impl Call {
         top.returns(recorder, returned);
         let mut outputs = alive(recorder);
         let first = recorder.first_outputs.take();
-        outputs.sort_by_key(|t| first.iter().position(|id| *id == t.id()).unwrap_or(first.len()));
+        let stored = if first.is_empty() && outputs.len() > 1 { self.stored_result(&top)? } else { Vec::new() };
+        let position = |t: &Tensor| match stored.is_empty() {
+            true => first.iter().position(|id| *id == t.id()),
+            false => {
+                let object = rustpython_vm::vm::thread::with_current_vm(|vm| wrap(t, vm)).ok()?.get_id();
+                stored.iter().position(|id| *id == object)
+            }
+        };
+        outputs.sort_by_key(|t| position(t).unwrap_or(usize::MAX));
         let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
         let flushed = self.flush(&top, recorder, &outputs, returned && !top.given_up.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
         flushed.map(|_| ())
+    }
+
+    /// What a function that has returned gave its caller, as far as that has stored it.
+    fn stored_result(&self, session: &Session) -> Result<Vec<usize>> {
+        let Some((depth, call)) = session.frame.as_ref().map(|f| f.called_from()) else { return Ok(Vec::new()) };
+        rustpython_vm::vm::thread::with_current_vm(|vm| match frames::standing(self.base, vm)?.get(depth) {
+            Some(frame) => frames::stored_result(frame, call, vm),
+            None => Ok(Vec::new()),
+        })
+        .map_err(raised)
     }
 
     /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
@@ -363,7 +381,7 @@ impl Call {
         }
         let mut frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
         let mut parts = self.parts.take();
-        let mut reported = false;
+        let (mut reported, mut counted) = (false, false);
         loop {
             let top = self.top();
             let start = top.depth().min(frames.len());
@@ -380,7 +398,10 @@ impl Call {
             // Nor is a comprehension or a generator, and what those call is.
             let around = own + 1..inner.unwrap_or(frames.len()).max(own + 1);
             let generator = around.clone().find(|i| !top.is_library && frames[*i].standing.is_generator);
-            let module = module.into_iter().chain(generator).min();
+            // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
+            let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
+            let library = (inner.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
+            let module = module.into_iter().chain(generator).chain(library).min();
             let inner = module.or(inner);
             let rest = inner.and_then(|inner| {
                 let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
@@ -392,7 +413,9 @@ impl Call {
             };
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[start..])?;
-            let stops = reason.gives_function_up()
+            // PyTorch's front end makes no graph of a single call there.
+            let leaves_rest = reason.leaves_rest() && inner.is_none() && recorder.count_calls() > 1;
+            let stops = reason.gives_function_up() && !leaves_rest
                 || severs
                 || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
             top.resume(recorder);
@@ -404,7 +427,6 @@ impl Call {
                 let title = if in_loop { "graph break in loop" } else { reason.title() };
                 let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
                 note_break(told, source.clone());
-                count("graph_break", &reason.text(), 1);
                 emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.as_ref().map(|s| s.span.clone()) } });
                 reported = true;
             }
@@ -420,8 +442,8 @@ impl Call {
                 drop(std::mem::take(&mut parts));
                 frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
             }
-            let read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
-            let mut outputs: Vec<Value> = read.into_iter().filter(|t| recorder.is_lazy(t)).map(Value::Tensor).collect();
+            let mut read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
+            read.retain(|t| recorder.is_lazy(t));
             // What a module of PyTorch's is called with are values of an expression under way.
             let looked = if (own + 1..end).any(|i| frames[i].standing.is_module) { own + 1 } else { end };
             let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -430,9 +452,13 @@ impl Call {
                 // What the call reads that ends a graph in a comprehension or a generator, is not read here.
                 let ends_here = module.is_none_or(|m| !frames[m].standing.is_generator);
                 let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
-                frames::wanted(&frames[start..looked], frames.get(end), alive, &operands, &needs, vm)
+                frames::wanted(&frames[start..looked], frames.get(end), alive, (&operands, &read), &needs, vm)
             });
-            for value in recorder.needed_numbers().into_iter().chain(wanted.map_err(raised)?) {
+            let wanted = wanted.map_err(raised)?;
+            // Python may have let go of what the function reads.
+            read.retain(|t| !is_among(t, &wanted));
+            let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
+            for value in recorder.needed_numbers().into_iter().chain(wanted) {
                 match &value {
                     Value::Tensor(t) if is_among(t, &outputs) => {}
                     Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
@@ -456,7 +482,14 @@ impl Call {
                 top.holds_number(code, frame.position);
                 rustpython_vm::vm::thread::with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
             }
+            let entries = || top.function.cache.borrow().len(here);
+            let (before, is_new) = (entries(), !top.function.passed.borrow().contains(&here));
             let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
+            // What is in the cache was counted when it was compiled.
+            if !counted && (is_new || entries() > before) {
+                count("graph_break", &reason.text(), 1);
+            }
+            counted = true;
             if !computes && compiles && here > 0 {
                 self.note_idle(&top, here);
             }
@@ -472,6 +505,8 @@ impl Call {
                 if top.body.is_none() {
                     top.function.given_up.borrow_mut().insert(here);
                 }
+                top.given_up.set(true);
+            } else if leaves_rest {
                 top.given_up.set(true);
             }
             let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {
@@ -663,7 +698,7 @@ pub fn call(
     if let Ok(value) = &result {
         returned(value, &recorder, &mut outputs, vm);
     }
-    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), bound.as_ref(), vm);
+    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), (bound.as_ref(), &needs), vm);
     if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
         outputs.extend(lone_input(value, &recorder));
     }

@@ -251,6 +251,13 @@ impl Code {
         super::operands::is_held(&self.steps, self.stacks(), (from, to))
     }
 
+    /// Whether what an instruction gives is put into a variable, which still has it at another and lives on.
+    pub fn keeps(&self, from: usize, to: usize) -> bool {
+        let Some(slot) = self.steps.get(from + 1).and_then(|s| slots(s.op, s.arg).1.first().copied()) else { return false };
+        let is_set = |s: &Step| slots(s.op, s.arg).1.contains(&slot);
+        from + 1 < to && !self.steps[from + 2..to].iter().any(is_set) && self.is_live(to, slot as usize)
+    }
+
     fn stack(&self, position: usize) -> Option<&Stack> {
         self.stacks().get(position)?.as_ref()
     }
@@ -318,6 +325,12 @@ impl Code {
         let after = self.steps.get(position + 1..).unwrap_or_default();
         let is_named = |step: &Step, name: &str| named(step, code).is_some_and(|n| n.as_str() == name);
         after.windows(2).any(|pair| is_named(&pair[0], "autograd") && is_named(&pair[1], "grad"))
+    }
+
+    /// The globals that stand behind an instruction.
+    pub fn globals_after<'a>(&self, position: usize, code: &'a PyCode) -> Vec<&'a rustpython_vm::builtins::PyStrInterned> {
+        let after = self.steps.get(position + 1..).unwrap_or_default();
+        after.iter().filter(|step| matches!(step.op, Instruction::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
     }
 
     /// Whether the result of a comparison is what one of these functions is called with, which its code names before.

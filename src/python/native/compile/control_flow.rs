@@ -11,12 +11,12 @@ use super::bodies::{Recorded, nodes, tensors_in};
 use super::call::in_body;
 use super::written::name_results;
 use crate::autograd::{Node, gradient_edge, meta};
-use crate::capture::{Mark, Part, Recorder};
+use crate::capture::{Mark, Part, Recorder, from_user_code};
 use crate::dispatch::modes;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, NodeId};
 use crate::python::native::tensor::{raise, to_tensor, wrap};
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Dtype, Tensor, TensorSpec};
 
 /// A function that was run on what is recorded.
 struct Traced {
@@ -36,9 +36,11 @@ fn trace(
 ) -> PyResult<Traced> {
     let error = |e: Error| raise(e, vm);
     let start = recorder.position();
+    let own: Vec<Tensor> = args.iter().filter_map(|o| to_tensor(o)).collect();
+    let before: Vec<(Tensor, u64)> = recorder.known_tensors().into_iter().chain(own).map(|t| (t.clone(), t.version())).collect();
     let returned = in_body(|| function.call(FuncArgs::from(args), vm))?;
     if !recorder.is_since(mark) {
-        return Err(error(Error::runtime(format!("{name} doesn't work unless it is captured completely with torch.compile"))));
+        flat("uncaptured", (format!("a graph ends in a function of {name}"),), vm)?;
     }
     let leaves = returned.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()).unwrap_or_default();
     // Leaves of a container are variables of the function that takes it apart.
@@ -57,7 +59,74 @@ fn trace(
     }
     let node = |t: &Option<Tensor>| t.as_ref().map_or(Ok(Arg::None), |t| recorder.node_of(t).map(Arg::Node));
     let returned = results.iter().map(node).collect::<Result<Vec<_>>>().map_err(error)?;
-    Ok(Traced { part: Part { range: start..recorder.position(), takes, returns: Arg::Tuple(returned) }, results })
+    let traced = Traced { part: Part { range: start..recorder.position(), takes, returns: Arg::Tuple(returned) }, results };
+    check_memory(recorder, name, &traced, &before, vm)?;
+    Ok(traced)
+}
+
+/// What the operators are called where one is refused.
+fn full_name(name: &str) -> &str {
+    match name {
+        "Cond" => "torch.cond",
+        "while_loop" => "torch.while_loop",
+        "map" => "torch.ops.higher_order.map_impl",
+        _ => "torch.ops.higher_order.scan",
+    }
+}
+
+/// Calls a function of `torch/_higher_order_ops/_flat.py`.
+fn flat(function: &'static str, args: impl rustpython_vm::function::IntoFuncArgs, vm: &VirtualMachine) -> PyResult<()> {
+    crate::python::native::imported("torch._higher_order_ops._flat", vm)?.get_attr(function, vm)?.call(args, vm).map(drop)
+}
+
+/// A function may not write to what it is given or reads from outside, and none of that nor of what it gives may share memory: a call
+/// is one operator, whose arguments and results are values. Where no gradients are computed `torch.cond` may have both, the others writes.
+fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Tensor, u64)], vm: &VirtualMachine) -> PyResult<()> {
+    let (part, is_free) = (&traced.part, !modes().grad);
+    let ids: Vec<NodeId> = part.takes.iter().copied().chain(recorder.free_values(part)).collect();
+    // Inputs of the body alone are among what was there before.
+    let own = before.iter().map(|(t, _)| t.clone()).filter(|t| recorder.known_node(t).is_some_and(|id| part.takes.contains(&id)));
+    let mut given: Vec<Tensor> = Vec::new();
+    for t in own.chain(recorder.tensors_of(&ids)).map(|t| recorder.twin(&t).unwrap_or(t)) {
+        if !given.iter().any(|g| g.is(&t)) {
+            given.push(t);
+        }
+    }
+    let names = recorder.shown_names();
+    let name_of = |t: &Tensor| recorder.known_node(t).and_then(|id| names.get(&id)).map_or("_".to_owned(), |n| n.to_string());
+    let refuse = |is_write: bool, found: String| {
+        let place = from_user_code(crate::span::current_source().as_ref());
+        flat("refuse", (full_name(name), is_write, found, place), vm)
+    };
+    let is_written = |t: &&Tensor| before.iter().find(|(b, _)| b.is(t)).map_or(0, |(_, version)| *version) != t.version();
+    let written: Vec<String> = given.iter().filter(is_written).map(name_of).collect();
+    if !written.is_empty() && !is_free {
+        refuse(true, format!("Input mutation detected at [{}]", written.join(", ")))?;
+    }
+    if !written.is_empty() {
+        let said =
+            format!("{}: a function that writes to what it is given is not supported where no gradients are computed", full_name(name));
+        return Err(raise(Error::new(ErrorKind::NotImplemented, said), vm));
+    }
+    if is_free && name == "Cond" {
+        return Ok(());
+    }
+    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.twin(t).unwrap_or_else(|| t.clone())).collect();
+    let share = |a: &Tensor, b: &Tensor| a.storage().id() == b.storage().id();
+    let pair =
+        |all: &[Tensor]| (1..all.len()).find_map(|i| all[..i].iter().find(|a| share(a, &all[i])).map(|a| (name_of(a), name_of(&all[i]))));
+    if let Some((a, b)) = pair(&given) {
+        return refuse(false, format!("Input-to-input aliasing detected at nodes {a} and {b}"));
+    }
+    if let Some((a, b)) = pair(&results) {
+        return refuse(false, format!("Output-to-output aliasing detected at nodes {a} and {b}"));
+    }
+    let through: Vec<String> =
+        given.iter().filter_map(|i| results.iter().rfind(|o| share(i, o)).map(|o| format!("{} and {}", name_of(i), name_of(o)))).collect();
+    match through.is_empty() {
+        true => Ok(()),
+        false => refuse(false, format!("Input-to-output aliasing detected at nodes {}", through.join(", "))),
+    }
 }
 
 /// Values that the bodies read from outside, as the operator takes them: those that all of them read, then those of each, by name.
@@ -131,6 +200,28 @@ impl Made<'_> {
     }
 }
 
+/// What both branches of `torch.cond` give looks the same. Sizes that differ would be known to the run alone.
+fn check_branches(yes: &[Option<Tensor>], no: &[Option<Tensor>]) -> Result<()> {
+    for (a, b) in yes.iter().flatten().zip(no.iter().flatten()) {
+        let differs = [
+            ("dtype", a.dtype() != b.dtype(), a.dtype().to_string(), b.dtype().to_string()),
+            ("dim", a.dim() != b.dim(), a.dim().to_string(), b.dim().to_string()),
+        ];
+        if let Some((what, _, a, b)) = differs.into_iter().find(|(_, differs, ..)| *differs) {
+            return Err(Error::new(
+                ErrorKind::TorchRuntime,
+                format!(
+                    "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function cond: got RuntimeError(\"When merging two branches' output in torch.cond,  expected same {what} but got {a} and {b}.\")"
+                ),
+            ));
+        }
+        if !a.sizes().iter().zip(b.sizes()).all(|(x, y)| x.statically_eq(y.clone())) {
+            return Err(Error::new(ErrorKind::NotImplemented, "torch.cond: branches whose results differ in size are not supported yet"));
+        }
+    }
+    Ok(())
+}
+
 /// Records `torch.cond`.
 pub fn cond(
     recorder: &Rc<Recorder>,
@@ -154,8 +245,9 @@ pub fn cond(
     if let [yes, no] = traced.as_slice()
         && yes.results.len() != no.results.len()
     {
-        return Err(error(Error::runtime("Expected branches to return the same pytree structure.")));
+        together.call((vm.ctx.new_tuple(Vec::new()),), vm)?;
     }
+    check_branches(&traced[0].results, &traced[1].results).map_err(error)?;
     let all = lifted(recorder, &traced);
     traced.iter_mut().for_each(|t| t.part.takes = all.clone());
     let first = traced.swap_remove(0);
@@ -198,12 +290,13 @@ pub fn while_loop(
     let [Some(goes_on)] = decides.results.as_slice() else {
         return Err(error(Error::runtime("cond_fn must return a boolean scalar tensor or a boolean")));
     };
-    if goes_on.dim() != 0 || goes_on.dtype() != crate::tensor::Dtype::Bool {
+    if goes_on.dim() != 0 || goes_on.dtype() != Dtype::Bool {
         return Err(error(Error::runtime("Expected cond_fn to return a scalar tensor or a bool")));
     }
     // What decides is one value, in no tuple.
     decides.part.returns = Arg::Node(recorder.node_of(goes_on).map_err(error)?);
-    check_carried("carried_inputs", &specs, "body_output", &body.results).map_err(error)?;
+    let given_back = specs_of(&body.results);
+    check_carried("while_loop", ["body_fn_output", "carried_inputs"], &given_back, &specs, vm)?;
     let results: Vec<_> = body.results.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
     let more = lifted(recorder, &traced);
     traced.iter_mut().for_each(|t| t.part.takes.extend(&more));
@@ -287,7 +380,7 @@ pub fn scan(
         return Err(error(Error::runtime("Expect combine_fn to return a tuple (next_carry, y)")));
     }
     let (carries, given_rows) = traced.results.split_at(carried.len());
-    check_carried("init", &starts, "carry", carries).map_err(error)?;
+    check_carried("scan", ["init", "carry"], &starts, &specs_of(carries), vm)?;
     let mut results: Vec<_> = carries.iter().map(|t| result_like(t, |t| Ok(t.spec()))).collect::<Result<_>>().map_err(error)?;
     for t in given_rows {
         results.push(result_like(t, |t| rows_of(t, &scanned[0])).map_err(error)?);
@@ -329,15 +422,53 @@ fn rows_of(t: &Tensor, like: &Tensor) -> Result<TensorSpec> {
     Ok(TensorSpec::contiguous(sizes, t.dtype(), t.device()))
 }
 
+fn specs_of(tensors: &[Option<Tensor>]) -> Vec<TensorSpec> {
+    tensors.iter().flatten().map(Tensor::spec).collect()
+}
+
 /// What is carried from one call to the next looks the same.
-fn check_carried(what: &str, before: &[TensorSpec], other: &str, after: &[Option<Tensor>]) -> Result<()> {
-    let looks = |a: &TensorSpec, b: &TensorSpec| {
-        let (x, y) = (&a.geometry.sizes, &b.geometry.sizes);
-        x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.statically_eq(y.clone())) && a.dtype == b.dtype && a.device == b.device
+fn check_carried(operator: &str, names: [&str; 2], left: &[TensorSpec], right: &[TensorSpec], vm: &VirtualMachine) -> PyResult<()> {
+    let sizes = |s: &TensorSpec| {
+        let sizes: Vec<String> = s.geometry.sizes.iter().map(ToString::to_string).collect();
+        sizes.join(", ")
     };
-    let same = before.len() == after.len() && before.iter().zip(after).all(|(b, a)| a.as_ref().is_some_and(|a| looks(b, &a.spec())));
-    if same {
+    let shown = |s: &TensorSpec| {
+        let comma = if s.geometry.sizes.len() == 1 { "," } else { "" };
+        let dtype = if s.dtype == Dtype::Float32 { String::new() } else { format!(", dtype={}", s.dtype) };
+        format!("FakeTensor(..., size=({}{comma}){dtype})", sizes(s))
+    };
+    let mut found = Vec::new();
+    if left.len() != right.len() {
+        found.push(format!("{} of {} and {} of {}", left.len(), names[0], right.len(), names[1]));
+    }
+    for (i, (a, b)) in left.iter().zip(right).enumerate() {
+        let (x, y) = (&a.geometry.sizes, &b.geometry.sizes);
+        let differs = [
+            (
+                x.len() != y.len() || !x.iter().zip(y).all(|(x, y)| x.statically_eq(y.clone())),
+                format!("shape: torch.Size([{}]) vs torch.Size([{}])", sizes(a), sizes(b)),
+            ),
+            (a.dtype != b.dtype, format!("dtype: {} vs {}", a.dtype, b.dtype)),
+            (a.device != b.device, format!("device: {} vs {}", a.device, b.device)),
+        ];
+        let differs: Vec<String> = differs.into_iter().filter(|(differs, _)| *differs).map(|(_, said)| format!("'{said}'")).collect();
+        if !differs.is_empty() {
+            found.push(format!("pair[{i}] differ in {}, where lhs is {} and rhs is {}", differs.join(", "), shown(a), shown(b)));
+        }
+    }
+    if found.is_empty() {
         return Ok(());
     }
-    Err(Error::runtime(format!("Expected {what} and {other} to have same metadata but found:\n{before:?}\n{after:?}")))
+    let [first, second] = names;
+    let said = format!(
+        "Expected {first} and {second} to have same metadata but found:\n{}\n  Higher Order Operator: {}",
+        found.join("\n"),
+        full_name(operator)
+    );
+    let place = from_user_code(crate::span::current_source().as_ref());
+    let class = crate::python::native::imported("torch._dynamo.exc", vm)?.get_attr("UncapturedHigherOrderOpError", vm)?;
+    match class.call((format!("{said}{place}"),), vm)?.downcast() {
+        Ok(exception) => Err(exception),
+        Err(_) => Ok(()),
+    }
 }

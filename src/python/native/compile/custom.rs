@@ -145,6 +145,13 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     let outputs = several.unwrap_or_else(|| vec![result.clone()]);
     let dirty: Vec<Tensor> = tensors_of(&context, "dirty_tensors", vm)?.into_iter().flatten().collect();
     let constant: Vec<Tensor> = tensors_of(&context, "non_differentiable", vm)?.into_iter().flatten().collect();
+    let given: Vec<Tensor> = outputs.iter().filter_map(|o| to_tensor(o)).collect();
+    if !dirty.iter().all(|d| given.iter().any(|t| t.is(d))) {
+        let error = "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace must all be outputs of the Function.";
+        return Err(raise(Error::runtime(error), vm));
+    }
+    let is_constant = |t: &Tensor| constant.iter().any(|c| c.is(t)) || t.dtype().is_integral();
+    let several = given.iter().filter(|t| !is_constant(t)).count() > 1;
     let mut wrapped = Vec::with_capacity(outputs.len());
     for output in &outputs {
         let Some(t) = to_tensor(output) else {
@@ -158,12 +165,19 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         };
         let is_input = inputs.iter().flatten().any(|i| i.is(&t));
         let is_dirty = dirty.iter().any(|d| d.is(&t));
-        if constant.iter().any(|c| c.is(&t)) || t.dtype().is_integral() {
+        if is_constant(&t) {
             node.add_input(&t);
-            wrapped.push(output.clone());
+            // An input as it is keeps its history, and what is given is another tensor.
+            let cut = is_input && meta::requires_grad(&t);
+            wrapped.push(if cut { vm.call_method(output, "detach", ())? } else { output.clone() });
         } else if is_dirty {
             if meta::requires_grad(&t) && meta::is_leaf(&t) {
                 let error = Error::runtime("a leaf Variable that requires grad has been used in an in-place operation.");
+                return Err(raise(error, vm));
+            }
+            let is_of_leaf = |v: crate::autograd::ViewInfo| v.differentiable && meta::is_leaf(&v.base) && meta::requires_grad(&v.base);
+            if meta::peek(&t, |m| m.view.clone()).is_some_and(is_of_leaf) {
+                let error = Error::runtime("a view of a leaf Variable that requires grad is being used in an in-place operation.");
                 return Err(raise(error, vm));
             }
             t.bump_version();
@@ -172,7 +186,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         } else if is_input || meta::base(&t).is_some() {
             // An input or a view as it is becomes a tensor of its own, which remembers what it is a view of.
             let own = t.view_as((*t.geometry()).clone());
-            crate::autograd::keep_view(&own, meta::peek(&t, |m| m.view.clone()), inputs.iter().flatten().find(|i| i.is(&t)));
+            crate::autograd::keep_view(&own, meta::peek(&t, |m| m.view.clone()), inputs.iter().flatten().find(|i| i.is(&t)), several);
             meta::set_history(&own, &node);
             wrapped.push(wrap(&own, vm)?);
         } else {

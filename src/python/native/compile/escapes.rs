@@ -105,8 +105,10 @@ impl Search<'_> {
                 named.push((name(&key), value));
             }
             // A module's buffers are its attributes.
+            let mut buffer_count = 0;
             if let Some(buffers) = own_attribute(o, "_buffers", vm).and_then(|b| b.downcast::<PyDict>().ok()) {
                 let held: Vec<(String, PyObjectRef)> = buffers.into_iter().map(|(k, v)| (name(&k), v)).collect();
+                buffer_count = held.len();
                 named.splice(0..0, held);
             }
             let count = named.len();
@@ -115,7 +117,9 @@ impl Search<'_> {
                 if is_dataclass && !self.keywords.contains(&name) {
                     self.argument(o, o, value, &mut place);
                 } else {
-                    self.visit(o, count - i, value, is_result, false);
+                    // Buffers are items of a dictionary, which is made anew item by item.
+                    let position = if i < buffer_count { count - buffer_count + 1 + i } else { count - i };
+                    self.visit(o, position, value, is_result, false);
                 }
             }
         }
@@ -156,10 +160,10 @@ pub fn alone(i: usize) -> Rank {
     Rank { is_later: true, holder: i, depth: 0, position: 0 }
 }
 
-/// Finds what escapes, given by its objects in the order in which they were made. An object comes before those that are found in it:
-/// the function had it first.
+/// Finds what escapes, given by its objects in the order in which they were made. Objects come in the order in which the function looks
+/// at them, where that is known (`looked_into`), and before those that are found in them.
 /// Every object that keeps something is found where `all` are wanted.
-pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) -> Kept {
+pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize>, all: bool, vm: &VirtualMachine) -> Kept {
     let wanted: HashMap<usize, usize> = escaped.iter().enumerate().map(|(i, id)| (*id, i)).collect();
     let mut search = Search {
         vm,
@@ -201,9 +205,10 @@ pub fn find(escaped: &[usize], roots: &Roots, all: bool, vm: &VirtualMachine) ->
     let around = |holder: usize| std::iter::successors(Some(holder), |o| outer.get(o).copied()).take(BUDGET);
     let holder = |id: &usize| found.get(id).map(|(holder, ..)| *holder);
     let earliest = |of: usize| escaped.iter().position(|id| holder(id).is_some_and(|h| around(h).any(|o| o == of))).unwrap_or(0);
+    let order = |of: usize| around(of).find_map(|o| looked_into.get(&o).copied()).unwrap_or_else(|| looked_into.len() + earliest(of));
     let rank = |id: &usize| {
         let (holder, position, is_first) = found.get(id)?;
-        Some(Rank { is_later: !is_first, holder: earliest(*holder), depth: around(*holder).count(), position: *position })
+        Some(Rank { is_later: !is_first, holder: order(*holder), depth: around(*holder).count(), position: *position })
     };
     Kept { ranks: escaped.iter().map(rank).collect(), holders: search.kept }
 }

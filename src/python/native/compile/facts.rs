@@ -8,7 +8,7 @@ use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::modules::is_at_home;
-use super::sources::{Locals, Source};
+use super::sources::{Locals, Source, deque, entry};
 use crate::capture::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
 use crate::span;
@@ -26,6 +26,8 @@ pub enum Kind {
     Length(usize),
     /// A dictionary has this many entries.
     Entries(usize),
+    /// An iterator of a tuple has this many elements left.
+    Remaining(usize),
     /// The key of a dictionary at a position is this one.
     KeyAt(usize, PyObjectRef),
     /// A dictionary has, or has not, this key.
@@ -58,12 +60,12 @@ fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
     o.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn length(o: &PyObject) -> Option<usize> {
+fn length(o: &PyObject, vm: &VirtualMachine) -> Option<usize> {
     match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>(), o.downcast_ref::<PyDict>()) {
         (Some(t), ..) => Some(t.as_slice().len()),
         (_, Some(l), _) => Some(l.borrow_vec().len()),
         (.., Some(d)) => Some(d.__len__()),
-        _ => None,
+        _ => deque(o, vm).map(|items| items.len()),
     }
 }
 
@@ -85,7 +87,7 @@ impl Kind {
             (Kind::Is(a), Kind::Is(b)) => a.is(b) || same_code(a, b, vm),
             (Kind::Type(a), Kind::Type(b)) => a.is(b),
             (Kind::Type(class), Kind::Equals(value)) => value.class().as_object().is(class),
-            (Kind::Length(a), Kind::Length(b)) | (Kind::Entries(a), Kind::Entries(b)) => a == b,
+            (Kind::Length(a), Kind::Length(b)) | (Kind::Entries(a), Kind::Entries(b)) | (Kind::Remaining(a), Kind::Remaining(b)) => a == b,
             (Kind::KeyAt(i, a), Kind::KeyAt(j, b)) => i == j && same(a, b, vm),
             (Kind::Contains(a, has), Kind::Contains(b, had)) => has == had && same(a, b, vm),
             (Kind::Same(a), Kind::Same(b)) => a.text(vm) == b.text(vm),
@@ -102,13 +104,12 @@ impl Fact {
             Kind::Equals(want) => same(&value, want, vm),
             Kind::Is(want) => value.is(want) || same_code(&value, want, vm),
             Kind::Type(class) => value.class().as_object().is(class),
-            Kind::Length(n) | Kind::Entries(n) => length(&value) == Some(*n),
+            Kind::Length(n) | Kind::Entries(n) => length(&value, vm) == Some(*n),
+            Kind::Remaining(n) => value.length_hint(0, vm).is_ok_and(|left| left == *n),
             Kind::KeyAt(index, key) => {
                 value.downcast_ref::<PyDict>().and_then(|d| d.into_iter().nth(*index)).is_some_and(|(k, _)| same(&k, key, vm))
             }
-            Kind::Contains(key, has) => {
-                value.downcast_ref::<PyDict>().is_some_and(|d| d.get_item_opt(&**key, vm).ok().flatten().is_some() == *has)
-            }
+            Kind::Contains(key, has) => value.downcast_ref::<PyDict>().is_some_and(|d| entry(d, key, vm).is_some() == *has),
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
         }
     }
@@ -144,6 +145,7 @@ impl Fact {
             Kind::Length(0) => format!("not {source}"),
             Kind::Length(n) => format!("len({source}) == {n}"),
             Kind::Entries(n) => format!("len({source}) != {n}"),
+            Kind::Remaining(n) => format!("___tuple_iterator_len({source}) == {n}"),
             Kind::KeyAt(index, key) => format!("list(dict.keys({source}))[{index}] == {}", repr(key, vm)),
             Kind::Contains(key, has) => format!("{}___dict_contains({}, {source})", if *has { "" } else { "not " }, repr(key, vm)),
             Kind::Same(other) => format!("{} is {source}", other.text(vm)),
@@ -174,6 +176,11 @@ impl Fact {
             && base.value(locals, vm).is_some()
         {
             return format!("KeyError on {}[{}]", strip_locals(&base.text(vm)), repr(key, vm));
+        }
+        if let (Source::Module(base, name), None) = (&*self.source, self.source.value(locals, vm))
+            && base.value(locals, vm).is_some()
+        {
+            return format!("KeyError on {}._modules['{name}']", strip_locals(&base.text(vm)));
         }
         let text = strip_locals(&self.text(vm));
         if let (Kind::Is(want), Some(found)) = (&self.kind, self.source.value(locals, vm))
@@ -207,7 +214,47 @@ impl Fact {
 
 /// The facts of a list that do not hold.
 pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
-    facts.iter().filter(|f| !f.holds(locals, vm)).map(|f| f.unmet(locals, vm)).collect()
+    let has_keys = |fact: &Fact| {
+        let source = fact.source.text(vm);
+        facts.iter().any(|f| matches!(f.kind, Kind::Entries(_)) && f.source.text(vm) == source)
+    };
+    let one = |fact: &Fact| match &fact.kind {
+        // Where all of a dictionary's keys count, they are looked at before anything else.
+        Kind::Type(_) if has_keys(fact) => {
+            Unmet { text: format!("TYPE_MISMATCH({})", strip_locals(&fact.source.text(vm))), ..fact.unmet(locals, vm) }
+        }
+        _ => fact.unmet(locals, vm),
+    };
+    facts.iter().filter(|f| !f.holds(locals, vm)).map(one).chain(duplicates(facts, locals, vm)).collect()
+}
+
+/// Tensors that are one now, and were not.
+fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Unmet> {
+    let mut tensors: Vec<(usize, Vec<&Fact>)> = Vec::new();
+    for fact in facts {
+        // Parameters are not looked at.
+        let Kind::Type(class) = &fact.kind else { continue };
+        let is_tensor =
+            class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()) && &*c.name() != "Parameter");
+        let Some(value) = is_tensor.then(|| fact.source.value(locals, vm)).flatten() else { continue };
+        match tensors.iter_mut().find(|(id, _)| *id == value.get_id()) {
+            Some((_, same)) => same.push(fact),
+            None => tensors.push((value.get_id(), vec![fact])),
+        }
+    }
+    let groups: Vec<&Vec<&Fact>> = tensors.iter().map(|(_, same)| same).filter(|same| same.len() > 1).collect();
+    let second = groups.iter().filter_map(|same| same.get(1)).next()?;
+    let names = |same: &Vec<&Fact>| {
+        let names: Vec<String> = same.iter().map(|f| format!("\"{}\"", strip_locals(&f.source.text(vm)))).collect();
+        format!("[{}]", names.join(", "))
+    };
+    let groups: Vec<String> = groups.into_iter().map(names).collect();
+    Some(Unmet {
+        root: second.source.root(),
+        source: second.source.text(vm),
+        text: format!("Duplicate tensors found: {}", groups.join(", ")),
+        is_alias: false,
+    })
 }
 
 /// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.

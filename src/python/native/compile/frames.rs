@@ -72,6 +72,8 @@ pub struct Frame {
     live: Vec<Held>,
     /// Tensors it was given as arguments; of the library's, all that it has.
     given: Vec<usize>,
+    /// Tensors in variables that are read no more, which an expression under way holds.
+    under_way: Vec<usize>,
     /// Tensors in variables that are not.
     dead: Vec<usize>,
     /// Tensors in containers that are not.
@@ -181,6 +183,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut under_way = Vec::new();
         let operands = decoded.operands(position);
         let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
         if let Some(values) = variables.obj().downcast_ref::<PyDict>().filter(|_| !is_comprehension) {
@@ -194,6 +197,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 if decoded.is_live(since, slot) {
                     live.append(&mut found);
                 } else if operands.contains(&(slot as u32)) {
+                    under_way.extend(found.iter().map(|h| h.id));
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());
                 } else {
@@ -216,6 +220,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             dead,
             held,
             given,
+            under_way,
             compares,
         });
     }
@@ -367,14 +372,36 @@ pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &Virtu
     frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
 }
 
+/// The tensors in the variables that a frame stores the result of a call in, in order: what the call returned, as it was taken apart.
+pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<Vec<usize>> {
+    let mut found = Vec::new();
+    let Some(code) = frame.code.downcast_ref::<PyCode>() else { return Ok(Vec::new()) };
+    let decoded = decoded(code);
+    let after = decoded.position(call).map_or(decoded.steps.len(), |position| position + 1);
+    let variables = frame.variables(vm)?;
+    let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(Vec::new()) };
+    for step in &decoded.steps[after..] {
+        let (read, stored) = super::code::slots(step.op, step.arg);
+        if !read.is_empty() || stored.is_empty() && !matches!(step.op, Instruction::UnpackSequence { .. }) {
+            break;
+        }
+        for name in stored.iter().filter_map(|slot| code.varnames.get(*slot as usize)) {
+            if let Some(value) = variables.get_item_opt(name.as_str(), vm)? {
+                tensors(&value, 0, &mut found, vm);
+            }
+        }
+    }
+    Ok(found.into_iter().map(|held| held.id).collect())
+}
+
 /// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
 /// under way (the last of them what the ending call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not looked at for its own sake. `operands` are what the last call was made on; what the call that
-/// ends the region `needs` is wanted whether it lives on or not.
+/// ends the region `needs` is wanted whether it lives on or not, as is what the function called `reads`, which it was given.
 pub fn wanted(
     frames: &[Frame],
     inner: Option<&Frame>,
     known: Vec<Tensor>,
-    operands: &[Tensor],
+    (operands, reads): (&[Tensor], &[Tensor]),
     needs: &dyn Fn(&Tensor) -> Option<usize>,
     vm: &VirtualMachine,
 ) -> PyResult<Vec<Value>> {
@@ -398,7 +425,9 @@ pub fn wanted(
             + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
         let needed = needs(&t);
         let argument = needed.or_else(|| given.iter().position(|g| *g == id));
-        let is_read = needed.is_some() || inner.is_some() && argument.is_some();
+        let read = reads.iter().position(|r| r.is(&t));
+        let is_read = needed.is_some() || read.is_some() || inner.is_some() && argument.is_some();
+        let argument = argument.or(read.map(|r| given.len() + r));
         if dead > 0 && object.strong_count() - 1 <= dead && !is_read {
             continue;
         }
@@ -414,10 +443,11 @@ pub fn wanted(
     Ok(wanted.into_iter().map(|(_, v)| v).collect())
 }
 
-/// Whether a variable of the script's that is read later on holds a tensor.
+/// Whether a variable of the script's that is read later on holds a tensor, or an expression under way does.
 pub fn are_reading(frames: &[Frame], t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let id = wrap(t, vm)?.get_id();
-    Ok(frames.iter().filter(|f| f.is_script).flat_map(|f| &f.live).any(|held| held.id == id))
+    let reads = |f: &Frame| f.live.iter().any(|held| held.id == id) || f.under_way.contains(&id);
+    Ok(frames.iter().filter(|f| f.is_script).any(reads))
 }
 
 /// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.
@@ -447,7 +477,27 @@ pub fn asks_for_gradients(frames: &[(rustpython_vm::PyRef<PyCode>, u32)]) -> boo
     frames.iter().any(|(code, at)| {
         let decoded = decoded(code);
         decoded.position(*at).is_some_and(|position| decoded.asks_for_gradients(position, code))
-    })
+    }) || rustpython_vm::vm::thread::with_current_vm(|vm| names_grad(frames, vm)).unwrap_or_default()
+}
+
+/// Whether one of the functions under way goes on with a global that is `torch.autograd.grad`, under whatever name.
+fn names_grad(frames: &[(rustpython_vm::PyRef<PyCode>, u32)], vm: &VirtualMachine) -> PyResult<bool> {
+    let grad = crate::python::native::imported("torch.autograd", vm)?.get_attr("grad", vm)?;
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    while let Some(object) = frame.take() {
+        let code = object.get_attr("f_code", vm)?;
+        if let Some((code, at)) = frames.iter().find(|(known, _)| known.as_object().is(&code)) {
+            let decoded = decoded(code);
+            let names = decoded.position(*at).map_or_else(Vec::new, |position| decoded.globals_after(position, code));
+            let globals = object.get_attr("f_globals", vm)?;
+            if names.into_iter().any(|name| globals.get_item(name, vm).is_ok_and(|value| value.is(&grad))) {
+                return Ok(true);
+            }
+        }
+        let back = object.get_attr("f_back", vm)?;
+        frame = (!vm.is_none(&back)).then_some(back);
+    }
+    Ok(false)
 }
 
 /// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer

@@ -62,7 +62,7 @@ mod native {
     use std::rc::Rc;
 
     use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
-    use rustpython_vm::function::FuncArgs;
+    use rustpython_vm::function::{ArgSequence, FuncArgs};
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
@@ -71,9 +71,10 @@ mod native {
     use super::super::control_flow;
     use super::super::graph_module::{self, Attributes, PyGraphModule};
     use super::super::session::{self, Asked, CompiledFunction};
+    use super::super::told;
     use crate::aot::compile::InputSpec;
     use crate::aot::{self};
-    use crate::capture::Unsupported;
+    use crate::capture::{Unsupported, constraints};
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::partition::{PartitionConfig, Partitioner};
     use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
@@ -336,6 +337,14 @@ mod native {
         Ok(())
     }
 
+    /// A module's buffer is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.
+    #[pyfunction]
+    fn _stored_again(value: PyObjectRef) {
+        if let (Some(recorder), Some(t)) = (call::recorder(), to_tensor(&value)) {
+            recorder.note_stored_again(&t);
+        }
+    }
+
     /// Why capture stopped since the run began, each time: the reason, and `(file, line, function, code)`.
     #[pyfunction]
     fn _breaks(vm: &VirtualMachine) -> PyObjectRef {
@@ -350,6 +359,45 @@ mod native {
             vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()
         };
         vm.ctx.new_list(session::breaks().into_iter().map(one).collect()).into()
+    }
+
+    /// Begins to keep the guards of entries that are made, or ends; gives those that were kept: what each asks, the name of its value, its
+    /// scope, kinds and texts.
+    #[pyfunction]
+    fn _keep_guards(keeps: bool, vm: &VirtualMachine) -> PyObjectRef {
+        let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+        let one = |guard: told::Told| -> PyObjectRef {
+            let kinds = vm.ctx.new_list(guard.kinds.iter().map(|s| text(s)).collect()).into();
+            let texts = vm.ctx.new_list(guard.texts.iter().map(|s| text(s)).collect()).into();
+            vm.ctx.new_tuple(vec![text(guard.asks), text(&guard.name), text(&guard.scope), kinds, texts]).into()
+        };
+        vm.ctx.new_list(told::keep(keeps).into_iter().map(one).collect()).into()
+    }
+
+    /// That a dimension that was to vary is a number.
+    #[pyfunction]
+    fn _specialized(name: PyStrRef, number: i64) -> String {
+        constraints::specialized(&name.to_string_lossy(), number)
+    }
+
+    /// That a dimension, found at a place, does not take all values between `least` and `most`: only those from `lower` to `upper`.
+    #[pyfunction]
+    fn _unsatisfied(name: PyStrRef, place: PyStrRef, least: Option<i64>, most: Option<i64>, lower: i64, upper: Option<i64>) -> String {
+        let place = place.to_string_lossy();
+        constraints::unsatisfied(&name.to_string_lossy(), &place, (least, most), &constraints::within(&place, lower, upper))
+    }
+
+    /// What is said of dimensions, of which these are the names.
+    #[pyfunction]
+    fn _violated(names: ArgSequence<PyStrRef>, said: ArgSequence<PyStrRef>) -> String {
+        let texts = |all: ArgSequence<PyStrRef>| all.into_vec().iter().map(|s| s.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        constraints::violated(&texts(names), &texts(said))
+    }
+
+    /// How long backends took, graph by graph, in seconds.
+    #[pyfunction]
+    fn _compile_times(vm: &VirtualMachine) -> PyObjectRef {
+        vm.ctx.new_list(session::compile_times().into_iter().map(|s| vm.ctx.new_float(s).into()).collect()).into()
     }
 
     /// Whether the graph that is compiled ended where capture stopped.

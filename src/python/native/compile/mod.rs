@@ -33,6 +33,7 @@ mod settings;
 mod skipped;
 mod sources;
 mod studies;
+mod told;
 mod values;
 mod written;
 
@@ -97,6 +98,28 @@ pub(super) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
     if recorder().is_some() {
         let read = args.args.iter().flat_map(|o| values::held(o, vm)).collect();
         call::break_graph_at(&session::builtin_reason("print", &args), read).map_err(|e| super::tensor::raise(e, vm))?;
+    }
+    plain.call(args, vm)
+}
+
+/// Whether the frame so many calls above the running one is the script's own.
+fn is_script(depth: usize) -> bool {
+    crate::python::span::caller(depth).is_some_and(|(code, at)| frames::place_of(&code, at).is_some())
+}
+
+/// The script compares numbers.
+pub(super) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<()> {
+    // What runs is the number's method.
+    match recorder().filter(|_| is_script(1)) {
+        Some(recorder) => sizes.iter().try_for_each(|size| recorder.compared(size)),
+        None => Ok(()),
+    }
+}
+
+/// `open`: a script's own file ends the graph of the function that opens it.
+pub(super) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if recorder().is_some() && is_script(0) {
+        break_graph(&session::builtin_reason("open", &args)).map_err(|e| super::tensor::raise(e, vm))?;
     }
     plain.call(args, vm)
 }

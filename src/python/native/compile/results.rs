@@ -16,8 +16,14 @@ use crate::tensor::Tensor;
 pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
     if let Some(t) = o.downcast_ref::<TensorBase>() {
         let t = t.tensor();
-        if recorder.is_lazy(&t) && !is_among(&t, found) {
-            found.push(Value::Tensor(t));
+        if recorder.is_lazy(&t) {
+            if !is_among(&t, found) {
+                found.push(Value::Tensor(t));
+            }
+        } else if let Some((twin, times)) = recorder.given_again(&t) {
+            // Each call that gave it again is a value of its own to PyTorch's front end.
+            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&twin))).count();
+            found.extend((known < times).then_some(Value::Tensor(twin)));
         }
     } else if let Some(size) = symbolic(o, vm) {
         let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
@@ -109,7 +115,7 @@ pub fn add_escaped(
     outputs: &mut Vec<Value>,
     recorder: &Recorder,
     result: Option<&PyObjectRef>,
-    bound: Option<&values::Bound>,
+    (bound, needs): (Option<&values::Bound>, &values::Needs),
     vm: &VirtualMachine,
 ) -> Left {
     let symbols = take_made(vm);
@@ -126,7 +132,8 @@ pub fn add_escaped(
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
     let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let kept = escapes::find(&objects, &roots, !symbols.is_empty(), vm);
+    let looked_into = values::looked_into(needs, locals, vm);
+    let kept = escapes::find(&objects, &roots, &looked_into, !symbols.is_empty(), vm);
     let count = escaped.len();
     let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));
     let mut ranked: Vec<(escapes::Rank, Value)> = Vec::new();

@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
+use web_time::Instant;
+
 use super::about::About;
 use super::backend::{backend_failed, compile_region};
 use super::call::is_whole;
 use super::entries;
 use super::session::{
-    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, note_recompiled, recompile_limit, stance,
-    switch,
+    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, note_compile_time, note_recompiled,
+    recompile_limit, stance, switch,
 };
+use super::told;
 use crate::aot::interpret::replay_graph;
 use crate::capture::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
 use crate::dispatch::{Exclude, Key, Value};
@@ -163,7 +166,10 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
     let hints = region.hints();
     let inputs: Vec<_> =
         inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
-    let (facts, modules) = rustpython_vm::vm::thread::with_current_vm(|vm| (needs.guards(vm), needs.modules(vm)));
+    let (facts, modules) = rustpython_vm::vm::thread::with_current_vm(|vm| {
+        told::note(&needs, vm);
+        (needs.guards(vm), needs.modules(vm))
+    });
     let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts, modules));
     // Guards made while the region was traced are known now.
     captured.guards = entry.guards();
@@ -188,7 +194,9 @@ fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &A
         span: None,
     };
     emit(Event::Captured { region: captured.clone() });
+    let start = Instant::now();
     let compiled = compile_region(function, &region, number);
+    note_compile_time(start.elapsed().as_secs_f64());
     let needed = region.env.needed_floats();
     if needed.is_empty() {
         let compiled = match compiled {

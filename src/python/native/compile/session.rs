@@ -32,6 +32,8 @@ thread_local! {
     static BREAKS: RefCell<Vec<(String, Option<Source>)>> = const { RefCell::new(Vec::new()) };
     static STANCE: RefCell<String> = const { RefCell::new(String::new()) };
     static BREAKS_ARE_ERRORS: Cell<Option<bool>> = const { Cell::new(None) };
+    /// How long backends took, in seconds.
+    static COMPILE_TIMES: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The number of the region that is captured next.
@@ -65,6 +67,16 @@ pub fn ends_in_break() -> bool {
 /// Notes why capture stopped, and where.
 pub fn note_break(reason: String, place: Option<Source>) {
     BREAKS.with_borrow_mut(|b| b.push((reason, place)));
+}
+
+/// A backend took so many seconds for a graph.
+pub fn note_compile_time(seconds: f64) {
+    COMPILE_TIMES.with_borrow_mut(|times| times.push(seconds));
+}
+
+/// How long backends took since the run began, in seconds.
+pub fn compile_times() -> Vec<f64> {
+    COMPILE_TIMES.with_borrow(Clone::clone)
 }
 
 /// Tells why no entry of a frame served, where there is anything to tell.
@@ -104,6 +116,8 @@ pub fn reset() {
     NEXT_COMPILATION.set(0);
     NEXT_FRAME.set(0);
     BREAKS.take();
+    COMPILE_TIMES.take();
+    super::told::keep(false);
     STANCE.take();
     BREAKS_ARE_ERRORS.set(None);
     FUNCTIONS.take();

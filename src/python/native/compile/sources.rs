@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
-use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
 
@@ -28,8 +28,12 @@ pub enum Source {
     Index(Rc<Source>, usize),
     /// A value of a dictionary.
     Key(Rc<Source>, PyObjectRef),
+    /// A value of a dictionary of the script's class, by the position of its key.
+    Entry(Rc<Source>, usize),
     /// What a function closes over, by position.
     Cell(Rc<Source>, usize),
+    /// What is built in.
+    Builtin(Rc<str>),
 }
 
 /// An attribute that an object has itself.
@@ -43,10 +47,31 @@ pub fn submodule(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObje
     modules.downcast_ref::<PyDict>()?.get_item_opt(name, vm).ok().flatten()
 }
 
+/// A cell of a function.
+fn cell_at(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let cells = o.downcast_ref::<PyFunction>()?.as_object().get_attr("__closure__", vm).ok()?;
+    cells.downcast_ref::<PyTuple>()?.as_slice().get(index).cloned()
+}
+
 /// The value of a function's cell.
 pub fn cell(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let cells = o.downcast_ref::<PyFunction>()?.as_object().get_attr("__closure__", vm).ok()?;
-    cells.downcast_ref::<PyTuple>()?.as_slice().get(index)?.get_attr("cell_contents", vm).ok()
+    cell_at(o, index, vm)?.get_attr("cell_contents", vm).ok()
+}
+
+/// Whether a dictionary is of one of Python's own classes, which the front end knows: what others hold is found by position.
+pub fn is_known_dict(o: &PyObject) -> bool {
+    o.downcast_ref::<PyDict>().is_some() && ["dict", "OrderedDict", "defaultdict"].contains(&&*o.class().name())
+}
+
+/// The value of a dictionary's key, and its position; its class is not asked what it makes of keys that are not there.
+pub fn entry(dict: &Py<PyDict>, key: &PyObject, vm: &VirtualMachine) -> Option<(usize, PyObjectRef)> {
+    let is_key = |k: &PyObject| k.is(key) || vm.bool_eq(k, key).unwrap_or(false);
+    dict.into_iter().enumerate().find(|(_, (k, _))| is_key(k)).map(|(i, (_, value))| (i, value))
+}
+
+/// The elements of a `collections.deque`.
+pub fn deque(o: &PyObject, vm: &VirtualMachine) -> Option<Vec<PyObjectRef>> {
+    (&*o.class().name() == "deque").then(|| vm.extract_elements_with(o, Ok).ok()).flatten()
 }
 
 /// The gradient that a tensor of the script's has, or None.
@@ -71,10 +96,11 @@ pub fn field(o: &PyObject, name: &str, vm: &VirtualMachine) -> Option<PyObjectRe
     items.as_slice().get(fields.downcast_ref::<PyTuple>()?.as_slice().iter().position(is_named)?).cloned()
 }
 
-fn element(o: &PyObject, index: usize) -> Option<PyObjectRef> {
-    match o.downcast_ref::<PyTuple>() {
-        Some(items) => items.as_slice().get(index).cloned(),
-        None => o.downcast_ref::<PyList>()?.borrow_vec().get(index).cloned(),
+fn element(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>()) {
+        (Some(items), _) => items.as_slice().get(index).cloned(),
+        (_, Some(items)) => items.borrow_vec().get(index).cloned(),
+        _ => deque(o, vm)?.get(index).cloned(),
     }
 }
 
@@ -101,9 +127,17 @@ impl Source {
                 }
             }
             Source::Module(base, name) => submodule(&*base.value(locals, vm)?, name, vm),
-            Source::Index(base, index) => element(&*base.value(locals, vm)?, *index),
-            Source::Key(base, key) => base.value(locals, vm)?.downcast_ref::<PyDict>()?.get_item_opt(&**key, vm).ok().flatten(),
+            Source::Index(base, index) => element(&*base.value(locals, vm)?, *index, vm),
+            Source::Key(base, key) => {
+                let base = base.value(locals, vm)?;
+                let dict = base.downcast_ref::<PyDict>()?;
+                // Others may make what they lack.
+                let is_plain = base.class().is(vm.ctx.types.dict_type);
+                if is_plain { dict.get_item_opt(&**key, vm).ok().flatten() } else { entry(dict, key, vm).map(|(_, value)| value) }
+            }
+            Source::Entry(base, index) => base.value(locals, vm)?.downcast_ref::<PyDict>()?.into_iter().nth(*index).map(|(_, value)| value),
             Source::Cell(base, index) => cell(&*base.value(locals, vm)?, *index, vm),
+            Source::Builtin(name) => vm.builtins.get_attr(vm.ctx.intern_str(&**name), vm).ok(),
         }
     }
 
@@ -119,7 +153,12 @@ impl Source {
             Source::Key(base, key) => {
                 format!("{}[{}]", base.text(vm), key.repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default())
             }
+            Source::Entry(base, index) => {
+                let base = base.text(vm);
+                format!("dict.__getitem__({base}, list(dict.keys({base}))[{index}])")
+            }
             Source::Cell(base, index) => format!("{}.__closure__[{index}].cell_contents", base.text(vm)),
+            Source::Builtin(name) => format!("G['__builtins_dict___1']['{name}']"),
         }
     }
 
@@ -129,16 +168,16 @@ impl Source {
             Source::Local(name) => (false, name.clone()),
             Source::Global(_, name) => (true, name.clone()),
             Source::Imported(_, module, _) => (true, imported(module).into()),
-            Source::Attr(base, _) | Source::Module(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Cell(base, _) => {
-                base.root()
-            }
+            Source::Builtin(_) => (true, "__builtins_dict___1".into()),
+            Source::Attr(base, _) | Source::Module(base, _) | Source::Key(base, _) => base.root(),
+            Source::Index(base, _) | Source::Entry(base, _) | Source::Cell(base, _) => base.root(),
         }
     }
 
     /// Whether it is an attribute of a module, or in one.
     pub fn is_in_module(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
         match self {
-            Source::Attr(base, _) | Source::Index(base, _) | Source::Key(base, _) => {
+            Source::Attr(base, _) | Source::Index(base, _) | Source::Key(base, _) | Source::Entry(base, _) => {
                 base.value(locals, vm).is_some_and(|o| own_attribute(&o, "_modules", vm).is_some()) || base.is_in_module(locals, vm)
             }
             _ => false,
@@ -154,6 +193,10 @@ impl Source {
                 let dict = base.value(locals, vm).and_then(|o| o.dict());
                 dict.is_some_and(|d| d.set_item(&**name, value, vm).is_ok())
             }
+            Source::Entry(base, index) => base.value(locals, vm).is_some_and(|o| {
+                let found = o.downcast_ref::<PyDict>().and_then(|d| Some((d, d.into_iter().nth(*index)?.0)));
+                found.is_some_and(|(d, key)| d.set_item(&*key, value, vm).is_ok())
+            }),
             Source::Index(base, index) => base.value(locals, vm).is_some_and(|o| {
                 let list = o.downcast_ref::<PyList>();
                 list.is_some_and(|l| l.borrow_vec_mut().get_mut(*index).map(|slot| *slot = value).is_some())
@@ -162,7 +205,11 @@ impl Source {
                 let dict = o.downcast_ref::<PyDict>();
                 dict.is_some_and(|d| d.set_item(&**key, value, vm).is_ok())
             }),
-            Source::Module(..) | Source::Cell(..) => false,
+            Source::Cell(base, index) => base
+                .value(locals, vm)
+                .and_then(|o| cell_at(&o, *index, vm))
+                .is_some_and(|cell| cell.set_attr("cell_contents", value, vm).is_ok()),
+            Source::Module(..) | Source::Builtin(_) => false,
         }
     }
 }

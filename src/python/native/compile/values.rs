@@ -52,16 +52,6 @@ impl Needs {
         }
     }
 
-    /// And this.
-    pub fn with(&self, fact: Fact) -> Needs {
-        Needs {
-            facts: self.facts.iter().cloned().chain([fact]).collect(),
-            dynamic: self.dynamic.clone(),
-            replaced: self.replaced.clone(),
-            looked_at: self.looked_at.clone(),
-        }
-    }
-
     /// And these.
     pub fn and(&self, more: Needs) -> Needs {
         Needs {
@@ -88,6 +78,18 @@ pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc
     let found = |(source, way): &LookedAt| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
     let mut found: Vec<_> = needs.looked_at.iter().filter_map(found).collect();
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
+}
+
+/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
+pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
+    let mut found = HashMap::new();
+    for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
+        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {
+            let next = found.len();
+            found.entry(object.get_id()).or_insert(next);
+        }
+    }
     found
 }
 
@@ -591,12 +593,46 @@ fn symbol(source: &Source, value: &PyObject, recorder: &Recorder, vm: &VirtualMa
     }
 }
 
+/// Tuples that hold numbers for which there are symbols, by where they are found, with what takes their place: what a tuple holds
+/// cannot be changed.
+#[derive(Default)]
+struct Tuples(Vec<(String, PyObjectRef)>);
+
+impl Tuples {
+    /// The outermost tuple that a number is in, where it is in any, and that with a symbol for the number.
+    fn around(
+        &mut self,
+        source: &Rc<Source>,
+        value: PyObjectRef,
+        symbol: PyObjectRef,
+        locals: &Locals,
+        vm: &VirtualMachine,
+    ) -> (Rc<Source>, PyObjectRef, PyObjectRef) {
+        let Source::Index(base, index) = &**source else { return (source.clone(), value, symbol) };
+        let outer = base.value(locals, vm).filter(|outer| outer.class().is(vm.ctx.types.tuple_type));
+        let Some(outer) = outer else { return (source.clone(), value, symbol) };
+        let text = base.text(vm);
+        let known = self.0.iter().find(|(at, _)| *at == text).map_or(&outer, |(_, known)| known);
+        let mut items = items(known).unwrap_or_default();
+        items.get_mut(*index).into_iter().for_each(|item| *item = symbol.clone());
+        let made: PyObjectRef = vm.ctx.new_tuple(items).into();
+        self.0.retain(|(at, _)| *at != text);
+        self.0.push((text, made.clone()));
+        self.around(base, outer, made, locals, vm)
+    }
+}
+
 /// Puts symbols where a call finds its dynamic numbers.
 pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut FuncArgs, vm: &VirtualMachine) -> Replaced {
     let mut replaced = Replaced::default();
+    let mut tuples = Tuples::default();
     for source in &needs.dynamic {
         let Some(value) = source.value(&bound.locals, vm) else { continue };
         let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
+        let is_given = bound.slot(source, args).is_some();
+        let (source, value, symbol) =
+            if is_given { (source.clone(), value, symbol) } else { tuples.around(source, value, symbol, &bound.locals, vm) };
+        let source = &source;
         if let Source::Local(name) = &**source {
             let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
             if let Some(slot) = args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == **name).map(|(_, v)| v) {
@@ -624,9 +660,12 @@ pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut
 /// Puts symbols where a function that goes on, or has just begun, finds its dynamic numbers.
 pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorder, vm: &VirtualMachine) -> Replaced {
     let mut replaced = Replaced::default();
+    let mut tuples = Tuples::default();
     for source in &needs.dynamic {
         let Some(value) = source.value(&resumed.locals, vm) else { continue };
         let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
+        let (source, value, symbol) = tuples.around(source, value, symbol, &resumed.locals, vm);
+        let source = &source;
         match &**source {
             Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
                 resumed.given = Some((name.clone(), symbol));

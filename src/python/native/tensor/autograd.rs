@@ -99,6 +99,7 @@ pub mod functions {
 
     use super::super::class;
     use super::super::convert::{from_value, items, raise, to_tensor, to_value};
+    use super::super::methods;
     use super::super::objects::{PyDtype, PyGenerator};
     use super::super::packet::{self, Style};
     use super::super::wrap;
@@ -192,7 +193,7 @@ pub mod functions {
         }
         use rustpython_vm::class::StaticType;
         if !DONE.replace(true) {
-            packet::add_methods(super::super::TensorBase::static_type(), vm);
+            methods::add_methods(super::super::TensorBase::static_type(), vm);
         }
         class::set_tensor_class(cls);
     }

@@ -778,7 +778,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn tolist(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        nested(&zelf.tensor(), vm)
+        nested(&zelf.tensor(), vm).map(super::super::compile::given_number)
     }
     #[pygetset]
     fn requires_grad(zelf: &Py<Self>) -> bool {

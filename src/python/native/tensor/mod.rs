@@ -9,6 +9,7 @@ mod class;
 mod convert;
 pub(super) mod fake;
 pub(super) mod library;
+mod methods;
 pub(super) mod objects;
 mod packet;
 mod saved_hooks;

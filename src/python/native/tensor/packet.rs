@@ -46,7 +46,8 @@ impl std::fmt::Debug for PyOverload {
     }
 }
 
-fn base_name(packet: &str) -> &str {
+/// What stands after the namespace.
+pub fn base_name(packet: &str) -> &str {
     packet.rsplit('.').next().unwrap_or(packet)
 }
 
@@ -525,25 +526,6 @@ pub fn written_name(function: &PyObject) -> Option<String> {
         Style::Method => format!("torch.Tensor.{}", base_name(packet.packet)),
         Style::Ops => format!("torch.ops.{}", packet.packet),
     })
-}
-
-/// Gives the class a method for every packet whose first argument is a tensor named `self`.
-pub fn add_methods(class: &'static Py<PyType>, vm: &VirtualMachine) {
-    let mut done = std::collections::HashSet::new();
-    for entry in crate::dispatch::all() {
-        let takes_self = entry.schema.arguments.first().is_some_and(|a| a.name == "self" && a.ty == crate::dispatch::Type::Tensor);
-        let Some(end) = entry.name.rfind('.') else { continue };
-        let name = &entry.name[..end];
-        if !takes_self || !name.starts_with("aten.") || !done.insert(name) {
-            continue;
-        }
-        let short = base_name(name);
-        let key = vm.ctx.intern_str(short);
-        if class.get_direct_attr(key).is_none() {
-            let method: PyRef<PyPacket> = PyPacket { packet: name, style: Style::Method }.into_ref(&vm.ctx);
-            class.set_attr(key, method.into());
-        }
-    }
 }
 
 /// The value of an object or a `TypeError`.

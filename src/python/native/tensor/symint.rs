@@ -543,6 +543,7 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
         if !super::super::compile::is_called() && a.decide(relation, &b).is_none() {
             return PySymCondition::object(a, relation, b, vm);
         }
+        super::super::compile::compared(&[&a, &b]).map_err(|e| raise(e, vm))?;
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;

@@ -2,7 +2,8 @@
 
 from torch import _native_compile
 from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
-from torch._dynamo.eval_frame import OptimizedModule, compile, disable, error_on_graph_break, explain, optimize, reset, set_stance
+from torch._dynamo.eval_frame import OptimizedModule, compile, disable, error_on_graph_break, optimize, reset, set_stance
+from torch._dynamo.explaining import explain
 
 __all__ = ["OptimizedModule", "compile", "disable", "error_on_graph_break", "explain", "graph_break", "is_compiling", "mark_dynamic", "mark_static", "maybe_mark_dynamic", "optimize", "reset"]
 

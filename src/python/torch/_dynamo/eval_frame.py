@@ -148,6 +148,7 @@ class _Call:
         self.self_name = self_name
         self.settings = settings
         self.fullgraph = fullgraph
+        self.how = backend, fullgraph, dynamic, settings
         self.state = _state(fn, backend, dynamic, settings)
 
     def __call__(self, args, kwargs):
@@ -375,6 +376,10 @@ def _optimized_module_class():
             self._orig_mod = module
             self.__dict__["_torchdynamo_call"] = _Call(module, backend, fullgraph, dynamic, settings=settings)
 
+        def __reduce__(self):
+            # A copy compiles the copied module the same way.
+            return _optimized, (self._orig_mod, *self._torchdynamo_call.how)
+
         def __call__(self, *args, **kwargs):
             # Hooks of this module, not of the one that is compiled, are called around what is compiled.
             if any(self.__dict__.get(hooks) for hooks in ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")):
@@ -421,6 +426,10 @@ class _LazyModuleClass:
 @functools.cache
 def _module_class():
     return _optimized_module_class()
+
+
+def _optimized(module, *how):
+    return _module_class()(module, *how)
 
 
 OptimizedModule = _LazyModuleClass()
@@ -516,76 +525,6 @@ def _debug_get_cache_entry_list(code):
             found.insert(0, _CacheEntry(code, state, index))
             index += 1
     return found
-
-
-class GraphCompileReason:
-    """Why a graph ended."""
-
-    def __init__(self, reason, user_stack):
-        self.reason, self.user_stack, self.graph_break = reason, user_stack, True
-
-    def __repr__(self):
-        return f"GraphCompileReason(reason={self.reason!r}, user_stack={self.user_stack!r}, graph_break=True)"
-
-
-class _Place:
-    """A line of the script, as `traceback.FrameSummary` shows it."""
-
-    def __init__(self, filename, lineno, name, line):
-        self.filename, self.lineno, self.name, self.line = filename, lineno, name, line
-
-    def __repr__(self):
-        return f"<FrameSummary file {self.filename}, line {self.lineno} in {self.name}>"
-
-
-class ExplainOutput:
-    """What `explain` found."""
-
-    def __init__(self, graphs, break_reasons):
-        self.graphs, self.graph_count = graphs, len(graphs)
-        self.graph_break_count = self.graph_count - 1
-        self.break_reasons = break_reasons
-        self.ops_per_graph = [[n.target for n in gm.graph.nodes if n.op == "call_function"] for gm in graphs]
-        self.op_count = sum(map(len, self.ops_per_graph))
-        self.out_guards = self.compile_times = None
-
-    def __str__(self):
-        output = f"Graph Count: {self.graph_count}\nGraph Break Count: {self.graph_break_count}\nOp Count: {self.op_count}\n"
-        output += "Break Reasons:\n"
-        for i, reason in enumerate(self.break_reasons):
-            output += f"  Break Reason {i + 1}:\n    Reason: {reason.reason}\n    User Stack:\n"
-            for place in reason.user_stack:
-                output += f"      {place}\n"
-        output += "Ops per Graph:\n"
-        for i, ops in enumerate(self.ops_per_graph):
-            output += f"  Ops {i + 1}:\n"
-            for op in ops:
-                output += f"    {op}\n"
-        return output
-
-    __repr__ = object.__repr__
-
-
-def explain(f, *extra_args, **extra_kwargs):
-    """Compiles a function afresh for some arguments and says where capture stopped."""
-    inner = getattr(f, "_torchdynamo_orig_callable", f)
-    inner = getattr(inner, "_orig_mod", inner)
-
-    def run(*args, **kwargs):
-        reset()
-        graphs, breaks = [], []
-
-        def accumulate(gm, example_inputs):
-            graphs.append(gm)
-            if _native_compile._ends_in_break():
-                breaks.append(_native_compile._breaks()[-1])
-            return gm.forward
-
-        _Call(inner, accumulate, False, None)(args, kwargs)
-        reset()
-        return ExplainOutput(graphs, [GraphCompileReason(reason, [_Place(*place)] if place else []) for reason, place in breaks])
-
-    return run(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else run
 
 
 _STANCES = ("default", "eager_then_compile", "aot_eager_then_compile", "force_eager", "eager_on_recompile", "fail_on_recompile")

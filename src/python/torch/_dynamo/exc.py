@@ -17,6 +17,10 @@ class Unsupported(TorchDynamoException):
     """Something that cannot be captured."""
 
 
+class UncapturedHigherOrderOpError(Unsupported):
+    """A function given to an operator that takes functions cannot be captured."""
+
+
 class RecompileError(TorchDynamoException):
     """A compiled function would have been compiled again where that is an error."""
 

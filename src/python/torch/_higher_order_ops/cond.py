@@ -2,7 +2,7 @@
 
 import torch
 from torch import _native_compile
-from torch._higher_order_ops._flat import Flat
+from torch._higher_order_ops._flat import Flat, checked, uncaptured
 from torch.utils._pytree import tree_flatten
 
 
@@ -22,7 +22,7 @@ def cond(pred, true_fn, false_fn, operands=()):
             f"consists of tensor leaves, but got {operands}."
         )
     if not _native_compile._is_capturing():
-        return (true_fn if pred else false_fn)(*operands)
+        return checked("torch.cond", true_fn if pred else false_fn, operands)
     leaves, spec = tree_flatten(tuple(operands))
     branches = [Flat(function, spec.unflatten) for function in (true_fn, false_fn)]
     return _native_compile._cond(pred, *branches, tuple(leaves), lambda results: _together(branches, results))
@@ -30,5 +30,8 @@ def cond(pred, true_fn, false_fn, operands=()):
 
 def _together(branches, results):
     if branches[0].spec != branches[1].spec:
-        raise RuntimeError("Expected branches to return the same pytree structure.")
+        uncaptured(
+            "torch.cond: differing branch outputs\n  Higher Order Operator: torch.cond\n"
+            "  Explanation: Expected branches to return the same pytree structure."
+        )
     return branches[0].together(results)

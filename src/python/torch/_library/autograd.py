@@ -60,7 +60,8 @@ def implementation(overload, formula):
     positional_count = sum(not argument.kwarg_only for argument in schema.arguments)
     has_keywords = any(argument.kwarg_only for argument in schema.arguments)
 
-    def forward(ctx, call, *flat):
+    def forward(ctx, *flat):
+        *flat, call = flat
         args = _gathered(flat, call["shape"])
         result = _native.call_below_autograd(overload, tuple(args), call["kwargs"])
         if schema.returns and "[]" in schema.returns[0].type_text and len(schema.returns) == 1:
@@ -92,7 +93,7 @@ def implementation(overload, formula):
         elif call["kind"] is not None:
             grads = _gathered(grads, call["results"])
         needs = ctx.needs_input_grad
-        ctx.needs_input_grad = tuple(_gathered(needs[1:], call["shape"]))
+        ctx.needs_input_grad = tuple(_gathered(needs[:-1], call["shape"]))
         try:
             result = run(ctx, *grads)
         finally:
@@ -107,13 +108,13 @@ def implementation(overload, formula):
                 f"for inputs that do not require a gradient."
             )
         result = result if isinstance(result, tuple) else (result,)
-        flat = [None]
+        flat = []
         for grad, kind in zip(result, call["shape"]):
             if kind is None:
                 flat.append(grad)
             else:
                 flat.extend([None] * kind[1] if grad is None else grad)
-        return tuple(flat)
+        return (*flat, None)
 
     name = f"GeneratedBackwardFor_{overload.namespace}_{overload._opname}_{overload._overloadname}"
     generated = type(name, (torch.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
@@ -122,7 +123,7 @@ def implementation(overload, formula):
         flat, shape = _spread(args)
         if torch.is_grad_enabled() and any(isinstance(one, torch.Tensor) and one.requires_grad for one in flat):
             record = {"shape": shape, "kwargs": kwargs}
-            result = generated.apply(record, *flat)
+            result = generated.apply(*flat, record)
             return list(result) if record.get("kind") is list else result
         return _native.call_below_autograd(overload, args, kwargs)
 

@@ -39,10 +39,12 @@ class FunctionCtx:
 
     def mark_dirty(self, *args):
         """Says which inputs the forward changed."""
+        _variables("mark_dirty can only accept variables", args)
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args):
         """Says which outputs have no gradient."""
+        _variables("mark_non_differentiable only accepts variable arguments", args)
         self.non_differentiable = args
 
     def set_materialize_grads(self, value):
@@ -55,6 +57,13 @@ class FunctionCtx:
         return tuple(self.to_save if self._unpack_saved is None else self._unpack_saved())
 
     saved_variables = saved_tensors
+
+
+def _variables(what, args):
+    for place, one in enumerate(args):
+        if not isinstance(one, torch.Tensor):
+            argument = f"argument {place} is of type" if "can only" in what else "got"
+            raise RuntimeError(f"{what}, but {argument} {type(one).__name__}")
 
 
 class BackwardCFunction(FunctionCtx):
@@ -102,6 +111,11 @@ class BackwardCFunction(FunctionCtx):
         for place, (one, needed) in enumerate(zip(result, self.needs_input_grad)):
             if one is not None and not isinstance(one, torch.Tensor):
                 raise RuntimeError(f"expected Variable or None (got {type(one).__name__})")
+            if one is not None and place not in self._tensor_positions:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {place + 1}, but the corresponding "
+                    "forward input was not a Variable"
+                )
         return tuple(one if needed else None for one, needed in zip(result, self.needs_input_grad))
 
     def apply(self, *args):

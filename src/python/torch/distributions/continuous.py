@@ -541,6 +541,29 @@ class Gumbel(Distribution):
         return self.scale.log() + (1 + 0.57721566490153286060)
 
 
+def _squared_distance(factor, away):
+    """The squared Mahalanobis distances of vectors, by the Cholesky factor of the covariance. Batches of factors may be smaller than
+    those of vectors: each batch size of vectors is taken apart into how often a factor serves and how many there are, so that a
+    factor is solved for all of its vectors at once."""
+    size, batch = away.size(-1), away.shape[:-1]
+    own = factor.dim() - 2
+    outer = len(batch) - own
+    split = away.shape[:outer]
+    for count, whole in zip(factor.shape[:-2], away.shape[outer:-1]):
+        split += (whole // count, count)
+    split += (size,)
+    last = outer + 2 * own
+    away = away.reshape(split)
+    away = away.permute([*range(outer), *range(outer, last, 2), *range(outer + 1, last, 2), last])
+    factors = factor.reshape(-1, size, size)
+    vectors = away.reshape(-1, factors.size(0), size).permute(1, 2, 0)
+    distances = torch.linalg.solve_triangular(factors, vectors, upper=False).pow(2).sum(-2).t()
+    order = list(range(outer))
+    for i in range(own):
+        order += [outer + i, outer + own + i]
+    return distances.reshape(away.shape[:-1]).permute(order).reshape(batch)
+
+
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors, by covariance, precision or the covariance's Cholesky factor."""
 
@@ -626,11 +649,11 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        away = (value - self.loc).unsqueeze(-1)
-        solved = torch.linalg.solve_triangular(self._unbroadcasted_scale_tril, away, upper=False)
-        distance = solved.squeeze(-1).pow(2).sum(-1)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_determinant()
+        distance = _squared_distance(self._unbroadcasted_scale_tril, value - self.loc)
+        volume = self._half_log_determinant()
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - volume
 
     def entropy(self):
-        value = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_determinant()
+        volume = self._half_log_determinant()
+        value = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + volume
         return value if len(self._batch_shape) == 0 else value.expand(self._batch_shape)

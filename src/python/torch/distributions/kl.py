@@ -5,7 +5,7 @@ import sys
 
 import torch
 from torch import _native_compile
-from torch.distributions.continuous import Beta, Dirichlet, Exponential, Gamma, HalfNormal, Laplace, LogNormal, MultivariateNormal, Normal, Uniform
+from torch.distributions.continuous import Beta, Dirichlet, Exponential, Gamma, HalfNormal, Laplace, LogNormal, MultivariateNormal, Normal, Uniform, _squared_distance
 from torch.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from torch.distributions.distribution import _sum_rightmost
 from torch.distributions.independent import Independent
@@ -173,9 +173,10 @@ def _kl_multivariatenormal_multivariatenormal(p, q):
     size = p.event_shape[0]
     batch = tuple(torch.broadcast_shapes(own.shape[:-2], other.shape[:-2]))
     own, other = own.expand(batch + (size, size)), other.expand(batch + (size, size))
-    trace = torch.linalg.solve_triangular(other, own, upper=False).pow(2).sum((-2, -1))
-    away = torch.linalg.solve_triangular(other, (q.loc - p.loc).unsqueeze(-1), upper=False)
-    return volume + 0.5 * (trace + away.squeeze(-1).pow(2).sum(-1) - size)
+    solved = torch.linalg.solve_triangular(other, own, upper=False)
+    trace = solved.reshape(-1, size * size).pow(2).sum(-1).reshape(batch)
+    away = _squared_distance(q._unbroadcasted_scale_tril, q.loc - p.loc)
+    return volume + 0.5 * (trace + away - size)
 
 
 @register_kl(Independent, Independent)

@@ -5,7 +5,7 @@ import warnings
 
 import torch
 from torch.distributions import constraints
-from torch.distributions.continuous import Beta, Chi2, MultivariateNormal, _standard_normal
+from torch.distributions.continuous import Beta, Chi2, MultivariateNormal, _squared_distance, _standard_normal
 from torch.distributions.distribution import Distribution, ExponentialFamily, _Late, broadcast_all
 
 
@@ -96,8 +96,8 @@ class LowRankMultivariateNormal(Distribution):
             self._validate_sample(value)
         away = value - self.loc
         projected = _apply(self._factor.mT / self._diagonal.unsqueeze(-2), away)
-        solved = torch.linalg.solve_triangular(self._small, projected.unsqueeze(-1), upper=False)
-        distance = (away.pow(2) / self._diagonal).sum(-1) - solved.squeeze(-1).pow(2).sum(-1)
+        own = (away.pow(2) / self._diagonal).sum(-1)
+        distance = own - _squared_distance(self._small, projected)
         volume = self._log_determinant()
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + volume + distance)
 

@@ -3,14 +3,10 @@
 import re
 
 import torch
+from torch import _native_compile
 from torch.fx.experimental.symbolic_shapes import ValueRanges, _Symbol, free_symbols, is_symbolic
 
 from .dynamic_shapes import Dim
-
-_SPECIALIZED = (
-    "  - You marked {} as dynamic but your code specialized it to be a constant ({}). If you're using mark_dynamic, either remove it "
-    "or use maybe_mark_dynamic. If you're using Dim.DYNAMIC, replace it with either Dim.STATIC or Dim.AUTO."
-)
 
 
 def bounds_of(inputs, size):
@@ -40,7 +36,7 @@ def check_constraints(inputs):
         name = dim.__name__ if is_named else place
         lower, upper = bounds_of(inputs, size) if is_symbolic(size) else (size, size)
         if lower == upper and lower is not None:
-            said.append(_SPECIALIZED.format(name, lower))
+            said.append(_native_compile._specialized(name, lower))
             names.append(name)
             if is_named:
                 fixes.append(f"  {name} = {lower}")
@@ -49,25 +45,22 @@ def check_constraints(inputs):
             continue
         other, other_place = owners.setdefault(str(size), (dim, place))
         if other.__name__ != dim.__name__:
-            said.append(f"  - The values of {name} = {place} and {other.__name__} = {other_place} must always be equal.")
+            said.append(f"The values of {name} = {place} and {other.__name__} = {other_place} must always be equal.")
             names.append(name)
             fixes.append(f"  {name} = {other.__name__}")
             continue
         low = lower if lower is not None and lower > max(dim.min, 2) else None
         high = upper if upper is not None and (dim.max is None or upper < dim.max) else None
         if low is not None or high is not None:
-            asked = " <= ".join(str(n) for n in (dim.min or None, name, dim.max) if n is not None)
-            asked = f" {asked}" if dim.min or dim.max is not None else ""
-            condition = f"{lower} <= {place} and {place} <= {'IntInfinity()' if upper is None else upper}"
-            said.append(f"  - Not all values of {name} = {place} in the specified range{asked} satisfy the generated guard {condition}")
+            said.append(_native_compile._unsatisfied(name, place, dim.min or None, dim.max, lower, upper))
             names.append(name)
             bounds = [f"min={low}"] if low is not None else [f"min={dim.min}"] if dim.min else []
             bounds += [f"max={high}"] if high is not None else [f"max={dim.max}"] if dim.max is not None else []
             fixes.append(f"  {name} = Dim('{name}', {', '.join(bounds)})")
     if said:
-        names, fixes = ", ".join(dict.fromkeys(names)), list(dict.fromkeys(fixes))
+        fixes = list(dict.fromkeys(fixes))
         suggested = "\n".join(["", "Suggested fixes:", *fixes]) if fixes else ""
-        raise UserError(f'Constraints violated ({names})! For more information, run with TORCH_LOGS="+dynamic".\n' + "\n".join(said) + suggested)
+        raise UserError(_native_compile._violated(list(dict.fromkeys(names)), said) + suggested)
 
 
 def _limits(lower, upper):

@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObjectRef};
 
 use super::super::code::rest_variables;
 use super::super::facts::Kind;
 use super::super::modules::is_at_home;
-use super::super::sources::{Source, cell, own_attribute};
+use super::super::sources::{Source, cell, deque, own_attribute};
 use super::steps::Path;
 use super::values::{is_constant, is_module, is_tensor, own_method};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
@@ -31,10 +31,10 @@ impl Reader<'_> {
                 let mut result = None;
                 for (o, source) in all.clone() {
                     let one = if let Some(function) = o.downcast_ref::<PyFunction>() {
-                        if let Some(source @ (Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..))) =
-                            source.as_deref()
-                        {
-                            self.note(&Rc::new(source.clone()), Kind::Is(o.clone()), None);
+                        let is_held =
+                            |source: &Source| matches!(source, Source::Local(_) | Source::Attr(..) | Source::Index(..) | Source::Key(..));
+                        if let Some(source) = source.as_ref().filter(|source| self.tells || is_held(source)) {
+                            self.note(source, Kind::Is(o.clone()), None);
                         }
                         self.call_function(function, source.as_ref(), args.clone(), &names, depth)
                     } else if is_module(&o, vm) {
@@ -45,6 +45,14 @@ impl Reader<'_> {
                             self.realize_one(&o, source);
                         }
                         self.call(&Seen::Method(call, Box::new(own)), args.clone(), names.clone(), depth + 1)
+                    } else if let Some(method) = o.downcast_ref::<PyBoundMethod>()
+                        && let (Ok(function), Ok(own)) =
+                            (method.as_object().get_attr("__func__", vm), method.as_object().get_attr("__self__", vm))
+                    {
+                        // What it is bound to is known by the place where it was found first.
+                        let place = self.found.get(&own.get_id()).cloned();
+                        let own = Seen::Known(vec![(own, place)]);
+                        self.call(&Seen::Method(function, Box::new(own)), args.clone(), names.clone(), depth + 1)
                     } else {
                         if let Some(source) = &source {
                             self.realize_one(&o, source);
@@ -130,6 +138,12 @@ impl Reader<'_> {
                 return Seen::Each(Box::new(Seen::Items(each.collect())));
             }
             ("reversed" | "iter" | "list" | "tuple", [items]) | ("sorted", [items, ..]) => return self.elements(items),
+            ("len", [Seen::Known(all)])
+                if let [(object, _)] = all.as_slice()
+                    && let Some(method) = own_method(object, "__len__", vm) =>
+            {
+                return self.call(&Seen::Method(method, Box::new(args[0].clone())), Vec::new(), Vec::new(), 1);
+            }
             ("len", [Seen::Known(all)]) => {
                 self.realize(&args[0]);
                 return match all.as_slice() {
@@ -137,7 +151,7 @@ impl Reader<'_> {
                         self.entries(o, source.as_ref());
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
-                    [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() => {
+                    [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() || deque(o, vm).is_some() => {
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
                     _ => Seen::Unknown,
@@ -163,6 +177,11 @@ impl Reader<'_> {
                 {
                     return self.call_of_dict(&name, own, (dict, source), given);
                 }
+            }
+            ("get", [Seen::Keywords(known), key, ..]) => {
+                let key = super::values::string(self.known_constant(key).as_ref());
+                let value = known.iter().find(|(name, _)| Some(name) == key.as_ref()).map(|(_, value)| value.clone());
+                return value.or_else(|| args.get(2).cloned()).unwrap_or_else(|| constant(vm.ctx.none()));
             }
             ("min" | "max", [_, _]) | ("abs", [_]) if names.is_empty() => {
                 let operands: Vec<&Seen> = args.iter().collect();

@@ -18,6 +18,7 @@ use super::code::slots;
 use super::facts::{Fact, Kind};
 use super::frames::decoded;
 use super::sources::{Locals, Source, own_attribute};
+use super::told;
 use crate::python::native::tensor::{symbolic, symbolic_float};
 use crate::span;
 use steps::Path;
@@ -84,6 +85,10 @@ pub struct Reader<'a> {
     budget: usize,
     /// Whether gradients are looked at: not where a call is still to be made that may give some.
     reads_gradients: bool,
+    /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
+    tells: bool,
+    /// Where objects were found first.
+    found: HashMap<usize, Rc<Source>>,
 }
 
 impl<'a> Reader<'a> {
@@ -99,6 +104,8 @@ impl<'a> Reader<'a> {
             looked_at: Vec::new(),
             budget: BUDGET,
             reads_gradients: true,
+            tells: told::is_asked(),
+            found: HashMap::new(),
         }
     }
 }

@@ -10,7 +10,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 use super::super::code::Step;
 use super::super::facts::Kind;
 use super::super::frames::{decoded, place_of};
-use super::super::sources::Source;
+use super::super::sources::{Source, entry, is_known_dict};
 use super::values::{is_constant, is_enum, is_tensor, string};
 use super::{Reader, Seen, constant, join};
 
@@ -189,7 +189,10 @@ impl Reader<'_> {
                         Seen::Known(vec![(value, source)])
                     }
                     (Some(value), _) => constant(value),
-                    (None, _) => vm.builtins.get_attr(name, vm).map_or(Seen::Unknown, constant),
+                    (None, _) => vm.builtins.get_attr(name, vm).map_or(Seen::Unknown, |value| {
+                        let source = self.tells.then(|| Rc::new(Source::Builtin(name.as_str().into())));
+                        Seen::Known(vec![(value, source)])
+                    }),
                 });
                 if is_global && arg & 1 == 1 {
                     stack.push(Seen::Null);
@@ -305,6 +308,9 @@ impl Reader<'_> {
             Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
                 let more = pop(stack);
                 self.realize(&more);
+                // All of its keys count.
+                self.written_to(&more);
+                let stack = &mut path.stack;
                 let more = self.keywords(&more);
                 if let Some(Seen::Keywords(known)) = stack.last_mut() {
                     known.retain(|(k, _)| more.iter().all(|(name, _)| name != k));
@@ -391,12 +397,18 @@ impl Reader<'_> {
                 let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
                 self.realize(&key);
                 let mut result = Seen::Unknown;
+                let is_found = matches!(&key, Seen::Known(all) if all.iter().any(|(_, source)| source.is_some()));
                 if let (Seen::Known(all), Some(key)) = (&container, self.known_constant(&key)) {
                     match all.as_slice() {
                         [(o, Some(source))] if o.downcast_ref::<PyDict>().is_some() => {
-                            let has = o.downcast_ref::<PyDict>().is_some_and(|d| d.get_item_opt(&*key, vm).ok().flatten().is_some());
-                            self.note(source, Kind::Type(o.class().to_owned().into()), None);
-                            self.note(source, Kind::Contains(key, has), None);
+                            let has = o.downcast_ref::<PyDict>().is_some_and(|d| entry(d, &key, vm).is_some());
+                            self.realize_one(o, source);
+                            if is_found && !has {
+                                // Which keys there are is all that can be said of one that is a value itself.
+                                self.written_to(&container);
+                            } else if is_known_dict(o) {
+                                self.note(source, Kind::Contains(key, has), None);
+                            }
                             result = constant(vm.ctx.new_bool(has != negated).into());
                         }
                         _ => self.realize(&container),
@@ -485,6 +497,9 @@ impl Reader<'_> {
                 if let (Instruction::StoreAttr { .. }, [value, _]) | (Instruction::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
                     self.realize_number(value);
                 }
+                if let (Instruction::StoreAttr { .. }, [_, object]) = (op, taken.as_slice()) {
+                    self.realize(object);
+                }
                 // Where something is stored decides.
                 if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
                     self.written_to(container);
@@ -528,7 +543,7 @@ impl Reader<'_> {
     pub(super) fn written_to(&mut self, seen: &Seen) {
         let Seen::Known(all) = seen else { return };
         for (o, source) in all {
-            if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>(), source) {
+            if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>().filter(|_| is_known_dict(o)), source) {
                 self.note(source, Kind::Type(o.class().to_owned().into()), None);
                 self.note(source, Kind::Length(dict.__len__()), None);
                 for (i, (key, _)) in dict.into_iter().enumerate().take(64) {

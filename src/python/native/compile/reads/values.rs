@@ -7,7 +7,7 @@ use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr,
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::super::facts::{Fact, Kind, MODULE_INTEGER};
-use super::super::sources::{Source, field, gradient, own_attribute, submodule};
+use super::super::sources::{Source, deque, entry, field, gradient, is_known_dict, own_attribute, submodule};
 use super::{Reader, Seen, constant, join};
 use crate::python::native::tensor::TensorBase;
 
@@ -98,6 +98,9 @@ impl Reader<'_> {
     pub(super) fn realize_all(&mut self, seen: &Seen) {
         self.realize(seen);
         self.realize_items(seen);
+        if let Seen::Keywords(all) = seen {
+            all.clone().iter().for_each(|(_, value)| self.realize_all(value));
+        }
     }
 
     /// All that a list or a tuple holds is used.
@@ -186,6 +189,18 @@ impl Reader<'_> {
             self.note(source, Kind::Length(tuple.as_slice().len()), None);
         } else if o.downcast_ref::<PyDict>().is_some() {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            if !is_known_dict(o) {
+                self.entries(o, Some(source));
+            }
+        } else if let Some(items) = deque(o, vm) {
+            self.note(source, Kind::Type(o.class().to_owned().into()), None);
+            self.note(source, Kind::Length(items.len()), None);
+        } else if &*o.class().name() == "tuple_iterator" {
+            if let Ok(left) = o.clone().length_hint(0, vm) {
+                self.note(source, Kind::Remaining(left), None);
+            }
+        } else if self.tells && o.class().is(vm.ctx.types.module_type) {
+            self.note(source, Kind::Is(o.clone()), None);
         } else if o.class().fast_issubclass(vm.ctx.types.type_type) || o.class().name().to_string() == "module" {
             // Classes and modules of Python hardly ever change.
         } else if is_enum(o, vm)
@@ -194,7 +209,8 @@ impl Reader<'_> {
                 && own_attribute(o, "__dict__", vm).is_none()
                 && o.dict().is_none_or(|_| o.downcast_ref::<PyFunction>().is_some())
         {
-            if matches!(**source, Source::Local(_) | Source::Key(..) | Source::Index(..) | Source::Attr(..)) || is_enum(o, vm) {
+            let is_held = matches!(**source, Source::Local(_) | Source::Key(..) | Source::Index(..) | Source::Attr(..));
+            if is_held || self.tells || is_enum(o, vm) {
                 self.note(source, Kind::Is(o.clone()), None);
             }
         } else if !is_module(o, vm) {
@@ -263,6 +279,10 @@ impl Reader<'_> {
 
     /// An attribute of a value.
     pub(super) fn attribute(&mut self, seen: &Seen, name: &str) -> Seen {
+        if let Seen::Keywords(_) = seen {
+            let method = self.vm.ctx.types.dict_type.get_attr(self.vm.ctx.intern_str(name));
+            return method.map_or(Seen::Unknown, |method| Seen::Method(method, Box::new(seen.clone())));
+        }
         let Seen::Known(all) = seen else { return Seen::Unknown };
         let mut found: Option<Seen> = None;
         for (o, source) in all.clone() {
@@ -277,7 +297,13 @@ impl Reader<'_> {
 
     fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
         let vm = self.vm;
+        if let Some(source) = source {
+            self.found.entry(o.get_id()).or_insert_with(|| source.clone());
+        }
         if is_tensor(o) {
+            if let Some(source) = source.filter(|_| self.tells) {
+                self.realize_one(o, source);
+            }
             let grad = source.filter(|_| self.reads_gradients && name == "grad").and_then(|source| Some((gradient(o, vm)?, source)));
             let source = |source: &Rc<Source>| Some(Rc::new(Source::Attr(source.clone(), name.into())));
             return grad.map_or(Seen::Unknown, |(grad, of)| Seen::Known(vec![(grad, source(of))]));
@@ -303,13 +329,27 @@ impl Reader<'_> {
             self.realize_one(o, source);
         }
         if let Some(field) = field(o, name, vm) {
-            return Seen::Known(vec![(field, source.map(attr))]);
+            let place = source.map(attr);
+            // A tensor that a named tuple holds is looked at where it is asked for.
+            if let Some(place) = place.as_ref().filter(|_| is_tensor(&field)) {
+                self.realize_one(&field, place);
+            }
+            return Seen::Known(vec![(field, place)]);
         }
         if let Some(own) = own_attribute(o, name, vm) {
             let is_python_module = o.class().name().to_string() == "module";
-            return Seen::Known(vec![(own, source.filter(|_| !is_python_module).map(attr))]);
+            if let Some(source) = source.filter(|_| is_python_module) {
+                self.realize_one(o, source);
+            }
+            return Seen::Known(vec![(own, source.filter(|_| self.tells || !is_python_module).map(attr))]);
         }
         let class = if let Some(class) = o.downcast_ref::<PyType>() { class.to_owned() } else { o.class().to_owned() };
+        if let Some(source) = source.filter(|_| self.tells && o.class().is(vm.ctx.types.module_type)) {
+            // A module may make its names when they are asked for.
+            self.realize_one(o, source);
+            let found = o.get_attr(vm.ctx.intern_str(name), vm).ok();
+            return found.map_or(Seen::Unknown, |found| Seen::Known(vec![(found, Some(attr(source)))]));
+        }
         let Some(inherited) = class.get_attr(vm.ctx.intern_str(name)) else { return Seen::Unknown };
         if inherited.downcast_ref::<PyFunction>().is_some() {
             if o.downcast_ref::<PyType>().is_some() {
@@ -350,6 +390,8 @@ impl Reader<'_> {
                     } else if let Some(items) = o.downcast_ref::<PyList>() {
                         let items = items.borrow_vec().to_vec();
                         found.extend(items.into_iter().enumerate().map(|(i, v)| (v, index(i))));
+                    } else if let Some(items) = deque(o, vm) {
+                        found.extend(items.into_iter().enumerate().map(|(i, v)| (v, index(i))));
                     } else if let Some(modules) = own_attribute(o, "_modules", vm) {
                         let Some(modules) = modules.downcast_ref::<PyDict>() else { continue };
                         if let Some(s) = source {
@@ -380,22 +422,39 @@ impl Reader<'_> {
         for (i, (key, value)) in dict.into_iter().enumerate().take(64) {
             self.note(source, Kind::KeyAt(i, key.clone()), None);
             keys.push((key.clone(), None));
-            values.push((value, Some(Rc::new(Source::Key(source.clone(), key)))));
+            let place = if is_known_dict(o) { Source::Key(source.clone(), key) } else { Source::Entry(source.clone(), i) };
+            values.push((value, Some(Rc::new(place))));
         }
         if values.is_empty() { (Seen::Unknown, Seen::Unknown) } else { (Seen::Known(keys), Seen::Known(values)) }
     }
 
     /// A key of a dictionary is asked for: whether it is there matters. Gives its value, if it is.
     pub(super) fn asked_for(&mut self, o: &PyObjectRef, source: &Rc<Source>, key: &PyObjectRef) -> Option<Seen> {
-        let value = o.downcast_ref::<PyDict>()?.get_item_opt(&**key, self.vm).ok().flatten();
-        self.note(source, Kind::Contains(key.clone(), value.is_some()), None);
-        Some(Seen::Known(vec![(value?, Some(Rc::new(Source::Key(source.clone(), key.clone()))))]))
+        let found = entry(o.downcast_ref::<PyDict>()?, key, self.vm);
+        if !is_known_dict(o) {
+            self.realize_one(o, source);
+            let (index, value) = found?;
+            return Some(Seen::Known(vec![(value, Some(Rc::new(Source::Entry(source.clone(), index))))]));
+        }
+        // One that is there is found out by its value.
+        if found.is_none() {
+            self.note(source, Kind::Contains(key.clone(), false), None);
+        }
+        Some(Seen::Known(vec![(found?.1, Some(Rc::new(Source::Key(source.clone(), key.clone()))))]))
     }
 
     /// `container[key]`
     pub(super) fn item(&mut self, container: &Seen, key: &Seen) -> Seen {
         self.realize(key);
         let vm = self.vm;
+        if let Seen::Known(all) = container
+            && let [(object, _)] = all.as_slice()
+            && !is_module(object, vm)
+            && let Some(method) = own_method(object, "__getitem__", vm)
+        {
+            self.realize(container);
+            return self.call(&Seen::Method(method, Box::new(container.clone())), vec![key.clone()], Vec::new(), 1);
+        }
         let at = self.known_constant(key);
         if let Seen::Items(items) = container {
             let index = at.and_then(|o| o.downcast_ref::<PyInt>().and_then(|i| i.try_to_primitive::<i64>(vm).ok()));
@@ -416,8 +475,15 @@ impl Reader<'_> {
         let mut found = Vec::new();
         for (o, source, key) in all.iter().flat_map(|(o, source)| keys.iter().map(|k| (o.clone(), source.clone(), k.clone()))) {
             if let Some(dict) = o.downcast_ref::<PyDict>() {
-                let Ok(Some(value)) = dict.get_item_opt(&*key, vm) else { return Seen::Unknown };
-                found.push((value, source.map(|s| Rc::new(Source::Key(s, key.clone())))));
+                let Some((index, value)) = entry(dict, &key, vm) else {
+                    // What the class makes of a key that is not there depends on all of them.
+                    if &*o.class().name() == "defaultdict" {
+                        self.written_to(&Seen::Known(vec![(o.clone(), source)]));
+                    }
+                    return Seen::Unknown;
+                };
+                let place = |s| if is_known_dict(&o) { Source::Key(s, key.clone()) } else { Source::Entry(s, index) };
+                found.push((value, source.map(|s| Rc::new(place(s)))));
                 continue;
             }
             if let Some(name) = string(Some(&key))
@@ -440,7 +506,10 @@ impl Reader<'_> {
             let items = match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>()) {
                 (Some(t), _) => t.as_slice().to_vec(),
                 (_, Some(l)) => l.borrow_vec().to_vec(),
-                _ => return Seen::Unknown,
+                _ => match deque(&o, vm) {
+                    Some(items) => items,
+                    None => return Seen::Unknown,
+                },
             };
             let index = if index < 0 { index + items.len() as i64 } else { index };
             let Some(i) = usize::try_from(index).ok().filter(|i| *i < items.len()) else { return Seen::Unknown };

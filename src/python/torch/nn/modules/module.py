@@ -236,6 +236,8 @@ class Module(ModuleHooks, ModuleState):
                     f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
+            if value is not None and buffers is not None and buffers.get(name) is value:
+                _native_compile._stored_again(value)
             if isinstance(value, Buffer):
                 persistent = value.persistent
                 if buffers is not None and name not in buffers:

@@ -1,9 +1,10 @@
 """Sequences of different lengths, packed and padded."""
 
+import functools
 from collections import namedtuple
 
 import torch
-from torch import _C
+from torch import _C, _native_compile
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pad_packed_sequence", "pad_sequence", "unpad_sequence",
@@ -66,6 +67,21 @@ def invert_permutation(permutation):
     return output
 
 
+def _outside_graphs(function):
+    """Keeps a function out of what is captured: the graph ends at its call, before it looks at its arguments."""
+
+    @functools.wraps(function)
+    def outside(*args, **kwargs):
+        if not _native_compile._is_compiling():
+            return function(*args, **kwargs)
+        from torch._dynamo.eval_frame import call_skipped
+
+        return call_skipped(function, __name__, args, kwargs)
+
+    return outside
+
+
+@_outside_graphs
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Packs padded sequences."""
     if isinstance(lengths, torch.Tensor):
@@ -81,6 +97,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     return PackedSequence(data, batch_sizes, order, None)
 
 
+@_outside_graphs
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
     """Pads packed sequences; gives the lengths too."""
     length = sequence.batch_sizes.size(0)
