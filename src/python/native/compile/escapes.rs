@@ -53,6 +53,7 @@ struct Search<'a> {
     /// Per object, the one that it was found in.
     outer: HashMap<usize, usize>,
     seen: HashSet<usize>,
+    modules: HashSet<usize>,
     queue: VecDeque<(PyObjectRef, bool)>,
     /// Names of arguments that the function's calls give by name.
     keywords: HashSet<String>,
@@ -103,6 +104,9 @@ impl Search<'_> {
             let is_dataclass = is_result && o.class().get_attr(vm.ctx.intern_str("__dataclass_fields__")).is_some();
             for (key, value) in dict {
                 named.push((name(&key), value));
+            }
+            if own_attribute(o, "_modules", vm).is_some() {
+                self.modules.insert(o.get_id());
             }
             // A module's buffers are its attributes.
             let mut buffer_count = 0;
@@ -161,7 +165,8 @@ pub fn alone(i: usize) -> Rank {
 }
 
 /// Finds what escapes, given by its objects in the order in which they were made. Objects come in the order in which the function looks
-/// at them, where that is known (`looked_into`), and before those that are found in them.
+/// at them, where that is known (`looked_into`), and before those that are found in them. What modules hold comes as it was made: which
+/// submodules a function calls first is not read from its code.
 /// Every object that keeps something is found where `all` are wanted.
 pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize>, all: bool, vm: &VirtualMachine) -> Kept {
     let wanted: HashMap<usize, usize> = escaped.iter().enumerate().map(|(i, id)| (*id, i)).collect();
@@ -172,6 +177,7 @@ pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize
         kept: Vec::new(),
         outer: HashMap::new(),
         seen: HashSet::new(),
+        modules: HashSet::new(),
         queue: VecDeque::new(),
         keywords: HashSet::new(),
     };
@@ -201,11 +207,12 @@ pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize
         }
         search.look_into(&o, is_result);
     }
-    let (found, outer) = (search.found, search.outer);
+    let (found, outer, modules) = (search.found, search.outer, search.modules);
     let around = |holder: usize| std::iter::successors(Some(holder), |o| outer.get(o).copied()).take(BUDGET);
     let holder = |id: &usize| found.get(id).map(|(holder, ..)| *holder);
     let earliest = |of: usize| escaped.iter().position(|id| holder(id).is_some_and(|h| around(h).any(|o| o == of))).unwrap_or(0);
-    let order = |of: usize| around(of).find_map(|o| looked_into.get(&o).copied()).unwrap_or_else(|| looked_into.len() + earliest(of));
+    let place = |of: usize| around(of).find_map(|o| looked_into.get(&o).copied()).filter(|_| !around(of).any(|o| modules.contains(&o)));
+    let order = |of: usize| place(of).unwrap_or_else(|| looked_into.len() + earliest(of));
     let rank = |id: &usize| {
         let (holder, position, is_first) = found.get(id)?;
         Some(Rank { is_later: !is_first, holder: order(*holder), depth: around(*holder).count(), position: *position })

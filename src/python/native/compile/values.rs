@@ -81,12 +81,11 @@ pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc
     found
 }
 
-/// Objects that are found somewhere, other than tensors and modules, each with its place among those that are looked at. (The
-/// submodules that a function calls are read in another order than it calls them.)
+/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
 pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
     let mut found = HashMap::new();
     for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
-        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none() && own_attribute(o, "_modules", vm).is_none()) {
+        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {
             let next = found.len();
             found.entry(object.get_id()).or_insert(next);
         }
