@@ -122,9 +122,7 @@ impl Unsupported {
                 &format!(
                     "Avoid calling builtin `{name}` with argument types [{list}]. Consider using an equivalent alternative function/method to `{name}`."
                 ),
-                &format!(
-                    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`."
-                ),
+                "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`.",
                 "Please report an issue to PyTorch.",
             ],
         )
