@@ -11,7 +11,7 @@ use wasm_bindgen::prelude::*;
 fn run(program: &str) -> Report {
     let report = Rc::new(RefCell::new(Report::default()));
     let heard = report.clone();
-    let sink = Closure::<dyn FnMut(JsValue)>::new(move |event| {
+    let sink = Closure::<dyn FnMut(JsValue)>::new(move |event: JsValue| {
         let event: Event = match event.as_string() {
             Some(json) => serde_json::from_str(&json).expect("an event's JSON is an event"),
             None => serde_wasm_bindgen::from_value(event).expect("an event crosses and comes back"),
