@@ -33,6 +33,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         tensor::module_def(ctx),
         tensor::library::module_def(ctx),
         tensor::fake::module_def(ctx),
+        compile::aot_module_def(ctx),
         compile::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),

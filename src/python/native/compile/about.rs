@@ -29,6 +29,20 @@ pub struct About {
     pub resumed: RefCell<Option<Rest>>,
 }
 
+impl About {
+    /// What is known where a function is called.
+    pub fn new(name: String, namer: PyObjectRef, globals: Option<PyDictRef>) -> Self {
+        About {
+            name,
+            namer: RefCell::new(namer),
+            verdict: RefCell::default(),
+            globals,
+            remembered: RefCell::default(),
+            resumed: RefCell::default(),
+        }
+    }
+}
+
 /// What is left of a function after a break, which PyTorch's front end compiles as a function of its own.
 pub struct Rest {
     function: Rc<str>,

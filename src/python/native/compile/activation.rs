@@ -76,6 +76,26 @@ pub struct Session {
 }
 
 impl Session {
+    /// The compiled function itself, which is called.
+    pub fn of_call(function: Rc<CompiledFunction>, about: About, is_library: bool, grad: bool) -> Self {
+        let given_up = Cell::new(function.given_up.borrow().contains(&0));
+        Session {
+            function,
+            about,
+            frame: None,
+            at: Cell::new(0),
+            from: Cell::new(0),
+            pending: RefCell::default(),
+            replaced: RefCell::default(),
+            given: RefCell::default(),
+            is_library,
+            body: None,
+            given_up,
+            waits_above: Cell::new(None),
+            grad: Cell::new(grad),
+        }
+    }
+
     /// Python goes on where its last graph ended, and which way is known: from now on what is recorded belongs to that place, and
     /// numbers that have varied there are symbols.
     pub fn resume(&self, recorder: &Recorder) {

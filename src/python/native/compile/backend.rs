@@ -197,9 +197,9 @@ pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32)
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
             let twins = region.inputs.iter().map(|i| (i.real.clone(), i.twin.clone())).collect();
-            super::functions::set_region(Some((number, twins)));
+            super::aot_functions::set_region(Some((number, twins)));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
-            super::functions::set_region(None);
+            super::aot_functions::set_region(None);
             let callable = made.map_err(raised)?;
             Ok(Rc::new(move |inputs: Vec<Value>| {
                 let is_given = |position: &usize| !own.contains(position);

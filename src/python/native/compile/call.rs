@@ -9,30 +9,24 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use super::about::About;
 use super::activation::{Activation, Session};
 use super::closures;
-use super::entries::Remembered;
 use super::frames::{self, Frame};
 use super::parts::Parts;
 use super::reads::Resumed;
-use super::results::{add_escaped, alive, is_among, is_known, lone_input, numbers_for_sizes, returned};
+use super::results::{alive, returned};
 use super::run::flush;
-use super::session::{CompiledFunction, breaks_are_errors, count, dynamo_error, function_of, note_break, note_recompiled, stance, switch};
-use super::values::{self, Verdict};
-use crate::aot::trace::Pushed;
-use crate::capture::{CaptureLayer, InputSource, Recorder, Rest, Surroundings, Unsupported, from_user_code};
+use super::session::{CompiledFunction, function_of, note_recompiled};
+use super::values::Verdict;
+use crate::capture::{Recorder, Unsupported};
 use crate::dispatch::{Key, Value, is_excluded, modes};
-use crate::error::{Error, ErrorKind, Result};
-use crate::python::current::emit;
-use crate::python::native::tensor::{raise, raised, replace_payload, take_unknown, wrap};
-use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above, instructions_above};
-use crate::report::{Event, GraphBreak};
-use crate::span::Source;
-use crate::tensor::{Geometry, Tensor};
+use crate::error::Result;
+use crate::python::native::tensor::{raised, wrap};
+use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_above};
+use crate::tensor::Tensor;
 
 thread_local! {
     static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
@@ -101,15 +95,6 @@ pub fn break_graph_at(reason: &Unsupported, read: Vec<Value>) -> Result<()> {
     }
 }
 
-/// Whether a result of the graph that has a history is read after a break.
-fn severs_history(recorder: &Recorder, frames: &[Frame]) -> Result<bool> {
-    rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let mut differentiable = alive(recorder).into_iter().filter(crate::autograd::meta::requires_grad);
-        differentiable.try_fold(false, |found, t| Ok(found || frames::are_reading(frames, &t, vm)?))
-    })
-    .map_err(raised)
-}
-
 /// The recorder of the compiled function being recorded, where capture is not suspended.
 pub fn recorder() -> Option<Rc<Recorder>> {
     let recorder = RECORDER.with_borrow(Clone::clone).filter(|_| !is_excluded(Key::Capture))?;
@@ -161,7 +146,7 @@ pub(super) struct Call {
     /// The functions that are recorded on their own, innermost last.
     pub(super) sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
-    kept: RefCell<Vec<PyObjectRef>>,
+    pub(super) kept: RefCell<Vec<PyObjectRef>>,
     /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
     looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
     /// Calls, by frame and function, whose functions were looked at for what they close over.
@@ -170,22 +155,53 @@ pub(super) struct Call {
     pub(super) parts: RefCell<Parts>,
     pub(super) busy: Cell<bool>,
     /// Whether a break was an error: nothing is compiled then.
-    is_refused: Cell<bool>,
+    pub(super) is_refused: Cell<bool>,
 }
 
 impl Call {
+    /// A call that begins with the compiled function itself.
+    pub(super) fn new(base: FrameMark, fullgraph: bool, first: Rc<Session>) -> Self {
+        Call {
+            base,
+            fullgraph,
+            nested: RefCell::default(),
+            sessions: RefCell::new(vec![first]),
+            kept: RefCell::default(),
+            looked_at: RefCell::default(),
+            closures: RefCell::default(),
+            parts: RefCell::default(),
+            busy: Cell::new(false),
+            is_refused: Cell::new(false),
+        }
+    }
+
+    /// A compiled function, by its code, is called meanwhile.
+    pub(super) fn nest(&self, code: PyObjectRef, function: Rc<CompiledFunction>) {
+        self.nested.borrow_mut().push((code, function));
+    }
+
+    /// The compiled function looks at these tensors without an operator, at these instructions.
+    pub(super) fn looks_at(&self, tensors: Vec<(Rc<[usize]>, Tensor)>) {
+        self.looked_at.replace(tensors);
+    }
+
+    /// Whether a break was an error.
+    pub(super) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+
     pub(super) fn top(&self) -> Rc<Session> {
         let sessions = self.sessions.borrow();
         sessions.last().cloned().unwrap_or_else(|| unreachable!("a call has the session of its function"))
     }
 
-    fn go_on(&self, recorder: &Recorder) {
+    pub(super) fn go_on(&self, recorder: &Recorder) {
         let top = self.top();
         recorder.go_on(!top.given_up.get(), top.grad.get());
     }
 
     /// Finds out which function is recorded now.
-    fn look_around(&self, recorder: &Recorder) -> Result<()> {
+    pub(super) fn look_around(&self, recorder: &Recorder) -> Result<()> {
         let is_alone = self.sessions.borrow().len() == 1;
         if self.busy.get() || is_excluded(Key::Capture) {
             return Ok(());
@@ -218,7 +234,7 @@ impl Call {
     }
 
     /// Tensors that were looked at before the instructions that run.
-    fn looked_at(&self) -> Vec<Tensor> {
+    pub(super) fn looked_at(&self) -> Vec<Tensor> {
         let mut found = self.looked_at_alone();
         let mut known = self.closures.borrow_mut();
         found.extend(rustpython_vm::vm::thread::with_current_vm(|vm| closures::looked_at(self.base, &mut known, vm)));
@@ -240,7 +256,7 @@ impl Call {
 
     /// A function is recorded on its own from now on; where it has only just begun, its numbers can become symbols of what the
     /// `recorder` records.
-    fn enter(
+    pub(super) fn enter(
         &self,
         frames: &[Frame],
         depth: usize,
@@ -286,29 +302,14 @@ impl Call {
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = is_library || function.given_up.borrow().contains(&0);
-        let session = Rc::new(Session {
-            function,
-            about: About {
-                name,
-                namer: RefCell::new(namer),
-                verdict: RefCell::new(verdict.clone()),
-                globals: Some(frame.globals.clone()),
-                remembered: RefCell::default(),
-                resumed: RefCell::default(),
-            },
+        let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
+        let session = Session {
             frame: Some(Activation::of(depth, &standing)),
-            at: Cell::new(0),
-            from: Cell::new(0),
-            pending: RefCell::default(),
-            replaced: RefCell::default(),
-            given: RefCell::default(),
-            is_library,
             body,
             given_up: Cell::new(given_up),
-            waits_above: Cell::new(None),
-            grad: Cell::new(grad),
-        });
-        Ok((session, resumed, verdict))
+            ..Session::of_call(function, about, is_library, grad)
+        };
+        Ok((Rc::new(session), resumed, verdict))
     }
 
     /// The innermost function has returned: its graph ends. Where an exception ended it, nothing is compiled.
@@ -334,6 +335,17 @@ impl Call {
         flushed.map(|_| ())
     }
 
+    /// The compiled function has returned: graphs of the functions that it called end.
+    pub(super) fn leave_called(&self, recorder: &Recorder, returned: bool) -> Result<()> {
+        self.parts.take();
+        let mut left = Ok(());
+        while self.sessions.borrow().len() > 1 && left.is_ok() {
+            left = self.leave(recorder, returned);
+        }
+        self.sessions.borrow_mut().truncate(1);
+        left
+    }
+
     /// What a function that has returned gave its caller, as far as that has stored it.
     fn stored_result(&self, session: &Session) -> Result<Vec<usize>> {
         let Some((depth, call)) = session.frame.as_ref().map(|f| f.called_from()) else { return Ok(Vec::new()) };
@@ -345,7 +357,7 @@ impl Call {
     }
 
     /// What is recorded of a place computes nothing until it ends at a break: it depends on values all the same.
-    fn note_idle(&self, session: &Session, place: usize) {
+    pub(super) fn note_idle(&self, session: &Session, place: usize) {
         let verdict = session.about.verdict.borrow().clone();
         let reasons = match session.function.values.idle(place, &verdict) {
             Some(reasons) if session.function.cache.borrow().len(place) == 0 => reasons,
@@ -363,183 +375,30 @@ impl Call {
         self.busy.set(false);
         flushed
     }
+}
 
-    /// Recording has to stop.
-    fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
-        // What was compiled before, when breaks were none, serves again.
-        let top = self.top();
-        let unmet = &top.about.verdict.borrow().unmet.clone();
-        let is_cached = top.function.passed.borrow().contains(&top.at.get()) && (unmet.is_empty() || unmet.iter().any(Vec::is_empty));
-        let is_error = breaks_are_errors().unwrap_or(self.fullgraph && !is_cached);
-        self.is_refused.set(self.is_refused.get() || is_error);
-        if let Some(said) = reason.user_error(source.as_ref()).filter(|_| is_error) {
-            return Err(dynamo_error("UserError", &said));
-        }
-        if is_error {
-            let message = format!("{}{}", reason.text(), from_user_code(source.as_ref()));
-            return Err(Error::new(ErrorKind::Unsupported, message));
-        }
-        let mut frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
-        let mut parts = self.parts.take();
-        let (mut reported, mut counted) = (false, false);
-        loop {
-            let top = self.top();
-            let start = top.depth().min(frames.len());
-            let first_own = (start..frames.len()).find(|i| frames[*i].standing.is_own);
-            let own = first_own.filter(|_| !top.is_library).unwrap_or(start);
-            let inner = (own + 1..frames.len()).find(|i| frames[*i].standing.is_own);
-            // A module of PyTorch's that calls it is no part of a graph, nor is what that has done and will do; what calls a hook is
-            // none, but for the body of that module.
-            let is_around = |f: &Frame| f.standing.is_module || f.standing.calls_hooks;
-            let is_in_module = |inner: &usize| !top.is_library && frames[own + 1..*inner].iter().any(is_around);
-            let around_hook = |inner: usize| (own + 1..inner).rev().find(|i| is_around(&frames[*i]));
-            let hooked = inner.filter(|_| top.is_library).and_then(around_hook).filter(|i| frames[*i].standing.calls_hooks);
-            let module = inner.filter(is_in_module).map(|_| own + 1).or(hooked);
-            // Nor is a comprehension or a generator, and what those call is.
-            let around = own + 1..inner.unwrap_or(frames.len()).max(own + 1);
-            let generator = around.clone().find(|i| !top.is_library && frames[*i].standing.is_generator);
-            // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
-            let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
-            let library = (inner.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
-            let module = module.into_iter().chain(generator).chain(library).min();
-            let inner = module.or(inner);
-            let rest = inner.and_then(|inner| {
-                let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
-                recorder.split(&|stack| stack.len() > inner && stack[..inner] == places[..])
-            });
-            let end = match (inner, &rest) {
-                (Some(inner), Some(_)) => inner,
-                _ => frames.len(),
-            };
-            // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
-            let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[start..])?;
-            // PyTorch's front end makes no graph of a single call there.
-            let leaves_rest = reason.leaves_rest() && inner.is_none() && recorder.count_calls() > 1;
-            let stops = reason.gives_function_up() && !leaves_rest
-                || severs
-                || if top.is_library { frames[start..end].iter().any(|f| f.gives_up) } else { frames.get(own).is_some_and(|f| f.gives_up) };
-            top.resume(recorder);
-            let here = top.at.get();
-            let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
-            if !reported {
-                super::modules::end_graph(stops);
-                let in_loop = stops && !severs && !reason.gives_function_up();
-                let title = if in_loop { "graph break in loop" } else { reason.title() };
-                let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
-                note_break(told, source.clone());
-                emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.as_ref().map(|s| s.span.clone()) } });
-                reported = true;
-            }
-            if gives_up && !top.given_up.get() && !top.is_library {
-                // What is looked at for the first time has a number, whatever comes of it.
-                top.function.frame(here);
-                let parts = std::mem::take(&mut parts);
-                if inner.is_none() || rest.is_some() {
-                    self.compile_parts(parts, recorder, rest.as_ref())?;
-                }
-            } else if !parts.is_empty() {
-                // They hold values that are looked at now for who holds them.
-                drop(std::mem::take(&mut parts));
-                frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)?;
-            }
-            let mut read = rest.as_ref().map_or_else(Vec::new, Rest::reads);
-            read.retain(|t| recorder.is_lazy(t));
-            // What a module of PyTorch's is called with are values of an expression under way.
-            let looked = if (own + 1..end).any(|i| frames[i].standing.is_module) { own + 1 } else { end };
-            let wanted = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                let alive = alive(recorder);
-                let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
-                // What the call reads that ends a graph in a comprehension or a generator, is not read here.
-                let ends_here = module.is_none_or(|m| !frames[m].standing.is_generator);
-                let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
-                frames::wanted(&frames[start..looked], frames.get(end), alive, (&operands, &read), &needs, vm)
-            });
-            let wanted = wanted.map_err(raised)?;
-            // Python may have let go of what the function reads.
-            read.retain(|t| !is_among(t, &wanted));
-            let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
-            for value in recorder.needed_numbers().into_iter().chain(wanted) {
-                match &value {
-                    Value::Tensor(t) if is_among(t, &outputs) => {}
-                    Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
-                    Value::SymFloat(float) if !recorder.has_float(float) || is_known(&value, &outputs) => {}
-                    _ => outputs.push(value),
-                }
-            }
-            outputs.extend(recorder.stored_back().into_iter().map(|(twin, _)| Value::Tensor(twin)));
-            let grad = recorder.grad_mode();
-            recorder.ends_at_call(inner.is_some() && rest.is_some());
-            recorder.leave_grad_blocks(start..end);
-            // Where a loop went back, everything behind its beginning was read.
-            if let Some(frame) = frames.get(own).filter(|f| !top.is_library && f.position > top.from.get()) {
-                let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
-                top.about.verdict.borrow_mut().needs = needs;
-            }
-            let compiles = if top.is_library { top.has_body() } else { !gives_up };
-            if let Some(frame) = frames.get(own).filter(|f| !top.is_library && f.position > top.from.get())
-                && let Some(code) = frame.code.downcast_ref::<PyCode>()
-            {
-                top.holds_number(code, frame.position);
-                rustpython_vm::vm::thread::with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
-            }
-            let entries = || top.function.cache.borrow().len(here);
-            let (before, is_new) = (entries(), !top.function.passed.borrow().contains(&here));
-            let computes = super::session::ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
-            // What is in the cache was counted when it was compiled.
-            if !counted && (is_new || entries() > before) {
-                count("graph_break", &reason.text(), 1);
-            }
-            counted = true;
-            if !computes && compiles && here > 0 {
-                self.note_idle(&top, here);
-            }
-            top.function.passed.borrow_mut().insert(here);
-            top.grad.set(recorder.mode_around());
-            // That no derivative can be had of it shows when it is compiled.
-            let gives_up = gives_up || top.function.is_given_up(here);
-            if !top.is_library && !top.given_up.get() {
-                top.function.frame(here);
-            }
-            if gives_up || top.is_library {
-                // What calls the hooks of a module is given up, its body is not.
-                if top.body.is_none() {
-                    top.function.given_up.borrow_mut().insert(here);
-                }
-                top.given_up.set(true);
-            } else if leaves_rest {
-                top.given_up.set(true);
-            }
-            let settled = rustpython_vm::vm::thread::with_current_vm(|vm| {
-                top.restore_numbers(vm);
-                let scripts = frames[start..end].iter().filter(|f| f.is_script);
-                scripts.map(|f| f.settle(vm)).collect::<PyResult<Vec<_>>>()
-            });
-            self.kept.borrow_mut().extend(settled.map_err(raised)?.into_iter().flatten());
-            if let Some(frame) = frames.get(own) {
-                let (names, resumed) = rustpython_vm::vm::thread::with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
-                top.about.namer.replace(names.map_err(raised)?.1);
-                top.about.remembered.take();
-                top.about.resumed.replace(frame.rest());
-                top.pending.replace(Some((frame.place(), resumed)));
-                // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
-                if !((reason.is_branch() || reason.gives_number()) && inner.is_none()) && !gives_up {
-                    top.resume(recorder);
-                }
-            }
-            let (Some(inner), Some(rest)) = (inner, rest) else {
-                self.go_on(recorder);
-                return Ok(());
-            };
-            rustpython_vm::vm::thread::with_current_vm(|vm| self.enter(&frames, inner, module.is_some(), grad, None, vm))
-                .map_err(raised)?;
-            self.go_on(recorder);
-            // Nothing is called meanwhile.
-            self.busy.set(true);
-            let recorded = recorder.record_again(&rest, &mut [], &replace_payload);
-            self.busy.set(false);
-            recorded?;
-        }
+/// A call that is recorded, inside of one that was given up and may be recorded again: a compiled function has a cache of its own.
+pub(super) struct Around(Option<Rc<Recorder>>, Option<Rc<Call>>);
+
+impl Around {
+    /// From now on this call is recorded.
+    pub(super) fn enter(recorder: &Rc<Recorder>, call: &Rc<Call>) -> Self {
+        let around = Around(RECORDER.replace(Some(recorder.clone())), CALL.replace(Some(call.clone())));
+        around.1.iter().for_each(|outer| outer.busy.set(true));
+        around
     }
+
+    /// It is over.
+    pub(super) fn leave(self) {
+        self.1.iter().for_each(|outer| outer.busy.set(false));
+        RECORDER.set(self.0);
+        CALL.set(self.1);
+    }
+}
+
+/// The call that is recorded.
+pub(super) fn current() -> Option<Rc<Call>> {
+    CALL.with_borrow(Clone::clone)
 }
 
 /// A function that is recorded, while a block runs that is no part of it.
@@ -573,191 +432,6 @@ impl Waiting {
         self.session.waits_above.set(self.before.1);
         self.call.go_on(&self.recorder);
         ended
-    }
-}
-
-/// Calls a compiled function.
-pub fn call(
-    function: &Rc<CompiledFunction>,
-    fullgraph: bool,
-    callee: &PyObject,
-    name: String,
-    namer: PyObjectRef,
-    args: FuncArgs,
-    vm: &VirtualMachine,
-) -> PyResult {
-    if capturing() {
-        // A compiled function called while another is recorded is part of that one, until a graph ends in it.
-        if let (Some(call), Some(code)) = (CALL.with_borrow(Clone::clone), values::code_of(callee, vm)) {
-            call.nested.borrow_mut().push((code, function.clone()));
-        }
-        return callee.call(args, vm);
-    }
-    // What is called inside of a transform is not compiled.
-    if stance() == "force_eager" || crate::transforms::levels::current().is_some() {
-        return callee.call(args, vm);
-    }
-    let base = frame_mark();
-    let mut bound = values::bind(callee, &args, vm);
-    let first = Rc::new(Session {
-        function: function.clone(),
-        about: About {
-            name,
-            namer: RefCell::new(namer),
-            verdict: RefCell::default(),
-            globals: bound.as_ref().and_then(|b| b.globals(vm)),
-            remembered: RefCell::default(),
-            resumed: RefCell::default(),
-        },
-        frame: None,
-        at: Cell::new(0),
-        from: Cell::new(0),
-        pending: RefCell::default(),
-        replaced: RefCell::default(),
-        given: RefCell::default(),
-        is_library: bound.as_ref().is_some_and(|b| b.is_of_module(vm)),
-        body: None,
-        given_up: Cell::new(function.given_up.borrow().contains(&0)),
-        waits_above: Cell::new(None),
-        grad: Cell::new(modes().grad),
-    });
-    let call = Rc::new(Call {
-        base,
-        fullgraph,
-        nested: RefCell::default(),
-        sessions: RefCell::new(vec![first.clone()]),
-        kept: RefCell::default(),
-        looked_at: RefCell::default(),
-        closures: RefCell::default(),
-        parts: RefCell::default(),
-        busy: Cell::new(false),
-        is_refused: Cell::new(false),
-    });
-    let surroundings = {
-        let (looks, asked, breaks) = (call.clone(), call.clone(), call.clone());
-        Surroundings {
-            places: Rc::new(move || instructions_above(base)),
-            look_around: Rc::new(move |recorder| looks.look_around(recorder)),
-            looked_at: Rc::new(move || asked.looked_at()),
-            on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
-            stores_result: Rc::new(frames::stores_result),
-            wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
-            wants_scalars: Rc::new(move || fullgraph || switch("capture_scalar_outputs")),
-        }
-    };
-    let input_name = {
-        let call = call.clone();
-        Rc::new(move |t: &Tensor, index: usize| call.top().about.source(t, index))
-    };
-    let plan = {
-        let call = call.clone();
-        Rc::new(move |input: &InputSource, geometry: &Geometry| {
-            let top = call.top();
-            let place = top.at.get();
-            let was_number = top.function.values.was_number(place, &input.source);
-            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic(), was_number)
-        })
-    };
-    let recorder = Recorder::new(input_name, plan, surroundings);
-    call.go_on(&recorder);
-    if let Some(bound) = &bound {
-        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function, vm);
-    }
-    let needs = first.about.verdict.borrow().needs.clone();
-    if let Some(bound) = &bound {
-        call.looked_at.replace(values::looked_at(&needs, &bound.locals, vm));
-    }
-    let mut args = args;
-    let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
-        Some(bound) => values::replace(bound, &needs, &recorder, &mut args, vm),
-        None => values::Replaced::default(),
-    };
-    let latest = function.cache.borrow().latest(0).and_then(|i| function.values.entry(0, i));
-    if let (Some(bound), Some((_, inputs))) = (&bound, latest) {
-        first.about.remembered.replace(Some(Remembered { locals: bound.locals.clone(), inputs }));
-    }
-    // A function that was given up may call a compiled one, which has a cache of its own.
-    let around = (RECORDER.replace(Some(recorder.clone())), CALL.replace(Some(call.clone())));
-    if let Some(outer) = &around.1 {
-        outer.busy.set(true);
-    }
-    let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
-    super::modules::enter_root(callee, vm);
-    let result = callee.call(args, vm);
-    super::modules::reset();
-    call.parts.take();
-    let mut flushed = Ok(());
-    while call.sessions.borrow().len() > 1 && flushed.is_ok() {
-        flushed = call.leave(&recorder, result.is_ok());
-    }
-    call.sessions.borrow_mut().truncate(1);
-    if !fullgraph {
-        first.returns(&recorder, result.is_ok());
-    }
-    let mut outputs = Vec::new();
-    if let Ok(value) = &result {
-        returned(value, &recorder, &mut outputs, vm);
-    }
-    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), (bound.as_ref(), &needs), vm);
-    if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
-        outputs.extend(lone_input(value, &recorder));
-    }
-    for number in take_unknown(vm) {
-        let belongs = match &number {
-            Value::Int(size) => recorder.has_size(size),
-            Value::SymFloat(float) => recorder.has_float(float),
-            _ => false,
-        };
-        if belongs && !is_known(&number, &outputs) {
-            outputs.push(number);
-        }
-    }
-    let uncaught = match &result {
-        Err(e) if e.class().is(vm.ctx.exceptions.runtime_error) => {
-            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            // What was compiled for a tensor that is no leaf also serves a leaf: it runs, and what refuses the write is its copy.
-            let runs = said.contains("a leaf Variable that requires grad") && !function.frames.borrow().is_empty();
-            recorder.uncaught(&said).filter(|_| !runs)
-        }
-        _ => None,
-    };
-    if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused.get()) {
-        // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
-        flushed = flushed.and_then(|()| {
-            let region = recorder.end(&[])?;
-            let place = first.at.get();
-            let unmet = first.about.verdict.borrow().unmet.clone();
-            let reasons = function.cache.borrow().missed(place, &region, &unmet);
-            if !reasons.is_empty() && !first.given_up.get() {
-                note_recompiled(function.frame(place), &reasons);
-            }
-            region.env.settle();
-            Ok(())
-        });
-    } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
-    }
-    drop(layer);
-    if let Some(outer) = &around.1 {
-        outer.busy.set(false);
-    }
-    RECORDER.set(around.0);
-    CALL.set(around.1);
-    if let Some(bound) = &mut bound {
-        replaced.restore(&mut bound.locals, vm);
-    }
-    left.settle(vm)?;
-    match (result, flushed) {
-        (Err(e), _) if e.class().is(vm.ctx.exceptions.runtime_error) => Err(uncaught.map_or(e, |error| raise(error, vm))),
-        (Err(e), _) if fullgraph && e.class().is(vm.ctx.exceptions.type_error) => {
-            // A call that takes no symbol is none that the front end captures.
-            let said = e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-            let message = format!("TypeError when making fake tensor call\n  Explanation: {said}");
-            Err(if said.contains("SymFloat") { raise(Error::new(ErrorKind::Unsupported, message), vm) } else { e })
-        }
-        (Err(e), _) => Err(e),
-        (Ok(_), Err(e)) => Err(raise(e, vm)),
-        (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
     }
 }
 

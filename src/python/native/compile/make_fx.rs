@@ -71,7 +71,7 @@ pub(super) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> R
     for (i, input) in inputs.into_iter().enumerate() {
         let source = format!("{source}{i}");
         made.push(match input {
-            Value::Tensor(t) if let Some(twin) = super::functions::twin(&t) => Value::Tensor(twin),
+            Value::Tensor(t) if let Some(twin) = super::aot_functions::twin(&t) => Value::Tensor(twin),
             Value::Tensor(t) => {
                 let numbers = symbol_numbers(&source, t.dim());
                 let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };

@@ -5,9 +5,11 @@
 
 mod about;
 mod activation;
+mod aot_functions;
 mod asserts;
 mod backend;
 mod bodies;
+mod breaking;
 mod bundle;
 mod call;
 mod closures;
@@ -24,6 +26,7 @@ mod graph_module;
 mod make_fx;
 mod modules;
 mod operands;
+mod outer_call;
 mod parts;
 mod reads;
 mod results;
@@ -43,6 +46,7 @@ use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 use crate::capture::Unsupported;
 
 pub(super) use about::{symbol_number, symbol_numbers};
+pub(in crate::python::native) use aot_functions::module_def as aot_module_def;
 pub(super) use asserts::record as record_assert;
 pub(in crate::python) use call::given_number;
 pub(super) use call::{

@@ -2,20 +2,18 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PySlice, PyStr, PyType, PyTypeRef};
-use rustpython_vm::function::{Either, FuncArgs, OptionalArg, PyComparisonValue};
-use rustpython_vm::protocol::{PyMappingMethods, PyNumberMethods};
-use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable, PyComparisonOp};
+use rustpython_vm::builtins::{PyStr, PyType, PyTypeRef};
+use rustpython_vm::function::{FuncArgs, OptionalArg};
+use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
-use super::convert::{from_size, from_value, items, raise, to_int, to_tensor, to_value};
+use super::convert::{from_size, from_value, raise, to_tensor, to_value};
 use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
-use super::packet::call_packet;
+use super::reading::{item, nested};
 use crate::autograd::{gradient_edge, meta};
 use crate::capture::Unsupported;
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
-use crate::ops::indexing::{IndexItem, getitem, setitem};
 use crate::python::native::compile::{Callee, as_written};
 use crate::shape::SymInt;
 use crate::span::Written;
@@ -150,190 +148,6 @@ impl TensorBase {
     }
 }
 
-fn unary(packet: &'static str, written: Written, a: &PyObject, vm: &VirtualMachine) -> PyResult {
-    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned()]), vm)
-}
-
-/// A binary operator; what is neither tensor nor number is left to the other side.
-fn binary(packet: &'static str, written: Written, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
-    let fits = |o: &PyObject| match to_value(o, vm) {
-        Some(v) => v.is_scalar() || v.as_tensor().is_some(),
-        None => false,
-    };
-    if !fits(a) || !fits(b) {
-        return Ok(vm.ctx.not_implemented());
-    }
-    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm)
-}
-
-/// An operator whose operands the call to make takes in another order or another form.
-fn reflected(symbol: &'static str, a: &PyObject, b: &PyObject, vm: &VirtualMachine, make: impl FnOnce() -> PyResult) -> PyResult {
-    as_written(|| Callee::Operator(symbol), &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm, make)
-}
-
-macro_rules! commutative {
-    ($packet:literal, $symbol:literal) => {
-        Some(|a, b, vm| match to_tensor(a) {
-            Some(_) => binary($packet, Written::Operator($symbol), a, b, vm),
-            None => reflected($symbol, a, b, vm, || binary($packet, Written::Operator($symbol), b, a, vm)),
-        })
-    };
-}
-macro_rules! ordered {
-    ($packet:literal, $symbol:literal) => {
-        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
-    };
-}
-macro_rules! written_to {
-    ($packet:literal, $symbol:literal) => {
-        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
-    };
-}
-
-/// The number behind a tensor of one element.
-fn item(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
-    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
-        return Err(raise(Error::runtime(format!("a Tensor with {} elements cannot be converted to Scalar", t.numel())), vm));
-    }
-    crate::aten!("_local_scalar_dense", t).map_err(|e| raise(e, vm))
-}
-
-/// The number that `float(t)` and `int(t)` convert.
-fn only(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
-    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
-        return Err(vm.new_value_error("only one element tensors can be converted to Python scalars"));
-    }
-    item(t, vm)
-}
-
-fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
-    let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
-    match n {
-        1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::CONTROL_FLOW), vm)),
-        1 if super::super::compile::record_assert(t, vm)? => Ok(true),
-        1 => {
-            let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
-            // The graph has ended, and which way Python goes is asked of the value.
-            let number = {
-                let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
-                let _outside = (!is_traced).then(|| crate::dispatch::Exclude::only(crate::dispatch::Key::Capture));
-                item(&t, vm)?
-            };
-            let truth = match number {
-                Value::Bool(b) => b,
-                Value::Int(i) => i.as_int() != Some(0),
-                Value::Float(f) => f != 0.0,
-                Value::Complex(re, im) => re != 0.0 || im != 0.0,
-                _ => true,
-            };
-            super::super::compile::branched(truth);
-            Ok(truth)
-        }
-        0 => Err(raise(Error::runtime("Boolean value of Tensor with no values is ambiguous"), vm)),
-        _ => Err(raise(Error::runtime("Boolean value of Tensor with more than one value is ambiguous"), vm)),
-    }
-}
-
-fn me(o: &PyObject, vm: &VirtualMachine) -> PyResult<Tensor> {
-    to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
-}
-
-impl AsNumber for TensorBase {
-    fn as_number() -> &'static PyNumberMethods {
-        static METHODS: PyNumberMethods = PyNumberMethods {
-            add: commutative!("aten.add", "+"),
-            multiply: commutative!("aten.mul", "*"),
-            subtract: Some(|a, b, vm| match to_tensor(a) {
-                Some(_) => binary("aten.sub", Written::Operator("-"), a, b, vm),
-                None => reflected("-", a, b, vm, || binary("aten.rsub", Written::Operator("-"), b, a, vm)),
-            }),
-            true_divide: Some(|a, b, vm| match to_tensor(a) {
-                Some(_) => binary("aten.div", Written::Operator("/"), a, b, vm),
-                None => {
-                    if to_value(a, vm).is_none_or(|v| !v.is_scalar()) {
-                        return Ok(vm.ctx.not_implemented());
-                    }
-                    reflected("/", a, b, vm, || {
-                        let inverse = unary("aten.reciprocal", Written::Method("reciprocal"), b, vm)?;
-                        binary("aten.mul", Written::Operator("*"), &inverse, a, vm)
-                    })
-                }
-            }),
-            floor_divide: ordered!("aten.floor_divide", "//"),
-            remainder: ordered!("aten.remainder", "%"),
-            power: Some(|a, b, _modulus, vm| binary("aten.pow", Written::Operator("**"), a, b, vm)),
-            matrix_multiply: ordered!("aten.matmul", "@"),
-            and: commutative!("aten.bitwise_and", "&"),
-            or: commutative!("aten.bitwise_or", "|"),
-            xor: commutative!("aten.bitwise_xor", "^"),
-            lshift: ordered!("aten.__lshift__", "<<"),
-            rshift: ordered!("aten.__rshift__", ">>"),
-            negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
-            positive: Some(|a, _vm| Ok(a.obj.to_owned())),
-            absolute: Some(|a, vm| unary("aten.abs", Written::Operator("abs"), a.obj, vm)),
-            invert: Some(|a, vm| {
-                if !me(a.obj, vm)?.dtype().is_integral() {
-                    return Err(vm.new_type_error("~ (operator.invert) is only implemented on integer and Boolean-type tensors"));
-                }
-                unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)
-            }),
-            boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
-            int: Some(|a, vm| {
-                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                value.try_int(vm).map(Into::into)
-            }),
-            float: Some(|a, vm| {
-                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
-                value.try_float(vm).map(Into::into)
-            }),
-            index: Some(|a, vm| {
-                let t = me(a.obj, vm)?;
-                if t.dtype().is_integral() && t.numel().as_int() == Some(1) {
-                    let value = from_value(item(&t, vm)?, vm)?;
-                    return vm.ctx.types.int_type.to_owned().as_object().call((value,), vm);
-                }
-                Err(vm.new_type_error("only integer tensors of a single element can be converted to an index"))
-            }),
-            inplace_add: written_to!("aten.add_", "+="),
-            inplace_subtract: written_to!("aten.sub_", "-="),
-            inplace_multiply: written_to!("aten.mul_", "*="),
-            inplace_true_divide: written_to!("aten.div_", "/="),
-            inplace_floor_divide: written_to!("aten.floor_divide_", "//="),
-            inplace_remainder: written_to!("aten.remainder_", "%="),
-            inplace_power: Some(|a, b, _modulus, vm| binary("aten.pow_", Written::Operator("**="), a, b, vm)),
-            inplace_and: written_to!("aten.bitwise_and_", "&="),
-            inplace_or: written_to!("aten.bitwise_or_", "|="),
-            inplace_xor: written_to!("aten.bitwise_xor_", "^="),
-            ..PyNumberMethods::NOT_IMPLEMENTED
-        };
-        &METHODS
-    }
-}
-
-impl Comparable for TensorBase {
-    fn slot_richcompare(
-        zelf: &PyObject,
-        other: &PyObject,
-        op: PyComparisonOp,
-        vm: &VirtualMachine,
-    ) -> PyResult<Either<PyObjectRef, PyComparisonValue>> {
-        let (packet, symbol) = match op {
-            PyComparisonOp::Lt => ("aten.lt", "<"),
-            PyComparisonOp::Gt => ("aten.gt", ">"),
-            PyComparisonOp::Ge => ("aten.ge", ">="),
-            PyComparisonOp::Le => ("aten.le", "<="),
-            PyComparisonOp::Eq => ("aten.eq", "=="),
-            PyComparisonOp::Ne => ("aten.ne", "!="),
-        };
-        let result = binary(packet, Written::Operator(symbol), zelf, other, vm)?;
-        Ok(if result.is(&vm.ctx.not_implemented) { Either::B(PyComparisonValue::NotImplemented) } else { Either::A(result) })
-    }
-
-    fn cmp(_zelf: &Py<Self>, _other: &PyObject, _op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
-        Ok(PyComparisonValue::NotImplemented)
-    }
-}
-
 impl Hashable for TensorBase {
     fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
         Ok(zelf.as_object().get_id() as i64)
@@ -367,224 +181,16 @@ fn replace_data(target: &Tensor, value: &Tensor) -> Result<bool> {
     result.map(|_| true)
 }
 
-/// A list whose symbolic numbers are the numbers that they are.
-fn numbers_of(o: &PyObject, vm: &VirtualMachine) -> PyResult {
-    match (super::symint::symbolic(o, vm), items(o)) {
-        (Some(size), _) => Ok(vm.ctx.new_int(size.guard_int().map_err(|e| raise(e, vm))?).into()),
-        (None, Some(parts)) => {
-            let parts = parts.iter().map(|part| numbers_of(part, vm)).collect::<PyResult<Vec<_>>>()?;
-            Ok(vm.ctx.new_list(parts).into())
-        }
-        _ => Ok(o.to_owned()),
-    }
-}
-
-fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
-    if let Some(s) = o.downcast_ref::<PySlice>() {
-        let part = |p: &PyObject| -> PyResult<Option<SymInt>> {
-            if vm.is_none(p) {
-                return Ok(None);
-            }
-            if let Some(size) = super::symint::symbolic(p, vm) {
-                return Ok(Some(size));
-            }
-            let index = p.try_index(vm)?;
-            Ok(to_int(index.as_object()).map(SymInt::Int))
-        };
-        let or_none = |p: &Option<PyObjectRef>| p.as_ref().map_or(Ok(None), |p| part(p));
-        return Ok(IndexItem::Slice(or_none(&s.start)?, part(&s.stop)?, or_none(&s.step)?));
-    }
-    if o.is(&vm.ctx.ellipsis) {
-        return Ok(IndexItem::Ellipsis);
-    }
-    let range = o.downcast_ref::<rustpython_vm::builtins::PyRange>().map(|_| vm.ctx.types.list_type.to_owned());
-    if let Some(list) = range {
-        let numbers = list.as_object().call((o.to_owned(),), vm)?;
-        return index_item(&numbers, vm);
-    }
-    if items(o).is_some() {
-        // A list inside an index is a tensor of positions, or a mask.
-        // Only what is recorded or traced has symbols.
-        let has_symbols = super::super::compile::is_called() || crate::aot::trace::current_tracer().is_some();
-        let numbers = if has_symbols { numbers_of(o, vm)? } else { o.to_owned() };
-        let t = super::autograd::functions::tensor_from(&numbers, None, vm)?;
-        let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
-        let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
-        return Ok(if super::super::compile::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
-    }
-    match to_value(o, vm) {
-        Some(Value::None) => Ok(IndexItem::NewAxis),
-        Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
-        Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
-        Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
-        // A string is a sequence, of which PyTorch would make a tensor.
-        Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
-        _ => {
-            let index = o.try_index(vm).map_err(|_| {
-                vm.new_index_error(format!(
-                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",
-                    o.class().name()
-                ))
-            })?;
-            Ok(IndexItem::Int(SymInt::Int(to_int(index.as_object()).unwrap_or(i64::MAX))))
-        }
-    }
-}
-
-fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
-    if let Some(t) = o.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
-        // Among several indices PyTorch takes integers as numbers, also those that are symbols.
-        let number = |item: IndexItem| match item {
-            IndexItem::Int(i) => i.guard_int().map(|i| IndexItem::Int(SymInt::Int(i))).map_err(|e| raise(e, vm)),
-            other => Ok(other),
-        };
-        return t.as_slice().iter().map(|i| index_item(i, vm).and_then(number)).collect();
-    }
-    Ok(vec![index_item(o, vm)?])
-}
-
-impl AsMapping for TensorBase {
-    fn as_mapping() -> &'static PyMappingMethods {
-        static METHODS: PyMappingMethods = PyMappingMethods {
-            length: Some(|mapping, vm| {
-                let t = TensorBase::mapping_downcast(mapping).tensor();
-                if t.dim() == 0 {
-                    return Err(vm.new_type_error("len() of a 0-d tensor"));
-                }
-                t.size(0).guard_int().map(|n| n as usize).map_err(|e| raise(e, vm))
-            }),
-            subscript: Some(|mapping, needle, vm| {
-                let t = TensorBase::mapping_downcast(mapping).tensor();
-                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned()]);
-                as_written(
-                    || Callee::Operator("[]"),
-                    &args,
-                    vm,
-                    || {
-                        let _written = Written::Operator("[]").enter();
-                        let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
-                        super::wrap(&result, vm)
-                    },
-                )
-            }),
-            ass_subscript: Some(|mapping, needle, value, vm| {
-                let t = TensorBase::mapping_downcast(mapping).tensor();
-                let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
-                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
-                let value = super::packet::value(&value, vm)?;
-                // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.
-                let read = |t: &Tensor| super::super::compile::touch(t, false).map_err(|e| raise(e, vm));
-                let value = match &value {
-                    Value::Tensor(source) => {
-                        read(&t)?;
-                        super::to_tensor(needle).map_or(Ok(()), |index| read(&index))?;
-                        super::super::compile::touch_numbers(needle, vm)?;
-                        read(source)?;
-                        super::super::compile::twin(source).map_or(value, Value::Tensor)
-                    }
-                    _ => value,
-                };
-                let set = || {
-                    let _written = Written::Operator("[]=").enter();
-                    setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))?;
-                    Ok(vm.ctx.none())
-                };
-                as_written(|| Callee::Operator("[]="), &args, vm, set).map(|_| ())
-            }),
-        };
-        &METHODS
-    }
-}
-
 impl Constructor for TensorBase {
     type Args = FuncArgs;
 
     fn slot_new(cls: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        let t = super::autograd::functions::legacy_tensor(crate::ops::shapes::default_dtype(), &args, vm)?;
+        let t = super::from_python::legacy_tensor(crate::ops::shapes::default_dtype(), &args, vm)?;
         wrap_as(&t, cls, vm)
     }
 
     fn py_new(_cls: &Py<PyType>, _args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
         Err(vm.new_type_error("TensorBase cannot be made this way"))
-    }
-}
-
-/// The tensor with its values: where it is lazy, recording stops here.
-pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
-    if !t.is_fake() || !super::super::compile::is_called() {
-        return Ok(t.clone());
-    }
-    let object = wrap(t, vm)?;
-    super::super::compile::break_graph(&reason()).map_err(|e| raise(e, vm))?;
-    to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
-}
-
-/// A nested list of the elements.
-fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
-    let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
-    if is_integer && super::super::compile::recorder().is_some_and(|r| r.wants_scalars()) {
-        return nested_symbols(t, vm);
-    }
-    // Also a tensor of the caller's ends the graph.
-    super::super::compile::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
-    let t = &with_values(t, Unsupported::tolist, vm)?;
-    let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
-    let c = t.concrete().map_err(|e| raise(e, vm))?;
-    let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
-    let values = elements(&flat).map_err(|e| raise(e, vm))?;
-    let mut objects: Vec<PyObjectRef> = values.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<_>>()?;
-    for &size in c.sizes.iter().rev() {
-        if size == 0 {
-            // Lists of nothing: as many as the sizes before it say.
-            objects = vec![vm.ctx.new_list(Vec::new()).into(); c.sizes.iter().take_while(|s| **s != 0).product()];
-            continue;
-        }
-        objects = objects.chunks(size).map(|chunk| vm.ctx.new_list(chunk.to_vec()).into()).collect();
-    }
-    Ok(objects.into_iter().next().unwrap_or_else(|| vm.ctx.new_list(Vec::new()).into()))
-}
-
-/// The same, each number a symbol of the graph that is recorded.
-fn nested_symbols(t: &Tensor, vm: &VirtualMachine) -> PyResult {
-    if t.dim() == 0 {
-        let _written = Written::Method("item").enter();
-        return from_value(item(t, vm)?, vm);
-    }
-    let rows = t.size(0).guard_int().map_err(|e| raise(e, vm))?;
-    let row = |i: i64| {
-        let written = Written::Operator("[]").enter();
-        let row = crate::t!("select.int", t, 0, i).map_err(|e| raise(e, vm))?;
-        drop(written);
-        nested_symbols(&row, vm)
-    };
-    Ok(vm.ctx.new_list((0..rows).map(row).collect::<PyResult<Vec<_>>>()?).into())
-}
-
-/// The elements of a contiguous tensor as Python numbers.
-pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
-    let n = t.numel().guard_int()? as usize;
-    // An empty view may begin beyond its storage.
-    let at = if n == 0 { 0 } else { t.geometry().offset.guard_int()? as usize };
-    macro_rules! read {
-        ($ty:ty, $f:expr) => {
-            t.with_slice::<$ty, _>(|s| s[at..at + n].iter().map($f).collect())
-        };
-    }
-    match t.dtype() {
-        Dtype::Bool => read!(u8, |v| Value::Bool(*v != 0)),
-        Dtype::UInt8 => read!(u8, |v| Value::from(i64::from(*v))),
-        Dtype::Int8 => read!(i8, |v| Value::from(i64::from(*v))),
-        Dtype::Int16 => read!(i16, |v| Value::from(i64::from(*v))),
-        Dtype::Int32 => read!(i32, |v| Value::from(i64::from(*v))),
-        Dtype::Int64 => read!(i64, |v| Value::from(*v)),
-        Dtype::Float16 => read!(half::f16, |v| Value::Float(f64::from(*v))),
-        Dtype::BFloat16 => read!(half::bf16, |v| Value::Float(f64::from(*v))),
-        Dtype::Float32 => read!(f32, |v| Value::Float(f64::from(*v))),
-        Dtype::Float64 => read!(f64, |v| Value::Float(*v)),
-        Dtype::Complex64 => t.with_slice::<f32, _>(|s| {
-            s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(f64::from(p[0]), f64::from(p[1]))).collect()
-        }),
-        Dtype::Complex128 => t.with_slice::<f64, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(p[0], p[1])).collect()),
     }
 }
 
@@ -594,7 +200,7 @@ impl TensorBase {
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
         let sizes = sized(zelf).sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
-        super::autograd::functions::size_object(sizes, vm)
+        super::functions::size_object(sizes, vm)
     }
     #[pymethod]
     fn size(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {

@@ -3,25 +3,30 @@
 //! Every operator of the catalogue is a function, a method and an entry of `torch.ops` without being listed here; what is
 //! written by hand is Python's own protocol (indexing, operators, `tolist`) and what has no operator.
 
-mod autograd;
 mod bind;
 mod class;
 mod convert;
 pub(super) mod fake;
+mod from_python;
+mod functions;
+mod hooks;
 pub(super) mod library;
 mod methods;
 pub(super) mod objects;
+mod operators;
 mod packet;
+mod reading;
 mod saved_hooks;
 pub mod sdp;
+mod subscript;
 mod symint;
 
 pub(in crate::python) use symint::{symbolic_to_float, whole_number};
 
-pub(super) use autograd::functions::module_def;
 pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
 pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
 pub(super) use fake::environment_of;
+pub(super) use functions::module_def;
 pub(super) use symint::{
     extremum, float_hint, float_object, function_of_number, guarded_number, note_made, object as size_object, summed, symbolic,
     symbolic_float, symbolic_hint, take_made, take_unknown,
@@ -32,7 +37,7 @@ pub(super) fn forget_classes() {
     library::forget();
     fake::forget();
     class::forget_tensor_class();
-    autograd::functions::forget_size_class();
+    functions::forget_size_class();
 }
 
 /// The entry of an overload that Python holds.

@@ -448,11 +448,11 @@ impl PyNode {
     }
     #[pymethod]
     fn _register_hook(zelf: &Py<Self>, id: u64, hook: PyObjectRef) {
-        super::autograd::register_node_hook(&zelf.0, id, hook, false);
+        super::hooks::register_node_hook(&zelf.0, id, hook, false);
     }
     #[pymethod]
     fn _register_prehook(zelf: &Py<Self>, id: u64, hook: PyObjectRef) {
-        super::autograd::register_node_hook(&zelf.0, id, hook, true);
+        super::hooks::register_node_hook(&zelf.0, id, hook, true);
     }
     #[pymethod]
     fn _remove_hook(zelf: &Py<Self>, id: u64) {

@@ -7,7 +7,7 @@ table; what that table takes apart otherwise, or in addition, is not here, and a
 from collections import defaultdict
 
 import torch
-from torch import _native_compile
+from torch import _native_aot
 from torch._decomp.core import RULES
 from torch._ops import OpOverload, OpOverloadPacket
 
@@ -48,7 +48,7 @@ class _Rule:
         self.__name__ = str(overload).split(".")[1]
 
     def __call__(self, *args, **kwargs):
-        made = _native_compile._decomposed(self.overload, *args, **kwargs)
+        made = _native_aot._decomposed(self.overload, *args, **kwargs)
         # What the rule leaves alone stays the call it is.
         return self.overload(*args, **kwargs) if made is NotImplemented else made
 
@@ -61,7 +61,7 @@ def _overload(name):
     return getattr(getattr(getattr(torch.ops, namespace), packet, None), overload, None)
 
 
-_FOUND = [_overload(name) for name in _native_compile._decomposition_names() if name not in _OTHER_RULES]
+_FOUND = [_overload(name) for name in _native_aot._decomposition_names() if name not in _OTHER_RULES]
 decomposition_table = {op: _Rule(op) for op in _FOUND if op is not None}
 decomposition_table |= RULES
 global_decomposition_table = {"post_autograd": decomposition_table}

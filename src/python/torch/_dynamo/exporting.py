@@ -11,7 +11,7 @@ import re
 from collections import namedtuple
 
 import torch
-from torch import _native_compile
+from torch import _native_aot
 from torch._dynamo import config
 from torch._dynamo.eval_frame import _Call, _is_builtin, _Names
 from torch.fx._native_graph import python_graph
@@ -125,7 +125,7 @@ class _Taken:
 
         names = _numbered(tensors, self.place)
         rules = None if table is None else dict(table)
-        native = _native_compile._make_fx(flat_function, names, tensors, "GraphModule", "fake", rules, False)
+        native = _native_aot._make_fx(flat_function, names, tensors, "GraphModule", "fake", rules, False)
         self.graph, self.constants = python_graph(native)
         self.inputs = dict(zip(self.graph.find_nodes(op="placeholder"), tensors))
         last = list(self.graph.output_node().args[0])

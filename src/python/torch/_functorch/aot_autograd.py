@@ -3,7 +3,7 @@
 import functools
 from dataclasses import dataclass
 
-from torch import _native, _native_compile
+from torch import _native, _native_aot
 from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 from torch._functorch.partitioners import default_partition, name_of
 
@@ -38,7 +38,7 @@ def _plain(compiler):
 
 
 def _compile(flat_fn, inputs, options):
-    return _native_compile._aot_compile(
+    return _native_aot._aot_compile(
         flat_fn,
         list(inputs),
         fw_compiler=_plain(options.get("fw_compiler")),
@@ -236,7 +236,7 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
     inputs = [*state.values(), *flat_args]
     kind = "loss" if trace_joint else "inference"
-    module, mutated, outputs = _native_compile._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
+    module, mutated, outputs = _native_aot._aot_export(with_loss if trace_joint else call, inputs, kind, decompositions or None)
     names, returned = _names(module.graph)
     written = [i for i, is_mutated in enumerate(mutated) if is_mutated]
     told = dict(zip(written, returned))
@@ -283,7 +283,7 @@ def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, de
         return leaves
 
     wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
-    module, mutated, outputs = _native_compile._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
+    module, mutated, outputs = _native_aot._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
     if any(mutated):
         raise RuntimeError("aot_export_joint_simple does not support input mutations.")
     if any(kind in ("alias_of_input", "is_input") for kind, _, _ in outputs):

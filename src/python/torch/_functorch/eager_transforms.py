@@ -6,7 +6,7 @@ Jacobian is linear in that vector, and its own derivative is the product with th
 import functools
 
 import torch
-from torch import _native_compile
+from torch import _native_aot, _native_compile
 from torch import _native_transforms as _native
 from torch._functorch.vmap import _touch_all, _vmap_list
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -304,7 +304,7 @@ def functionalize(func, *, remove="mutations"):
             leaves, kept["spec"] = tree_flatten(func(*args, **kwargs))
             return leaves
 
-        return tree_unflatten(_native_compile._functionalize(run, flat, remove == "mutations_and_views"), kept["spec"])
+        return tree_unflatten(_native_aot._functionalize(run, flat, remove == "mutations_and_views"), kept["spec"])
 
     return wrapped
 

@@ -1,20 +1,20 @@
 """The partitioners: a joint graph in two."""
 
-from torch import _native_compile
+from torch import _native_aot
 
 
 def default_partition(
     joint_module, _joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, static_lifetime_input_nodes=None
 ):
     """Saves everything the backward reads of the forward."""
-    return _native_compile._partition(joint_module, num_fwd_outputs, "default", static_lifetime_input_indices or [])
+    return _native_aot._partition(joint_module, num_fwd_outputs, "default", static_lifetime_input_indices or [])
 
 
 def min_cut_rematerialization_partition(
     joint_module, _joint_inputs, compiler="inductor", *, num_fwd_outputs, static_lifetime_input_indices=None
 ):
     """Saves the cheapest values; the backward computes the rest again."""
-    return _native_compile._partition(joint_module, num_fwd_outputs, "min_cut", static_lifetime_input_indices or [])
+    return _native_aot._partition(joint_module, num_fwd_outputs, "min_cut", static_lifetime_input_indices or [])
 
 
 def draw_graph(traced, fname, figname="fx_graph", clear_meta=True, prog=None, parse_stack_trace=False, dot_graph_shape=None, **_):

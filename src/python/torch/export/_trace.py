@@ -5,7 +5,7 @@ import re
 import warnings
 
 import torch
-from torch import _native_compile, _native_fake
+from torch import _native_aot, _native_fake
 from torch.fx._native_graph import python_graph
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, is_symbolic
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -118,7 +118,7 @@ def trace(mod, args, kwargs, dynamic_shapes):
     names = [f"arg{i}_1" for i in range(len(stand_ins))]
     # Programs are exported for any device: what one backend has of its own is left out.
     with torch.backends.cudnn.flags(enabled=False):
-        native, constants = _native_compile._export(flat_function, names, stand_ins, count, inputs.shape_env._symbols)
+        native, constants = _native_aot._export(flat_function, names, stand_ins, count, inputs.shape_env._symbols)
     after = _attributes(mod)
     changed = [name for name, value in after.items() if before.get(name) is not value]
     if changed:

@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field
 
 import torch
-from torch import _native_compile
+from torch import _native_aot
 from torch.fx.graph import Graph, _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
 from torch.utils._pytree import TreeSpec, tree_flatten
@@ -72,7 +72,7 @@ def default_decompositions():
     """What takes a program apart into the core of ATen."""
     from torch._decomp import core_aten_decompositions
 
-    names = [name for name in _native_compile._may_stay_whole() if name not in _CORE_COMPOSITE]
+    names = [name for name in _native_aot._may_stay_whole() if name not in _CORE_COMPOSITE]
     composite = {op: _Whole(op) for op in map(_overload, names) if op is not None}
     return CustomDecompTable({**composite, **core_aten_decompositions()})
 
@@ -142,7 +142,7 @@ class ExportedProgram:
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
         inputs, (native, written) = self._inputs, self._traced
         stand_ins = [*inputs.stand_ins, *inputs.constants.values(), *inputs.user_stand_ins.values()]
-        module, mutated = _native_compile._exported_functional(_Traced(native), stand_ins, rules, apart)
+        module, mutated = _native_aot._exported_functional(_Traced(native), stand_ins, rules, apart)
         graph, regions, signature = ordered(module._native, inputs, mutated, written)
         constants = set(signature.inputs_to_lifted_tensor_constants)
         for node in list(graph.nodes):

@@ -5,7 +5,7 @@ import inspect
 import sys
 
 import torch
-from torch import _native_compile
+from torch import _native_aot
 from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -52,7 +52,7 @@ def _trace(f, args, table, mode, pre_dispatch):
 
     name = type(f).__name__ if isinstance(f, torch.nn.Module) else getattr(f, "__name__", type(f).__name__)
     rules = None if table is None else dict(table)
-    native = _native_compile._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
+    native = _native_aot._make_fx(flat_function, names, flat, name, mode, rules, pre_dispatch)
     from torch.fx._native_graph import python_graph
 
     graph, constants = python_graph(native)

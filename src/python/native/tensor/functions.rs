@@ -1,104 +1,19 @@
-//! Native functions of `torch._C`: making tensors from Python data, the grad modes, backward, hooks.
+//! What `torch._C` offers as functions: the grad modes, backward, registering hooks, defaults, constructors.
 
-use std::rc::Rc;
+pub(in crate::python::native) use module::module_def;
+pub(super) use module::{forget_size_class, size_object};
 
-use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
-
-use super::convert::{raised, to_tensor};
-use super::wrap;
-use crate::autograd::{GradHook, Node, NodeHook};
-use crate::error::{Error, Result};
-use crate::tensor::Tensor;
-
-/// A Python hook on gradients as the engine calls it.
-pub fn grad_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |grad: Option<&Tensor>| {
-        with_vm(|vm| {
-            let given = grad.map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm));
-            let result = given.and_then(|g| hook.call((g,), vm)).map_err(raised)?;
-            if vm.is_none(&result) {
-                return Ok(None);
-            }
-            let grad = grad.ok_or_else(|| Error::runtime("can't replace a None gradient with a non-None value"))?;
-            let replaced = to_tensor(&result)
-                .ok_or_else(|| Error::type_error(format!("expected Variable, but hook returned '{}'", result.class().name())))?;
-            let name = || hook.get_attr("__name__", vm).and_then(|n| n.str(vm)).map_or_else(|_| "<unknown>".to_owned(), |n| n.to_string());
-            if replaced.dtype() != grad.dtype() {
-                let (was, got) = (legacy_type(grad.dtype()), legacy_type(replaced.dtype()));
-                return Err(Error::runtime(format!("hook '{}' has changed the type of value (was {was} got {got})", name())));
-            }
-            if replaced.dim() != grad.dim() || replaced.sizes().iter().zip(grad.sizes()).any(|(a, b)| a.hint() != b.hint()) {
-                return Err(Error::runtime(format!("hook '{}' has changed the size of value", name())));
-            }
-            Ok(Some(replaced))
-        })
-    })
-}
-
-/// The class of tensors of a dtype in older code.
-fn legacy_type(dtype: crate::tensor::Dtype) -> String {
-    format!("torch.{}Tensor", dtype.scalar_type())
-}
-
-/// A hook that is called when a leaf's gradient is there.
-pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |leaf: Option<&Tensor>| {
-        let Some(leaf) = leaf else { return Ok(None) };
-        with_vm(|vm| {
-            let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
-            if vm.is_none(&result) {
-                return Ok(None);
-            }
-            Err(Error::runtime("Tensor post accumulate grad hooks should return None."))
-        })
-    })
-}
-
-fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
-    rustpython_vm::vm::thread::with_current_vm(f)
-}
-
-fn tuple_of(grads: &[Option<Tensor>], vm: &VirtualMachine) -> Result<PyObjectRef> {
-    let items = grads
-        .iter()
-        .map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm)))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(raised)?;
-    Ok(vm.ctx.new_tuple(items).into())
-}
-
-/// Registers a Python hook on a node: before it runs (`hook(grad_outputs)`), or after (`hook(grad_inputs, grad_outputs)`).
-pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: bool) {
-    let call: NodeHook = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
-        with_vm(|vm| {
-            let first = tuple_of(&grads, vm)?;
-            let result = if before { hook.call((first,), vm) } else { hook.call((first, tuple_of(outputs, vm)?), vm) }.map_err(raised)?;
-            if vm.is_none(&result) {
-                return Ok(grads);
-            }
-            match super::convert::items(&result) {
-                Some(items) => Ok(items.iter().map(|o| to_tensor(o)).collect()),
-                None => Ok(vec![to_tensor(&result)]),
-            }
-        })
-    });
-    if before {
-        node.pre_hooks.borrow_mut().push((id, call))
-    } else {
-        node.post_hooks.borrow_mut().push((id, call))
-    };
-}
-
-/// What `torch._C` offers as functions.
 #[pymodule(name = "torch._native")]
-pub mod functions {
-    use rustpython_vm::builtins::{PyDict, PyTypeRef};
+mod module {
+    use rustpython_vm::builtins::PyTypeRef;
     use rustpython_vm::class::PyClassImpl;
     use rustpython_vm::function::{FuncArgs, OptionalArg};
-    use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+    use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
     use super::super::class;
     use super::super::convert::{from_value, items, raise, to_tensor, to_value};
+    use super::super::from_python::{legacy_tensor, new_tensor};
+    use super::super::hooks;
     use super::super::methods;
     use super::super::objects::{PyDtype, PyGenerator};
     use super::super::packet::{self, Style};
@@ -286,175 +201,10 @@ pub mod functions {
         }
     }
 
-    /// The items of what counts as a sequence.
-    fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRef>>> {
-        if let Some(list) = items(o) {
-            return Ok(Some(list));
-        }
-        let has = |name| o.class().has_attr(vm.ctx.intern_str(name));
-        let text_or_map = o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some() || o.downcast_ref::<PyDict>().is_some();
-        if to_tensor(o).is_some() || text_or_map || !has("__len__") || !has("__getitem__") {
-            return Ok(None);
-        }
-        o.try_to_value::<Vec<PyObjectRef>>(vm).map(Some)
-    }
-
-    /// The shape of nested sequences, which their first elements tell.
-    fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
-        let (mut shape, mut inner) = (Vec::new(), o.to_owned());
-        while let Some(list) = sequence(&inner, vm)? {
-            if shape.len() > 64 {
-                return Err(vm.new_value_error("too many dimensions"));
-            }
-            shape.push(list.len() as i64);
-            match list.into_iter().next() {
-                Some(first) => inner = first,
-                None => break,
-            }
-        }
-        // Text is a sequence, too, whose elements are text.
-        if !shape.is_empty() && inner.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some_and(|s| !s.as_wtf8().is_empty()) {
-            return Err(vm.new_value_error("too many dimensions 'str'"));
-        }
-        Ok(shape)
-    }
-
-    /// The numbers of nested sequences of a shape.
-    fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
-        if let Some(list) = sequence(o, vm)? {
-            let Some(length) = shape.get(depth) else {
-                let class = o.class().name().to_string();
-                let integers = flat.iter().all(|v| matches!(v, Value::Int(_) | Value::Bool(_)));
-                return Err(vm.new_type_error(match integers {
-                    true => format!("'{class}' object cannot be interpreted as an integer"),
-                    false => format!("must be real number, not {class}"),
-                }));
-            };
-            if *length != list.len() as i64 {
-                return Err(vm.new_value_error(format!("expected sequence of length {length} at dim {depth} (got {})", list.len())));
-            }
-            return list.iter().try_for_each(|item| flatten(item, depth + 1, shape, flat, vm));
-        }
-        let mut push = |v: Value| -> PyResult<()> {
-            if shape.len() > depth {
-                return Err(vm.new_type_error("not a sequence"));
-            }
-            flat.push(v);
-            Ok(())
-        };
-        match to_value(o, vm) {
-            Some(Value::Tensor(t)) if t.numel().as_int() == Some(1) => {
-                push(crate::aten!("_local_scalar_dense", &t).map_err(|e| raise(e, vm))?)
-            }
-            Some(Value::Tensor(_)) => Err(vm.new_value_error("only one element tensors can be converted to Python scalars")),
-            Some(v) if v.is_scalar() => push(v),
-            Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
-            _ => Err(vm.new_runtime_error(format!("Could not infer dtype of {}", o.class().name()))),
-        }
-    }
-
-    /// A tensor of Python data, its dtype inferred unless given.
-    pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> PyResult<Tensor> {
-        if let Some(t) = to_tensor(o) {
-            let copy = crate::t!("detach", crate::t!("clone", &t).map_err(|e| raise(e, vm))?).map_err(|e| raise(e, vm))?;
-            return match dtype {
-                Some(d) if d != copy.dtype() => crate::t!("_to_copy", copy; dtype = d).map_err(|e| raise(e, vm)),
-                _ => Ok(copy),
-            };
-        }
-        let (shape, mut flat) = (nested_shape(o, vm)?, Vec::new());
-        if !shape.contains(&0) {
-            flatten(o, 0, &shape, &mut flat, vm)?;
-        }
-        let dtype = dtype.unwrap_or_else(|| {
-            flat.iter()
-                .fold(None, |found: Option<Dtype>, v| {
-                    let d = match v {
-                        Value::Bool(_) => Dtype::Bool,
-                        Value::Int(_) => Dtype::Int64,
-                        Value::Complex(..) => default_dtype().to_complex(),
-                        _ => default_dtype(),
-                    };
-                    Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
-                })
-                .unwrap_or_else(default_dtype)
-        });
-        if flat.iter().any(is_symbolic) {
-            return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
-        }
-        crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
-    }
-
-    fn is_symbolic(v: &Value) -> bool {
-        matches!(v, Value::SymFloat(_)) || matches!(v, Value::Int(i) if i.as_int().is_none())
-    }
-
-    /// A tensor of numbers some of which are symbolic: each is a tensor, and rows are stacked.
-    fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Result<Tensor> {
-        let Some((rows, inner)) = shape.split_first() else {
-            let number = flat.first().cloned().unwrap_or_default();
-            return crate::t!("scalar_tensor", number; dtype = dtype, device = crate::tensor::Device::CPU, pin_memory = false);
-        };
-        let size = flat.len() / *rows as usize;
-        let rows = flat.chunks(size.max(1)).map(|row| of_symbols(row, inner, dtype).map(Value::Tensor));
-        crate::t!("stack", rows.collect::<crate::error::Result<Vec<_>>>()?)
-    }
-
-    /// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
-    pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
-        let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
-        let sizes = |o: &PyObject| items(o).into_iter().flatten().filter_map(|o| to_value(&o, vm)?.int().ok()).collect();
-        if let Some(size) = args.kwargs.get("size") {
-            return empty(sizes(size));
-        }
-        let Some(first) = args.args.first() else { return empty(vec![0]) };
-        if let Some(t) = to_tensor(first) {
-            if t.dtype() != dtype {
-                let options = |dtype: Dtype| {
-                    let name = dtype.scalar_type().to_lowercase();
-                    let name = if name == "long" { "long int".to_owned() } else { name };
-                    format!(
-                        "TensorOptions(dtype={name}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
-                    )
-                };
-                return Err(vm.new_type_error(format!("expected {} (got {})", options(dtype), options(t.dtype()))));
-            }
-            return crate::t!("alias", t).map_err(|e| raise(e, vm));
-        }
-        if first.class().name().to_string() == "Size" {
-            return empty(sizes(first));
-        }
-        if sequence(first, vm)?.is_some() {
-            let t = tensor_from(first, Some(dtype), vm)?;
-            // A constant of what is captured, if it is.
-            let is_constant = crate::python::native::compile::is_called() && !t.is_fake();
-            return if is_constant { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm)) } else { Ok(t) };
-        }
-        match to_value(first, vm) {
-            Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
-            Some(Value::Float(_)) => Err(vm.new_type_error("new(): data must be a sequence (got float)")),
-            _ => empty(args.args.iter().filter_map(|o| to_value(o, vm)?.int().ok()).collect()),
-        }
-    }
-
     #[pyfunction]
     fn _legacy_tensor(dtype: PyObjectRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) else { return Err(vm.new_type_error("expected a torch.dtype")) };
         wrap(&legacy_tensor(dtype, &args, vm)?, vm)
-    }
-
-    fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
-        use crate::tensor::Number;
-        values
-            .iter()
-            .map(|v| match v {
-                Value::Bool(b) => Number::Bool(*b),
-                Value::Int(i) => Number::Int(i.as_int().unwrap_or_default()),
-                Value::Float(f) => Number::Float(*f),
-                Value::Complex(re, im) => Number::Complex(*re, *im),
-                _ => Number::Int(0),
-            })
-            .collect()
     }
 
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
@@ -462,41 +212,6 @@ pub mod functions {
     fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let callee = || Callee::function("torch.tensor".to_owned());
         as_written(callee, &args, vm, || new_tensor(&args, vm))
-    }
-
-    fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
-        let data = args
-            .args
-            .first()
-            .or_else(|| args.kwargs.get("data"))
-            .ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
-        let dtype = args.kwargs.get("dtype").filter(|o| !vm.is_none(o)).map(|o| match to_value(o, vm) {
-            Some(Value::Dtype(d)) => Ok(d),
-            _ => PyDtype::of_python_type(o, vm)
-                .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
-        });
-        if to_tensor(data).is_some() && crate::python::native::compile::recorder().is_none() {
-            vm.import("torch._utils", 0)?;
-            let module = vm.import("torch", 0)?.get_attr("_utils", vm)?;
-            vm.call_method(&module, "_warn_of_copy", ())?;
-        }
-        let t = tensor_from(data, dtype.transpose()?, vm)?;
-        let device = args.kwargs.get("device").and_then(|o| to_value(o, vm)).and_then(|v| v.device().ok().flatten());
-        let t = if device.unwrap_or_else(crate::dispatch::default_device).kind == crate::tensor::DeviceType::Meta {
-            let spec = crate::tensor::TensorSpec {
-                device: crate::tensor::Device { kind: crate::tensor::DeviceType::Meta, index: None },
-                ..t.spec()
-            };
-            Tensor::fake(&spec).map_err(|e| raise(e, vm))?
-        } else {
-            t
-        };
-        // One that was computed is no constant.
-        let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
-        if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
-            packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
-        }
-        wrap(&t, vm)
     }
 
     #[pyfunction]
@@ -679,7 +394,7 @@ pub mod functions {
         }
         let (t, hook) = match crate::python::native::compile::capture_hook(&t, &hook, vm)? {
             true => return Ok(()),
-            false => (to_tensor(&tensor).unwrap_or(t), super::grad_hook(hook)),
+            false => (to_tensor(&tensor).unwrap_or(t), hooks::grad_hook(hook)),
         };
         match meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             Some((node, index)) => node.tensor_hooks.borrow_mut().push((index, id, hook)),
@@ -698,7 +413,7 @@ pub mod functions {
         if meta::grad_fn(&t).map_err(|e| raise(e, vm))?.is_some() {
             return Err(raise(Error::runtime("post accumulate grad hooks cannot be registered on non-leaf tensors"), vm));
         }
-        meta::with(&t, |m| m.post_accumulate_hooks.push((id, super::post_accumulate_hook(hook))));
+        meta::with(&t, |m| m.post_accumulate_hooks.push((id, hooks::post_accumulate_hook(hook))));
         Ok(())
     }
 
@@ -779,7 +494,7 @@ pub mod functions {
     #[pyfunction]
     fn _tensor_repr(tensor: PyObjectRef, class_name: rustpython_vm::builtins::PyStrRef, vm: &VirtualMachine) -> PyResult<String> {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("expected a Tensor"))?;
-        let t = class::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
+        let t = super::super::reading::with_values(&t, || Unsupported::other("print of a Tensor"), vm)?;
         if let Some(value) = super::super::fake::functional_value(&t).map_err(|e| raise(e, vm))? {
             let text = wrap(&value, vm)?.repr(vm)?.to_string_lossy().into_owned();
             return Ok(format!("_to_functional_tensor({text})"));

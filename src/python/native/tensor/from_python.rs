@@ -1,0 +1,210 @@
+//! Tensors of Python data: `torch.tensor([[1, 2]])`, and what the constructors of older code make.
+
+use rustpython_vm::builtins::PyDict;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::convert::{items, raise, to_tensor, to_value};
+use super::objects::PyDtype;
+use super::packet;
+use super::wrap;
+use crate::dispatch::Value;
+use crate::ops::shapes::default_dtype;
+use crate::tensor::{Dtype, Tensor};
+
+/// The items of what counts as a sequence.
+fn sequence(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<Vec<PyObjectRef>>> {
+    if let Some(list) = items(o) {
+        return Ok(Some(list));
+    }
+    let has = |name| o.class().has_attr(vm.ctx.intern_str(name));
+    let text_or_map = o.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some() || o.downcast_ref::<PyDict>().is_some();
+    if to_tensor(o).is_some() || text_or_map || !has("__len__") || !has("__getitem__") {
+        return Ok(None);
+    }
+    o.try_to_value::<Vec<PyObjectRef>>(vm).map(Some)
+}
+
+/// The shape of nested sequences, which their first elements tell.
+fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
+    let (mut shape, mut inner) = (Vec::new(), o.to_owned());
+    while let Some(list) = sequence(&inner, vm)? {
+        if shape.len() > 64 {
+            return Err(vm.new_value_error("too many dimensions"));
+        }
+        shape.push(list.len() as i64);
+        match list.into_iter().next() {
+            Some(first) => inner = first,
+            None => break,
+        }
+    }
+    // Text is a sequence, too, whose elements are text.
+    if !shape.is_empty() && inner.downcast_ref::<rustpython_vm::builtins::PyStr>().is_some_and(|s| !s.as_wtf8().is_empty()) {
+        return Err(vm.new_value_error("too many dimensions 'str'"));
+    }
+    Ok(shape)
+}
+
+/// The numbers of nested sequences of a shape.
+fn flatten(o: &PyObject, depth: usize, shape: &[i64], flat: &mut Vec<Value>, vm: &VirtualMachine) -> PyResult<()> {
+    if let Some(list) = sequence(o, vm)? {
+        let Some(length) = shape.get(depth) else {
+            let class = o.class().name().to_string();
+            let integers = flat.iter().all(|v| matches!(v, Value::Int(_) | Value::Bool(_)));
+            return Err(vm.new_type_error(match integers {
+                true => format!("'{class}' object cannot be interpreted as an integer"),
+                false => format!("must be real number, not {class}"),
+            }));
+        };
+        if *length != list.len() as i64 {
+            return Err(vm.new_value_error(format!("expected sequence of length {length} at dim {depth} (got {})", list.len())));
+        }
+        return list.iter().try_for_each(|item| flatten(item, depth + 1, shape, flat, vm));
+    }
+    let mut push = |v: Value| -> PyResult<()> {
+        if shape.len() > depth {
+            return Err(vm.new_type_error("not a sequence"));
+        }
+        flat.push(v);
+        Ok(())
+    };
+    match to_value(o, vm) {
+        Some(Value::Tensor(t)) if t.numel().as_int() == Some(1) => push(crate::aten!("_local_scalar_dense", &t).map_err(|e| raise(e, vm))?),
+        Some(Value::Tensor(_)) => Err(vm.new_value_error("only one element tensors can be converted to Python scalars")),
+        Some(v) if v.is_scalar() => push(v),
+        Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
+        _ => Err(vm.new_runtime_error(format!("Could not infer dtype of {}", o.class().name()))),
+    }
+}
+
+/// A tensor of Python data, its dtype inferred unless given.
+pub fn tensor_from(o: &PyObject, dtype: Option<Dtype>, vm: &VirtualMachine) -> PyResult<Tensor> {
+    if let Some(t) = to_tensor(o) {
+        let copy = crate::t!("detach", crate::t!("clone", &t).map_err(|e| raise(e, vm))?).map_err(|e| raise(e, vm))?;
+        return match dtype {
+            Some(d) if d != copy.dtype() => crate::t!("_to_copy", copy; dtype = d).map_err(|e| raise(e, vm)),
+            _ => Ok(copy),
+        };
+    }
+    let (shape, mut flat) = (nested_shape(o, vm)?, Vec::new());
+    if !shape.contains(&0) {
+        flatten(o, 0, &shape, &mut flat, vm)?;
+    }
+    let dtype = dtype.unwrap_or_else(|| {
+        flat.iter()
+            .fold(None, |found: Option<Dtype>, v| {
+                let d = match v {
+                    Value::Bool(_) => Dtype::Bool,
+                    Value::Int(_) => Dtype::Int64,
+                    Value::Complex(..) => default_dtype().to_complex(),
+                    _ => default_dtype(),
+                };
+                Some(found.map_or(d, |f| crate::tensor::promote(f, d)))
+            })
+            .unwrap_or_else(default_dtype)
+    });
+    if flat.iter().any(is_symbolic) {
+        return of_symbols(&flat, &shape, dtype).map_err(|e| raise(e, vm));
+    }
+    crate::tensor::from_values(&flat_numbers(&flat), &shape, dtype).map_err(|e| raise(e, vm))
+}
+
+fn is_symbolic(v: &Value) -> bool {
+    matches!(v, Value::SymFloat(_)) || matches!(v, Value::Int(i) if i.as_int().is_none())
+}
+
+/// A tensor of numbers some of which are symbolic: each is a tensor, and rows are stacked.
+fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Result<Tensor> {
+    let Some((rows, inner)) = shape.split_first() else {
+        let number = flat.first().cloned().unwrap_or_default();
+        return crate::t!("scalar_tensor", number; dtype = dtype, device = crate::tensor::Device::CPU, pin_memory = false);
+    };
+    let size = flat.len() / *rows as usize;
+    let rows = flat.chunks(size.max(1)).map(|row| of_symbols(row, inner, dtype).map(Value::Tensor));
+    crate::t!("stack", rows.collect::<crate::error::Result<Vec<_>>>()?)
+}
+
+/// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
+pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
+    let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
+    let sizes = |o: &PyObject| items(o).into_iter().flatten().filter_map(|o| to_value(&o, vm)?.int().ok()).collect();
+    if let Some(size) = args.kwargs.get("size") {
+        return empty(sizes(size));
+    }
+    let Some(first) = args.args.first() else { return empty(vec![0]) };
+    if let Some(t) = to_tensor(first) {
+        if t.dtype() != dtype {
+            let options = |dtype: Dtype| {
+                let name = dtype.scalar_type().to_lowercase();
+                let name = if name == "long" { "long int".to_owned() } else { name };
+                format!(
+                    "TensorOptions(dtype={name}, device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
+                )
+            };
+            return Err(vm.new_type_error(format!("expected {} (got {})", options(dtype), options(t.dtype()))));
+        }
+        return crate::t!("alias", t).map_err(|e| raise(e, vm));
+    }
+    if first.class().name().to_string() == "Size" {
+        return empty(sizes(first));
+    }
+    if sequence(first, vm)?.is_some() {
+        let t = tensor_from(first, Some(dtype), vm)?;
+        // A constant of what is captured, if it is.
+        let is_constant = crate::python::native::compile::is_called() && !t.is_fake();
+        return if is_constant { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm)) } else { Ok(t) };
+    }
+    match to_value(first, vm) {
+        Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
+        Some(Value::Float(_)) => Err(vm.new_type_error("new(): data must be a sequence (got float)")),
+        _ => empty(args.args.iter().filter_map(|o| to_value(o, vm)?.int().ok()).collect()),
+    }
+}
+
+fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
+    use crate::tensor::Number;
+    values
+        .iter()
+        .map(|v| match v {
+            Value::Bool(b) => Number::Bool(*b),
+            Value::Int(i) => Number::Int(i.as_int().unwrap_or_default()),
+            Value::Float(f) => Number::Float(*f),
+            Value::Complex(re, im) => Number::Complex(*re, *im),
+            _ => Number::Int(0),
+        })
+        .collect()
+}
+
+/// What `torch.tensor` makes of its arguments.
+pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let data = args
+        .args
+        .first()
+        .or_else(|| args.kwargs.get("data"))
+        .ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
+    let dtype = args.kwargs.get("dtype").filter(|o| !vm.is_none(o)).map(|o| match to_value(o, vm) {
+        Some(Value::Dtype(d)) => Ok(d),
+        _ => PyDtype::of_python_type(o, vm)
+            .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
+    });
+    if to_tensor(data).is_some() && crate::python::native::compile::recorder().is_none() {
+        vm.import("torch._utils", 0)?;
+        let module = vm.import("torch", 0)?.get_attr("_utils", vm)?;
+        vm.call_method(&module, "_warn_of_copy", ())?;
+    }
+    let t = tensor_from(data, dtype.transpose()?, vm)?;
+    let device = args.kwargs.get("device").and_then(|o| to_value(o, vm)).and_then(|v| v.device().ok().flatten());
+    let t = if device.unwrap_or_else(crate::dispatch::default_device).kind == crate::tensor::DeviceType::Meta {
+        let spec =
+            crate::tensor::TensorSpec { device: crate::tensor::Device { kind: crate::tensor::DeviceType::Meta, index: None }, ..t.spec() };
+        Tensor::fake(&spec).map_err(|e| raise(e, vm))?
+    } else {
+        t
+    };
+    // One that was computed is no constant.
+    let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
+    if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
+        packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
+    }
+    wrap(&t, vm)
+}

@@ -1,0 +1,90 @@
+//! Hooks of the script as the autograd engine calls them.
+
+use std::rc::Rc;
+
+use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
+
+use super::convert::{raised, to_tensor};
+use super::wrap;
+use crate::autograd::{GradHook, Node, NodeHook};
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// A Python hook on gradients as the engine calls it.
+pub fn grad_hook(hook: PyObjectRef) -> GradHook {
+    Rc::new(move |grad: Option<&Tensor>| {
+        with_vm(|vm| {
+            let given = grad.map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm));
+            let result = given.and_then(|g| hook.call((g,), vm)).map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(None);
+            }
+            let grad = grad.ok_or_else(|| Error::runtime("can't replace a None gradient with a non-None value"))?;
+            let replaced = to_tensor(&result)
+                .ok_or_else(|| Error::type_error(format!("expected Variable, but hook returned '{}'", result.class().name())))?;
+            let name = || hook.get_attr("__name__", vm).and_then(|n| n.str(vm)).map_or_else(|_| "<unknown>".to_owned(), |n| n.to_string());
+            if replaced.dtype() != grad.dtype() {
+                let (was, got) = (legacy_type(grad.dtype()), legacy_type(replaced.dtype()));
+                return Err(Error::runtime(format!("hook '{}' has changed the type of value (was {was} got {got})", name())));
+            }
+            if replaced.dim() != grad.dim() || replaced.sizes().iter().zip(grad.sizes()).any(|(a, b)| a.hint() != b.hint()) {
+                return Err(Error::runtime(format!("hook '{}' has changed the size of value", name())));
+            }
+            Ok(Some(replaced))
+        })
+    })
+}
+
+/// The class of tensors of a dtype in older code.
+fn legacy_type(dtype: crate::tensor::Dtype) -> String {
+    format!("torch.{}Tensor", dtype.scalar_type())
+}
+
+/// A hook that is called when a leaf's gradient is there.
+pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
+    Rc::new(move |leaf: Option<&Tensor>| {
+        let Some(leaf) = leaf else { return Ok(None) };
+        with_vm(|vm| {
+            let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(None);
+            }
+            Err(Error::runtime("Tensor post accumulate grad hooks should return None."))
+        })
+    })
+}
+
+fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
+    rustpython_vm::vm::thread::with_current_vm(f)
+}
+
+fn tuple_of(grads: &[Option<Tensor>], vm: &VirtualMachine) -> Result<PyObjectRef> {
+    let items = grads
+        .iter()
+        .map(|g| g.as_ref().map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm)))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(raised)?;
+    Ok(vm.ctx.new_tuple(items).into())
+}
+
+/// Registers a Python hook on a node: before it runs (`hook(grad_outputs)`), or after (`hook(grad_inputs, grad_outputs)`).
+pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: bool) {
+    let call: NodeHook = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
+        with_vm(|vm| {
+            let first = tuple_of(&grads, vm)?;
+            let result = if before { hook.call((first,), vm) } else { hook.call((first, tuple_of(outputs, vm)?), vm) }.map_err(raised)?;
+            if vm.is_none(&result) {
+                return Ok(grads);
+            }
+            match super::convert::items(&result) {
+                Some(items) => Ok(items.iter().map(|o| to_tensor(o)).collect()),
+                None => Ok(vec![to_tensor(&result)]),
+            }
+        })
+    });
+    if before {
+        node.pre_hooks.borrow_mut().push((id, call))
+    } else {
+        node.post_hooks.borrow_mut().push((id, call))
+    };
+}

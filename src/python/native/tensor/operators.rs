@@ -1,0 +1,154 @@
+//! Python's operators on tensors: `a + b`, `-a`, `a < b`, `float(a)`. Each is the call of the ATen operator it stands for.
+
+use rustpython_vm::function::{Either, FuncArgs, PyComparisonValue};
+use rustpython_vm::protocol::PyNumberMethods;
+use rustpython_vm::types::{AsNumber, Comparable, PyComparisonOp};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::class::TensorBase;
+use super::convert::{from_value, to_tensor, to_value};
+use super::packet::call_packet;
+use super::reading::{item, only, truth};
+use crate::python::native::compile::{Callee, as_written};
+use crate::span::Written;
+use crate::tensor::Tensor;
+
+fn unary(packet: &'static str, written: Written, a: &PyObject, vm: &VirtualMachine) -> PyResult {
+    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned()]), vm)
+}
+
+/// A binary operator; what is neither tensor nor number is left to the other side.
+fn binary(packet: &'static str, written: Written, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> PyResult {
+    let fits = |o: &PyObject| match to_value(o, vm) {
+        Some(v) => v.is_scalar() || v.as_tensor().is_some(),
+        None => false,
+    };
+    if !fits(a) || !fits(b) {
+        return Ok(vm.ctx.not_implemented());
+    }
+    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm)
+}
+
+/// An operator whose operands the call to make takes in another order or another form.
+fn reflected(symbol: &'static str, a: &PyObject, b: &PyObject, vm: &VirtualMachine, make: impl FnOnce() -> PyResult) -> PyResult {
+    as_written(|| Callee::Operator(symbol), &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm, make)
+}
+
+macro_rules! commutative {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| match to_tensor(a) {
+            Some(_) => binary($packet, Written::Operator($symbol), a, b, vm),
+            None => reflected($symbol, a, b, vm, || binary($packet, Written::Operator($symbol), b, a, vm)),
+        })
+    };
+}
+macro_rules! ordered {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
+    };
+}
+macro_rules! written_to {
+    ($packet:literal, $symbol:literal) => {
+        Some(|a, b, vm| binary($packet, Written::Operator($symbol), a, b, vm))
+    };
+}
+
+fn me(o: &PyObject, vm: &VirtualMachine) -> PyResult<Tensor> {
+    to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+}
+
+impl AsNumber for TensorBase {
+    fn as_number() -> &'static PyNumberMethods {
+        static METHODS: PyNumberMethods = PyNumberMethods {
+            add: commutative!("aten.add", "+"),
+            multiply: commutative!("aten.mul", "*"),
+            subtract: Some(|a, b, vm| match to_tensor(a) {
+                Some(_) => binary("aten.sub", Written::Operator("-"), a, b, vm),
+                None => reflected("-", a, b, vm, || binary("aten.rsub", Written::Operator("-"), b, a, vm)),
+            }),
+            true_divide: Some(|a, b, vm| match to_tensor(a) {
+                Some(_) => binary("aten.div", Written::Operator("/"), a, b, vm),
+                None => {
+                    if to_value(a, vm).is_none_or(|v| !v.is_scalar()) {
+                        return Ok(vm.ctx.not_implemented());
+                    }
+                    reflected("/", a, b, vm, || {
+                        let inverse = unary("aten.reciprocal", Written::Method("reciprocal"), b, vm)?;
+                        binary("aten.mul", Written::Operator("*"), &inverse, a, vm)
+                    })
+                }
+            }),
+            floor_divide: ordered!("aten.floor_divide", "//"),
+            remainder: ordered!("aten.remainder", "%"),
+            power: Some(|a, b, _modulus, vm| binary("aten.pow", Written::Operator("**"), a, b, vm)),
+            matrix_multiply: ordered!("aten.matmul", "@"),
+            and: commutative!("aten.bitwise_and", "&"),
+            or: commutative!("aten.bitwise_or", "|"),
+            xor: commutative!("aten.bitwise_xor", "^"),
+            lshift: ordered!("aten.__lshift__", "<<"),
+            rshift: ordered!("aten.__rshift__", ">>"),
+            negative: Some(|a, vm| unary("aten.neg", Written::Operator("-"), a.obj, vm)),
+            positive: Some(|a, _vm| Ok(a.obj.to_owned())),
+            absolute: Some(|a, vm| unary("aten.abs", Written::Operator("abs"), a.obj, vm)),
+            invert: Some(|a, vm| {
+                if !me(a.obj, vm)?.dtype().is_integral() {
+                    return Err(vm.new_type_error("~ (operator.invert) is only implemented on integer and Boolean-type tensors"));
+                }
+                unary("aten.bitwise_not", Written::Operator("~"), a.obj, vm)
+            }),
+            boolean: Some(|a, vm| truth(&me(a.obj, vm)?, vm)),
+            int: Some(|a, vm| {
+                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
+                value.try_int(vm).map(Into::into)
+            }),
+            float: Some(|a, vm| {
+                let value = from_value(only(&me(a.obj, vm)?, vm)?, vm)?;
+                value.try_float(vm).map(Into::into)
+            }),
+            index: Some(|a, vm| {
+                let t = me(a.obj, vm)?;
+                if t.dtype().is_integral() && t.numel().as_int() == Some(1) {
+                    let value = from_value(item(&t, vm)?, vm)?;
+                    return vm.ctx.types.int_type.to_owned().as_object().call((value,), vm);
+                }
+                Err(vm.new_type_error("only integer tensors of a single element can be converted to an index"))
+            }),
+            inplace_add: written_to!("aten.add_", "+="),
+            inplace_subtract: written_to!("aten.sub_", "-="),
+            inplace_multiply: written_to!("aten.mul_", "*="),
+            inplace_true_divide: written_to!("aten.div_", "/="),
+            inplace_floor_divide: written_to!("aten.floor_divide_", "//="),
+            inplace_remainder: written_to!("aten.remainder_", "%="),
+            inplace_power: Some(|a, b, _modulus, vm| binary("aten.pow_", Written::Operator("**="), a, b, vm)),
+            inplace_and: written_to!("aten.bitwise_and_", "&="),
+            inplace_or: written_to!("aten.bitwise_or_", "|="),
+            inplace_xor: written_to!("aten.bitwise_xor_", "^="),
+            ..PyNumberMethods::NOT_IMPLEMENTED
+        };
+        &METHODS
+    }
+}
+
+impl Comparable for TensorBase {
+    fn slot_richcompare(
+        zelf: &PyObject,
+        other: &PyObject,
+        op: PyComparisonOp,
+        vm: &VirtualMachine,
+    ) -> PyResult<Either<PyObjectRef, PyComparisonValue>> {
+        let (packet, symbol) = match op {
+            PyComparisonOp::Lt => ("aten.lt", "<"),
+            PyComparisonOp::Gt => ("aten.gt", ">"),
+            PyComparisonOp::Ge => ("aten.ge", ">="),
+            PyComparisonOp::Le => ("aten.le", "<="),
+            PyComparisonOp::Eq => ("aten.eq", "=="),
+            PyComparisonOp::Ne => ("aten.ne", "!="),
+        };
+        let result = binary(packet, Written::Operator(symbol), zelf, other, vm)?;
+        Ok(if result.is(&vm.ctx.not_implemented) { Either::B(PyComparisonValue::NotImplemented) } else { Either::A(result) })
+    }
+
+    fn cmp(_zelf: &Py<Self>, _other: &PyObject, _op: PyComparisonOp, _vm: &VirtualMachine) -> PyResult<PyComparisonValue> {
+        Ok(PyComparisonValue::NotImplemented)
+    }
+}

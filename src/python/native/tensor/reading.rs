@@ -1,0 +1,134 @@
+//! What Python reads of a tensor's values: `item()`, `tolist()`, its truth. Where calls are recorded, reading ends the graph.
+
+use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+
+use super::class::wrap;
+use super::convert::{from_value, raise, to_tensor};
+use crate::capture::Unsupported;
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::span::Written;
+use crate::tensor::{Dtype, Tensor};
+
+/// The number behind a tensor of one element.
+pub(super) fn item(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
+    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
+        return Err(raise(Error::runtime(format!("a Tensor with {} elements cannot be converted to Scalar", t.numel())), vm));
+    }
+    crate::aten!("_local_scalar_dense", t).map_err(|e| raise(e, vm))
+}
+
+/// The number that `float(t)` and `int(t)` convert.
+pub(super) fn only(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
+    if t.numel().guard_int().map_err(|e| raise(e, vm))? != 1 {
+        return Err(vm.new_value_error("only one element tensors can be converted to Python scalars"));
+    }
+    item(t, vm)
+}
+
+pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
+    let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
+    match n {
+        1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::CONTROL_FLOW), vm)),
+        1 if super::super::compile::record_assert(t, vm)? => Ok(true),
+        1 => {
+            let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
+            // The graph has ended, and which way Python goes is asked of the value.
+            let number = {
+                let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
+                let _outside = (!is_traced).then(|| crate::dispatch::Exclude::only(crate::dispatch::Key::Capture));
+                item(&t, vm)?
+            };
+            let truth = match number {
+                Value::Bool(b) => b,
+                Value::Int(i) => i.as_int() != Some(0),
+                Value::Float(f) => f != 0.0,
+                Value::Complex(re, im) => re != 0.0 || im != 0.0,
+                _ => true,
+            };
+            super::super::compile::branched(truth);
+            Ok(truth)
+        }
+        0 => Err(raise(Error::runtime("Boolean value of Tensor with no values is ambiguous"), vm)),
+        _ => Err(raise(Error::runtime("Boolean value of Tensor with more than one value is ambiguous"), vm)),
+    }
+}
+
+/// The tensor with its values: where it is lazy, recording stops here.
+pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
+    if !t.is_fake() || !super::super::compile::is_called() {
+        return Ok(t.clone());
+    }
+    let object = wrap(t, vm)?;
+    super::super::compile::break_graph(&reason()).map_err(|e| raise(e, vm))?;
+    to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+}
+
+/// A nested list of the elements.
+pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
+    if is_integer && super::super::compile::recorder().is_some_and(|r| r.wants_scalars()) {
+        return nested_symbols(t, vm);
+    }
+    // Also a tensor of the caller's ends the graph.
+    super::super::compile::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
+    let t = &with_values(t, Unsupported::tolist, vm)?;
+    let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+    let c = t.concrete().map_err(|e| raise(e, vm))?;
+    let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
+    let values = elements(&flat).map_err(|e| raise(e, vm))?;
+    let mut objects: Vec<PyObjectRef> = values.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<_>>()?;
+    for &size in c.sizes.iter().rev() {
+        if size == 0 {
+            // Lists of nothing: as many as the sizes before it say.
+            objects = vec![vm.ctx.new_list(Vec::new()).into(); c.sizes.iter().take_while(|s| **s != 0).product()];
+            continue;
+        }
+        objects = objects.chunks(size).map(|chunk| vm.ctx.new_list(chunk.to_vec()).into()).collect();
+    }
+    Ok(objects.into_iter().next().unwrap_or_else(|| vm.ctx.new_list(Vec::new()).into()))
+}
+
+/// The same, each number a symbol of the graph that is recorded.
+fn nested_symbols(t: &Tensor, vm: &VirtualMachine) -> PyResult {
+    if t.dim() == 0 {
+        let _written = Written::Method("item").enter();
+        return from_value(item(t, vm)?, vm);
+    }
+    let rows = t.size(0).guard_int().map_err(|e| raise(e, vm))?;
+    let row = |i: i64| {
+        let written = Written::Operator("[]").enter();
+        let row = crate::t!("select.int", t, 0, i).map_err(|e| raise(e, vm))?;
+        drop(written);
+        nested_symbols(&row, vm)
+    };
+    Ok(vm.ctx.new_list((0..rows).map(row).collect::<PyResult<Vec<_>>>()?).into())
+}
+
+/// The elements of a contiguous tensor as Python numbers.
+pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
+    let n = t.numel().guard_int()? as usize;
+    // An empty view may begin beyond its storage.
+    let at = if n == 0 { 0 } else { t.geometry().offset.guard_int()? as usize };
+    macro_rules! read {
+        ($ty:ty, $f:expr) => {
+            t.with_slice::<$ty, _>(|s| s[at..at + n].iter().map($f).collect())
+        };
+    }
+    match t.dtype() {
+        Dtype::Bool => read!(u8, |v| Value::Bool(*v != 0)),
+        Dtype::UInt8 => read!(u8, |v| Value::from(i64::from(*v))),
+        Dtype::Int8 => read!(i8, |v| Value::from(i64::from(*v))),
+        Dtype::Int16 => read!(i16, |v| Value::from(i64::from(*v))),
+        Dtype::Int32 => read!(i32, |v| Value::from(i64::from(*v))),
+        Dtype::Int64 => read!(i64, |v| Value::from(*v)),
+        Dtype::Float16 => read!(half::f16, |v| Value::Float(f64::from(*v))),
+        Dtype::BFloat16 => read!(half::bf16, |v| Value::Float(f64::from(*v))),
+        Dtype::Float32 => read!(f32, |v| Value::Float(f64::from(*v))),
+        Dtype::Float64 => read!(f64, |v| Value::Float(*v)),
+        Dtype::Complex64 => t.with_slice::<f32, _>(|s| {
+            s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(f64::from(p[0]), f64::from(p[1]))).collect()
+        }),
+        Dtype::Complex128 => t.with_slice::<f64, _>(|s| s[2 * at..2 * (at + n)].chunks(2).map(|p| Value::Complex(p[0], p[1])).collect()),
+    }
+}

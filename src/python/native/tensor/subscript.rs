@@ -1,0 +1,145 @@
+//! `t[index]`, `t[index] = value` and `len(t)`: Python's index objects become the items that indexing is decomposed by.
+
+use rustpython_vm::builtins::PySlice;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::protocol::PyMappingMethods;
+use rustpython_vm::types::AsMapping;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::class::TensorBase;
+use super::convert::{items, raise, to_int, to_value};
+use crate::dispatch::Value;
+use crate::ops::indexing::{IndexItem, getitem, setitem};
+use crate::python::native::compile::{Callee, as_written};
+use crate::shape::SymInt;
+use crate::span::Written;
+use crate::tensor::{Dtype, Tensor};
+
+/// A list whose symbolic numbers are the numbers that they are.
+fn numbers_of(o: &PyObject, vm: &VirtualMachine) -> PyResult {
+    match (super::symint::symbolic(o, vm), items(o)) {
+        (Some(size), _) => Ok(vm.ctx.new_int(size.guard_int().map_err(|e| raise(e, vm))?).into()),
+        (None, Some(parts)) => {
+            let parts = parts.iter().map(|part| numbers_of(part, vm)).collect::<PyResult<Vec<_>>>()?;
+            Ok(vm.ctx.new_list(parts).into())
+        }
+        _ => Ok(o.to_owned()),
+    }
+}
+
+fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
+    if let Some(s) = o.downcast_ref::<PySlice>() {
+        let part = |p: &PyObject| -> PyResult<Option<SymInt>> {
+            if vm.is_none(p) {
+                return Ok(None);
+            }
+            if let Some(size) = super::symint::symbolic(p, vm) {
+                return Ok(Some(size));
+            }
+            let index = p.try_index(vm)?;
+            Ok(to_int(index.as_object()).map(SymInt::Int))
+        };
+        let or_none = |p: &Option<PyObjectRef>| p.as_ref().map_or(Ok(None), |p| part(p));
+        return Ok(IndexItem::Slice(or_none(&s.start)?, part(&s.stop)?, or_none(&s.step)?));
+    }
+    if o.is(&vm.ctx.ellipsis) {
+        return Ok(IndexItem::Ellipsis);
+    }
+    let range = o.downcast_ref::<rustpython_vm::builtins::PyRange>().map(|_| vm.ctx.types.list_type.to_owned());
+    if let Some(list) = range {
+        let numbers = list.as_object().call((o.to_owned(),), vm)?;
+        return index_item(&numbers, vm);
+    }
+    if items(o).is_some() {
+        // A list inside an index is a tensor of positions, or a mask.
+        // Only what is recorded or traced has symbols.
+        let has_symbols = super::super::compile::is_called() || crate::aot::trace::current_tracer().is_some();
+        let numbers = if has_symbols { numbers_of(o, vm)? } else { o.to_owned() };
+        let t = super::from_python::tensor_from(&numbers, None, vm)?;
+        let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
+        let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
+        return Ok(if super::super::compile::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
+    }
+    match to_value(o, vm) {
+        Some(Value::None) => Ok(IndexItem::NewAxis),
+        Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
+        Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
+        Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
+        // A string is a sequence, of which PyTorch would make a tensor.
+        Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
+        _ => {
+            let index = o.try_index(vm).map_err(|_| {
+                vm.new_index_error(format!(
+                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",
+                    o.class().name()
+                ))
+            })?;
+            Ok(IndexItem::Int(SymInt::Int(to_int(index.as_object()).unwrap_or(i64::MAX))))
+        }
+    }
+}
+
+fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
+    if let Some(t) = o.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
+        // Among several indices PyTorch takes integers as numbers, also those that are symbols.
+        let number = |item: IndexItem| match item {
+            IndexItem::Int(i) => i.guard_int().map(|i| IndexItem::Int(SymInt::Int(i))).map_err(|e| raise(e, vm)),
+            other => Ok(other),
+        };
+        return t.as_slice().iter().map(|i| index_item(i, vm).and_then(number)).collect();
+    }
+    Ok(vec![index_item(o, vm)?])
+}
+
+impl AsMapping for TensorBase {
+    fn as_mapping() -> &'static PyMappingMethods {
+        static METHODS: PyMappingMethods = PyMappingMethods {
+            length: Some(|mapping, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                if t.dim() == 0 {
+                    return Err(vm.new_type_error("len() of a 0-d tensor"));
+                }
+                t.size(0).guard_int().map(|n| n as usize).map_err(|e| raise(e, vm))
+            }),
+            subscript: Some(|mapping, needle, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned()]);
+                as_written(
+                    || Callee::Operator("[]"),
+                    &args,
+                    vm,
+                    || {
+                        let _written = Written::Operator("[]").enter();
+                        let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
+                        super::wrap(&result, vm)
+                    },
+                )
+            }),
+            ass_subscript: Some(|mapping, needle, value, vm| {
+                let t = TensorBase::mapping_downcast(mapping).tensor();
+                let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
+                let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
+                let value = super::packet::value(&value, vm)?;
+                // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.
+                let read = |t: &Tensor| super::super::compile::touch(t, false).map_err(|e| raise(e, vm));
+                let value = match &value {
+                    Value::Tensor(source) => {
+                        read(&t)?;
+                        super::to_tensor(needle).map_or(Ok(()), |index| read(&index))?;
+                        super::super::compile::touch_numbers(needle, vm)?;
+                        read(source)?;
+                        super::super::compile::twin(source).map_or(value, Value::Tensor)
+                    }
+                    _ => value,
+                };
+                let set = || {
+                    let _written = Written::Operator("[]=").enter();
+                    setitem(&t, &index_items(needle, vm)?, &value).map_err(|e| raise(e, vm))?;
+                    Ok(vm.ctx.none())
+                };
+                as_written(|| Callee::Operator("[]="), &args, vm, set).map(|_| ())
+            }),
+        };
+        &METHODS
+    }
+}
