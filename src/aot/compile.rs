@@ -8,6 +8,7 @@ use super::make_fx::Decompose;
 use super::metadata::{OutputType, ViewAndMutationMeta, collect};
 use super::passes::Passes;
 use super::runtime::{Runtime, views_of};
+use super::subclass::{MaybeSubclass, SubclassCreationMeta};
 use super::synthetic_base::{self, Identity};
 use super::tensorify::tensorify;
 use crate::autograd::meta;
@@ -49,6 +50,8 @@ pub struct InputSpec {
     pub is_static: bool,
     /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
     pub symbol: Option<SymInt>,
+    /// What it is made of, where it is of a class of the script's.
+    pub subclass: MaybeSubclass,
     /// What it has in common with other inputs.
     pub identity: Identity,
 }
@@ -67,7 +70,8 @@ impl InputSpec {
             base,
         };
         let is_leaf = meta::grad_fn(t)?.is_none();
-        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf, is_static: false, symbol: None, identity })
+        let subclass = SubclassCreationMeta::of(t)?;
+        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf, is_static: false, symbol: None, subclass, identity })
     }
 
     /// Of a symbolic size.
@@ -79,6 +83,7 @@ impl InputSpec {
             is_leaf: false,
             is_static: false,
             symbol: Some(size.clone()),
+            subclass: None,
             identity: Identity::default(),
         }
     }
@@ -185,8 +190,8 @@ impl GraphCallable for WithSymbols {
     }
 }
 
-fn with_symbols(graph: Rc<dyn GraphCallable>, inputs: &[InputSpec]) -> Rc<dyn GraphCallable> {
-    let symbols: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].symbol.is_some()).collect();
+fn with_symbols(graph: Rc<dyn GraphCallable>, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Rc<dyn GraphCallable> {
+    let symbols: Vec<usize> = (0..inputs.len()).filter(|i| inputs[*i].symbol.is_some()).flat_map(|i| metadata.graph_inputs(i)).collect();
     if symbols.is_empty() { graph } else { Rc::new(WithSymbols { graph, symbols }) }
 }
 
@@ -226,6 +231,11 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     super::dedupe::leave_unwritten(&mut inputs);
     if let Some((adapted, merged)) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
+        if metadata.requires_subclass_dispatch() {
+            return Err(Error::not_implemented(
+                "inputs that share memory and are written to, together with tensor subclasses, are not supported in compiled functions",
+            ));
+        }
         (f, inputs) = (adapted.function, adapted.inputs);
         adapt.push(adapted.adapt);
         prologue.push(adapted.code);
@@ -236,16 +246,18 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let (f, inputs) = (&f, &inputs[..]);
     if differentiates {
-        let joint = Rc::new(trace_joint(f, inputs, &metadata, config)?);
+        let (joint, gradients) = trace_joint(f, inputs, &metadata, config)?;
+        let joint = Rc::new(joint);
         let of_tensors = tensorify(&joint)?;
         config.stop_if_outdated(&joint, true, &metadata)?;
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let tokens = metadata.num_tokens();
         let num_fwd = tokens + metadata.num_forward_returns();
         let mut options = config.partition.clone();
-        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).map(|i| tokens + i).collect();
+        let in_graph = |i: usize| metadata.graph_inputs(i).map(|p| tokens + p);
+        options.static_inputs = (0..inputs.len()).filter(|i| inputs[*i].is_static).flat_map(in_graph).collect();
         let replayed = metadata.runtime_mutated().into_iter().filter(|i| metadata.input_info[*i].requires_grad);
-        options.replayed_mutations = replayed.map(|i| tokens + i).collect();
+        options.replayed_mutations = replayed.flat_map(in_graph).collect();
         let whole = with_passes(of_tensors, config, &options.replayed_mutations)?;
         let mut partitioned = match &config.partition_fn {
             Some(split) => {
@@ -276,9 +288,10 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         }
         let Partitioned { forward, backward, num_saved_symints, .. } = partitioned;
         let views = views_of(&forward).split_off(tokens);
-        let forward = (config.fw_compiler)(forward, &examples[..(tokens + inputs.len()).min(examples.len())])?;
-        let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs);
-        let runtime = Runtime::joint(metadata, forward, views, backward, num_saved_symints > 0, config.bw_compiler.clone())?;
+        let num_inputs = tokens + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>();
+        let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
+        let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
+        let runtime = Runtime::joint(metadata, forward, views, (backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);
@@ -300,7 +313,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     }
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
     let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
-    let callable = with_symbols(callable, inputs);
+    let callable = with_symbols(callable, inputs, &metadata);
     Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
 }
 
@@ -321,8 +334,11 @@ fn views_differentiable_input(output: &super::metadata::OutputInfo, metadata: &V
 
 /// What surrounds a graph, as code: how it gets its inputs from the list `args`, and what becomes of what it returns.
 fn around(mut prologue: Vec<String>, traced: &Graph, metadata: &ViewAndMutationMeta, is_joint: bool) -> (String, String) {
-    let names: Vec<String> =
-        traced.placeholders().skip(metadata.num_tokens()).take(metadata.input_info.len()).map(|n| n.name.to_string()).collect();
+    let num_inputs = (0..metadata.input_info.len()).map(|i| metadata.graph_inputs(i).len()).sum();
+    if metadata.subclass_inp_meta.iter().any(Option::is_some) {
+        prologue.push("inputs, args = args, unwrap_tensor_subclasses(args)".to_owned());
+    }
+    let names: Vec<String> = traced.placeholders().skip(metadata.num_tokens()).take(num_inputs).map(|n| n.name.to_string()).collect();
     if !names.is_empty() {
         prologue.push(format!("{}{} = args", names.join(", "), if names.len() == 1 { "," } else { "" }));
     }
@@ -332,7 +348,16 @@ fn around(mut prologue: Vec<String>, traced: &Graph, metadata: &ViewAndMutationM
         true => format!("    returned = {graph}([torch.tensor([]), *args])[1:]"),
         false => format!("    returned = {graph}(args)"),
     });
-    (prologue.join("\n"), Epilogue::new(metadata, is_joint).code(&names))
+    if metadata.subclass_fw_graph_out_meta.iter().any(Option::is_some) {
+        prologue.push("returned = wrap_tensor_subclasses(returned)".to_owned());
+    }
+    // The caller's own tensors.
+    let own = |i: usize| match &metadata.subclass_inp_meta[i] {
+        Some(_) => format!("inputs[{i}]"),
+        None => names.get(metadata.graph_inputs(i).start).cloned().unwrap_or_default(),
+    };
+    let inputs: Vec<String> = (0..metadata.input_info.len()).map(own).collect();
+    (prologue.join("\n"), Epilogue::new(metadata, is_joint).code(&inputs))
 }
 
 /// What a partition by the script's own function comes to.

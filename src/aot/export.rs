@@ -32,8 +32,8 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
     let outcome = (|| {
         let metadata = collect(&**f, inputs, config.keep_input_mutations)?;
         let traced = Rc::new(match kind {
-            Exported::Joint => trace_joint(f, inputs, &metadata, config)?,
-            Exported::OfLoss => trace_joint_of_loss(f, inputs, &metadata, config)?,
+            Exported::Joint => trace_joint(f, inputs, &metadata, config)?.0,
+            Exported::OfLoss => trace_joint_of_loss(f, inputs, &metadata, config)?.0,
             Exported::Inference => trace_inference(f, inputs, &metadata, config)?,
         });
         if let Some(observer) = &config.observer {

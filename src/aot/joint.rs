@@ -2,11 +2,12 @@
 
 use super::compile::{Config, Function, InputSpec};
 use super::functionalize::{self, FunctionalizeLayer};
-use super::metadata::{MutationType, OutputType, ViewAndMutationMeta, prepare_leaf};
+use super::metadata::{self, MutationType, OutputType, ViewAndMutationMeta, prepare_leaf};
+use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
 use super::trace::{Pushed, TraceLayer, Tracer};
-use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
 use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, NodeId};
 use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 use std::rc::Rc;
@@ -38,21 +39,25 @@ impl Drop for Tracing {
     }
 }
 
-/// Inputs of a traced graph: placeholders for the fake tensors, and functional wrappers around them.
+/// Inputs of a traced graph: placeholders for the fake tensors that they are made of, and functional tensors for the function.
 struct Inputs {
-    inner: Vec<Tensor>,
+    inner: Vec<Vec<Tensor>>,
     outer: Vec<Tensor>,
 }
 
 fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> String) -> Result<Inputs> {
     let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
-    for (i, spec) in inputs.iter().enumerate() {
-        let inner = Tensor::fake(&spec.spec)?;
-        match &spec.symbol {
-            Some(size) => tracer.symbol(&name(i), size),
-            None => tracer.placeholder(&name(i), &inner)?,
-        };
-        let outer = functionalize::wrap(&inner)?;
+    let mut names = (0..).map(name);
+    for spec in inputs {
+        let specs = spec.subclass.as_ref().map_or_else(|| vec![spec.spec.clone()], |meta| meta.plain_specs());
+        let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
+        for (t, name) in inner.iter().zip(&mut names) {
+            match &spec.symbol {
+                Some(size) => tracer.symbol(&name, size),
+                None => tracer.placeholder(&name, t)?,
+            };
+        }
+        let outer = functional(&inner, &spec.subclass)?;
         // Also without a backward: what is composed of other operators may ask.
         prepare_leaf(&outer, spec)?;
         made.inner.push(inner);
@@ -61,50 +66,69 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
     Ok(made)
 }
 
-/// The present values of inputs whose writes stay in the graph.
-fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<Vec<(usize, Tensor)>> {
-    let in_graph = |i: &usize| metadata.input_info[*i].mutation_type == MutationType::MutatedInGraph;
-    (0..metadata.input_info.len()).filter(in_graph).map(|i| Ok((i, functionalize::unwrap(&inputs.outer[i])?))).collect()
+/// A functional tensor for the function, of the plain ones that it is made of.
+fn functional(plain: &[Tensor], meta: &MaybeSubclass) -> Result<Tensor> {
+    let mut wrapped = plain.iter().map(functionalize::wrap).collect::<Result<Vec<_>>>()?.into_iter();
+    match meta {
+        Some(meta) => meta.wrap_fake(&mut wrapped),
+        None => wrapped.next().ok_or_else(|| Error::runtime("an input is made of nothing")),
+    }
 }
 
-fn data_replaced(outer: &Tensor) -> bool {
-    functionalize::state(outer).is_some_and(|s| s.data_replaced)
+/// A write that stays in the graph: to a tensor that an input is made of, its new value, and whether it is the input's other memory.
+struct Mutation {
+    of: Tensor,
+    value: Tensor,
+    data_replaced: bool,
+}
+
+/// The present values of inputs whose writes stay in the graph.
+fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<Vec<Mutation>> {
+    let in_graph = |i: &usize| metadata.input_info[*i].mutation_type == MutationType::MutatedInGraph;
+    let mut all = Vec::new();
+    for i in (0..metadata.input_info.len()).filter(in_graph) {
+        for (of, outer) in inputs.inner[i].iter().zip(subclass::plain(&inputs.outer[i])?) {
+            let value = functionalize::unwrap(&outer)?;
+            let data_replaced = functionalize::state(&outer).is_some_and(|s| s.data_replaced);
+            // Of what a tensor is made of, some may not have been written to.
+            if inputs.inner[i].len() == 1 || !value.is(of) {
+                all.push(Mutation { of: of.clone(), value, data_replaced });
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Writes of inputs that stay in the graph: a trailing `copy_` or `shallow_copy_data_` for each.
-fn copy_mutations(values: &[(usize, Tensor)], inputs: &Inputs) -> Result<()> {
-    values.iter().try_for_each(|(i, value)| functionalize::copy_into(&inputs.inner[*i], value, data_replaced(&inputs.outer[*i])))
+fn copy_mutations(values: &[Mutation]) -> Result<()> {
+    values.iter().try_for_each(|m| functionalize::copy_into(&m.of, &m.value, m.data_replaced))
 }
 
 /// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
-fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Value]) {
+fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, returned: &mut [Vec<Value>]) {
     let first = metadata.runtime_mutated().len();
     for (info, value) in metadata.output_info.iter().zip(&mut returned[first..]) {
         if let (OutputType::IsInput, Some(i)) = (info.output_type, info.base_idx)
             && metadata.input_info[i].mutation_type == MutationType::MutatedInGraph
         {
-            *value = Value::from(&inputs.inner[i]);
+            *value = inputs.inner[i].iter().map(Value::from).collect();
         }
     }
 }
 
-/// The values of outputs, writes through aliases included.
-fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {
-    values.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
+/// The values of an output, writes through aliases included: of the tensors that it is made of.
+fn unwrap_each(value: &Value) -> Result<Vec<Value>> {
+    subclass::plain_values(std::slice::from_ref(value))?.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
 }
 
-/// The values the forward returns before saved ones: mutated inputs, outputs, intermediate bases.
+/// The same of several outputs.
+fn unwrap_all(values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    values.iter().map(unwrap_each).collect()
+}
+
+/// The values the forward returns before saved ones.
 fn forward_returns(metadata: &ViewAndMutationMeta, inputs: &[Tensor], outputs: &[Value]) -> Vec<Value> {
-    let mut returned: Vec<Value> = metadata.runtime_mutated().into_iter().map(|i| Value::from(&inputs[i])).collect();
-    returned.extend(outputs.iter().cloned());
-    for (info, value) in metadata.output_info.iter().zip(outputs) {
-        if info.output_type == OutputType::AliasOfIntermediateSaveAsOutput
-            && let Some(base) = value.as_tensor().and_then(meta::base)
-        {
-            returned.push(Value::Tensor(base));
-        }
-    }
-    returned
+    metadata::forward_returns(&metadata.input_info, &metadata.output_info, inputs, outputs)
 }
 
 /// The graph of a function without a backward.
@@ -119,26 +143,29 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
-        copy_mutations(&mutated_in_graph(metadata, &inputs)?, &inputs)?;
+        copy_mutations(&mutated_in_graph(metadata, &inputs)?)?;
         tracer.look_at_outputs();
         let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
         return_written_inputs(metadata, &inputs, &mut returned);
-        returned
+        returned.concat()
     };
     tracer.finish(&outputs)
 }
 
+/// A joint graph, and what the gradients that its backward returns are made of, input by input.
+pub(super) type Joint = (Graph, Vec<MaybeSubclass>);
+
 /// The joint graph of a function: its backward begins with the tangents.
-pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+pub(super) fn trace_joint(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Joint> {
     trace_from(f, specs, metadata, config, true)
 }
 
 /// The joint graph of a function whose one differentiable output is a loss: its backward begins with ones, and nothing reads the tangent.
-pub(super) fn trace_joint_of_loss(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Graph> {
+pub(super) fn trace_joint_of_loss(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config) -> Result<Joint> {
     trace_from(f, specs, metadata, config, false)
 }
 
-fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config, from_tangents: bool) -> Result<Graph> {
+fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta, config: &Config, from_tangents: bool) -> Result<Joint> {
     let tracer = Tracer::new("inner_f");
     tracer.decompose(config.decompositions);
     tracer.decompose_as_told(config.script_decompositions.clone());
@@ -148,15 +175,16 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", metadata.num_tokens() + i + 1))?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
-    let mut add_tangent = |spec: &TensorSpec| -> Result<()> {
-        let inner = Tensor::fake(&tangent_spec(spec)?)?;
-        tracer.placeholder(&format!("tangents_{}", tangents.len() + 1), &inner)?;
-        tangents.push(functionalize::wrap(&inner)?);
-        Ok(())
-    };
-    for spec in tangent_specs(metadata) {
-        add_tangent(spec)?;
+    let mut names = (1..).map(|i| format!("tangents_{i}"));
+    for (spec, meta) in tangent_specs(metadata) {
+        let specs = meta.as_ref().map_or_else(|| vec![spec.clone()], |meta| meta.plain_specs());
+        let inner = specs.iter().map(|spec| Tensor::fake(&tangent_spec(spec)?)).collect::<Result<Vec<_>>>()?;
+        for (t, name) in inner.iter().zip(&mut names) {
+            tracer.placeholder(&name, t)?;
+        }
+        tangents.push(functional(&inner, meta)?);
     }
+    let mut gradients = vec![None; specs.len()];
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         // A differentiable input that is written to is written to as a copy.
@@ -172,7 +200,9 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
             .collect::<Result<_>>()?;
         let outputs = f(&given)?;
         let returned = forward_returns(metadata, &given, &outputs);
-        given.iter().try_for_each(functionalize::sync)?;
+        for t in &given {
+            subclass::plain(t)?.iter().try_for_each(functionalize::sync)?;
+        }
         let written = mutated_in_graph(metadata, &inputs)?;
         tracer.enter_backward();
         let differentiated = tangent_positions(metadata);
@@ -202,26 +232,30 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         let found = run_backward(roots, Some(&edges), BackwardOptions::default())?;
         // What the forward wrote stays in the forward; what the backward wrote besides, in the backward.
         let later = mutated_in_graph(metadata, &inputs)?;
-        let later: Vec<_> = later.into_iter().zip(&written).filter(|((_, now), (_, then))| !now.is(then)).map(|(now, _)| now).collect();
+        let is_known = |now: &Mutation| written.iter().any(|then| then.of.is(&now.of) && then.value.is(&now.value));
+        let later: Vec<_> = later.into_iter().filter(|now| !is_known(now)).collect();
         tracer.leave_backward();
-        copy_mutations(&written, &inputs)?;
+        copy_mutations(&written)?;
         tracer.enter_backward();
-        copy_mutations(&later, &inputs)?;
+        copy_mutations(&later)?;
         // Outputs are looked at last: views of what was written to since they were taken are made anew here.
         tracer.look_at_outputs();
         let mut all = unwrap_all(&returned)?;
         return_written_inputs(metadata, &inputs, &mut all);
-        let mut grads = vec![Value::None; specs.len()];
+        let mut grads = vec![vec![Value::None]; specs.len()];
         for ((i, _), grad) in wanted.iter().zip(found) {
-            grads[*i] = grad.as_ref().map(functionalize::unwrap).transpose()?.into();
+            if let Some(grad) = &grad {
+                gradients[*i] = SubclassCreationMeta::of(grad)?;
+                grads[*i] = unwrap_each(&Value::from(grad))?;
+            }
         }
         all.extend(grads);
-        all
+        all.concat()
     };
     let mut graph = tracer.finish(&outputs)?;
     return_before_writes(&mut graph);
     graph.joint_signature = true;
-    Ok(graph)
+    Ok((graph, gradients))
 }
 
 /// A joint graph returns a written input as the input itself, not as the result of the trailing write.
@@ -267,11 +301,12 @@ fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
     Ok(TensorSpec::strided(g.sizes.clone(), strides, spec.dtype, spec.device))
 }
 
-/// The values that have tangents, by [`tangent_positions`].
-fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<&TensorSpec> {
+/// The values that have tangents, by [`tangent_positions`], and what they are made of.
+fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<(&TensorSpec, &MaybeSubclass)> {
     let mutated = metadata.runtime_mutated().into_iter().map(|i| Some(&metadata.input_info[i].spec));
     let outputs = metadata.output_info.iter().map(|o| o.spec.as_ref());
     let bases = metadata.output_info.iter().filter(|o| o.base.is_some()).map(|o| o.base.as_ref());
     let returned: Vec<Option<&TensorSpec>> = mutated.chain(outputs).chain(bases).collect();
-    tangent_positions(metadata).into_iter().filter_map(|p| returned[p]).collect()
+    let made_of = |p: usize| &metadata.subclass_fw_graph_out_meta[p];
+    tangent_positions(metadata).into_iter().filter_map(|p| Some((returned[p]?, made_of(p)))).collect()
 }

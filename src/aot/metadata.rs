@@ -5,6 +5,7 @@
 
 use super::effects;
 use super::functionalize::{self, FunctionalizeLayer};
+use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
 use super::trace::Pushed;
 use crate::autograd::{Body, Node, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
@@ -152,6 +153,10 @@ pub struct ViewAndMutationMeta {
     pub has_token: bool,
     /// Whether grad mode was changed for good: its value after the function.
     pub grad_enabled_mutation: Option<bool>,
+    /// Per input, what it is made of.
+    pub subclass_inp_meta: Vec<MaybeSubclass>,
+    /// The same of what the forward returns before saved values.
+    pub subclass_fw_graph_out_meta: Vec<MaybeSubclass>,
 }
 
 impl ViewAndMutationMeta {
@@ -167,13 +172,28 @@ impl ViewAndMutationMeta {
 
     /// How many values the forward returns before saved ones, without its token.
     pub fn num_forward_returns(&self) -> usize {
-        self.runtime_mutated().len() + self.output_info.len() + self.num_intermediate_bases
+        self.subclass_fw_graph_out_meta.iter().map(subclass::count).sum()
+    }
+
+    /// Whether an input or an output is of a class of the script's.
+    pub fn requires_subclass_dispatch(&self) -> bool {
+        self.subclass_inp_meta.iter().chain(&self.subclass_fw_graph_out_meta).any(Option::is_some)
+    }
+
+    /// Where the tensors that an input is made of stand among those of the graph, without its token.
+    pub fn graph_inputs(&self, input: usize) -> std::ops::Range<usize> {
+        let first = self.subclass_inp_meta[..input].iter().map(subclass::count).sum();
+        first..first + subclass::count(&self.subclass_inp_meta[input])
     }
 }
 
 /// A fake stand-in for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
 pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
-    let outer = functionalize::wrap(&Tensor::fake(&spec.spec)?)?;
+    let plain = |spec: &TensorSpec| functionalize::wrap(&Tensor::fake(spec)?);
+    let outer = match &spec.subclass {
+        Some(meta) => meta.wrap_fake(&mut meta.plain_specs().iter().map(plain).collect::<Result<Vec<_>>>()?.into_iter())?,
+        None => plain(&spec.spec)?,
+    };
     prepare_leaf(&outer, spec)?;
     if spec.requires_grad && !spec.is_leaf {
         give_history(&outer)?;
@@ -243,18 +263,19 @@ fn analyse(
 
     let mut input_info = Vec::new();
     for (t, spec) in wrapped.iter().zip(inputs) {
-        functionalize::sync(t)?;
-        let s = functionalize::state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))?;
-        let (writes, no_grad) = (s.storage.writes.get(), s.storage.writes_no_grad.get());
-        let mutates_data = writes > 0 && !s.data_replaced;
-        let mutates_metadata = s.metadata_mutated;
+        let states = subclass::states(t)?;
+        let writes: u64 = states.iter().map(|s| s.storage.writes.get()).sum();
+        let no_grad: u64 = states.iter().map(|s| s.storage.writes_no_grad.get()).sum();
+        let data_replaced = states.iter().any(|s| s.data_replaced);
+        let mutates_data = writes > 0 && !data_replaced;
+        let mutates_metadata = states.iter().any(|s| s.metadata_mutated);
         // `mutations_hidden_from_autograd` is true of tensors without a mutation only: what a script can write shows itself to
         // functionalization, also through `detach()`.
-        let all_hidden = !mutates_data && !s.data_replaced && spec.symbol.is_none();
+        let all_hidden = !mutates_data && !data_replaced && spec.symbol.is_none();
         let all_no_grad = mutates_data && writes == no_grad;
         // A write of a value that requires grad makes an input require grad.
         let requires_grad = meta::requires_grad(t);
-        if s.data_replaced && writes > no_grad {
+        if data_replaced && writes > no_grad {
             let word = |b: bool| if b { "True" } else { "False" };
             return Err(Error::new(
                 ErrorKind::Assertion,
@@ -269,19 +290,23 @@ fn analyse(
             is_leaf: spec.is_leaf,
             mutates_data,
             mutates_metadata,
-            data_replaced: s.data_replaced,
+            data_replaced,
             mutations_hidden_from_autograd: all_hidden,
             mutations_under_no_grad_or_inference_mode: all_no_grad,
             requires_grad,
             mutation_type: MutationType::NotMutated,
-            written_at: s.storage.written_at.borrow().clone(),
+            written_at: written_at(&states),
             spec: t.spec(),
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(keep_input_mutations), ..info });
     }
     let output_info = classify(&wrapped, &outputs)?;
     let num_intermediate_bases = output_info.iter().filter(|o| o.output_type == OutputType::AliasOfIntermediateSaveAsOutput).count();
+    let returned = forward_returns(&input_info, &output_info, &wrapped, &outputs);
+    let subclass = |value: &Value| value.as_tensor().map_or(Ok(None), SubclassCreationMeta::of);
     Ok(ViewAndMutationMeta {
+        subclass_inp_meta: inputs.iter().map(|spec| spec.subclass.clone()).collect(),
+        subclass_fw_graph_out_meta: returned.iter().map(subclass).collect::<Result<_>>()?,
         input_info,
         output_info,
         num_intermediate_bases,
@@ -291,12 +316,41 @@ fn analyse(
     })
 }
 
+/// Lines that write to one of the tensors that an input is made of, each once.
+fn written_at(states: &[functionalize::Functional]) -> Vec<Source> {
+    let mut lines: Vec<Source> = Vec::new();
+    for line in states.iter().flat_map(|s| s.storage.written_at.borrow().clone()) {
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// The values that the forward returns before saved ones: mutated inputs, outputs, intermediate bases.
+pub fn forward_returns(input_info: &[InputInfo], output_info: &[OutputInfo], inputs: &[Tensor], outputs: &[Value]) -> Vec<Value> {
+    let is_returned = |(info, _): &(&InputInfo, &Tensor)| info.mutation_type == MutationType::MutatedOutGraph;
+    let mut returned: Vec<Value> = input_info.iter().zip(inputs).filter(is_returned).map(|(_, t)| Value::from(t)).collect();
+    returned.extend(outputs.iter().cloned());
+    for (info, value) in output_info.iter().zip(outputs) {
+        if info.output_type == OutputType::AliasOfIntermediateSaveAsOutput
+            && let Some(base) = value.as_tensor().and_then(meta::base)
+        {
+            returned.push(Value::Tensor(base));
+        }
+    }
+    returned
+}
+
 fn storage_key(t: &Tensor) -> u64 {
     t.storage().id()
 }
 
 fn is_multi_output_view(t: &Tensor) -> bool {
-    functionalize::state(t).is_some_and(|s| s.is_multi_output_view())
+    match functionalize::state(t) {
+        Some(state) => state.is_multi_output_view(),
+        None => meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.steps.iter().any(|step| step.result.is_some()))),
+    }
 }
 
 fn same_geometry(a: &Tensor, b: &Tensor) -> bool {
@@ -371,13 +425,14 @@ fn classify(inputs: &[Tensor], outputs: &[Value]) -> Result<Vec<OutputInfo>> {
         } else {
             (OutputType::NonAlias, None)
         };
-        let state = functionalize::state(o);
+        // A tensor of the script's class does not say how it is a view: it is made again by its sizes and strides.
+        let steps = functionalize::state(o).map(|s| s.steps).unwrap_or_default();
         found.push(OutputInfo {
             output_type,
             base_idx,
             requires_grad,
             requires_grad_for_backward: requires_grad && (base.is_none() || grad_fn.is_some()),
-            steps: state.map(|s| s.steps).unwrap_or_default(),
+            steps,
             spec: Some(o.spec()),
             base: base.filter(|_| output_type == OutputType::AliasOfIntermediateSaveAsOutput).map(|b| b.spec()),
         });

@@ -27,6 +27,7 @@ pub mod metadata;
 pub mod passes;
 pub mod runtime;
 mod scan;
+pub mod subclass;
 mod subgraphs;
 pub mod synthetic_base;
 mod tensorify;

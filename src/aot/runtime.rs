@@ -8,7 +8,8 @@ use super::compile::{GraphCallable, GraphCompiler};
 use super::epilogue::Epilogue;
 use super::joint::tangent_positions;
 use super::metadata::ViewAndMutationMeta;
-use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation};
+use super::subclass::{self, MaybeSubclass};
+use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, compiled, gradient_edge, keep_view, keeps_graph, meta, set_creation};
 use crate::dispatch::{Modes, Value, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
@@ -42,6 +43,8 @@ enum Kind {
 /// The compiled backward, made when it is first needed.
 struct Backward {
     graph: Graph,
+    /// What the gradients that it returns are made of.
+    gradients: Vec<MaybeSubclass>,
     compiler: GraphCompiler,
     compiled: RefCell<Option<Rc<dyn GraphCallable>>>,
     /// Whether it was compiled for a run that keeps the graph: then it may overwrite nothing, in any run.
@@ -106,11 +109,11 @@ impl Runtime {
         metadata: ViewAndMutationMeta,
         forward: Rc<dyn GraphCallable>,
         views: Vec<bool>,
-        graph: Graph,
+        (graph, gradients): (Graph, Vec<MaybeSubclass>),
         at_once: bool,
         compiler: GraphCompiler,
     ) -> Result<Self> {
-        let backward = Rc::new(Backward { graph, compiler, compiled: RefCell::default(), keeps: Cell::default() });
+        let backward = Rc::new(Backward { graph, gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             backward.get(false)?;
         }
@@ -124,8 +127,8 @@ impl Runtime {
         let returned = match &self.kind {
             Kind::Inference(graph) => {
                 let _no_grad = Grad::set(false);
-                let mut given: Vec<Value> = detached(&inputs)?;
-                graph.call(&mut given)?
+                let returned = graph.call(&mut given_to_graph(&inputs)?)?;
+                subclass::wrap_values(returned, &self.metadata.subclass_fw_graph_out_meta)?
             }
             Kind::Joint { forward, backward } => self.run_joint(forward, backward, &inputs)?,
         };
@@ -136,30 +139,33 @@ impl Runtime {
         let num_returns = self.metadata.num_forward_returns();
         let mut all = {
             let _no_grad = Grad::set(false);
-            let mut given = detached(inputs)?;
-            forward.call(&mut given)?
+            forward.call(&mut given_to_graph(inputs)?)?
         };
         let saved = all.split_off(num_returns.min(all.len()));
-        let edges = self.edges(&backward.graph, inputs)?;
+        let edges = self.edges(backward, inputs)?;
+        let made_of = &self.metadata.subclass_fw_graph_out_meta;
         if edges.iter().all(Option::is_none) {
-            return Ok(all);
+            return subclass::wrap_values(all, made_of);
         }
+        // What is saved are plain tensors, some of those that inputs and outputs are made of.
+        let plain_inputs = inputs.iter().map(subclass::plain).collect::<Result<Vec<_>>>()?.concat();
         let shared = |t: &Tensor, v: &Value| v.as_tensor().is_some_and(|o| o.storage().same(&t.storage()));
         let donated = saved
             .iter()
             .filter_map(Value::as_tensor)
-            .any(|t| !all.iter().any(|o| shared(t, o)) && !inputs.iter().any(|i| i.storage().same(&t.storage())));
+            .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
         // Saved inputs are saved as the tensors the caller knows, so that writes to them are noticed.
         let kept = saved
             .into_iter()
             .map(|v| match v {
                 Value::Tensor(t) => {
-                    let original = inputs.iter().find(|i| same_view(i, &t)).cloned().unwrap_or(t);
+                    let original = plain_inputs.iter().find(|i| same_view(i, &t)).cloned().unwrap_or(t);
                     SavedVariable::input(&original).map(Kept::Tensor)
                 }
                 other => Ok(Kept::Other(other)),
             })
             .collect::<Result<Vec<_>>>()?;
+        let mut all = subclass::wrap_values(all, made_of)?;
         let positions = tangent_positions(&self.metadata);
         let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), tangents: RefCell::default(), donated };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
@@ -175,19 +181,20 @@ impl Runtime {
             let hides = p.checked_sub(first_output).is_some_and(|o| self.epilogue.is_unsafe_view(o));
             let is_known = meta::peek(t, |m| m.grad_fn.as_ref().is_some_and(|(known, _)| !Rc::ptr_eq(known, &node)));
             if hides || is_known || inputs.iter().any(|i| i.is(t)) {
-                *t = t.view_as((*t.geometry()).clone());
-            } else if self.views.get(p).copied().unwrap_or_default() {
+                *t = t.handle();
+            } else if self.made_by_view(p) {
                 // It goes on being a view, and writes to it are refused.
                 let made = views.iter().find(|(of, _)| *of == t.id()).map(|(_, made)| made.clone());
                 *t = made.unwrap_or_else(|| {
-                    let view = t.view_as((*t.geometry()).clone());
+                    let view = t.handle();
                     keep_view(&view, None, Some(t), false);
                     views.push((t.id(), view.clone()));
                     view
                 });
             }
             if positions.contains(&p) {
-                tangents.push((node.inputs.borrow().len(), t.spec()));
+                let output = p.checked_sub(first_output).filter(|o| *o < self.metadata.output_info.len());
+                tangents.push(Tangent { slot: node.inputs.borrow().len(), spec: t.spec(), made_of: made_of[p].clone(), output });
             }
             meta::set_history(t, &node);
         }
@@ -201,10 +208,18 @@ impl Runtime {
     }
 
     /// Where gradients of inputs go. An input with a history is cut off from it where the backward has no gradient for it.
-    fn edges(&self, backward: &Graph, inputs: &[Tensor]) -> Result<Vec<Option<Edge>>> {
-        let gradients = backward.outputs();
-        let is_cut = |i: usize| !self.metadata.input_info[i].is_leaf && matches!(gradients.get(i), Some(Arg::None));
+    fn edges(&self, backward: &Backward, inputs: &[Tensor]) -> Result<Vec<Option<Edge>>> {
+        let gradients = backward.graph.outputs();
+        let at = |i: usize| backward.gradients[..i].iter().map(subclass::count).sum::<usize>();
+        let is_cut = |i: usize| !self.metadata.input_info[i].is_leaf && matches!(gradients.get(at(i)), Some(Arg::None));
         inputs.iter().enumerate().map(|(i, t)| if is_cut(i) { Ok(None) } else { gradient_edge(t) }).collect()
+    }
+
+    /// Whether a view operator of the graph made what the forward returns at a position.
+    fn made_by_view(&self, position: usize) -> bool {
+        let made_of = &self.metadata.subclass_fw_graph_out_meta;
+        let at: usize = made_of[..position].iter().map(subclass::count).sum();
+        made_of[position].is_none() && self.views.get(at).copied().unwrap_or_default()
     }
 
     /// Whether autograd takes what the forward returns at a position for its result. A view that the function made under no_grad says
@@ -219,9 +234,9 @@ impl Runtime {
     }
 }
 
-/// Inputs as graphs take them: without history.
-fn detached(inputs: &[Tensor]) -> Result<Vec<Value>> {
-    Ok(inputs.iter().map(Value::from).collect())
+/// Inputs as graphs take them: those of classes of the script's taken apart.
+fn given_to_graph(inputs: &[Tensor]) -> Result<Vec<Value>> {
+    subclass::plain_values(&inputs.iter().map(Value::from).collect::<Vec<_>>())
 }
 
 fn same_view(a: &Tensor, b: &Tensor) -> bool {
@@ -242,20 +257,33 @@ enum Kept {
     Other(Value),
 }
 
+/// A tangent of the backward.
+struct Tangent {
+    /// Which of the node's gradients it is.
+    slot: usize,
+    /// What it looks like.
+    spec: TensorSpec,
+    /// What it is made of.
+    made_of: MaybeSubclass,
+    /// The function's output that it belongs to.
+    output: Option<usize>,
+}
+
 /// The backward of a compiled function.
 struct CompiledBackward {
     backward: Rc<Backward>,
     saved: RefCell<Option<Vec<Kept>>>,
-    /// Per tangent, which of the node's gradients it is and what it looks like.
-    tangents: RefCell<Vec<(usize, TensorSpec)>>,
+    tangents: RefCell<Vec<Tangent>>,
     /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
     donated: bool,
 }
 
 impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, mut grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        let compiled = self.backward.get(keeps_graph())?;
-        if self.donated && keeps_graph() && !self.backward.keeps.get() {
+        // A backward that is recorded has the calls of the graph in it.
+        let is_recorded = compiled::is_recording();
+        let compiled = if is_recorded { None } else { Some(self.backward.get(keeps_graph())?) };
+        if !is_recorded && self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
                 "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
             ));
@@ -277,17 +305,29 @@ impl Body for CompiledBackward {
         // Symbolic integers come first, then saved tensors, then tangents.
         let mut inputs = numbers;
         inputs.append(&mut tensors);
-        let num_tangents = graph.placeholders().count().saturating_sub(inputs.len());
-        let traced: Vec<_> = graph.placeholders().skip(inputs.len()).map(|n| n.tensor().cloned()).collect();
-        for (i, (slot, spec)) in self.tangents.borrow().iter().take(num_tangents).enumerate() {
-            let grad = match grads.get_mut(*slot).and_then(Option::take) {
+        let mut traced = graph.placeholders().skip(inputs.len()).map(|n| n.tensor().cloned()).collect::<Vec<_>>().into_iter();
+        for (i, tangent) in self.tangents.borrow().iter().enumerate() {
+            // A partition by the script may leave tangents out.
+            if traced.len() == 0 {
+                break;
+            }
+            let grad = match grads.get_mut(tangent.slot).and_then(Option::take) {
                 Some(g) => g,
-                None => t!("zeros", &spec.geometry.sizes; dtype = spec.dtype)?,
+                None => t!("zeros", &tangent.spec.geometry.sizes; dtype = tangent.spec.dtype)?,
             };
-            inputs.push(Value::Tensor(coerce(grad, traced.get(i).and_then(Option::as_ref))?));
+            for plain in subclass::plain_tangent(&grad, &tangent.made_of, i, tangent.output)? {
+                inputs.push(Value::Tensor(coerce(plain, traced.next().flatten().as_ref())?));
+            }
         }
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
-        let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
+        let out = match compiled {
+            Some(compiled) => super::interpret::watched(|| compiled.call(&mut inputs))?,
+            None => {
+                inputs.iter().filter_map(Value::as_tensor).try_for_each(compiled::look_at)?;
+                super::interpret::replay_graph(graph, &mut inputs)?
+            }
+        };
+        let out = subclass::wrap_values(out, &self.backward.gradients)?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
         // Whatever they come from, so that the mistake shows where they are differentiated.
         if create_graph {

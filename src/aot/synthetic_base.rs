@@ -145,7 +145,7 @@ fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
     }
     let first = &inputs[group[0]];
     let spec = TensorSpec::contiguous(vec![SymInt::Int(first.identity.storage_elements)], first.spec.dtype, first.spec.device);
-    InputSpec { spec, requires_grad: false, is_leaf: true, is_static: false, symbol: None, identity: Identity::default() }
+    InputSpec { spec, requires_grad: false, is_leaf: true, is_static: false, symbol: None, subclass: None, identity: Identity::default() }
 }
 
 /// The base itself, when the function is called.
@@ -234,7 +234,15 @@ fn merged_metadata(
             None => OutputInfo { base_idx: others.iter().position(|other| *other == i).map(|p| groups.len() + p), ..o.clone() },
         }
     });
-    Ok(ViewAndMutationMeta { input_info, output_info: output_info.collect(), ..before.clone() })
+    let mut merged = ViewAndMutationMeta {
+        subclass_inp_meta: vec![None; input_info.len()],
+        input_info,
+        output_info: output_info.collect(),
+        ..before.clone()
+    };
+    let returned = merged.runtime_mutated().len() + merged.output_info.len() + merged.num_intermediate_bases;
+    merged.subclass_fw_graph_out_meta = vec![None; returned];
+    Ok(merged)
 }
 
 /// Merges inputs that share storage where one of them is written to; `None` where there is nothing to do.

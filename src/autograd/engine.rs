@@ -421,10 +421,28 @@ fn obeys_layout(grad: &Tensor, variable: &Tensor) -> bool {
     a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).zip(&a.sizes).all(same)
 }
 
+/// A copy of a gradient that lies in memory as its variable does, or row by row where the variable has gaps.
+pub fn in_layout_of(variable: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    if is_dense(variable) {
+        let g = variable.geometry();
+        let like = t!("new_empty_strided", grad, &g.sizes, &g.strides)?;
+        return t!("copy_", like, grad);
+    }
+    t!("clone", grad; memory_format = crate::tensor::MemoryFormat::Contiguous)
+}
+
 /// Adds a gradient into `.grad`, which takes the variable's layout; the first one is taken over where nobody else holds it.
 pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
     match meta::grad(variable) {
         None => {
+            if super::compiled::is_recording() {
+                // Who else holds the gradient is not known yet.
+                super::compiled::look_at(variable)?;
+                let stored = t!("_first_gradient", variable, grad)?;
+                super::compiled::received(variable, &stored);
+                meta::set_grad(variable, Some(stored));
+                return Ok(());
+            }
             let keeps_graph = modes().grad;
             let fits = obeys_layout(&grad, variable);
             let stored = if keeps_graph {
@@ -433,13 +451,8 @@ pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
                 t!("detach", grad)?
             } else if fits {
                 t!("clone", grad)?
-            } else if is_dense(variable) {
-                // The gradient takes the variable's layout.
-                let g = variable.geometry();
-                let like = t!("new_empty_strided", &grad, &g.sizes, &g.strides)?;
-                t!("copy_", like, grad)?
             } else {
-                t!("clone", grad; memory_format = crate::tensor::MemoryFormat::Contiguous)?
+                in_layout_of(variable, &grad)?
             };
             meta::set_grad(variable, Some(stored));
         }

@@ -3,12 +3,14 @@
 //! - [`layer`](AutogradLayer): the dispatch layer that builds the tape, tracks views and counts versions
 //! - [`meta`]: what autograd knows of a tensor (requires_grad, grad, grad_fn, view of what)
 //! - [`node`](Node): one function of the tape; [`saved`](SavedVariable): a value kept for it
+//! - [`compiled`]: a backward that is recorded, to be compiled
 //! - [`anomaly`]: what a node remembers of its making, for backwards that fail
 //! - [`engine`](run_backward): backward in order of falling sequence number, as PyTorch's engine
 //!
 //! The same derivatives serve eager backward and joint tracing: whatever layers lie below see the calls.
 
 pub mod anomaly;
+pub mod compiled;
 mod engine;
 mod layer;
 pub mod meta;
@@ -18,7 +20,8 @@ mod saved;
 mod views;
 
 pub use engine::{
-    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, keeps_graph, last_node, run_backward,
+    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, in_layout_of, keeps_graph, last_node,
+    run_backward,
 };
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;

@@ -2,6 +2,7 @@
 
 use super::region::{Region, RegionInput};
 use super::symbols::value_of;
+use crate::aot::subclass::MaybeSubclass;
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
 use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;
@@ -172,6 +173,15 @@ fn same_graph(a: &Graph, a_values: &HashMap<Symbol, i64>, b: &Graph, b_values: &
             .all(|((m, l), (n, r))| m == n && l.checkpoint_policy == r.checkpoint_policy && same_graph(l, a_values, r, b_values))
 }
 
+/// Whether two inputs are made of tensors that look alike.
+fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.same(b, &|a, b| a.annotation() == b.annotation()),
+        _ => false,
+    }
+}
+
 impl Region {
     /// Whether another region computes the same for its inputs, with these values of the symbols of each.
     pub(super) fn repeats(&self, values: &HashMap<Symbol, i64>, other: &Region, others: &HashMap<Symbol, i64>) -> bool {
@@ -186,6 +196,7 @@ impl Region {
                 && l.dtype == r.dtype
                 && l.device == r.device
                 && a.spec.requires_grad == b.spec.requires_grad
+                && made_alike(&a.spec.subclass, &b.spec.subclass)
                 && sizes(&l.geometry.sizes, &r.geometry.sizes)
                 && sizes(&l.geometry.strides, &r.geometry.strides)
         };

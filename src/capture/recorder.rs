@@ -365,7 +365,12 @@ impl Recorder {
         }
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
-        let twin = Tensor::fake(&spec.spec)?;
+        let twin = match &spec.subclass {
+            Some(made_of) => {
+                made_of.wrap_fake(&mut made_of.plain_specs().iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?.into_iter())?
+            }
+            None => Tensor::fake(&spec.spec)?,
+        };
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&twin, true)?;
         }

@@ -20,16 +20,16 @@ pub enum Key {
     Autograd,
     /// Where a transform that autograd serves goes on, one level down.
     Lower,
-    /// Functionalization.
-    Functionalize,
     /// A script's `__torch_dispatch__`.
     Subclass,
+    /// Functionalization.
+    Functionalize,
     /// Tracing into a graph.
     Trace,
 }
 
 const KEYS: [Key; 8] =
-    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Functionalize, Key::Subclass, Key::Trace];
+    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Subclass, Key::Functionalize, Key::Trace];
 
 /// A layer: it sees calls that reach it and makes calls of its own.
 pub trait Layer {
@@ -76,6 +76,16 @@ fn innermost(key: Key) -> Option<Rc<dyn Layer>> {
 pub fn recorded_size(t: &Tensor, dim: usize) -> Result<SymInt> {
     let seen = innermost(Key::Capture).map_or(Ok(None), |layer| layer.seen_as(t))?;
     Ok(seen.as_ref().unwrap_or(t).size(dim))
+}
+
+/// A tensor of the caller's is looked at: where calls are recorded it is an input from here on.
+pub fn look_at(t: &Tensor) -> Result<()> {
+    innermost(Key::Capture).map_or(Ok(()), |layer| layer.seen_as(t).map(drop))
+}
+
+/// Takes all layers of a key away.
+pub fn take_layers(key: Key) -> Vec<Rc<dyn Layer>> {
+    LAYERS.with_borrow_mut(|l| std::mem::take(&mut l[key as usize]))
 }
 
 /// The tracer at work.
@@ -174,6 +184,10 @@ impl Exclude {
     /// Lets a key see calls again.
     pub fn lift(key: Key) -> Self {
         Exclude(EXCLUDED.replace(EXCLUDED.get() & !(1 << key as u8)))
+    }
+    /// Excludes one key in addition, and nothing above it.
+    pub fn also(key: Key) -> Self {
+        Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << key as u8))
     }
     /// Excludes capture in addition, and leaves transforms as they are.
     pub fn capture_too() -> Self {

@@ -60,6 +60,11 @@ pub fn register(b: &mut OpBuilder) {
     b.op("_copy_result_(Tensor(a!) self, Tensor result) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
     // `input.data = source`: values, geometry and memory of the source, without a history.
     b.op("shallow_copy_data_(Tensor(a!) input, Tensor source) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
+    // What a leaf without a gradient gets in a backward that is compiled.
+    b.op(
+        "_first_gradient(Tensor variable, Tensor new_grad) -> Tensor",
+        Rule::Composite(|c| crate::autograd::in_layout_of(c.get("variable").tensor()?, c.get("new_grad").tensor()?).map(Value::from)),
+    );
     b.op("fill.Scalar(Tensor self, Scalar value) -> Tensor", Rule::Fresh(filled))
         .tags(Tags::CORE)
         .grad("FillBackward", &[], zero_grad)

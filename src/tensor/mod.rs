@@ -11,6 +11,7 @@ pub mod random;
 mod spec;
 mod storage;
 pub mod strided;
+mod subclass;
 #[allow(clippy::module_inception)]
 mod tensor;
 
@@ -18,4 +19,5 @@ pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promo
 pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
 pub use storage::{Element, OfFakeMode, Storage, set_budget};
+pub use subclass::{Parts, Recipe, Subclass};
 pub use tensor::{Concrete, Tensor, TensorImpl};

@@ -74,6 +74,8 @@ struct StorageImpl {
     nbytes: RefCell<SymInt>,
     device: Device,
     buffer: RefCell<Option<Buffer>>,
+    /// Whether it stands for memory that nobody has, and nothing is fake about that.
+    is_hollow: bool,
     fake_mode: u32,
 }
 
@@ -93,28 +95,34 @@ macro_rules! elements {
 elements!(u8 => UInt8, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, half::f16 => Float16, half::bf16 => BFloat16, f32 => Float32, f64 => Float64);
 
 impl Storage {
-    fn new(nbytes: SymInt, device: Device, buffer: Option<Buffer>) -> Self {
+    fn new(nbytes: SymInt, device: Device, buffer: Option<Buffer>, is_hollow: bool) -> Self {
         let id = NEXT.get();
         NEXT.set(id + 1);
         Storage(Rc::new(StorageImpl {
             id,
             nbytes: RefCell::new(nbytes),
             device,
-            fake_mode: if buffer.is_none() { FAKE_MODE.get() } else { 0 },
+            is_hollow,
+            fake_mode: if buffer.is_none() && !is_hollow { FAKE_MODE.get() } else { 0 },
             buffer: RefCell::new(buffer),
         }))
     }
 
     /// Zeroed bytes on the CPU.
     pub fn zeroed(nbytes: usize) -> Result<Self> {
-        Ok(Self::new(SymInt::Int(nbytes as i64), Device::CPU, Some(Buffer::zeroed(nbytes)?)))
+        Ok(Self::new(SymInt::Int(nbytes as i64), Device::CPU, Some(Buffer::zeroed(nbytes)?), false))
     }
 
     /// A storage without bytes. To a script's mode a device of a kind is the first one.
     pub fn fake(nbytes: SymInt, device: Device) -> Self {
         let is_numbered = FAKE_MODE.get() == 0 || device.kind != DeviceType::Cuda || device.index.is_some();
         let device = if is_numbered { device } else { Device { index: Some(0), ..device } };
-        Self::new(nbytes, device, None)
+        Self::new(nbytes, device, None, false)
+    }
+
+    /// The storage of a tensor that has no memory of its own, in a run: others stand for it.
+    pub fn hollow(nbytes: SymInt, device: Device) -> Self {
+        Self::new(nbytes, device, None, true)
     }
 
     /// An identity that no other storage ever has.
@@ -132,9 +140,9 @@ impl Storage {
         self.0.nbytes.borrow().clone()
     }
 
-    /// Whether it has no bytes.
+    /// Whether its bytes are not there because nothing is computed.
     pub fn is_fake(&self) -> bool {
-        self.0.buffer.borrow().is_none()
+        self.0.buffer.borrow().is_none() && !self.0.is_hollow
     }
 
     /// The number of the script's mode that made it without bytes; 0 where none did.
@@ -144,7 +152,7 @@ impl Storage {
 
     /// Grows or shrinks it, keeping what fits.
     pub fn resize(&self, nbytes: SymInt) -> Result<()> {
-        if !self.is_fake() {
+        if self.0.buffer.borrow().is_some() {
             let mut grown = Buffer::zeroed(nbytes.guard_int()?.max(0) as usize)?;
             let mut slot = self.0.buffer.borrow_mut();
             if let Some(old) = slot.as_ref() {

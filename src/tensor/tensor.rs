@@ -1,6 +1,6 @@
 //! `Tensor`: a geometry over a storage, with slots that rooms above fill (autograd, functionalization, Python).
 
-use super::{Device, Dtype, Element, Geometry, Storage, TensorSpec};
+use super::{Device, Dtype, Element, Geometry, Storage, Subclass, TensorSpec};
 use crate::error::{Error, Result};
 use crate::shape::{SymInt, ints};
 use std::any::Any;
@@ -35,6 +35,8 @@ pub struct TensorImpl {
     pub transform: Slot,
     /// The Python object this tensor is known by.
     pub python: Slot,
+    /// Present where its class is the script's own and answers operators.
+    pub subclass: RefCell<Option<Rc<dyn Subclass>>>,
 }
 
 /// A tensor.
@@ -91,6 +93,7 @@ impl Tensor {
             proxy: Slot::default(),
             transform: Slot::default(),
             python: Slot::default(),
+            subclass: RefCell::default(),
         }))
     }
 
@@ -110,6 +113,12 @@ impl Tensor {
     pub fn fake(spec: &TensorSpec) -> Result<Self> {
         let bytes = &spec.geometry.storage_elements()? * spec.dtype.itemsize() as i64;
         Ok(Self::from_storage(Storage::fake(bytes, spec.device), spec.geometry.clone(), spec.dtype))
+    }
+
+    /// A tensor of the spec that has no memory in a run either: its class answers operators.
+    pub fn without_memory(spec: &TensorSpec) -> Result<Self> {
+        let bytes = &spec.geometry.storage_elements()? * spec.dtype.itemsize() as i64;
+        Ok(Self::from_storage(Storage::hollow(bytes, spec.device), spec.geometry.clone(), spec.dtype))
     }
 
     /// A contiguous tensor of the given elements.
@@ -136,7 +145,21 @@ impl Tensor {
 
     /// The same values with a version counter of their own (what `.data` and saved tensors share).
     pub fn shallow_copy(&self) -> Tensor {
-        Self::with_version(self.storage().clone(), (*self.geometry()).clone(), self.dtype(), Rc::new(Cell::new(self.version())))
+        let copy = Self::with_version(self.storage().clone(), (*self.geometry()).clone(), self.dtype(), Rc::new(Cell::new(self.version())));
+        self.give_class(&copy);
+        copy
+    }
+
+    /// Another handle on the whole of it, sharing its version counter.
+    pub fn handle(&self) -> Tensor {
+        let handle = self.view_as((*self.geometry()).clone());
+        self.give_class(&handle);
+        handle
+    }
+
+    /// What stands for the same values is of the same class.
+    fn give_class(&self, other: &Tensor) {
+        *other.0.subclass.borrow_mut() = self.0.subclass.borrow().as_ref().map(|s| s.copied());
     }
 
     /// The impl behind the handle, with the slots.
@@ -292,6 +315,13 @@ impl Tensor {
     /// Whether its size in a dimension was symbolic in the compiled graph that returned it.
     pub fn is_dynamic_dim(&self, dim: usize) -> bool {
         self.0.dynamic_dims.get().checked_shr(dim as u32).is_some_and(|bits| bits & 1 == 1)
+    }
+
+    /// Has the storage of another tensor from here on, and shares its version counter.
+    pub fn share_storage(&self, other: &Tensor) {
+        let storage = other.storage().clone();
+        *self.0.storage.borrow_mut() = storage;
+        self.share_version(other);
     }
 
     /// Shares another tensor's version counter.

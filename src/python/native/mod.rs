@@ -33,6 +33,8 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         tensor::module_def(ctx),
         tensor::library::module_def(ctx),
         tensor::fake::module_def(ctx),
+        tensor::subclass::module_def(ctx),
+        tensor::tape::module_def(ctx),
         compile::aot_module_def(ctx),
         compile::module_def(ctx),
         math::module_def(ctx),
@@ -103,7 +105,8 @@ pub(super) fn reset() {
     crate::transforms::levels::reset();
     crate::aot::fake_mode::reset();
     crate::aot::functional::reset();
-    for key in [Key::Capture, Key::Functionalize, Key::Subclass, Key::Trace] {
+    tensor::subclass::forget();
+    for key in [Key::Capture, Key::Functionalize, Key::Trace] {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);

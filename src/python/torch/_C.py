@@ -4,7 +4,7 @@ import builtins as _builtins
 import math as _math
 import operator as _operator
 
-from torch import _native, _native_compile
+from torch import _native, _native_compile, _native_subclass
 from torch._tensor import Size, Tensor
 
 
@@ -272,6 +272,8 @@ _nn.__dict__["_parse_to"] = _parse_to
 
 
 _function_apply = _native_compile._function_apply
+_DisableTorchDispatch = _native_subclass.DisableTorchDispatch
+_disabled_torch_dispatch_impl = Tensor.__torch_dispatch__
 
 
 def _disabled_torch_function_impl(func, types, args=(), kwargs=None):

@@ -3,7 +3,7 @@
 import sys
 from collections import OrderedDict
 
-from torch import _native, _native_compile
+from torch import _native, _native_compile, _native_subclass
 from torch._native import TensorBase
 from torch.overrides import overridable
 
@@ -407,6 +407,27 @@ class Tensor(TensorBase):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))
+
+    # Classes of the script's
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False, **options):
+        """A tensor of `cls` over the memory of another."""
+        return _native._make_subclass(cls, data, require_grad)
+
+    @staticmethod
+    def _make_wrapper_subclass(cls, size, *args, **kwargs):
+        """A tensor without memory, whose class answers every operator."""
+        return _native_subclass.make_wrapper_subclass(cls, size, *args, **kwargs)
+
+    def as_subclass(self, cls):
+        """The same tensor as one of `cls`."""
+        return _native._as_subclass(self, cls)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        with _native_subclass.DisableTorchDispatch():
+            return func(*args, **(kwargs or {}))
 
 
 def _warn_of_grad():

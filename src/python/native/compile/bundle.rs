@@ -40,6 +40,10 @@ pub fn reset() {
 pub fn begin(id: u32, artifacts: &Artifacts) {
     let forward = artifacts.partitioned.as_ref().map_or(&*artifacts.traced, |p| &p.forward);
     let metadata = &artifacts.metadata;
+    // What surrounds such a graph is not plain data.
+    if metadata.requires_subclass_dispatch() {
+        return;
+    }
     let is_float = |n: &Node| n.tensor().is_some_and(|spec| spec.dtype.category() == Category::Floating);
     // A token comes before all inputs, and before all outputs.
     let tokens = metadata.num_tokens();

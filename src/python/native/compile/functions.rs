@@ -128,6 +128,21 @@ mod native {
         super::super::written::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
     }
 
+    /// Ends the graph before a backward, which is one of its own.
+    #[pyfunction]
+    fn _end_for_backward(vm: &VirtualMachine) -> PyResult<()> {
+        match call::recorder().is_some_and(|r| !r.is_empty()) {
+            true => call::break_graph(&crate::capture::Unsupported::backward()).map_err(|e| raise(e, vm)),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls something that no compiled function that is called at the moment has to do with.
+    #[pyfunction]
+    fn _outside_of_calls(function: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        call::outside(|| function.call((), vm))
+    }
+
     #[pyfunction]
     fn _is_compiling() -> bool {
         call::capturing()

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PyStr, PyType, PyTypeRef};
+use rustpython_vm::builtins::{PyDictRef, PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::{FuncArgs, OptionalArg};
 use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
@@ -81,12 +81,24 @@ pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         // SAFETY: the pointer is removed when the object's payload is dropped (above), and objects do not move.
         return Ok(unsafe { &*known.object }.to_owned());
     }
+    if let Some((class, dict)) = super::subclass::object_of(t) {
+        return wrap_with(t, class, Some(dict), vm);
+    }
     wrap_as(t, super::fake::class_of(t).unwrap_or_else(|| tensor_class(vm)), vm)
 }
 
 /// A new Python object of a class for a tensor that has none.
 pub fn wrap_as(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
-    let object: PyRef<TensorBase> = TensorBase(RefCell::new(t.clone())).into_ref_with_type_lazy_dict(vm, class)?;
+    if super::subclass::answers(&class, vm) { super::subclass::new_object(t, class, vm) } else { wrap_with(t, class, None, vm) }
+}
+
+/// The same with the attributes that it has; where there are none, with room for some.
+pub fn wrap_with(t: &Tensor, class: PyTypeRef, dict: Option<PyDictRef>, vm: &VirtualMachine) -> PyResult {
+    let payload = TensorBase(RefCell::new(t.clone()));
+    let object: PyRef<TensorBase> = match dict {
+        Some(dict) => PyRef::new_ref(payload, class, Some(dict)),
+        None => payload.into_ref_with_type_lazy_dict(vm, class)?,
+    };
     let payload: *const TensorBase = &**object;
     let object: PyObjectRef = object.into();
     *t.imp().python.borrow_mut() = Some(Box::new(Known { object: &*object as *const PyObject, payload }));
@@ -101,6 +113,17 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
         // SAFETY: as in `wrap`: what is in the slot is alive.
         let payload = unsafe { &*k.payload };
         *payload.0.borrow_mut() = real.clone();
+        // What its class keeps on it is what it keeps on the value, which may be of another class than was thought.
+        let (was, is) = (super::subclass::object_of(lazy), super::subclass::object_of(real));
+        if was.is_some() || is.is_some() {
+            rustpython_vm::vm::thread::with_current_vm(|vm| {
+                let (class, dict) = is.unwrap_or_else(|| (tensor_class(vm), vm.ctx.new_dict()));
+                // SAFETY: likewise.
+                let object = unsafe { &*k.object };
+                object.set_class(class, vm);
+                let _ = object.set_dict(Some(dict));
+            });
+        }
     }
     let mut slot = real.imp().python.borrow_mut();
     if slot.is_none() {
@@ -120,6 +143,7 @@ impl GetAttr for TensorBase {
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
         if super::super::compile::capturing() && crate::python::span::in_script() {
             touched(zelf);
+            super::subclass::end_region_at_attribute(&zelf.tensor(), name, vm)?;
         }
         zelf.as_object().generic_getattr(name, vm)
     }

@@ -18,13 +18,13 @@ mod module {
     use super::super::objects::{PyDtype, PyGenerator};
     use super::super::packet::{self, Style};
     use super::super::wrap;
-    use crate::autograd::{BackwardOptions, Edge, gradient_edge, meta, run_backward};
+    use crate::autograd::meta;
     use crate::capture::Unsupported;
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
     use crate::python::native::compile::{Callee, as_written};
-    use crate::tensor::{Dtype, Layout, MemoryFormat, Tensor, random};
+    use crate::tensor::{Dtype, Layout, MemoryFormat, random};
 
     #[pyattr(name = "TensorBase")]
     fn class_tensorbase(_vm: &VirtualMachine) -> PyTypeRef {
@@ -122,6 +122,14 @@ mod module {
             packet::made_to_require_grad(&own).map_err(|e| raise(e, vm))?;
         }
         class::wrap_as(&own, cls, vm)
+    }
+
+    /// Another handle on a tensor, of a Python subclass.
+    #[pyfunction]
+    fn _as_subclass(tensor: PyObjectRef, cls: PyTypeRef, vm: &VirtualMachine) -> PyResult {
+        let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("as_subclass(): expected a Tensor"))?;
+        let alias = crate::t!("alias", &t).map_err(|e| raise(e, vm))?;
+        class::wrap_as(&alias, cls, vm)
     }
 
     /// The packet of a name in `aten` as `torch.<name>`, or None.
@@ -325,64 +333,7 @@ mod module {
             crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
         }
         let _eager = crate::dispatch::Exclude::capture_too();
-        let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
-        let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
-        let error = |e: Error| raise(e, vm);
-        let mut roots = Vec::new();
-        let grads = list(1);
-        for (i, o) in list(0).iter().enumerate() {
-            let t = to_tensor(o).ok_or_else(|| vm.new_type_error("expected Tensors to differentiate"))?;
-            let Some(edge) = gradient_edge(&t).map_err(error)? else {
-                return Err(error(Error::runtime(format!("element {i} of tensors does not require grad and does not have a grad_fn"))));
-            };
-            let grad = match grads.get(i).and_then(|g| to_tensor(g)) {
-                Some(g) => g,
-                None => {
-                    if t.numel().hint() != Some(1) {
-                        return Err(error(Error::runtime("grad can be implicitly created only for scalar outputs")));
-                    }
-                    crate::t!("ones_like", &t; memory_format = MemoryFormat::Preserve).map_err(error)?
-                }
-            };
-            roots.push((edge, grad));
-        }
-        let options = BackwardOptions { retain_graph: flag(2), create_graph: flag(3) };
-        let inputs = list(4);
-        if inputs.is_empty() {
-            run_backward(roots, None, options).map_err(error)?;
-            return Ok(vm.ctx.new_tuple(Vec::new()).into());
-        }
-        let tensors: Vec<Tensor> = inputs.iter().filter_map(|o| to_tensor(o)).collect();
-        let mut edges: Vec<Edge> = Vec::new();
-        for t in &tensors {
-            edges.push(
-                gradient_edge(t)
-                    .map_err(error)?
-                    .ok_or_else(|| error(Error::runtime("One of the differentiated Tensors does not require grad")))?,
-            );
-        }
-        let found = run_backward(roots, Some(&edges), options).map_err(error)?;
-        if flag(6) {
-            for (t, g) in tensors.iter().zip(&found) {
-                if let Some(g) = g {
-                    crate::autograd::accumulate(t, g.clone()).map_err(error)?;
-                }
-            }
-            return Ok(vm.ctx.new_tuple(Vec::new()).into());
-        }
-        let mut out = Vec::new();
-        for (place, g) in found.into_iter().enumerate() {
-            out.push(match g {
-                Some(g) => wrap(&g, vm)?,
-                None if flag(5) => vm.ctx.none(),
-                None => {
-                    return Err(error(Error::runtime(format!(
-                        "The differentiated Tensor at index {place} appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior."
-                    ))));
-                }
-            });
-        }
-        Ok(vm.ctx.new_tuple(out).into())
+        super::super::tape::backward(&args.args, vm)
     }
 
     /// Registers a hook on a tensor's gradient under a handle of the caller's.

@@ -47,14 +47,14 @@ fn object(argument: &Argument, value: &Value, vm: &VirtualMachine) -> PyResult {
 }
 
 /// The arguments of a call as Python passes them.
-fn python_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> Result<FuncArgs> {
+pub(super) fn python_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> Result<FuncArgs> {
     let (positional, keywords) = entry.schema.shown(args, |argument, value| object(argument, value, vm).map_err(raised))?;
     let keywords = keywords.into_iter().map(|(name, value)| (name.to_string(), value));
     Ok(FuncArgs::new(positional, keywords.collect::<rustpython_vm::function::KwArgs>()))
 }
 
 /// What a script's function returned, as the schema says.
-fn results(entry: &OpEntry, object: &PyObjectRef, vm: &VirtualMachine) -> Result<Value> {
+pub(super) fn results(entry: &OpEntry, object: &PyObjectRef, vm: &VirtualMachine) -> Result<Value> {
     let value = to_value(object, vm)
         .ok_or_else(|| Error::runtime(format!("{}: an implementation returned what an operator cannot return", entry.name)))?;
     match (&entry.schema.returns[..], &value) {

@@ -18,8 +18,10 @@ mod packet;
 mod reading;
 mod saved_hooks;
 pub mod sdp;
+pub(super) mod subclass;
 mod subscript;
 mod symint;
+pub(super) mod tape;
 
 pub(in crate::python) use symint::{symbolic_to_float, whole_number};
 
@@ -35,6 +37,8 @@ pub(super) use symint::{
 /// Lets go of what `torch`'s Python files defined, before it is collected.
 pub(super) fn forget_classes() {
     library::forget();
+    subclass::forget();
+    tape::forget();
     fake::forget();
     class::forget_tensor_class();
     functions::forget_size_class();

@@ -26,7 +26,9 @@ fn binary(packet: &'static str, written: Written, a: &PyObject, b: &PyObject, vm
     if !fits(a) || !fits(b) {
         return Ok(vm.ctx.not_implemented());
     }
-    call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm)
+    let made = call_packet(packet, written, &FuncArgs::from(vec![a.to_owned(), b.to_owned()]), vm);
+    // As PyTorch's operators have it: the other side is asked where this one does not know the type.
+    made.or_else(|e| if e.class().is(vm.ctx.exceptions.type_error) { Ok(vm.ctx.not_implemented()) } else { Err(e) })
 }
 
 /// An operator whose operands the call to make takes in another order or another form.

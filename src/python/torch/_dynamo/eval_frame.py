@@ -165,7 +165,16 @@ class _Call:
         called = _called_module(self.fn)
         names = _Names(called, self.self_name, args, kwargs)
         name = getattr(called, "__name__", None) or type(called).__name__
-        return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
+        config = sys.modules.get("torch._dynamo.config")
+        if config is None or not config.compiled_autograd:
+            return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
+        # Backwards that the function runs are compiled likewise.
+        from torch._dynamo.compiled_autograd import _enable
+
+        backend, _, dynamic, settings = self.how
+        # A tape is one graph: where a hook would end it, that is an error.
+        with _enable(lambda tape: _optimize_function(tape, backend, True, dynamic, settings), dynamic=False):
+            return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
 
 
 class _Names:

@@ -1,5 +1,7 @@
 """`torch.autograd`: `backward` and `grad`; the other parts are read when first used."""
 
+import sys
+
 import torch
 from torch import _C, _native_compile
 from torch.overrides import is_tensor_like
@@ -32,6 +34,14 @@ def __getattr__(name):
         raise attribute_error("torch.autograd", name)
     globals()[name] = value
     return value
+
+
+def _run_backward(*args):
+    """Runs the engine, or what was compiled of it."""
+    compiled = sys.modules.get("torch._dynamo.compiled_autograd")
+    if compiled is not None and compiled.compiled_autograd_enabled:
+        return compiled._run_backward(*args)
+    return _C._run_backward(*args)
 
 
 def _is_edge(value):
@@ -148,7 +158,7 @@ def _backward(tensors, grad_tensors, retain_graph, create_graph, grad_variables,
     grads = _make_grads(tensors, _grad_tuple(grad_tensors, len(tensors)), False)
     if retain_graph is None:
         retain_graph = create_graph
-    _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
+    _run_backward(tensors, grads, retain_graph, create_graph, inputs, True, True)
 
 
 def grad(
@@ -187,7 +197,7 @@ def grad(
         retain_graph = create_graph
 
     def run(grads, retain):
-        return _C._run_backward(outputs, grads, retain, create_graph, wanted, allow_unused, False)
+        return _run_backward(outputs, grads, retain, create_graph, wanted, allow_unused, False)
 
     if is_grads_batched:
         count = next(one for one in grads if one is not None).shape[0]

@@ -1,0 +1,1 @@
+"""What the tests of PyTorch share with scripts."""
