@@ -6,7 +6,8 @@
 use super::compile::GraphCallable;
 use crate::dispatch::Value;
 use crate::error::Result;
-use crate::tensor::{Device, Dtype, Tensor, TensorSpec};
+use crate::ops::shapes::default_dtype;
+use crate::tensor::{Device, Tensor, TensorSpec};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -29,14 +30,14 @@ pub(super) fn were_seen() -> bool {
     SEEN.get()
 }
 
-/// What a token looks like.
+/// What a token looks like: an empty tensor as a script would make it.
 pub(super) fn token_spec() -> TensorSpec {
-    TensorSpec::contiguous(vec![0.into()], Dtype::Float32, Device::CPU)
+    TensorSpec::contiguous(vec![0.into()], default_dtype(), Device::CPU)
 }
 
 /// A token to begin with, or the one after a call.
 pub(super) fn token() -> Result<Tensor> {
-    crate::t!("empty.memory_format", vec![0i64]; dtype = Dtype::Float32, device = Device::CPU)
+    crate::t!("empty.memory_format", vec![0i64]; dtype = default_dtype(), device = Device::CPU)
 }
 
 /// A graph with a token, called without.

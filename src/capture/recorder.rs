@@ -354,7 +354,7 @@ impl Recorder {
         let mut spec = InputSpec::of(t)?;
         let index = self.inputs.borrow().len();
         let source = (self.input_name)(t, index);
-        spec.is_static = source.is_static;
+        spec.is_static = source.is_static || source.is_held;
         let dims = (self.plan)(&source.propagated(t), &spec.spec.geometry);
         super::constraints::check(&dims, &spec.spec.geometry)?;
         let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);

@@ -29,6 +29,8 @@ pub struct InputSource {
     pub source: String,
     /// Whether its sizes never vary: a parameter, or a tensor of a module.
     pub is_static: bool,
+    /// Whether a module has it as a plain attribute: it lives as long as the module, but its sizes may vary.
+    pub is_held: bool,
     /// Whether it is a parameter.
     pub is_parameter: bool,
     /// Whether it is a Python float, handed over as a tensor.

@@ -208,6 +208,21 @@ impl Unsupported {
         Unsupported { ends_function: of_intermediate, ..reason }
     }
 
+    /// `torch.nn.Parameter(tensor)` of what the graph computes.
+    pub fn parameter() -> Self {
+        Self::new(
+            264,
+            "Attempted to use `torch.nn.Parameter()` constructor with Dynamo",
+            "Dynamo does not support this",
+            "",
+            &[
+                "Try to construct `torch.nn.Parameter()` outside the compiled region.",
+                "If this is not possible, turn `graph_break_on_nn_param_ctor` off",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
     /// `tensor.requires_grad_()` of an input.
     pub fn requires_grad() -> Self {
         Self::new(

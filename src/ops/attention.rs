@@ -195,9 +195,10 @@ fn math(c: &Call, inputs: Inputs) -> Result<(Tensor, Tensor)> {
             None => t!("dropout", weights, dropout, true)?,
         };
     }
-    let output = t!("matmul", &weights, v)?;
-    let back = |t: Tensor| if narrow { t!("to.dtype", t, origin) } else { Ok(t) };
-    Ok((back(output)?, back(weights)?))
+    let back = |t: &Tensor| if narrow { t!("to.dtype", t, origin) } else { Ok(t.clone()) };
+    // The weights are rounded before the product is made of those that are not.
+    let rounded = back(&weights)?;
+    Ok((back(&t!("matmul", &weights, v)?)?, rounded))
 }
 
 /// Keys or values repeated so that every query head has its own.

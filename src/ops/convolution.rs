@@ -5,10 +5,10 @@ use std::cell::Cell;
 use crate::aten;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
-use crate::ops::layout::{spec, suggested};
+use crate::ops::layout::{spec, strides, suggested, suggested_of};
 use crate::shape::{Relation, SymInt};
 use crate::t;
-use crate::tensor::{Dtype, MemoryFormat, Tensor, TensorSpec};
+use crate::tensor::{Dtype, Geometry, MemoryFormat, Tensor, TensorSpec, contiguous_strides};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -245,7 +245,7 @@ fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
         )));
     }
     choose_kernel(input, &stride, &dilation)?;
-    Ok(vec![Some(spec(sizes, format(input, weight), input))])
+    Ok(vec![Some(result_spec(sizes, format(input, weight), input))])
 }
 
 thread_local! {
@@ -280,10 +280,41 @@ fn choose_kernel(input: &Tensor, stride: &[SymInt], dilation: &[SymInt]) -> Resu
 
 /// The memory format of results: channels-last where input or weight is.
 fn format(input: &Tensor, weight: &Tensor) -> MemoryFormat {
-    match suggested(input) {
-        MemoryFormat::Contiguous => suggested(weight),
+    let of = |t: &Tensor| if t.dim() == 3 { suggested_of(&as_plane(&t.geometry())) } else { suggested(t) };
+    // What is no plane is made contiguous first.
+    let is_rearranged = input.dim() == 3 && !lies_in_order(&input.geometry());
+    match of(input) {
+        MemoryFormat::Contiguous => of(weight),
+        _ if is_rearranged => of(weight),
         other => other,
     }
+}
+
+/// A row of places as a plane of one row: so convolutions of one dimension are computed.
+fn as_plane(row: &Geometry) -> Geometry {
+    let mut g = row.clone();
+    let stride = &g.sizes[2] * &g.strides[2];
+    g.sizes.insert(2, SymInt::Int(1));
+    g.strides.insert(2, stride);
+    g
+}
+
+/// Whether elements lie in order in the call that is compiled. Reads hints, never guards.
+fn lies_in_order(g: &Geometry) -> bool {
+    let order = contiguous_strides(&g.sizes);
+    let fits = |((size, have), want): ((&SymInt, &SymInt), &SymInt)| size.hint() == Some(1) || have.hint() == want.hint();
+    g.sizes.iter().zip(&g.strides).zip(&order).all(fits)
+}
+
+/// A result in a format, which of three dimensions is that of the plane.
+fn result_spec(sizes: Vec<SymInt>, format: MemoryFormat, like: &Tensor) -> TensorSpec {
+    if sizes.len() != 3 {
+        return spec(sizes, format, like);
+    }
+    let plane = [&sizes[..2], &[SymInt::Int(1)], &sizes[2..]].concat();
+    let mut strides = strides(&plane, format);
+    strides.remove(2);
+    TensorSpec::strided(sizes, strides, like.dtype(), like.device())
 }
 
 fn convolution_grad(b: &Backward) -> Result<Grads> {
@@ -305,6 +336,6 @@ fn backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (grad, input, weight) = (c.tensor("grad_output")?, c.tensor("input")?, c.tensor("weight")?);
     let (mask, format) = (c.get("output_mask").list()?, format(input, weight));
     let bias = TensorSpec::contiguous(vec![grad.size(1)], grad.dtype(), grad.device());
-    let specs = [spec(input.sizes(), format, input), spec(weight.sizes(), format, weight), bias];
+    let specs = [result_spec(input.sizes(), format, input), result_spec(weight.sizes(), format, weight), bias];
     specs.into_iter().zip(mask).map(|(s, m)| Ok(if m.bool()? { Some(s) } else { None })).collect()
 }

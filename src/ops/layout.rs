@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::shape::SymInt;
-use crate::tensor::{MemoryFormat, Tensor, TensorSpec, contiguous_strides};
+use crate::tensor::{Geometry, MemoryFormat, Tensor, TensorSpec, contiguous_strides};
 
 /// Channels first among strides: the order in which dimensions lie, innermost last, for 4 and 5 dimensions.
 fn channels_last_order(ndim: usize) -> Option<&'static [usize]> {
@@ -14,8 +14,7 @@ fn channels_last_order(ndim: usize) -> Option<&'static [usize]> {
 }
 
 /// Whether strides say channels-last rather than contiguous, by PyTorch's rule for ambiguous sizes. Reads hints, never guards.
-fn is_channels_last(t: &Tensor) -> bool {
-    let g = t.geometry();
+fn is_channels_last(g: &Geometry) -> bool {
     let Some(order) = channels_last_order(g.sizes.len()) else { return false };
     let size = |d: usize| g.sizes[d].hint().unwrap_or(2);
     let stride = |d: usize| g.strides[d].hint().unwrap_or(1);
@@ -41,7 +40,12 @@ fn is_channels_last(t: &Tensor) -> bool {
 
 /// `t.suggest_memory_format()`
 pub fn suggested(t: &Tensor) -> MemoryFormat {
-    match (is_channels_last(t), t.dim()) {
+    suggested_of(&t.geometry())
+}
+
+/// The same of sizes and strides.
+pub fn suggested_of(g: &Geometry) -> MemoryFormat {
+    match (is_channels_last(g), g.sizes.len()) {
         (true, 4) => MemoryFormat::ChannelsLast,
         (true, _) => MemoryFormat::ChannelsLast3d,
         _ => MemoryFormat::Contiguous,

@@ -260,8 +260,8 @@ fn register_cholesky(b: &mut OpBuilder) {
             let (factor, inverse, g) = (b.saved("self")?, b.result(0)?, b.grad()?);
             Grads::one(b, "self", || {
                 let both = t!("add.Tensor", g, mt(g)?)?;
-                let inner = t!("neg", t!("matmul", inverse, t!("matmul", both, inverse)?)?)?;
-                if b.arg("upper").bool()? { t!("matmul", factor, inner) } else { t!("matmul", inner, factor) }
+                let inner = t!("matmul", inverse, t!("matmul", both, inverse)?)?;
+                t!("neg", if b.arg("upper").bool()? { t!("matmul", factor, inner) } else { t!("matmul", inner, factor) }?)
             })
         },
     );
@@ -289,8 +289,8 @@ fn register_cholesky(b: &mut OpBuilder) {
         let solved = t!("cholesky_solve", b.grad()?, factor, upper)?;
         grads.set(b, "input2", || {
             let common = t!("matmul", &solved, mt(b.result(0)?)?)?;
-            let common = t!("neg", t!("add.Tensor", &common, mt(&common)?)?)?;
-            if upper.bool()? { t!("matmul", factor, common) } else { t!("matmul", common, factor) }
+            let common = t!("add.Tensor", &common, mt(&common)?)?;
+            t!("neg", if upper.bool()? { t!("matmul", factor, common) } else { t!("matmul", common, factor) }?)
         })?;
         grads.put(b, "self", Some(solved))?;
         Ok(grads)

@@ -77,7 +77,11 @@ impl SymInt {
         if other.as_int() == Some(0) {
             return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
         }
-        let is_natural = self.is_above(false) && other.is_above(false);
+        let is_natural = |size: &SymInt| match size {
+            SymInt::Sym(_, env) => size.is_above(false) || env.bounds(&size.expr()).0.is_some_and(|least| least >= 0),
+            SymInt::Int(i) => *i >= 0,
+        };
+        let is_natural = is_natural(self) && is_natural(other);
         Ok(self.combine(other, |a, b| a.modulo(b, is_natural)))
     }
 

@@ -134,7 +134,7 @@ impl About {
     }
 }
 
-/// `(name, source, is_static, {dim: (kind, min, max)}, is_attribute)` as Python tells it.
+/// `(name, source, is_static, {dim: (kind, min, max)}, is_attribute, is_held)` as Python tells it.
 fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource> {
     let text = |i: usize| Some(told.get(i)?.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned());
     let mut marks = Vec::new();
@@ -151,10 +151,11 @@ fn input_source(told: &[PyObjectRef], vm: &VirtualMachine) -> Option<InputSource
             marks.push((dim.try_to_value::<usize>(vm).ok()?, kind));
         }
     }
-    let is_static = told.get(2).is_some_and(|o| o.is(&vm.ctx.true_value));
+    let says = |i: usize| told.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
+    let (is_static, is_held) = (says(2), says(5));
     let is_parameter = is_static && text(1).is_some_and(|s| s.contains("._parameters['"));
-    let attribute = told.get(4).is_some_and(|o| o.is(&vm.ctx.true_value)).then_some(0);
-    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_parameter, attribute, marks, ..InputSource::default() })
+    let attribute = says(4).then_some(0);
+    Some(InputSource { name: text(0)?, source: text(1)?, is_static, is_held, is_parameter, attribute, marks, ..InputSource::default() })
 }
 
 /// The numbers of the symbols for a tensor's sizes (the number it holds, where it has none), strides and offset.

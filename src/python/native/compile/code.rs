@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::bytecode::{CodeFlags, Instruction, oparg};
+use rustpython_vm::bytecode::{CodeFlags, Instruction, find_exception_handler, oparg};
 
 /// One instruction, arguments put together.
 #[derive(Clone, Copy)]
@@ -37,7 +37,9 @@ pub struct Code {
     /// How many slots there are.
     slots: usize,
     /// Per instruction, the slots whose values are read later on.
-    live: OnceCell<Vec<Vec<u64>>>,
+    live: Vec<OnceCell<Vec<u64>>>,
+    /// Per instruction, where exceptions that it raises are handled.
+    handlers: Vec<Option<usize>>,
     /// Per instruction, the stack before it.
     stacks: OnceCell<Vec<Option<Stack>>>,
     /// Where comprehensions begin and end, those within others left out.
@@ -113,7 +115,10 @@ impl Code {
             at = next as usize;
         }
         let slots = code.localspluskinds.len();
-        let mut decoded = Code { steps, index, slots, live: OnceCell::new(), stacks: OnceCell::new(), comprehensions: Vec::new() };
+        let live = steps.iter().map(|_| OnceCell::new()).collect();
+        let handler = |s: &Step| index.get(&find_exception_handler(&code.exceptiontable, s.at)?.target).copied();
+        let handlers = steps.iter().map(handler).collect();
+        let mut decoded = Code { steps, index, slots, live, handlers, stacks: OnceCell::new(), comprehensions: Vec::new() };
         decoded.comprehensions = decoded.find_comprehensions();
         Rc::new(decoded)
     }
@@ -175,59 +180,90 @@ impl Code {
         self.index.get(&at).copied().or_else(|| self.steps.iter().rposition(|s| s.at <= at))
     }
 
-    /// Positions that may come after an instruction.
-    pub fn successors(&self, i: usize) -> Vec<usize> {
-        let step = &self.steps[i];
-        let mut after = Vec::new();
-        if !matches!(
-            step.op,
+    /// Whether what stands behind an instruction does not come after it.
+    fn leaves(&self, i: usize) -> bool {
+        matches!(
+            self.steps[i].op,
             Instruction::ReturnValue
                 | Instruction::RaiseVarargs { .. }
                 | Instruction::Reraise { .. }
                 | Instruction::JumpForward { .. }
                 | Instruction::JumpBackward { .. }
                 | Instruction::JumpBackwardNoInterrupt { .. }
-        ) {
+        )
+    }
+
+    /// Positions that may come after an instruction.
+    pub fn successors(&self, i: usize) -> Vec<usize> {
+        let step = &self.steps[i];
+        let mut after = Vec::new();
+        if !self.leaves(i) {
             after.extend(self.index.get(&step.next));
         }
         after.extend(step.target.and_then(|t| self.index.get(&t)));
         after
     }
 
-    fn liveness(&self) -> Vec<Vec<u64>> {
-        let words = self.slots.div_ceil(64).max(1);
-        let mut live = vec![vec![0u64; words]; self.steps.len()];
-        loop {
-            let mut changed = false;
-            for i in (0..self.steps.len()).rev() {
-                let mut now = vec![0u64; words];
-                for next in self.successors(i) {
-                    now.iter_mut().zip(&live[next]).for_each(|(a, b)| *a |= b);
-                }
-                let (read, written) = slots(self.steps[i].op, self.steps[i].arg);
-                for slot in written {
-                    now[slot as usize / 64] &= !(1 << (slot % 64));
-                }
-                for slot in read {
-                    now[slot as usize / 64] |= 1 << (slot % 64);
-                }
-                if now != live[i] {
-                    live[i] = now;
-                    changed = true;
+    /// Slots whose values may be read from an instruction on, as PyTorch's front end finds them: what is written before the first jump
+    /// is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
+    fn live_from(&self, position: usize) -> Vec<u64> {
+        let mut live = vec![0u64; self.slots.div_ceil(64).max(1)];
+        let mut written = live.clone();
+        let mut seen = vec![false; self.steps.len()];
+        let mut open = Vec::new();
+        for i in position..self.steps.len() {
+            self.note_reads(i, &written, &mut live);
+            for slot in self.accessed(i).1 {
+                written[slot as usize / 64] |= 1 << (slot % 64);
+            }
+            open.extend(self.handlers[i]);
+            let jumps = self.steps[i].target.is_some();
+            let ends = jumps || self.leaves(i);
+            if ends {
+                open.extend(self.successors(i));
+            }
+            while let Some(next) = open.pop() {
+                if !std::mem::replace(&mut seen[next], true) {
+                    self.note_reads(next, &written, &mut live);
+                    open.extend(self.successors(next));
+                    open.extend(self.handlers[next]);
                 }
             }
-            if !changed {
-                return live;
+            if ends {
+                break;
             }
+        }
+        live
+    }
+
+    /// Adds what an instruction reads of the values that were there, `written` being what was put in their place.
+    fn note_reads(&self, i: usize, written: &[u64], live: &mut [u64]) {
+        for slot in self.accessed(i).0 {
+            let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+            live[word] |= bit & !written[word];
         }
     }
 
-    /// Whether a slot's value is read at an instruction or after it.
+    /// The slots that an instruction reads and writes; to delete one is to read it. The variables of a comprehension's loops are its own.
+    fn accessed(&self, i: usize) -> (Vec<u32>, Vec<u32>) {
+        let step = &self.steps[i];
+        let (mut read, mut written) = match step.op {
+            Instruction::DeleteFast { .. } => (vec![step.arg], Vec::new()),
+            op => slots(op, step.arg),
+        };
+        if let Some((begin, end)) = self.comprehension(step.at) {
+            let puts_aside = |s: &&Step| (begin..=end).contains(&s.at) && matches!(s.op, Instruction::LoadFastAndClear { .. });
+            let own: Vec<u32> = self.steps.iter().filter(puts_aside).map(|s| s.arg).collect();
+            read.retain(|slot| !own.contains(slot));
+            written.retain(|slot| !own.contains(slot));
+        }
+        (read, written)
+    }
+
+    /// Whether a slot's value may be read at an instruction or after it.
     pub fn is_live(&self, position: usize, slot: usize) -> bool {
-        self.live
-            .get_or_init(|| self.liveness())
-            .get(position)
-            .is_none_or(|l| l.get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0))
+        let Some(cell) = self.live.get(position) else { return true };
+        cell.get_or_init(|| self.live_from(position)).get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0)
     }
 
     /// Slots whose values are operands of what is evaluated when an instruction is done.
@@ -264,6 +300,12 @@ impl Code {
 
     fn stacks(&self) -> &[Option<Stack>] {
         self.stacks.get_or_init(|| super::operands::stacks(&self.steps, |i| self.successors(i)))
+    }
+
+    /// Names of attributes that are stored, in the order in which that stands in the code.
+    pub fn stored_attributes(&self, code: &PyCode) -> Vec<&'static str> {
+        let stores = self.steps.iter().filter(|s| matches!(s.op, Instruction::StoreAttr { .. }));
+        stores.filter_map(|s| Some(code.names.get(s.arg as usize)?.as_str())).collect()
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's

@@ -4,9 +4,10 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyStrInterned, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::frames::decoded;
 use super::sources::{Locals, cell, own_attribute};
 use crate::python::native::tensor::TensorBase;
 
@@ -117,17 +118,46 @@ impl Search<'_> {
             }
             let count = named.len();
             let mut place = 0;
+            let is_wanted = |(_, value): &&(String, PyObjectRef)| self.wanted.contains_key(&value.get_id());
+            let written: Vec<&str> = named[buffer_count..].iter().filter(is_wanted).map(|(name, _)| name.as_str()).collect();
+            let stores = stored_in_order(o, &written, vm);
             for (i, (name, value)) in named.into_iter().enumerate() {
                 if is_dataclass && !self.keywords.contains(&name) {
                     self.argument(o, o, value, &mut place);
                 } else {
                     // Buffers are items of a dictionary, which is made anew item by item.
-                    let position = if i < buffer_count { count - buffer_count + 1 + i } else { count - i };
+                    let stored = stores.iter().position(|stored| *stored == name);
+                    let position = match stored {
+                        _ if i < buffer_count => count - buffer_count + 1 + i,
+                        Some(stored) => count - stored.min(count),
+                        None => count - i,
+                    };
                     self.visit(o, position, value, is_result, false);
                 }
             }
         }
     }
+}
+
+/// The attributes that a method of an object's class stores, in order: of the first method that stores all that are `written`. The
+/// object's dictionary does not say so, where an attribute was there before. None where there is nothing to put in order.
+fn stored_in_order(o: &PyObject, written: &[&str], vm: &VirtualMachine) -> Vec<&'static str> {
+    if written.len() < 2 {
+        return Vec::new();
+    }
+    let stores = |(name, method): (&PyStrInterned, PyObjectRef)| {
+        let method = method.downcast_ref::<PyFunction>().filter(|_| name.as_str() != "__init__")?;
+        let code = method.as_object().get_attr("__code__", vm).ok()?;
+        let code = code.downcast_ref::<PyCode>()?;
+        let mut names: Vec<&'static str> = Vec::new();
+        for name in decoded(code).stored_attributes(code) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        written.iter().all(|name| names.contains(name)).then_some(names)
+    };
+    o.class().get_attributes(&vm.ctx).into_iter().find_map(|(name, method)| stores((name, method))).unwrap_or_default()
 }
 
 /// What a tuple, a list or a dictionary holds.

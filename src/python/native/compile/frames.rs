@@ -12,7 +12,9 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 
 use super::about::Rest;
 use super::code::{Code, Step};
+use super::escapes;
 use super::reads::{Resumed, UnderWay};
+use super::sources::{Locals, own_attribute};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
@@ -435,12 +437,26 @@ pub fn wanted(
             (Some(position), _) => (1, position),
             (None, Some(rank)) => (2, *rank),
             (None, None) if frames.iter().any(|f| f.held.contains(&id)) => (3, i),
+            (None, None) if held_by_modules(frames, id, vm)? => (3, i),
             (None, None) => (0, i),
         };
         wanted.push((key, Value::Tensor(t)));
     }
     wanted.sort_by_key(|(key, _)| *key);
     Ok(wanted.into_iter().map(|(_, v)| v).collect())
+}
+
+/// Whether a module that is a variable of one of these functions holds a tensor, by its object.
+fn held_by_modules(frames: &[Frame], tensor: usize, vm: &VirtualMachine) -> PyResult<bool> {
+    let mut modules = Locals::new();
+    for frame in frames {
+        let variables = frame.variables(vm)?;
+        let Some(variables) = variables.downcast_ref::<PyDict>() else { continue };
+        let is_module = |o: &PyObjectRef| own_attribute(o, "_modules", vm).is_some();
+        modules.extend(variables.into_iter().filter(|(_, o)| is_module(o)).map(|(_, o)| ("".into(), o)));
+    }
+    let roots = escapes::Roots { result: None, locals: &modules, globals: None, code: None };
+    Ok(escapes::find(&[tensor], &roots, &HashMap::new(), false, vm).ranks.iter().any(Option::is_some))
 }
 
 /// Whether a variable of the script's that is read later on holds a tensor, or an expression under way does.

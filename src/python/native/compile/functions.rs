@@ -295,7 +295,14 @@ mod native {
         Ok(())
     }
 
-    /// A module's buffer is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.
+    /// A parameter is about to be made of a tensor: where a graph computes that, it ends.
+    #[pyfunction]
+    fn _before_parameter(data: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(t) = to_tensor(&data) else { return Ok(()) };
+        super::super::end_region_of(&t, &Unsupported::parameter()).map_err(|e| raise(e, vm))
+    }
+
+    /// A module's buffer or attribute is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.
     #[pyfunction]
     fn _stored_again(value: PyObjectRef) {
         if let (Some(recorder), Some(t)) = (call::recorder(), to_tensor(&value)) {

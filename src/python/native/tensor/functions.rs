@@ -117,6 +117,8 @@ mod module {
     #[pyfunction]
     fn _make_subclass(cls: PyTypeRef, data: PyObjectRef, requires_grad: OptionalArg<bool>, vm: &VirtualMachine) -> PyResult {
         let data = to_tensor(&data).ok_or_else(|| vm.new_type_error("_make_subclass(): data must be a Tensor"))?;
+        // Of a tensor of the script's it is one of the script's, too: no graph makes it.
+        let _outside = (!data.is_fake()).then(|| crate::dispatch::Exclude::only(crate::dispatch::Key::Capture));
         let own = crate::t!("detach", &data).map_err(|e| raise(e, vm))?;
         if requires_grad.unwrap_or(false) {
             packet::made_to_require_grad(&own).map_err(|e| raise(e, vm))?;

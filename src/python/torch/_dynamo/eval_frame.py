@@ -183,9 +183,10 @@ class _Names:
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
         self.known, self.owners, self.optimizers = None, [], []
+        self.held = set()
 
     def __call__(self, tensor):
-        """`(name, source, is_static, marks)` of a tensor."""
+        """`(name, source, is_static, marks, is_attribute, is_held)` of a tensor."""
         if self.known is None:
             self.known = {}
             self._collect()
@@ -196,7 +197,7 @@ class _Names:
 
         name, source, is_static, *attribute = found
         is_static = is_static or isinstance(tensor, Parameter)
-        return name, source, is_static, getattr(tensor, "_dynamo_marks", None) or {}, attribute == [True]
+        return name, source, is_static, getattr(tensor, "_dynamo_marks", None) or {}, attribute == [True], id(tensor) in self.held
 
     def _found_later(self, tensor):
         """Where a tensor is that came to be after the others were named: a gradient, or what an optimizer has."""
@@ -324,11 +325,12 @@ class _Names:
             for key, value in sub._buffers.items():
                 if value is not None:
                     self._name(value, f"{where}_buffers_{key}_", f"{found}._buffers['{key}']", True)
-            # Sizes of what a module of the script's has as a plain attribute may vary.
+            # Sizes of what a module of the script's has as a plain attribute may vary, though it lives as long as the module.
             is_static = type(sub).__module__.startswith(("torch.nn.", "torch.ao."))
             for key, value in sub.__dict__.items():
                 if isinstance(value, _native.TensorBase):
                     self._name(value, f"{where}_{key}", f"{found}.{key}", is_static)
+                    self.held.add(id(value))
 
 
 def _is_optimizer(value):
@@ -360,7 +362,7 @@ class _FrameNames(_Names):
     """Names tensors of a function that runs, by its variables."""
 
     def __init__(self, code, variables, globals):
-        self.code, self.known, self.owners, self.optimizers = code, {}, [], []
+        self.code, self.known, self.owners, self.optimizers, self.held = code, {}, [], [], set()
         for name, value in variables.items():
             if name == "self" and code.co_name == "step" and _is_optimizer(value):
                 self.owners.append((weakref.ref(value), "L_self", "L['self']"))

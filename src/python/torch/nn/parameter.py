@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 import torch
+from torch import _native_compile
 
 __all__ = ["Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer", "is_lazy"]
 
@@ -23,6 +24,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = torch.empty(0)
         if type(data) is torch.Tensor or type(data) is Parameter:
+            _native_compile._before_parameter(data)
             return torch._C._make_subclass(cls, data, requires_grad)
         tensor = data.detach().requires_grad_(requires_grad)
         if type(tensor) is not type(data):

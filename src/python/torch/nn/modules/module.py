@@ -246,6 +246,8 @@ class Module(ModuleHooks, ModuleState):
                 persistent = name not in self._non_persistent_buffers_set
             self.register_buffer(name, value, persistent)
             return
+        if state.get(name) is value and _is_tensor_like(value):
+            _native_compile._stored_again(value)
         object.__setattr__(self, name, value)
 
     def _forget(self, name, *registries):
