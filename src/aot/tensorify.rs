@@ -6,7 +6,7 @@
 use crate::dispatch::Value;
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Target};
-use crate::shape::{FloatExpr, SymInt};
+use crate::shape::{Atom, Expr, FloatExpr, SymInt};
 use crate::tensor::{Device, Dtype, TensorSpec};
 use std::rc::Rc;
 
@@ -35,6 +35,8 @@ struct Tensors<'a> {
     order: Vec<NodeId>,
     /// Floats that are tensors.
     known: Vec<(Rc<FloatExpr>, NodeId)>,
+    /// Sizes that are tensors.
+    known_sizes: Vec<(Expr, NodeId)>,
     meta: Meta,
 }
 
@@ -62,21 +64,63 @@ impl Tensors<'_> {
         self.call("prims.convert_element_type.default", vec![Arg::Node(id), Arg::Dtype(dtype)], Vec::new(), Self::scalar(dtype))
     }
 
+    /// A new tensor that holds a number.
+    fn number(&mut self, number: Arg, dtype: Dtype) -> NodeId {
+        self.call("aten.scalar_tensor.default", vec![number], vec![("dtype".into(), Arg::Dtype(dtype))], Self::scalar(dtype))
+    }
+
+    /// The tensor that holds a size: a symbol's, and of those what sums and products make; `None` where tensors cannot compute it.
+    fn size_tensor(&mut self, expr: &Expr, size: &dyn Fn(&Graph, &Expr) -> Option<NodeId>) -> Option<NodeId> {
+        if let Some((_, id)) = self.known_sizes.iter().find(|(e, _)| e == expr) {
+            return Some(*id);
+        }
+        let single = Self::scalar(Dtype::Float32);
+        let id = if expr.as_symbol().is_some() {
+            let node = size(self.graph, expr)?;
+            self.call("aten.scalar_tensor.default", vec![Arg::Node(node)], Vec::new(), single)
+        } else {
+            let terms: Vec<(Vec<(Atom, u32)>, i64)> = expr.terms().map(|(factors, count)| (factors.to_vec(), count)).collect();
+            let mut sum = None;
+            for (factors, count) in terms {
+                let mut product = (count != 1 || factors.is_empty()).then(|| self.number(Arg::Int(count), Dtype::Int64));
+                for (atom, power) in factors {
+                    let (Atom::Symbol(symbol), 1) = (atom, power) else { return None };
+                    let factor = self.size_tensor(&Expr::symbol(symbol), size)?;
+                    product = Some(match product {
+                        Some(left) => self.call("aten.mul.Tensor", vec![Arg::Node(left), Arg::Node(factor)], Vec::new(), single.clone()),
+                        None => factor,
+                    });
+                }
+                let product = product?;
+                sum = Some(match sum {
+                    Some(left) => self.call("aten.add.Tensor", vec![Arg::Node(left), Arg::Node(product)], Vec::new(), single.clone()),
+                    None => product,
+                });
+            }
+            sum?
+        };
+        self.known_sizes.push((expr.clone(), id));
+        Some(id)
+    }
+
     /// The tensor that holds a float; `None` where tensors cannot compute it.
-    fn tensor(&mut self, expr: &Rc<FloatExpr>, size: &dyn Fn(&Graph, &crate::shape::Expr) -> Option<NodeId>) -> Option<NodeId> {
+    fn tensor(&mut self, expr: &Rc<FloatExpr>, size: &dyn Fn(&Graph, &Expr) -> Option<NodeId>) -> Option<NodeId> {
         if let Some((_, id)) = self.known.iter().find(|(e, _)| e == expr) {
             return Some(*id);
         }
         let double = Self::scalar(Dtype::Float64);
         let id = match &**expr {
-            FloatExpr::Number(f) => {
-                let dtype = vec![("dtype".into(), Arg::Dtype(Dtype::Float64))];
-                self.call("aten.scalar_tensor.default", vec![Arg::Float(*f)], dtype, double)
+            // A number is made anew wherever it stands.
+            FloatExpr::Number(f) => return Some(self.number(Arg::Float(*f), Dtype::Float64)),
+            FloatExpr::IntTrueDiv(a, b) => {
+                // What it is made of is there before it turns out that it cannot be computed.
+                self.size_tensor(a, size)?;
+                self.size_tensor(b, size)?;
+                return None;
             }
-            FloatExpr::Symbol(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Round(..) | FloatExpr::Function("asin", _) => return None,
+            FloatExpr::Symbol(_) | FloatExpr::Round(..) | FloatExpr::Function("asin", _) => return None,
             FloatExpr::ToFloat(e) => {
-                let node = size(self.graph, e)?;
-                let made = self.call("aten.scalar_tensor.default", vec![Arg::Node(node)], Vec::new(), Self::scalar(Dtype::Float32));
+                let made = self.size_tensor(e, size)?;
                 self.convert(made, Dtype::Float64)
             }
             FloatExpr::Function(name, a) => {
@@ -99,8 +143,7 @@ impl Tensors<'_> {
                     FloatExpr::Number(f) => (self.tensor(&Rc::new(FloatExpr::Number(-f)), size)?, self.tensor(a, size)?),
                     _ => {
                         let (a, b) = (self.tensor(a, size)?, self.tensor(b, size)?);
-                        let dtype = vec![("dtype".into(), Arg::Dtype(Dtype::Int64))];
-                        let sign = self.call("aten.scalar_tensor.default", vec![Arg::Int(-1)], dtype, Self::scalar(Dtype::Int64));
+                        let sign = self.number(Arg::Int(-1), Dtype::Int64);
                         (a, self.call("aten.mul.Tensor", vec![Arg::Node(sign), Arg::Node(b)], Vec::new(), double.clone()))
                     }
                 };
@@ -113,6 +156,8 @@ impl Tensors<'_> {
                     "pow" => "aten.pow.Tensor_Tensor",
                     _ => "aten.add.Tensor",
                 };
+                // To sympy the factors of a product have an order of their own.
+                let (a, b) = if *name == "mul" { FloatExpr::in_order(a, b) } else { (a, b) };
                 let (a, b) = (self.tensor(a, size)?, self.tensor(b, size)?);
                 self.call(op, vec![Arg::Node(a), Arg::Node(b)], Vec::new(), double)
             }
@@ -136,14 +181,15 @@ pub fn tensorify(traced: &Rc<Graph>) -> Result<Rc<Graph>> {
     }
     let mut graph = Graph::clone(traced);
     let nodes: Vec<NodeId> = traced.nodes().map(|n| n.id).collect();
-    let mut tensors = Tensors { graph: &mut graph, order: Vec::new(), known: Vec::new(), meta: Meta::default() };
-    let size = |graph: &Graph, expr: &crate::shape::Expr| {
+    let mut tensors = Tensors { graph: &mut graph, order: Vec::new(), known: Vec::new(), known_sizes: Vec::new(), meta: Meta::default() };
+    let size = |graph: &Graph, expr: &Expr| {
         let is_it = |n: &&Node| matches!(&n.meta.value, Some(FakeValue::Int(size @ SymInt::Sym(..))) if size.expr() == *expr);
         graph.nodes().find(is_it).map(|n| n.id)
     };
     for id in nodes {
         let node = tensors.graph.node(id).clone();
-        tensors.meta = Meta { value: None, ..node.meta.clone() };
+        // What is made here belongs to neither forward nor backward, as far as the partitioner knows.
+        tensors.meta = Meta { value: None, is_backward: false, is_trailing: true, ..node.meta.clone() };
         if node.op() == Some("aten._local_scalar_dense.default")
             && let (Some(expr), Some(Arg::Node(t))) = (float_of(&node), node.args.first())
         {
@@ -160,6 +206,7 @@ pub fn tensorify(traced: &Rc<Graph>) -> Result<Rc<Graph>> {
             tensors.order.push(id);
             continue;
         };
+        let place = tensors.order.len();
         let compute = if matches!(spec.dtype, Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { spec.dtype };
         let args: Option<Vec<Arg>> = node
             .args
@@ -171,8 +218,9 @@ pub fn tensorify(traced: &Rc<Graph>) -> Result<Rc<Graph>> {
                 Some(Arg::Node(if compute == Dtype::Bool { held } else { tensors.convert(held, compute) }))
             })
             .collect();
+        // What was made on the way stands behind the call, also where it is not replaced.
         let Some(args) = args else {
-            tensors.order.push(id);
+            tensors.order.insert(place, id);
             continue;
         };
         let computed = TensorSpec { dtype: compute, ..spec.clone() };

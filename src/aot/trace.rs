@@ -239,6 +239,10 @@ impl Tracer {
         graph.eliminate_dead_code(&is_impure);
         graph.unify_sizes();
         graph.eliminate_dead_code(&is_impure);
+        if self.is_joint.get() {
+            let made: Vec<NodeId> = graph.nodes().map(|node| node.id).collect();
+            made.into_iter().for_each(|id| graph.node_mut(id).meta.is_of_joint = true);
+        }
         graph.validate()?;
         Ok(graph)
     }

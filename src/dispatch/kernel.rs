@@ -143,7 +143,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
             let functional = super::op(functional).ok_or_else(|| missing(entry))?;
             if !fake {
-                super::overlap::check(functional, &target, args)?;
+                super::overlap::check_overlap(functional, &target, &args[1..])?;
                 let own = if any_complex(args) { table().complex.get(entry.name).copied() } else { real_kernel(entry) };
                 if let Some(Kernel::Mutate(mutate)) = own {
                     mutate(&call)?;

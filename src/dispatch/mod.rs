@@ -23,6 +23,7 @@ pub use arithmetic::{
 };
 pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
 pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
+pub use overlap::check_overlap;
 pub use registry::{OpRef, all, lookup, op, overloads, overloads_as_called};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};

@@ -27,11 +27,13 @@ fn refuse(what: &str) -> Result<()> {
     )))
 }
 
-/// Checks a call of an in-place operator whose functional form is `functional`; `target` is its first argument.
-pub(super) fn check(functional: &OpEntry, target: &Tensor, args: &[Value]) -> Result<()> {
+/// Checks a call that writes the result of `functional` into `target`: in place, or given as `out=`; `read` are the values that it
+/// reads.
+pub fn check_overlap(functional: &OpEntry, target: &Tensor, read: &[Value]) -> Result<()> {
     // Filling reads nothing, and every element gets the same value.
     let fills = matches!(functional.base_name(), "fill" | "zero" | "masked_fill");
-    if fills || !(functional.tags.has(Tags::POINTWISE) || functional.base_name() == "copy") {
+    let checks = functional.tags.has(Tags::POINTWISE) || matches!(functional.base_name(), "copy" | "cumsum" | "cumprod");
+    if fills || !checks {
         return Ok(());
     }
     let c = target.concrete()?;
@@ -42,7 +44,7 @@ pub(super) fn check(functional: &OpEntry, target: &Tensor, args: &[Value]) -> Re
         return refuse("more than one element of the written-to tensor refers to");
     }
     let Some((start, end)) = stretch(target)? else { return Ok(()) };
-    for other in args[1..].iter().filter_map(Value::as_tensor) {
+    for other in read.iter().filter_map(Value::as_tensor) {
         if other.is(target) || !other.storage().same(&target.storage()) {
             continue;
         }

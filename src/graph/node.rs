@@ -191,6 +191,8 @@ pub struct Meta {
     pub source: Option<Source>,
     /// Whether it was traced while the autograd engine ran.
     pub is_backward: bool,
+    /// Whether it is part of a joint graph, or was.
+    pub is_of_joint: bool,
     /// Whether it was traced when forward and backward were done: a view made anew for an output. It belongs to neither.
     pub is_trailing: bool,
     /// Of a backward node: whether `source` is a line that ran in the backward (a custom function's), not its forward node's.

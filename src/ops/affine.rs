@@ -20,9 +20,9 @@ pub fn register(b: &mut OpBuilder) {
             let (grad, call) = (b.grad()?, b.call());
             let sizes = grid_sizes(&call)?;
             let places = base_grid(grad, &sizes, call.bool("align_corners")?)?;
+            let places = t!("transpose.int", t!("view", places, flat(&sizes, sizes.len() - 1))?, 1, 2)?;
             let grad = t!("reshape", grad, flat(&sizes, sizes.len() - 2))?;
-            let places = t!("view", places, flat(&sizes, sizes.len() - 1))?;
-            t!("transpose.int", t!("bmm", t!("transpose.int", places, 1, 2)?, grad)?, 1, 2)
+            t!("transpose.int", t!("bmm", places, grad)?, 1, 2)
         })
     });
 }

@@ -101,6 +101,14 @@ fn huber_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 fn grad_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (input, target) = (c.tensor("self")?, c.tensor("target")?);
     let sizes = crate::ops::shapes::broadcast_two(&input.sizes(), &target.sizes())?;
+    // What is traced computes with the arguments, one after the other, and takes after how they lie; the kernel fills a new tensor.
+    if input.is_fake() {
+        let operands = if c.entry.base_name() == "soft_margin_loss_backward" { [target, input] } else { [input, target] };
+        let difference = crate::ops::shapes::pointwise_strides(&sizes, &operands)?;
+        let difference = Tensor::fake(&TensorSpec::strided(sizes.clone(), difference, input.dtype(), input.device()))?;
+        let strides = crate::ops::shapes::pointwise_strides(&sizes, &[&difference, c.tensor("grad_output")?])?;
+        return Ok(vec![Some(TensorSpec::strided(sizes, strides, input.dtype(), input.device()))]);
+    }
     Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
 

@@ -1,6 +1,6 @@
 //! Resampling of images: nearest, linear and cubic, composed of indexing and arithmetic as PyTorch's tracing composes them.
 
-use crate::dispatch::{Call, OpBuilder, Rule, Value};
+use crate::dispatch::{Call, OpBuilder, Rule, Value, multiply};
 use crate::error::{Error, Result};
 use crate::ops::layout::suggested;
 use crate::shape::{FloatExpr, Relation, SymFloat, SymInt};
@@ -48,7 +48,7 @@ struct Request {
 /// A size times a scale; a symbolic one only by a whole number.
 fn scaled(size: &SymInt, scale: f64) -> Result<SymInt> {
     if size.as_int().is_none() && scale.fract() == 0.0 {
-        return Ok(size * (scale as i64));
+        return multiply(&[size.clone(), SymInt::Int(scale as i64)]);
     }
     Ok(SymInt::Int((size.guard_int()? as f64 * scale) as i64))
 }

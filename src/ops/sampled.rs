@@ -2,9 +2,9 @@
 
 use super::complex::resolved_conj;
 use super::shapes::wrap_dim;
-use crate::dispatch::{Call, OpBuilder, Rule, Value};
+use crate::dispatch::{Call, OpBuilder, Rule, Value, subtract_sizes};
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::tensor::{Dtype, Layout, Tensor};
 use crate::{aten, t};
 
@@ -28,10 +28,15 @@ fn diff(call: &Call) -> Result<Value> {
         [call.opt_tensor("prepend").cloned(), Some(tensor.clone()), call.opt_tensor("append").cloned()].into_iter().flatten().collect();
     let dim = call.int("dim")?;
     let mut result = if around.len() > 1 { t!("cat", Value::from(around), dim)? } else { tensor };
-    for _ in 0..n.min(result.size(d).guard_int()?) {
-        let length = result.size(d);
-        let earlier = t!("slice.Tensor", &result, dim, 0, &length - 1)?;
-        let later = t!("slice.Tensor", &result, dim, 1, length)?;
+    let size = result.size(d);
+    let mut length = subtract_sizes(&size, &SymInt::Int(1))?;
+    let times = if SymInt::Int(n).compare(Relation::Gt, &size)? { size.guard_int()? } else { n };
+    for time in 0..times {
+        if time > 0 {
+            length = subtract_sizes(&length, &SymInt::Int(1))?;
+        }
+        let earlier = t!("narrow", &result, dim, 0, &length)?;
+        let later = t!("narrow", &result, dim, 1, &length)?;
         result = if result.dtype() == Dtype::Bool { t!("logical_xor", later, earlier)? } else { t!("sub.Tensor", later, earlier)? };
     }
     Ok(result.into())

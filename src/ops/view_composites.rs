@@ -2,7 +2,7 @@
 
 use super::geometry as geo;
 use super::shapes::{broadcast, wrap_dim};
-use crate::dispatch::{Call, Key, OpBuilder, Rule, Value, add_sizes, has_layer, subtract_sizes};
+use crate::dispatch::{Call, Key, OpBuilder, Rule, Value, add_sizes, divide_sizes, has_layer, subtract_sizes};
 use crate::error::{Error, Result};
 use crate::shape::{Relation, SymInt};
 use crate::t;
@@ -204,13 +204,16 @@ fn split_in_sections(tensor: &Tensor, sections: i64, dim: i64) -> Result<Value> 
     if sections <= 0 {
         return Err(Error::runtime(format!("number of sections must be larger than 0, got {sections}")));
     }
-    let (each, extra) = (size.floor_div(&SymInt::Int(sections))?, size.modulo(&SymInt::Int(sections))?);
-    let mut bounds = vec![SymInt::Int(0)];
+    let (each, extra) = (divide_sizes(&size, &SymInt::Int(sections))?, size.modulo(&SymInt::Int(sections))?);
+    let mut start = SymInt::Int(0);
+    let mut parts = Vec::new();
     for i in 0..sections {
         let longer = SymInt::Int(i).compare(Relation::Lt, &extra)?;
-        bounds.push(&(&bounds[i as usize] + &each) + i64::from(longer));
+        let length = if longer { add_sizes(&each, &SymInt::Int(1))? } else { each.clone() };
+        parts.push(t!("slice.Tensor", tensor, dim, &start, add_sizes(&start, &length)?, 1)?);
+        start = add_sizes(&start, &length)?;
     }
-    slices(tensor, dim, &bounds)
+    Ok(parts.into())
 }
 
 fn split_at_indices(tensor: &Tensor, indices: Vec<SymInt>, dim: i64) -> Result<Value> {

@@ -346,6 +346,10 @@ impl Tell<'_> {
         if let Some(entry) = meta.original_op.as_deref().and_then(lookup) {
             dict.set_item("original_aten", overload(entry, vm), vm)?;
         }
+        if meta.is_of_joint && !meta.is_trailing {
+            let tag = if meta.is_backward { "is_backward" } else { "is_forward" };
+            dict.set_item("partitioner_tag", vm.ctx.new_str(tag).into(), vm)?;
+        }
         if meta.is_backward {
             dict.set_item("autograd_backward", vm.ctx.true_value.clone().into(), vm)?;
         }

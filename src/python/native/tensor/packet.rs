@@ -264,6 +264,10 @@ fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result
         return Err(error);
     }
     let is_empty = |t: &Tensor| t.dim() == 1 && t.size(0).as_int() == Some(0);
+    let is_eager = recorder.is_none() && !crate::dispatch::modes().fake && !given.iter().any(Tensor::is_fake) && !Value::any_fake(&args);
+    if is_eager {
+        given.iter().filter(|t| !is_empty(t)).try_for_each(|t| crate::dispatch::check_overlap(entry, t, &args))?;
+    }
     let Some(recorder) = recorder.filter(|_| given.iter().any(is_empty)) else { return write_out(&call(entry, args)?, out) };
     crate::python::native::compile::end_region(&crate::capture::Unsupported::other("Shape mismatch with out= tensor variant"))?;
     let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;

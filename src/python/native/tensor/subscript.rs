@@ -125,7 +125,8 @@ impl AsMapping for TensorBase {
                 let value = match &value {
                     Value::Tensor(source) => {
                         read(&t)?;
-                        super::to_tensor(needle).map_or(Ok(()), |index| read(&index))?;
+                        let parts = super::items(needle).unwrap_or_else(|| vec![needle.to_owned()]);
+                        parts.iter().filter_map(|part| super::to_tensor(part)).try_for_each(|index| read(&index))?;
                         super::super::compile::touch_numbers(needle, vm)?;
                         read(source)?;
                         super::super::compile::twin(source).map_or(value, Value::Tensor)
