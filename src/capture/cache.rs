@@ -47,8 +47,8 @@ pub struct Unmet {
     pub source: String,
     /// In the words of `TORCH_LOGS=recompiles`.
     pub text: String,
-    /// Whether it says that a tensor is another one.
-    pub is_alias: bool,
+    /// The place of another tensor, where it says that this one is that.
+    pub alias_of: Option<String>,
 }
 
 /// A number that a script passes.

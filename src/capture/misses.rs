@@ -34,8 +34,8 @@ type Rank = (Reverse<u32>, u32, u8, usize, String);
 struct Failed {
     source: String,
     text: String,
-    /// Whether it says that a tensor is another one: those are made last.
-    is_alias: bool,
+    /// The place of another tensor, where it says that this one is that: those are made last.
+    alias_of: Option<String>,
 }
 
 /// The places on the way to a guard's value, outermost first: `L`, `L['self']`, `L['self']._modules`.
@@ -75,8 +75,14 @@ impl Failures {
     }
 
     fn rank(&self, failed: &Failed, modules: &HashMap<String, Holder>, is_held: bool) -> Vec<Rank> {
+        let of = |source: &str| self.rank_at(source, failed.alias_of.is_some(), modules, is_held);
+        // That two are one is known where the second of them is looked at.
+        failed.alias_of.iter().map(|other| of(other)).fold(of(&failed.source), Ord::max)
+    }
+
+    fn rank_at(&self, source: &str, is_alias: bool, modules: &HashMap<String, Holder>, is_held: bool) -> Vec<Rank> {
         let mut holder = 0;
-        let way = places(&failed.source);
+        let way = places(source);
         let last = way.len().saturating_sub(1);
         let rank = |(i, place): (usize, &str)| {
             holder = match modules.get(place) {
@@ -87,7 +93,7 @@ impl Failures {
             };
             // Of two that failed as often, the one that did so first.
             let (often, at) = self.places.get(place).copied().unwrap_or_default();
-            let kind = if failed.is_alias && i == last { u8::MAX } else { holder };
+            let kind = if is_alias && i == last { u8::MAX } else { holder };
             let order = if i == 0 { u8::from(place == "G") } else { kind };
             (Reverse(often), at, order, place.len(), place.to_owned())
         };
@@ -102,7 +108,7 @@ impl Entry {
         if !state.is_empty() {
             return format!("GLOBAL_STATE changed: {state}");
         }
-        let of_fact = |u: &Unmet| Failed { source: u.source.clone(), text: u.text.clone(), is_alias: u.is_alias };
+        let of_fact = |u: &Unmet| Failed { source: u.source.clone(), text: u.text.clone(), alias_of: u.alias_of.clone() };
         let mut failed: Vec<Failed> = unmet.iter().map(of_fact).collect();
         for want in &self.region.touched {
             let modes = (self.region.inference, region.inference);
@@ -111,7 +117,7 @@ impl Entry {
                 self.failed_check(want, have).or_else(|| failed_dispatch(want, have, modes)).or_else(|| marks(have))
             };
             if let Some(text) = region.input_named(&want.source.name).and_then(check) {
-                failed.push(Failed { source: want.source.source.clone(), text, is_alias: false });
+                failed.push(Failed { source: want.source.source.clone(), text, alias_of: None });
             }
         }
         let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);

@@ -149,14 +149,18 @@ impl Recorder {
         broke
     }
 
-    /// Numbers that what ends the region reads, as far as they belong to it.
+    /// Numbers that what ends the region reads, as far as they belong to it, also as ones of the region that it was cut out of.
     pub fn needed_numbers(&self) -> Vec<Value> {
-        let belongs = |v: &&Value| match v {
+        let current = |v: &Value| match v {
+            Value::Int(size) => Value::Int(size.succeeded().unwrap_or_else(|| size.clone())),
+            other => other.clone(),
+        };
+        let belongs = |v: &Value| match v {
             Value::Int(size) => self.has_size(size),
             Value::SymFloat(float) => self.has_float(float),
             _ => false,
         };
-        self.needed_numbers.borrow().iter().filter(belongs).cloned().collect()
+        self.needed_numbers.borrow().iter().map(current).filter(belongs).collect()
     }
 
     /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.

@@ -4,7 +4,7 @@
     python tests/programs/record.py [--folder tests/capture] [NAME ...]      (with PyTorch 2.15; all programs where none is named)
 
 For each program and backend: standard output, the exception that ended it, and per compilation a hash of every graph's text
-without comments, blanks and class lines, in the order joint or inference, forward, backward; where sizes are symbols, also what
+without comments, blanks and class lines, in the order joint or inference (as it is traced, before floats become tensors), forward, backward; where sizes are symbols, also what
 the compiled code relies on (`conditions`): each symbol's range and value, the guards, and the symbols that were replaced. Packages that a program imports
 without using them need not be installed; tqdm has to be."""
 
@@ -41,6 +41,7 @@ def body(readable):
 def record(path, default):
     """Runs one program in this process; `default` is the backend where the script names none."""
     import torch
+    import torch._functorch._aot_autograd.graph_compile as graph_compile
     from functorch.compile import default_partition, min_cut_rematerialization_partition
     from torch._dynamo.backends.common import aot_autograd
 
@@ -68,10 +69,24 @@ def record(path, default):
     def readable(module):
         return fnv(body(module.print_readable(print_output=False, include_stride=True, include_device=True)))
 
+    # What is traced and given up on the way is not recorded.
+    capture, traced = graph_compile.aot_stage1_graph_capture, []
+
+    def aot_stage1_graph_capture(*args, **options):
+        captured = capture(*args, **options)
+        traced[:] = [readable(captured.graph_module)]
+        return captured
+
+    graph_compile.aot_stage1_graph_capture = aot_stage1_graph_capture
+    torch._functorch.aot_autograd.aot_stage1_graph_capture = aot_stage1_graph_capture
+
+    def as_traced(module):
+        return traced.pop() if traced else readable(module)
+
     def compiler(slot):
         def compile_graph(module, inputs):
             if slot == "inference":
-                add(readable(module), None, None)
+                add(as_traced(module), None, None)
             from torch._dynamo.backends.debugging import boxed_nop
 
             return boxed_nop(module, inputs)
@@ -80,7 +95,7 @@ def record(path, default):
 
     def named(split):
         def partition(joint, inputs, **options):
-            whole = readable(joint)
+            whole = as_traced(joint)
             forward, backward = split(joint, inputs, **options)
             add(whole, readable(forward), readable(backward))
             return forward, backward

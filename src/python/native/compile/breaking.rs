@@ -97,7 +97,9 @@ impl Extent {
         // Python may have let go of what the function reads.
         read.retain(|t| !is_among(t, &wanted));
         let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
-        for value in recorder.needed_numbers().into_iter().chain(wanted) {
+        // A called function that is recorded on its own reads them itself.
+        let needed = if self.rest.is_none() { recorder.needed_numbers() } else { Vec::new() };
+        for value in needed.into_iter().chain(wanted) {
             match &value {
                 Value::Tensor(t) if is_among(t, &outputs) => {}
                 Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}

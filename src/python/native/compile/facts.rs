@@ -196,7 +196,8 @@ impl Fact {
             return format!("expected type of '{source}' to be {wanted}, but found {found}");
         }
         match (&self.kind, &self.place) {
-            (Kind::Entries(_), _) | (_, None) => text,
+            (Kind::Entries(_), _) => text,
+            (_, None) => text + &self.advice(vm),
             (_, Some(p)) => format!("{text:<60}  # {}  # {}:{} in {}{}", p.code, p.file, p.span.line, p.function, self.advice(vm)),
         }
     }
@@ -207,7 +208,7 @@ impl Fact {
             root: self.source.root(),
             source: self.source.text(vm),
             text: self.failure(locals, vm),
-            is_alias: matches!(self.kind, Kind::Same(_)),
+            alias_of: if let Kind::Same(other) = &self.kind { Some(other.text(vm)) } else { None },
         }
     }
 }
@@ -253,7 +254,7 @@ fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Un
         root: second.source.root(),
         source: second.source.text(vm),
         text: format!("Duplicate tensors found: {}", groups.join(", ")),
-        is_alias: false,
+        alias_of: None,
     })
 }
 

@@ -10,6 +10,8 @@ from torch import _native, _native_compile
 
 # The class of Python's modules: what a script imports is no place where it keeps tensors.
 _MODULE = type(sys)
+# What a module keeps its tensors and modules in: those have names of their own.
+_MODULE_STATE = {"_parameters", "_buffers", "_modules"}
 
 
 checks_distributions = True
@@ -331,6 +333,8 @@ class _Names:
                 if isinstance(value, _native.TensorBase):
                     self._name(value, f"{where}_{key}", f"{found}.{key}", is_static)
                     self.held.add(id(value))
+                elif isinstance(value, (list, tuple, dict)) and not (is_static or key in _MODULE_STATE):
+                    self._value(value, f"{where}_{key}", f"{found}.{key}", 1)
 
 
 def _is_optimizer(value):

@@ -9,7 +9,7 @@ use rustpython_vm::{AsObject, Py, PyObjectRef};
 use super::super::code::rest_variables;
 use super::super::facts::Kind;
 use super::super::modules::is_at_home;
-use super::super::sources::{Source, cell, deque, own_attribute};
+use super::super::sources::{Source, cell, deque, is_known_dict, own_attribute};
 use super::steps::Path;
 use super::values::{is_constant, is_module, is_tensor, own_method};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
@@ -148,7 +148,11 @@ impl Reader<'_> {
                 self.realize(&args[0]);
                 return match all.as_slice() {
                     [(o, source)] if o.downcast_ref::<PyDict>().is_some() => {
-                        self.entries(o, source.as_ref());
+                        if is_known_dict(o) {
+                            self.written_to(&args[0])
+                        } else {
+                            drop(self.entries(o, source.as_ref()))
+                        }
                         o.length(vm).map_or(Seen::Unknown, |n| constant(vm.ctx.new_int(n).into()))
                     }
                     [(o, _)] if o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some() || deque(o, vm).is_some() => {

@@ -246,6 +246,9 @@ pub fn facts_of_call(callee: &PyObjectRef, locals: &Locals, vm: &VirtualMachine)
     let mut args: Vec<Seen> = args.into_iter().enumerate().map(|(i, v)| seen(v, Source::Index(source.clone(), i))).collect();
     let source = Rc::new(Source::Local("kwargs".into()));
     let mut names = Vec::new();
+    if let Some(kwargs) = given("kwargs") {
+        reader.written_to(&seen(kwargs.clone(), Source::Local("kwargs".into())));
+    }
     for (key, value) in given("kwargs").and_then(|v| v.downcast_ref::<PyDict>()).into_iter().flat_map(|d| d.into_iter()) {
         names.extend(values::string(Some(&key)));
         args.push(seen(value, Source::Key(source.clone(), key)));

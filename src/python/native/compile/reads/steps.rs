@@ -539,7 +539,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A dictionary is written to: which keys it has matters.
+    /// A dictionary is written to, or asked for its length: which keys it has matters.
     pub(super) fn written_to(&mut self, seen: &Seen) {
         let Seen::Known(all) = seen else { return };
         for (o, source) in all {
@@ -558,7 +558,9 @@ impl Reader<'_> {
         if let Seen::Known(all) = seen {
             for (o, source) in all.clone() {
                 let Some(source) = &source else { continue };
-                if let Some(dict) = o.downcast_ref::<PyDict>() {
+                if is_known_dict(&o) {
+                    self.written_to(&Seen::Known(vec![(o.clone(), Some(source.clone()))]));
+                } else if let Some(dict) = o.downcast_ref::<PyDict>() {
                     self.note(source, Kind::Entries(dict.__len__()), None);
                 }
                 self.look_at_first(&o, source);
