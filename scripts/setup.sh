@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what building the page needs and is missing; with "test", also what testing needs: Debian's Chromium, its driver
-# and a software Vulkan, by apt, as root or through sudo. Needs rustup and Node 20. A second run finds everything there.
+# and a software Vulkan, by apt, as root or through sudo; with "rust", no more than the compiler. Needs rustup and Node 20. A
+# second run finds everything there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,6 +20,8 @@ for part in clippy rustfmt rust-std-wasm32-unknown-unknown; do
     break
   fi
 done
+
+[ "${1:-}" != rust ] || exit 0
 
 lock=$(sha256sum www/package-lock.json)
 if [ "$(cat www/node_modules/.lock 2>/dev/null)" != "$lock" ]; then

@@ -32,6 +32,21 @@ fn examples_print_what_they_print_under_pytorch() {
     }
 }
 
+/// What a visitor sees first comes without another fetch.
+#[test]
+fn the_first_example_imports_nothing_that_is_fetched_later() {
+    let later: Vec<&str> =
+        include_str!("../src/python/later.txt").lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')).collect();
+    let example = examples().into_iter().find(|path| path.file_stem().unwrap() == "mlp").unwrap();
+    let script = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mlp_modules.py");
+    let source = std::fs::read_to_string(example).unwrap();
+    std::fs::write(&script, format!("{source}\nimport sys\nprint('modules', *sys.modules)\n")).unwrap();
+    let (printed, error) = run(&script, &[]);
+    let modules = printed.lines().last().and_then(|line| line.strip_prefix("modules ")).unwrap_or_else(|| panic!("{error}"));
+    let is_later = |m: &&str| later.iter().any(|l| m.strip_prefix(l).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')));
+    assert_eq!(modules.split(' ').filter(is_later).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
 #[test]
 fn graphs_of_examples_run_as_files_of_their_own() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -2,8 +2,6 @@
 
 import enum
 
-from torch._subclasses.fake_tensor import _detected
-
 __all__ = ["Guard", "GuardSource", "detect_fake_mode"]
 
 
@@ -61,6 +59,9 @@ class Guard:
 
 def detect_fake_mode(inputs=None):
     """The mode of fake tensors that a script is in, or that its values belong to."""
+    # Compiling needs guards, and seldom a script's modes of fake tensors, which the page does not carry.
+    from torch._subclasses.fake_tensor import _detected
+
     found = _detected(inputs)
     if not found:
         return None
