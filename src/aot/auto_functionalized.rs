@@ -34,7 +34,7 @@ impl Taken {
             return Ok(Taken::Whole);
         }
         let (b, v) = (base.geometry(), view.geometry());
-        let same = |a: &[SymInt], b: &[SymInt]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.statically_eq(b.clone()));
+        let same = SymInt::all_statically_eq;
         if same(&b.sizes, &v.sizes) && same(&b.strides, &v.strides) && b.offset.statically_eq(v.offset.clone()) {
             return Ok(Taken::Alias);
         }

@@ -28,9 +28,7 @@ pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Valu
     for (input, outer) in &pairs {
         // What got another shape in place gets it in the caller, too.
         let geometry = (*outer.geometry()).clone();
-        let same = |a: &[SymInt], b: &[SymInt]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.statically_eq(b.clone()));
-        let reshaped = !same(&input.geometry().sizes, &geometry.sizes);
-        if reshaped {
+        if !SymInt::all_statically_eq(&input.geometry().sizes, &geometry.sizes) {
             t!("as_strided_", input, &geometry.sizes, &geometry.strides)?;
         }
         if state(outer).is_some_and(|s| s.storage.writes.get() > 0) {

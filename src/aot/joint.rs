@@ -7,7 +7,7 @@ use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
 use super::trace::{Pushed, TraceLayer, Tracer};
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
 use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{Arg, Graph, NodeId};
 use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 use std::rc::Rc;
@@ -49,7 +49,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
     let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
     let mut names = (0..).map(name);
     for spec in inputs {
-        let specs = spec.subclass.as_ref().map_or_else(|| vec![spec.spec.clone()], |meta| meta.plain_specs());
+        let specs = subclass::plain_specs(&spec.subclass, &spec.spec);
         let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
             match &spec.symbol {
@@ -68,11 +68,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
 
 /// A functional tensor for the function, of the plain ones that it is made of.
 fn functional(plain: &[Tensor], meta: &MaybeSubclass) -> Result<Tensor> {
-    let mut wrapped = plain.iter().map(functionalize::wrap).collect::<Result<Vec<_>>>()?.into_iter();
-    match meta {
-        Some(meta) => meta.wrap_fake(&mut wrapped),
-        None => wrapped.next().ok_or_else(|| Error::runtime("an input is made of nothing")),
-    }
+    subclass::wrap_fake(plain.iter().map(functionalize::wrap).collect::<Result<_>>()?, meta)
 }
 
 /// A write that stays in the graph: to a tensor that an input is made of, its new value, and whether it is the input's other memory.
@@ -177,7 +173,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     let mut tangents = Vec::new();
     let mut names = (1..).map(|i| format!("tangents_{i}"));
     for (spec, meta) in tangent_specs(metadata) {
-        let specs = meta.as_ref().map_or_else(|| vec![spec.clone()], |meta| meta.plain_specs());
+        let specs = subclass::plain_specs(meta, spec);
         let inner = specs.iter().map(|spec| Tensor::fake(&tangent_spec(spec)?)).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
             tracer.placeholder(&name, t)?;

@@ -190,10 +190,8 @@ impl ViewAndMutationMeta {
 /// A fake stand-in for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
 pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
     let plain = |spec: &TensorSpec| functionalize::wrap(&Tensor::fake(spec)?);
-    let outer = match &spec.subclass {
-        Some(meta) => meta.wrap_fake(&mut meta.plain_specs().iter().map(plain).collect::<Result<Vec<_>>>()?.into_iter())?,
-        None => plain(&spec.spec)?,
-    };
+    let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(plain).collect::<Result<_>>()?;
+    let outer = subclass::wrap_fake(plain, &spec.subclass)?;
     prepare_leaf(&outer, spec)?;
     if spec.requires_grad && !spec.is_leaf {
         give_history(&outer)?;

@@ -48,7 +48,7 @@ impl SubclassCreationMeta {
     }
 
     /// What the plain tensors look like, in order.
-    pub fn plain_specs(&self) -> Vec<TensorSpec> {
+    fn plain_specs(&self) -> Vec<TensorSpec> {
         let each = |(_, inner): &(Rc<str>, Inner)| match inner {
             Inner::Plain(spec) => vec![spec.clone()],
             Inner::Subclass(meta) => meta.plain_specs(),
@@ -62,7 +62,7 @@ impl SubclassCreationMeta {
     }
 
     /// Whether another tensor is put together likewise, of plain tensors that look alike as `alike` has it.
-    pub fn same(&self, other: &Self, alike: &dyn Fn(&TensorSpec, &TensorSpec) -> bool) -> bool {
+    fn same(&self, other: &Self, alike: &dyn Fn(&TensorSpec, &TensorSpec) -> bool) -> bool {
         self.recipe.same(&*other.recipe)
             && self.attrs.len() == other.attrs.len()
             && self.attrs.iter().zip(&other.attrs).all(|((a, x), (b, y))| {
@@ -73,11 +73,6 @@ impl SubclassCreationMeta {
                         _ => false,
                     }
             })
-    }
-
-    /// Whether another tensor is of the same class and says the same of itself.
-    fn same_recipe(&self, other: &Self) -> bool {
-        self.same(other, &|_, _| true)
     }
 
     /// Puts a tensor together of plain ones, as many as it takes.
@@ -95,7 +90,7 @@ impl SubclassCreationMeta {
     }
 
     /// The same while something is traced.
-    pub fn wrap_fake(&self, plain: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
+    fn wrap_fake(&self, plain: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
         let before = set_modes(Modes { fake: true, ..modes() });
         let made = self.wrap(plain);
         set_modes(Modes { fake: before.fake, ..modes() });
@@ -110,10 +105,9 @@ impl SubclassCreationMeta {
         if is_traced || !(is_symbolic(&g.sizes) || is_symbolic(&g.strides)) {
             return Ok((g.sizes.clone(), g.strides.clone()));
         }
-        let same = |a: &[SymInt], b: &[SymInt]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.statically_eq(b.clone()));
         let spec = |of: &Inner| if let Inner::Subclass(meta) = of { meta.spec.clone() } else { self.plain_spec(of) };
         let found = |wanted: &[SymInt], get: &dyn Fn(&crate::tensor::Geometry) -> Vec<SymInt>| {
-            let at = self.attrs.iter().position(|(_, of)| same(&get(&spec(of).geometry), wanted))?;
+            let at = self.attrs.iter().position(|(_, of)| SymInt::all_statically_eq(&get(&spec(of).geometry), wanted))?;
             Some(get(&inner[at].1.geometry()))
         };
         let sizes = found(&g.sizes, &|g| g.sizes.clone());
@@ -185,6 +179,34 @@ pub fn wrap_values(values: Vec<Value>, metas: &[MaybeSubclass]) -> Result<Vec<Va
     Ok(all)
 }
 
+/// Whether two tensors are put together likewise, of plain tensors that look alike as `alike` has it, or are plain.
+fn same(a: &MaybeSubclass, b: &MaybeSubclass, alike: &dyn Fn(&TensorSpec, &TensorSpec) -> bool) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.same(b, alike),
+        _ => false,
+    }
+}
+
+/// The same, of plain tensors of one dtype, device, sizes and strides.
+pub fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass) -> bool {
+    same(a, b, &|a, b| a.annotation() == b.annotation())
+}
+
+/// What the plain tensors look like that a tensor is made of, in order; a plain one itself.
+pub fn plain_specs(meta: &MaybeSubclass, spec: &TensorSpec) -> Vec<TensorSpec> {
+    meta.as_ref().map_or_else(|| vec![spec.clone()], |meta| meta.plain_specs())
+}
+
+/// The tensor of plain ones, while something is traced.
+pub fn wrap_fake(plain: Vec<Tensor>, meta: &MaybeSubclass) -> Result<Tensor> {
+    let mut plain = plain.into_iter();
+    match meta {
+        Some(meta) => meta.wrap_fake(&mut plain),
+        None => plain.next().ok_or_else(|| Error::runtime("an input is made of nothing")),
+    }
+}
+
 /// How many values of a graph stand for a value of the script's.
 pub fn count(meta: &MaybeSubclass) -> usize {
     meta.as_ref().map_or(1, |meta| meta.arg_count())
@@ -203,11 +225,8 @@ pub fn states(t: &Tensor) -> Result<Vec<Functional>> {
 /// `output` is the function's output that it belongs to.
 pub fn plain_tangent(grad: &Tensor, expected: &MaybeSubclass, index: usize, output: Option<usize>) -> Result<Vec<Tensor>> {
     let given = SubclassCreationMeta::of(grad)?;
-    let fits = |given: &MaybeSubclass| match (given, expected) {
-        (None, None) => true,
-        (Some(given), Some(expected)) => expected.same_recipe(given),
-        _ => false,
-    };
+    // It is of the same class and says the same of itself.
+    let fits = |given: &MaybeSubclass| same(expected, given, &|_, _| true);
     if fits(&given) {
         return plain(grad);
     }

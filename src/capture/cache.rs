@@ -4,7 +4,7 @@ use super::misses::{Failures, Holder, unmarked};
 use super::region::{Region, RegionInput};
 use super::state::State;
 use super::symbols::{Place, Witness, evaluate, value_of};
-use crate::aot::subclass::{MaybeSubclass, SubclassCreationMeta};
+use crate::aot::subclass::{SubclassCreationMeta, made_alike};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
@@ -363,14 +363,5 @@ fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
         && w.geometry.sizes.len() == h.sizes.len()
         && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
         && w.geometry.strides.iter().zip(&h.strides).all(fits)
-        && made_alike(&want.spec.subclass, have)
-}
-
-/// Whether a tensor is made of what an entry wants an input to be made of.
-fn made_alike(want: &MaybeSubclass, have: &Tensor) -> bool {
-    match (want, SubclassCreationMeta::of(have)) {
-        (None, Ok(None)) => true,
-        (Some(want), Ok(Some(have))) => want.same(&have, &|a, b| a.annotation() == b.annotation()),
-        _ => false,
-    }
+        && SubclassCreationMeta::of(have).is_ok_and(|have| made_alike(&want.spec.subclass, &have))
 }

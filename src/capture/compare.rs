@@ -2,7 +2,7 @@
 
 use super::region::{Region, RegionInput};
 use super::symbols::value_of;
-use crate::aot::subclass::MaybeSubclass;
+use crate::aot::subclass::made_alike;
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
 use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;
@@ -171,15 +171,6 @@ fn same_graph(a: &Graph, a_values: &HashMap<Symbol, i64>, b: &Graph, b_values: &
             .iter()
             .zip(&b.subgraphs)
             .all(|((m, l), (n, r))| m == n && l.checkpoint_policy == r.checkpoint_policy && same_graph(l, a_values, r, b_values))
-}
-
-/// Whether two inputs are made of tensors that look alike.
-fn made_alike(a: &MaybeSubclass, b: &MaybeSubclass) -> bool {
-    match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => a.same(b, &|a, b| a.annotation() == b.annotation()),
-        _ => false,
-    }
 }
 
 impl Region {

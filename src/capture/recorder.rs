@@ -6,6 +6,7 @@ use super::symbols::{InputSource, Symbols, Treatment};
 use super::unsupported::Unsupported;
 use super::written::Writing;
 use crate::aot::compile::InputSpec;
+use crate::aot::subclass;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
@@ -365,12 +366,8 @@ impl Recorder {
         }
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
-        let twin = match &spec.subclass {
-            Some(made_of) => {
-                made_of.wrap_fake(&mut made_of.plain_specs().iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?.into_iter())?
-            }
-            None => Tensor::fake(&spec.spec)?,
-        };
+        let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
+        let twin = subclass::wrap_fake(plain, &spec.subclass)?;
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&twin, true)?;
         }

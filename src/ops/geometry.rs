@@ -62,7 +62,7 @@ pub fn view_strides(base: &Geometry, sizes: &[SymInt]) -> Result<Option<Vec<SymI
         return Ok(Some(vec![SymInt::Int(1); sizes.len()]));
     }
     if base.numel().sym_eq(0)? {
-        let same = base.sizes.len() == sizes.len() && base.sizes.iter().zip(sizes).all(|(a, b)| a.statically_eq(b.clone()));
+        let same = SymInt::all_statically_eq(&base.sizes, sizes);
         return Ok(Some(if same { base.strides.clone() } else { contiguous_strides(sizes) }));
     }
     let mut strides = vec![SymInt::Int(0); sizes.len()];

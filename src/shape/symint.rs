@@ -169,6 +169,11 @@ impl SymInt {
         self.compare(Relation::Lt, &other.into())
     }
 
+    /// Whether two lists are as long and have equal items for every value of the symbols; never guards.
+    pub fn all_statically_eq(a: &[SymInt], b: &[SymInt]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.statically_eq(b.clone()))
+    }
+
     /// Whether the two are equal for every value of the symbols that the environment allows; never guards.
     pub fn statically_eq(&self, other: impl Into<SymInt>) -> bool {
         let other = other.into();

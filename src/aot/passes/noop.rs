@@ -118,9 +118,7 @@ fn bound(arg: Option<&Arg>, default: i64) -> Option<i64> {
 /// Whether two nodes' values look alike.
 fn same_meta(a: &Node, b: &Node) -> bool {
     let (Some(a), Some(b)) = (a.tensor(), b.tensor()) else { return false };
-    let alike = |x: &[crate::shape::SymInt], y: &[crate::shape::SymInt]| {
-        x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.statically_eq(y.clone()))
-    };
+    let alike = crate::shape::SymInt::all_statically_eq;
     let (g, h) = (&a.geometry, &b.geometry);
     alike(&g.sizes, &h.sizes) && alike(&g.strides, &h.strides) && a.dtype == b.dtype && a.device == b.device
 }

@@ -2,7 +2,7 @@
 //! end could go on from there.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
@@ -420,14 +420,15 @@ pub fn wanted(
         }
     }
     let compares = frames.iter().any(|f| f.compares);
-    for (i, t) in known.into_iter().enumerate() {
-        let object = wrap(&t, vm)?;
+    let mut in_modules = None;
+    for (i, t) in known.iter().enumerate() {
+        let object = wrap(t, vm)?;
         let id = object.get_id();
         let dead = frames.iter().flat_map(|f| &f.dead).filter(|d| **d == id).count()
-            + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(&t)));
-        let needed = needs(&t);
+            + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(t)));
+        let needed = needs(t);
         let argument = needed.or_else(|| given.iter().position(|g| *g == id));
-        let read = reads.iter().position(|r| r.is(&t));
+        let read = reads.iter().position(|r| r.is(t));
         let is_read = needed.is_some() || read.is_some() || inner.is_some() && argument.is_some();
         let argument = argument.or(read.map(|r| given.len() + r));
         if dead > 0 && object.strong_count() - 1 <= dead && !is_read {
@@ -437,17 +438,22 @@ pub fn wanted(
             (Some(position), _) => (1, position),
             (None, Some(rank)) => (2, *rank),
             (None, None) if frames.iter().any(|f| f.held.contains(&id)) => (3, i),
-            (None, None) if held_by_modules(frames, id, vm)? => (3, i),
-            (None, None) => (0, i),
+            (None, None) => {
+                let in_modules = match &in_modules {
+                    Some(found) => found,
+                    None => in_modules.insert(held_by_modules(frames, &known, vm)?),
+                };
+                (if in_modules.contains(&id) { 3 } else { 0 }, i)
+            }
         };
-        wanted.push((key, Value::Tensor(t)));
+        wanted.push((key, Value::Tensor(t.clone())));
     }
     wanted.sort_by_key(|(key, _)| *key);
     Ok(wanted.into_iter().map(|(_, v)| v).collect())
 }
 
-/// Whether a module that is a variable of one of these functions holds a tensor, by its object.
-fn held_by_modules(frames: &[Frame], tensor: usize, vm: &VirtualMachine) -> PyResult<bool> {
+/// Those of some tensors, by their objects, that modules hold which are variables of these functions.
+fn held_by_modules(frames: &[Frame], tensors: &[Tensor], vm: &VirtualMachine) -> PyResult<HashSet<usize>> {
     let mut modules = Locals::new();
     for frame in frames {
         let variables = frame.variables(vm)?;
@@ -455,8 +461,10 @@ fn held_by_modules(frames: &[Frame], tensor: usize, vm: &VirtualMachine) -> PyRe
         let is_module = |o: &PyObjectRef| own_attribute(o, "_modules", vm).is_some();
         modules.extend(variables.into_iter().filter(|(_, o)| is_module(o)).map(|(_, o)| ("".into(), o)));
     }
+    let ids = tensors.iter().map(|t| Ok(wrap(t, vm)?.get_id())).collect::<PyResult<Vec<_>>>()?;
     let roots = escapes::Roots { result: None, locals: &modules, globals: None, code: None };
-    Ok(escapes::find(&[tensor], &roots, &HashMap::new(), false, vm).ranks.iter().any(Option::is_some))
+    let ranks = escapes::find(&ids, &roots, &HashMap::new(), false, vm).ranks;
+    Ok(ids.into_iter().zip(ranks).filter(|(_, rank)| rank.is_some()).map(|(id, _)| id).collect())
 }
 
 /// Whether a variable of the script's that is read later on holds a tensor, or an expression under way does.

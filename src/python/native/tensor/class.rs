@@ -179,8 +179,7 @@ impl Hashable for TensorBase {
 }
 
 fn same_sizes(a: &Tensor, b: &Tensor) -> bool {
-    let (a, b) = (a.sizes(), b.sizes());
-    a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x.statically_eq(y.clone()))
+    SymInt::all_statically_eq(&a.sizes(), &b.sizes())
 }
 
 /// `target.data = value` where calls are recorded: a call that writes to a tensor from outside. Says whether it was recorded;
