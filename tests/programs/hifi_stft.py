@@ -169,9 +169,9 @@ scheduler_g = torch.optim.lr_scheduler.ExponentialLR(optim_g, gamma=0.999, last_
 t = torch.arange(256) / 2000.0
 y = torch.stack([torch.sin(2 * math.pi * f * t) for f in (110.0, 220.0)])
 mel = mel_spectrogram(y)
-print("mel", mel.shape, mel.mean().item())
+print("mel", mel.shape, f"{mel.mean().item():.4f}")
 y = y.unsqueeze(1)
-for steps in range(3):
+for steps in range(2):
     y_g_hat = gen(mel)
     y_g_hat_mel = mel_spectrogram(y_g_hat.squeeze(1))
     optim_d.zero_grad()

@@ -187,7 +187,7 @@ with guided_relu(model) as g:
     g(inp)[0, target].backward()
     print(f"guided: {inp.grad.abs().max().item():.5f} positive {(inp.grad > 0).float().mean().item():.3f}")
 with torch.no_grad():
-    print("occlusion\n", occlusion(model, sample, target))
+    print("occlusion\n", (occlusion(model, sample, target) * 1e3).round(decimals=2))
 for eps in (0.0, 0.05, 0.2):
     adv = fgsm(model, x, y, eps)
     print(f"FGSM eps={eps:<5} acc {(model(adv).argmax(1) == y).float().mean().item() * 100:6.2f}% linf {(adv - x).abs().max().item():.3f}")

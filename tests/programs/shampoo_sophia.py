@@ -256,7 +256,7 @@ def run(name, build, steps=6, sam=False):
         if sched is not None:
             lrs.append(sched.get_last_lr()[0]); sched.step()
         losses.append(loss.item())
-    print(f"{name:>10s} " + " ".join(f"{l:.5f}" for l in losses) + (f" lr {lrs[0]:.2e} -> {lrs[-1]:.2e}" if lrs else ""))
+    print(f"{name:>10s} " + " ".join(f"{l:.2f}" for l in losses) + (f" lr {lrs[0]:.2e} -> {lrs[-1]:.2e}" if lrs else ""))
     return model, opt
 
 

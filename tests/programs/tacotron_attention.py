@@ -219,7 +219,7 @@ for iteration in range(3):
     loss.backward()
     grad_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    print("Train loss {} {:.6f} Grad Norm {:.6f}".format(iteration, loss.item(), grad_norm))
+    print("Train loss {} {:.4f} Grad Norm {:.4f}".format(iteration, loss.item(), grad_norm))
 print("alignment", align.shape, align[2, 0, 4:].tolist(), align.sum(-1).mean().item())
 model.eval()
 with torch.no_grad():

@@ -64,6 +64,6 @@ for epoch in range(1, 3):
     with torch.no_grad():
         val = sum(loss_function(*([r for r in [model(x)[0]]] + [x] + list(model.encode(x))))[0].item() for x, _ in val_loader)
     scheduler.step(val)
-    print("====> Epoch: {} Average loss: {:.4f} val {:.3f} lr {}".format(epoch, train_loss / len(train_loader.dataset), val, optimizer.param_groups[0]["lr"]))
+    print("====> Epoch: {} Average loss: {:.4f} val {:.2f} lr {}".format(epoch, train_loss / len(train_loader.dataset), val, optimizer.param_groups[0]["lr"]))
 sample = torch.randn(2, 3)
 print(model.decode(sample).shape)
