@@ -485,7 +485,11 @@ impl OpBuilder {
         let functional_name: &'static str = Box::leak(full.to_owned().into_boxed_str());
         let rest = schema[name_end..].replacen("(Tensor self", "(Tensor(a!) self", 1);
         let (arguments, _) = rest.rsplit_once("->").unwrap_or((&rest, ""));
-        let inplace = format!("{}_{}-> Tensor(a!)", &schema[..name_end], arguments);
+        // `add_`, but `__ilshift__`.
+        let inplace = match schema[..name_end].strip_prefix("__") {
+            Some(dunder) => format!("__i{dunder}{arguments}-> Tensor(a!)"),
+            None => format!("{}_{arguments}-> Tensor(a!)", &schema[..name_end]),
+        };
         self.entries.push(Pending {
             namespace,
             schema: inplace,

@@ -54,10 +54,12 @@ pub fn register(b: &mut OpBuilder) {
         for (overload, plain, ty) in [("Tensor", "Tensor", "Tensor"), ("Tensor_Scalar", "Scalar", "Scalar")] {
             b.op(&format!("{name}.{overload}(Tensor self, {ty} other) -> Tensor"), Rule::Fresh(bits));
             b.tags(Tags::POINTWISE).not_differentiable().inplace();
-            b.op(&format!("{dunder}.{plain}(Tensor self, {ty} other) -> Tensor"), Rule::Fresh(bits))
-                .tags(Tags::POINTWISE)
-                .not_differentiable();
+            b.op(&format!("{dunder}.{plain}(Tensor self, {ty} other) -> Tensor"), Rule::Fresh(bits));
+            b.tags(Tags::POINTWISE).not_differentiable().inplace();
         }
+        b.op(&format!("{name}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"), Rule::Fresh(bits))
+            .tags(Tags::POINTWISE)
+            .not_differentiable();
     }
     register_selection(b);
     register_values(b);

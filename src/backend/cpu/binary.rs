@@ -354,8 +354,8 @@ fn register_bits(t: &mut KernelTable) {
         "bitwise_and" ["Tensor" "Scalar" "Scalar_Tensor"] |a: i64, b: i64| a & b;
         "bitwise_or" ["Tensor" "Scalar" "Scalar_Tensor"] |a: i64, b: i64| a | b;
         "bitwise_xor" ["Tensor" "Scalar" "Scalar_Tensor"] |a: i64, b: i64| a ^ b;
-        "bitwise_left_shift" ["Tensor" "Tensor_Scalar"] left;
-        "bitwise_right_shift" ["Tensor" "Tensor_Scalar"] right;
+        "bitwise_left_shift" ["Tensor" "Tensor_Scalar" "Scalar_Tensor"] left;
+        "bitwise_right_shift" ["Tensor" "Tensor_Scalar" "Scalar_Tensor"] right;
         "__lshift__" ["Tensor" "Scalar"] left;
         "__rshift__" ["Tensor" "Scalar"] right;
     }

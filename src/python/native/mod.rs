@@ -34,6 +34,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         tensor::library::module_def(ctx),
         tensor::fake::module_def(ctx),
         tensor::subclass::module_def(ctx),
+        tensor::torch_function::module_def(ctx),
         tensor::tape::module_def(ctx),
         compile::aot_module_def(ctx),
         compile::module_def(ctx),
@@ -106,6 +107,7 @@ pub(super) fn reset() {
     crate::aot::fake_mode::reset();
     crate::aot::functional::reset();
     tensor::subclass::forget();
+    tensor::torch_function::reset();
     for key in [Key::Capture, Key::Functionalize, Key::Trace] {
         while pop_layer(key).is_some() {}
     }

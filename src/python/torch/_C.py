@@ -4,7 +4,7 @@ import builtins as _builtins
 import math as _math
 import operator as _operator
 
-from torch import _native, _native_compile, _native_subclass
+from torch import _native, _native_compile, _native_subclass, _native_torch_function
 from torch._tensor import Size, Tensor
 
 
@@ -277,7 +277,54 @@ _disabled_torch_dispatch_impl = Tensor.__torch_dispatch__
 
 
 def _disabled_torch_function_impl(func, types, args=(), kwargs=None):
-    return func(*args, **(kwargs or {}))
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+_native_torch_function.set_plain(_disabled_torch_function_impl)
+
+
+class DisableTorchFunctionSubclass:
+    """In such a block the classes of tensors are not asked about calls."""
+
+    _level = 1
+
+    def __enter__(self):
+        self._before = _native_torch_function.disable(self._level)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _native_torch_function.restore(self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """In such a block neither classes nor modes are asked about calls."""
+
+    _level = 2
+
+
+def _is_torch_function_enabled():
+    return _native_torch_function.disabled() == 0
+
+
+def _is_torch_function_all_disabled():
+    return _native_torch_function.disabled() == 2
+
+
+def _is_torch_function_mode_enabled():
+    return not _is_torch_function_all_disabled() and bool(_native_torch_function.modes_in_force())
+
+
+def _len_torch_function_stack():
+    return len(_native_torch_function.modes_in_force())
+
+
+def _get_function_stack_at(level):
+    return _native_torch_function.modes_in_force()[level]
+
+
+_push_on_torch_function_stack = _native_torch_function.push_mode
+_pop_torch_function_stack = _native_torch_function.pop_mode
 
 
 def __getattr__(name):

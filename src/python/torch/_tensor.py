@@ -3,13 +3,15 @@
 import sys
 from collections import OrderedDict
 
-from torch import _native, _native_compile, _native_subclass
+from torch import _native, _native_compile, _native_subclass, _native_torch_function
 from torch._native import TensorBase
-from torch.overrides import overridable
+from torch.overrides import asks, get_default_nowrap_functions, overridable
 
 
 class Size(tuple):
     """The sizes of a tensor."""
+
+    __module__ = "torch"
 
     def numel(self):
         n = 1
@@ -43,16 +45,21 @@ class Tensor(TensorBase):
 
     __module__ = "torch"
 
+    @asks
     def __repr__(self, *, tensor_contents=None):
         forward_ad = sys.modules.get("torch.autograd.forward_ad")
         text = forward_ad.printed(self) if forward_ad is not None and forward_ad.in_level() else None
-        return _native._tensor_repr(self, "tensor(") if text is None else text
+        if text is not None:
+            return text
+        is_plain = type(self) is Tensor or type(self) is _Parameter()
+        return _native._tensor_repr(self, "tensor(" if is_plain else f"{type(self).__name__}(")
 
     def __str__(self):
         return self.__repr__()
 
+    @asks
     def __format__(self, spec):
-        if self.dim() == 0 and type(self) is not _Parameter():
+        if self.dim() == 0 and type(self) is Tensor:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
@@ -73,9 +80,11 @@ class Tensor(TensorBase):
         # Captured code takes the rows one by one.
         return iter([self[i] for i in range(len(self))] if _native_compile._is_compiling() else self.unbind(0))
 
+    @asks
     def __reversed__(self):
         return self if self.dim() == 0 else self.flip(0)
 
+    @asks
     def __contains__(self, element):
         if isinstance(element, (Tensor, bool, int, float, complex)):
             return bool((element == self).any().item())
@@ -83,14 +92,17 @@ class Tensor(TensorBase):
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )
 
+    @asks
     def __complex__(self):
         return complex(self.item())
 
+    @asks
     def __reduce_ex__(self, proto):
         from torch.serialization import _taken_apart
 
         return _taken_apart(self)
 
+    @asks
     def __deepcopy__(self, memo):
         if not self.is_leaf:
             raise RuntimeError(
@@ -100,6 +112,13 @@ class Tensor(TensorBase):
             )
         if id(self) in memo:
             return memo[id(self)]
+        if type(self) is not Tensor and type(self.new_empty([])) is not type(self):
+            raise RuntimeError(
+                "The default implementation of __deepcopy__() for non-wrapper subclasses only works for subclass types that implement "
+                "new_empty() and for which that function returns another instance of the same subclass. You should either properly "
+                "implement new_empty() for your subclass or override __deepcopy__() if it is intended behavior for new_empty() to "
+                "return an instance of a different type."
+            )
         copied = self.detach().clone()
         if type(self) is not Tensor:
             copied = _native._make_subclass(type(self), copied)
@@ -406,7 +425,15 @@ class Tensor(TensorBase):
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return func(*args, **(kwargs or {}))
+        """What comes of a call on a tensor of a class that does not say so itself: the plain result, as one of the class."""
+        if not all(issubclass(cls, t) for t in types):
+            return NotImplemented
+        before = _native_torch_function.disable(1)
+        try:
+            result = func(*args, **(kwargs or {}))
+            return result if func in get_default_nowrap_functions() else _convert(result, cls)
+        finally:
+            _native_torch_function.restore(before)
 
     # Classes of the script's
 
@@ -428,6 +455,17 @@ class Tensor(TensorBase):
     def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
         with _native_subclass.DisableTorchDispatch():
             return func(*args, **(kwargs or {}))
+
+
+def _convert(result, cls):
+    """A result, or what a tuple or list of results holds, as tensors of a class."""
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        result = result.as_subclass(cls)
+    if isinstance(result, (tuple, list)):
+        result = type(result)(_convert(r, cls) for r in result)
+    return result
 
 
 def _warn_of_grad():

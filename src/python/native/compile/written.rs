@@ -17,7 +17,7 @@ use super::frames::decoded;
 use crate::capture::{Fate, Recorder, Variable};
 use crate::dispatch::Value;
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
-use crate::python::native::tensor::{items, raise, to_tensor, to_value};
+use crate::python::native::tensor::{WrittenIn, items, overridden, raise, to_tensor, to_value};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
@@ -440,5 +440,8 @@ pub fn call_overridable(public: &PyObject, implementation: &PyObject, args: &Fun
             None => Callee::function(format!("{}.{name}", text("__module__"))),
         }
     };
-    at_depth(1, callee, args, vm, || implementation.call(args.clone(), vm))
+    match overridden(|| Ok(public.to_owned()), args, WrittenIn::Python, vm)? {
+        Some(result) => Ok(result),
+        None => at_depth(1, callee, args, vm, || implementation.call(args.clone(), vm)),
+    }
 }

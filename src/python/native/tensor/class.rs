@@ -145,7 +145,10 @@ impl GetAttr for TensorBase {
             touched(zelf);
             super::subclass::end_region_at_attribute(&zelf.tensor(), name, vm)?;
         }
-        zelf.as_object().generic_getattr(name, vm)
+        match super::torch_function::attribute(zelf, name, vm)? {
+            Some(value) => Ok(value),
+            None => zelf.as_object().generic_getattr(name, vm),
+        }
     }
 }
 

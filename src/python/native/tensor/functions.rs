@@ -17,6 +17,7 @@ mod module {
     use super::super::methods;
     use super::super::objects::{PyDtype, PyGenerator};
     use super::super::packet::{self, Style};
+    use super::super::torch_function::{WrittenIn, overridden};
     use super::super::wrap;
     use crate::autograd::meta;
     use crate::capture::Unsupported;
@@ -24,6 +25,7 @@ mod module {
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
     use crate::python::native::compile::{Callee, as_written};
+    use crate::python::native::imported;
     use crate::tensor::{Dtype, Layout, MemoryFormat, random};
 
     #[pyattr(name = "TensorBase")]
@@ -220,6 +222,10 @@ mod module {
     /// `torch.tensor(data, *, dtype=None, device=None, requires_grad=False)`
     #[pyfunction]
     fn tensor(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let public = || imported("torch", vm)?.get_attr("tensor", vm);
+        if let Some(result) = overridden(public, &args, WrittenIn::Cpp, vm)? {
+            return Ok(result);
+        }
         let callee = || Callee::function("torch.tensor".to_owned());
         as_written(callee, &args, vm, || new_tensor(&args, vm))
     }

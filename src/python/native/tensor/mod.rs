@@ -22,6 +22,7 @@ pub(super) mod subclass;
 mod subscript;
 mod symint;
 pub(super) mod tape;
+pub(super) mod torch_function;
 
 pub(in crate::python) use symint::{symbolic_to_float, whole_number};
 
@@ -33,11 +34,13 @@ pub(super) use symint::{
     extremum, float_hint, float_object, function_of_number, guarded_number, note_made, object as size_object, summed, symbolic,
     symbolic_float, symbolic_hint, take_made, take_unknown,
 };
+pub(super) use torch_function::{WrittenIn, overridden};
 
 /// Lets go of what `torch`'s Python files defined, before it is collected.
 pub(super) fn forget_classes() {
     library::forget();
     subclass::forget();
+    torch_function::forget();
     tape::forget();
     fake::forget();
     class::forget_tensor_class();

@@ -1,12 +1,12 @@
 //! Operators as Python objects: `torch.add`, `Tensor.add`, `torch.ops.aten.add` are a packet; `torch.ops.aten.add.Tensor` an overload.
 
-use rustpython_vm::builtins::PyType;
 use rustpython_vm::function::{FuncArgs, PyComparisonValue};
 use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
 
 use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, raise, to_tensor, to_value};
+use super::torch_function::{WrittenIn, overridden};
 use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called};
 use crate::error::{Error, Result};
 use crate::python::native::compile::{Callee, as_written};
@@ -317,26 +317,11 @@ impl PyPacket {
 impl Callable for PyPacket {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-        call_packet(zelf.packet, zelf.written(), &args, vm).or_else(|e| overridden(zelf.as_object(), &args, vm)?.ok_or(e))
+        match overridden(|| Ok(zelf.to_owned().into()), &args, WrittenIn::Cpp, vm)? {
+            Some(result) => Ok(result),
+            None => call_packet(zelf.packet, zelf.written(), &args, vm),
+        }
     }
-}
-
-/// What an argument that stands for a tensor makes of a call that was refused: its class's `__torch_function__`.
-fn overridden(function: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
-    let stands_in = |o: &PyObjectRef| {
-        to_tensor(o).is_none() && o.downcast_ref::<PyType>().is_none() && o.class().as_object().get_attr("__torch_function__", vm).is_ok()
-    };
-    let given = args.args.iter().chain(args.kwargs.values());
-    let found = given.flat_map(|o| super::convert::items(o).unwrap_or_else(|| vec![o.clone()])).find(stands_in);
-    let Some(object) = found else { return Ok(None) };
-    let class: PyObjectRef = object.class().to_owned().into();
-    let kwargs = vm.ctx.new_dict();
-    for (name, value) in &args.kwargs {
-        kwargs.set_item(&*name.to_string_lossy(), value.clone(), vm)?;
-    }
-    let types = vm.ctx.new_tuple(vec![class.clone()]);
-    let positional = vm.ctx.new_tuple(args.args.clone());
-    class.get_attr("__torch_function__", vm)?.call((function.to_owned(), types, positional, kwargs), vm).map(Some)
 }
 
 impl GetDescriptor for PyPacket {
@@ -438,10 +423,10 @@ impl Callable for PyOverload {
     type Args = FuncArgs;
     fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         let entry = zelf.0;
-        let bound = match bind(entry.name, &[entry], &args, false, vm) {
-            Ok(bound) => bound,
-            Err(e) => return overridden(zelf.as_object(), &args, vm)?.ok_or_else(|| raise(of_own(&[entry], &args, e, vm), vm)),
-        };
+        if let Some(result) = overridden(|| Ok(zelf.to_owned().into()), &args, WrittenIn::Cpp, vm)? {
+            return Ok(result);
+        }
+        let bound = bind(entry.name, &[entry], &args, false, vm).map_err(|e| raise(of_own(&[entry], &args, e, vm), vm))?;
         let written = Written::Function("torch.ops.", entry.name);
         as_written(
             || callee(written),

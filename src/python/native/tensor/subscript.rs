@@ -8,6 +8,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::class::TensorBase;
 use super::convert::{items, raise, to_int, to_value};
+use super::torch_function::overridden_method;
 use crate::dispatch::Value;
 use crate::ops::indexing::{IndexItem, getitem, setitem};
 use crate::python::native::compile::{Callee, as_written};
@@ -95,6 +96,9 @@ impl AsMapping for TensorBase {
     fn as_mapping() -> &'static PyMappingMethods {
         static METHODS: PyMappingMethods = PyMappingMethods {
             length: Some(|mapping, vm| {
+                if let Some(length) = overridden_method("__len__", &[mapping.obj], vm)? {
+                    return length.try_to_value(vm);
+                }
                 let t = TensorBase::mapping_downcast(mapping).tensor();
                 if t.dim() == 0 {
                     return Err(vm.new_type_error("len() of a 0-d tensor"));
@@ -102,6 +106,9 @@ impl AsMapping for TensorBase {
                 t.size(0).guard_int().map(|n| n as usize).map_err(|e| raise(e, vm))
             }),
             subscript: Some(|mapping, needle, vm| {
+                if let Some(result) = overridden_method("__getitem__", &[mapping.obj, needle], vm)? {
+                    return Ok(result);
+                }
                 let t = TensorBase::mapping_downcast(mapping).tensor();
                 let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned()]);
                 as_written(
@@ -118,6 +125,9 @@ impl AsMapping for TensorBase {
             ass_subscript: Some(|mapping, needle, value, vm| {
                 let t = TensorBase::mapping_downcast(mapping).tensor();
                 let Some(value) = value else { return Err(vm.new_type_error("'Tensor' object does not support item deletion")) };
+                if overridden_method("__setitem__", &[mapping.obj, needle, &value], vm)?.is_some() {
+                    return Ok(());
+                }
                 let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
                 let value = super::packet::value(&value, vm)?;
                 // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.

@@ -26,6 +26,7 @@ class FakeTensor(torch.Tensor):
 
     constant = None
     real_tensor = None
+    __torch_function__ = torch._C._disabled_torch_function_impl
 
     @property
     def fake_mode(self):

@@ -9,6 +9,8 @@ __all__ = ["FunctionalTensor", "FunctionalTensorMode"]
 class FunctionalTensor(torch.Tensor):
     """A tensor that stands for another, which writes leave alone. Calls with it are made inside of a `FunctionalTensorMode`."""
 
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
     @staticmethod
     def to_functional(x):
         return _native_fake.to_functional(x, FunctionalTensor)
