@@ -30,6 +30,7 @@ _PARTS = {
         "get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads _has_compatible_shallow_copy_type "
         "is_storage set_default_dtype set_default_tensor_type set_default_device get_default_device "
         "use_deterministic_algorithms are_deterministic_algorithms_enabled set_deterministic_debug_mode "
+        "get_deterministic_debug_mode compiled_with_cxx11_abi get_device "
         "is_deterministic_algorithms_warn_only_enabled set_float32_matmul_precision get_float32_matmul_precision "
         "sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _check _check_is_size _check_index _check_value "
         "_check_type _check_not_implemented _check_with _check_tensor_all"
@@ -38,8 +39,9 @@ _PARTS = {
         "align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
         "chain_matmul einsum lu meshgrid norm split stft istft tensordot unique unique_consecutive unravel_index"
     ),
-    "_numeric": "gradient histogram histogramdd range _assert",
+    "_numeric": "gradient histogram histogramdd range spmm dsmm _assert",
     "_lowrank": "svd_lowrank pca_lowrank",
+    "_removed": "symeig eig solve lstsq matrix_rank cholesky qr",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",
     "serialization": "save load",
     "_ops": "ops",

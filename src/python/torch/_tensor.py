@@ -423,6 +423,36 @@ class Tensor(TensorBase):
     def reinforce(self, reward):
         raise RuntimeError("reinforce() was removed.")
 
+    def symeig(self, eigenvectors=False, upper=True):
+        from torch._removed import symeig
+
+        return symeig(self)
+
+    def eig(self, eigenvectors=False):
+        from torch._removed import eig
+
+        return eig(self)
+
+    def solve(self, other):
+        from torch._removed import solve
+
+        return solve(self, other)
+
+    def lstsq(self, other):
+        from torch._removed import lstsq
+
+        return lstsq(self, other)
+
+    def cholesky(self, upper=False):
+        from torch._removed import cholesky
+
+        return cholesky(self)
+
+    def qr(self, some=True):
+        from torch._removed import qr
+
+        return qr(self, some)
+
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         """What comes of a call on a tensor of a class that does not say so itself: the plain result, as one of the class."""

@@ -178,6 +178,21 @@ def set_deterministic_debug_mode(debug_mode):
     _set(algorithms=level > 0, warn_only=level == 1)
 
 
+def get_deterministic_debug_mode():
+    """0, 1 or 2, as `use_deterministic_algorithms` was told."""
+    return 0 if not _deterministic["algorithms"] else 1 if _deterministic["warn_only"] else 2
+
+
+def compiled_with_cxx11_abi():
+    """PyTorch's wheels are."""
+    return True
+
+
+def get_device(input):
+    """The number of the GPU that a tensor is on; -1 on the CPU."""
+    return input.get_device()
+
+
 def set_float32_matmul_precision(precision):
     """Products are always in full precision here; the choice is kept for who asks."""
     _deterministic["matmul"] = precision
