@@ -8,7 +8,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyStr, PyTypeRef};
+use rustpython_vm::builtins::{PyDict, PyDictRef, PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
@@ -51,7 +51,7 @@ fn install() {
 }
 
 /// Whether a class answers operators.
-pub fn answers(class: &PyTypeRef, vm: &VirtualMachine) -> bool {
+pub fn answers(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
     let Some(found) = class.get_attr(vm.ctx.intern_str(DISPATCH)) else { return false };
     tensor_class(vm).get_attr(vm.ctx.intern_str(DISPATCH)).is_none_or(|plain| !plain.is(&found))
 }
@@ -303,7 +303,6 @@ mod module {
     use crate::dispatch::{Rule, modes};
     use crate::tensor::{Device, Geometry, TensorSpec, contiguous_strides};
     use rustpython_vm::PyRef;
-    use rustpython_vm::builtins::PyType;
     use rustpython_vm::types::Constructor;
 
     /// `_make_wrapper_subclass(cls, size, strides=None, storage_offset=None, ..., dtype, device, requires_grad)`: a tensor that has no

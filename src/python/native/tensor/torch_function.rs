@@ -54,13 +54,19 @@ pub enum WrittenIn {
     Python,
 }
 
-/// Whether objects of a class say what functions do with them; plain tensors and parameters do not.
+/// Whether objects of a class say what functions do with them; plain tensors and parameters do not, nor classes that answer operators.
 fn handles(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
     if !class.slots.flags.has_feature(PyTypeFlags::HEAPTYPE) || class.is(&tensor_class(vm)) {
         return false;
     }
-    let found = class.get_attr(vm.ctx.intern_str(HANDLER));
-    found.is_some_and(|f| PLAIN.with_borrow(|plain| plain.as_ref().is_none_or(|plain| !plain.is(&f))))
+    let name = vm.ctx.intern_str(HANDLER);
+    let Some(found) = class.get_attr(name) else { return false };
+    if PLAIN.with_borrow(|plain| plain.as_ref().is_some_and(|plain| plain.is(&found))) {
+        return false;
+    }
+    // A class that answers operators and says nothing of functions wants to be asked about operators alone.
+    let is_default = tensor_class(vm).get_attr(name).is_some_and(|default| default.is(&found));
+    !(is_default && super::subclass::answers(class, vm))
 }
 
 /// The arguments that are asked, one of each class, subclasses before the classes that they are of.
