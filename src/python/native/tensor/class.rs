@@ -155,6 +155,14 @@ fn sized(zelf: &Py<TensorBase>) -> Tensor {
     super::super::compile::twin(&t).unwrap_or(t)
 }
 
+/// Sizes of a tensor are read: what computes them stands there in what is recorded.
+fn read(sizes: &[SymInt], vm: &VirtualMachine) -> PyResult<()> {
+    let Some(recorder) = super::super::compile::recorder().filter(|_| sizes.iter().any(|size| size.as_int().is_none())) else {
+        return Ok(());
+    };
+    sizes.iter().try_for_each(|size| recorder.read_size(size)).map_err(|e| raise(e, vm))
+}
+
 /// The first size of a tensor that is recorded, where it is symbolic.
 pub fn symbolic_length(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
     let Some(t) = o.downcast_ref::<TensorBase>().filter(|_| super::super::compile::capturing()) else { return Ok(None) };
@@ -222,7 +230,9 @@ impl TensorBase {
     #[pygetset]
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        let sizes = sized(zelf).sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
+        let sizes = sized(zelf).sizes();
+        read(&sizes, vm)?;
+        let sizes = sizes.iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
         super::functions::size_object(sizes, vm)
     }
     #[pymethod]
@@ -236,6 +246,7 @@ impl TensorBase {
                 if t.dim() == 0 {
                     return Err(vm.new_index_error("Dimension specified as 0 but tensor has no dimensions"));
                 }
+                read(&[t.size(d)], vm)?;
                 from_size(&t.size(d), vm)
             }
         }
