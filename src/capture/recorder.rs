@@ -215,7 +215,7 @@ impl Recorder {
     /// buffers are `is_static`: they live as long as the model.
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
-            self.glance(t);
+            self.glance(t, usize::MAX);
             return Ok(());
         }
         self.stand_in(t)?;
@@ -225,13 +225,22 @@ impl Recorder {
         Ok(())
     }
 
-    /// A lazy tensor was looked at: to a called function that is recorded on its own it is an input from there on.
-    fn glance(&self, t: &Tensor) {
+    /// The script itself looked at a tensor: among what it looks at, a lazy one has its place.
+    pub fn look_at(&self, t: &Tensor) -> Result<()> {
+        if !t.is_fake() {
+            return self.touch(t, false);
+        }
+        self.glance(t, self.inputs.borrow().len());
+        Ok(())
+    }
+
+    /// A lazy tensor was looked at, after so many inputs: to a called function that is recorded on its own it is an input from there on.
+    fn glance(&self, t: &Tensor, seen: usize) {
         let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
         let is_new = self.glances.borrow().last().is_none_or(|(last, _, at, _)| (*last, *at) != (t.id(), next));
         if is_new && self.is_lazy(t) {
             let place = self.place();
-            self.glances.borrow_mut().push((t.id(), place, next, self.inputs.borrow().len()));
+            self.glances.borrow_mut().push((t.id(), place, next, seen));
         }
     }
 
