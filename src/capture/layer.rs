@@ -109,6 +109,17 @@ impl Layer for CaptureLayer {
 }
 
 impl Recorder {
+    /// Stops the region before an index in which a mask stands beside something else, where the size of what a mask selects ends it:
+    /// to PyTorch's front end the whole index is one call.
+    pub fn break_before_mask(&self, read: Vec<Tensor>) -> Result<()> {
+        match (self.surroundings.wants_sizes)() {
+            true => Ok(()),
+            false => {
+                self.break_graph_at(&Unsupported::dynamic_shape("aten.nonzero.default"), read.into_iter().map(Value::Tensor).collect())
+            }
+        }
+    }
+
     /// Stops the region before a call that needs values, and makes the call.
     fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
         let mut read = Vec::new();

@@ -256,6 +256,14 @@ impl Recorder {
         }
     }
 
+    /// The script reads a size of a tensor: where that is computed from symbols, the call stands here.
+    pub fn read_size(&self, size: &SymInt) -> Result<()> {
+        match self.has_size(size) && size.expr().as_symbol().is_none() && !self.is_in_call() {
+            true => self.size(size).map(drop),
+            false => Ok(()),
+        }
+    }
+
     /// The script asks for the number of a tensor's elements: that of an input is read off it, that of another is computed from the
     /// symbols.
     pub fn counted(&self, t: &Tensor, count: &SymInt) -> Result<()> {

@@ -244,13 +244,21 @@ impl Symbols {
         }
         let strides = self.strides(input, index, real, &sizes, plan, &mut made);
         let has_offset = plan.dims.iter().any(|dim| *dim != Dim::Static);
-        if let Some(offset) = real.offset.as_int().filter(|n| has_offset && *n > 1 && !self.shared.contains_key(n)) {
-            let info = SymbolInfo { origin: format!("{}.storage_offset()", input.source), hint: Some(offset), lower: 2, upper: i64::MAX };
-            let symbol = self.symbol(input.number(2 * sizes.len().max(1)), info, Place::Offset(index));
-            self.shared.insert(offset, symbol.clone());
-            made.push(symbol);
+        let mut offset = real.offset.clone();
+        if let Some(number) = real.offset.as_int().filter(|n| has_offset && *n > 1) {
+            offset = match self.shared.get(&number) {
+                Some(known) => known.clone(),
+                None => {
+                    let origin = format!("{}.storage_offset()", input.source);
+                    let info = SymbolInfo { origin, hint: Some(number), lower: 2, upper: i64::MAX };
+                    let symbol = self.symbol(input.number(2 * sizes.len().max(1)), info, Place::Offset(index));
+                    self.shared.insert(number, symbol.clone());
+                    made.push(symbol.clone());
+                    symbol
+                }
+            };
         }
-        (Geometry { sizes, strides, offset: real.offset.clone() }, made)
+        (Geometry { sizes, strides, offset }, made)
     }
 
     /// Strides in terms of sizes, from the innermost outwards: each is the product that it equals; where there is none, it is a symbol

@@ -315,6 +315,24 @@ impl Unsupported {
         )
     }
 
+    /// A function of C that the front end knows nothing of.
+    pub fn unknown_builtin(function: &str, module: &str) -> Self {
+        Self::new(
+            SKIPPED_BUILTIN,
+            "Attempted to call function marked as skipped",
+            format!(
+                "Dynamo does not know how to trace the builtin `{module}.{function}.` This function is either a Python builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind)."
+            ),
+            format!(
+                "module: {module}, qualname: {function}, skip reason: cannot determine source file for  (likely a C extension or builtin)"
+            ),
+            &[
+                "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it and see the next case for a workaround.",
+                "If it is a third-party C/C++ Python extension, please either wrap it into a PyTorch-understood custom operator (see https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html for more details) or, if it is traceable, use `torch.compiler.allow_in_graph`.",
+            ],
+        )
+    }
+
     /// A function of a file that is never traced, called by one that is.
     pub fn not_inlined(function: &str, module: &str) -> Self {
         Self::new(

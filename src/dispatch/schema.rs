@@ -55,6 +55,8 @@ pub enum Default {
     Bools(Vec<bool>),
     /// `contiguous_format`
     ContiguousFormat,
+    /// `long`: the integers that the operator makes where nothing else is said.
+    Long,
 }
 
 /// One argument.
@@ -209,7 +211,7 @@ fn parse_default(text: &str, ty: &Type) -> Result<Default, String> {
         "contiguous_format" => Default::ContiguousFormat,
         "Mean" => Default::Int(1),
         "Sum" => Default::Int(2),
-        "long" => Default::None,
+        "long" => Default::Long,
         _ if text.starts_with('[') => {
             let items = split(text[1..].strip_suffix(']').ok_or_else(bad)?);
             if items.iter().any(|i| matches!(*i, "True" | "False")) {

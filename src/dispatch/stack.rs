@@ -345,7 +345,7 @@ impl Default {
     /// The default as a value.
     pub fn value(&self) -> Value {
         match self {
-            Default::None => Value::None,
+            Default::None | Default::Long => Value::None,
             Default::Bool(b) => Value::Bool(*b),
             Default::Int(i) => Value::from(*i),
             Default::Float(f) => Value::Float(*f),
@@ -359,7 +359,8 @@ impl Default {
     /// Whether a value is the default: graphs leave such arguments out.
     pub fn is(&self, value: &Value) -> bool {
         match (value, self) {
-            (Value::None, Default::None) => true,
+            (Value::None, Default::None | Default::Long) => true,
+            (Value::Dtype(Dtype::Int64), Default::Long) => true,
             (Value::Bool(a), Default::Bool(b)) => a == b,
             (Value::Int(a), Default::Int(b)) => a.as_int() == Some(*b),
             (Value::Float(a), Default::Float(b)) => a == b,

@@ -42,9 +42,28 @@ fn result(c: &Call, dtype: Dtype) -> Result<Option<TensorSpec>> {
     Ok(Some(TensorSpec::contiguous(reduced_sizes(c)?, dtype, c.tensor("self")?.device())))
 }
 
+/// A result whose dimensions were dropped and then put back, as PyTorch makes sums, products, extrema and variances whose sizes are
+/// symbols: the stride of one that was is the extent of what is behind it.
+fn put_back(c: &Call, dtype: Dtype) -> Result<Option<TensorSpec>> {
+    let mut spec = result(c, dtype)?;
+    if let Some(spec) = spec.as_mut().filter(|_| keeps(c)) {
+        let dims = dims_of(c, c.tensor("self")?.dim())?;
+        let geometry = &mut spec.geometry;
+        let mut extent = SymInt::Int(1);
+        for d in (0..geometry.sizes.len()).rev() {
+            if !dims.contains(&d) {
+                extent = &geometry.strides[d] * &geometry.sizes[d];
+            } else if extent.as_int().is_none() {
+                geometry.strides[d] = extent.clone();
+            }
+        }
+    }
+    Ok(spec)
+}
+
 fn sum_spec(c: &Call) -> Specs {
     let dtype = c.dtype("dtype")?.unwrap_or(sum_dtype(c.tensor("self")?.dtype()));
-    Ok(vec![result(c, dtype)?])
+    Ok(vec![put_back(c, dtype)?])
 }
 
 fn mean_spec(c: &Call) -> Specs {
@@ -82,7 +101,7 @@ fn not_empty(c: &Call) -> Result<()> {
 
 fn same_dtype(c: &Call) -> Specs {
     not_empty(c)?;
-    Ok(vec![result(c, c.tensor("self")?.dtype())?])
+    Ok(vec![put_back(c, c.tensor("self")?.dtype())?])
 }
 
 fn with_indices(c: &Call) -> Specs {
@@ -334,7 +353,7 @@ fn unbiased(c: &Call) -> Result<i64> {
 fn register_moments(b: &mut OpBuilder) {
     let one: Rule = Rule::Fresh(|c| Ok(vec![result(c, float_only(c)?)?]));
     let two: Rule = Rule::Fresh(|c| {
-        let spec = result(c, float_only(c)?)?;
+        let spec = put_back(c, float_only(c)?)?;
         Ok(vec![spec.clone(), spec])
     });
     macro_rules! over_dims {
@@ -351,7 +370,8 @@ fn register_moments(b: &mut OpBuilder) {
         "std_mean" "std_mean.correction" "(Tensor, Tensor)";
     }
     const REST: &str = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)";
-    b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), one).tags(Tags::REDUCTION | Tags::CORE);
+    b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), Rule::Fresh(|c| Ok(vec![put_back(c, float_only(c)?)?])))
+        .tags(Tags::REDUCTION | Tags::CORE);
     b.grad("VarBackward", &["self"], |b| unary_grad(b, |g| var_backward(b, g)));
     b.op(&format!("std.correction(Tensor self, {REST} -> Tensor"), one).tags(Tags::REDUCTION);
     b.grad("StdBackward", &["self", "result"], |b| unary_grad(b, |g| std_backward(b, g)));

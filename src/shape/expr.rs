@@ -4,6 +4,7 @@
 //! ([`Atom::Sum`]). [`Expr::expanded`] is one normal form for all expressions that are equal as polynomials; decisions go by that.
 
 use super::Rounded;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
@@ -39,6 +40,14 @@ pub(super) type Monomial = Vec<(Atom, u32)>;
 /// A symbolic integer in normal form. The empty sum is zero; the empty product is one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Expr(pub(super) Rc<BTreeMap<Monomial, i64>>);
+
+/// Products by the power of their first atom, then of the next: multiplied by the same, they keep their order.
+fn lexicographic(a: &[(Atom, u32)], b: &[(Atom, u32)]) -> Ordering {
+    match (a, b) {
+        ([], _) | (_, []) => a.len().cmp(&b.len()),
+        ([(x, m), a @ ..], [(y, n), b @ ..]) => y.cmp(x).then(m.cmp(n)).then_with(|| lexicographic(a, b)),
+    }
+}
 
 impl From<i64> for Expr {
     fn from(value: i64) -> Self {
@@ -283,12 +292,34 @@ impl Expr {
         if let Some((a, b)) = self.without_common_factors(other, cancels) {
             return a.quotient(&b, cancels);
         }
+        // A sum of several terms may divide a sum: (4*n - 4) // (n - 1).
+        if other.0.len() > 1
+            && let Some(quotient) = self.polynomial_quotient(other)
+        {
+            return quotient;
+        }
         // (k*n + r) // n, the terms that a number divides apart.
         let (whole, rest) = if other.as_int().is_some() { self.split_divisible(other) } else { (Expr::from(0), self.clone()) };
         match (whole.as_int() != Some(0)).then(|| whole.exact_div(other)).flatten() {
             Some(whole) => whole.add(&rest.quotient(other, cancels)),
             None => Expr::atom(Atom::FloorDiv(rest, other.clone())),
         }
+    }
+
+    /// The quotient by a sum, both as polynomials of their atoms, where nothing is left over.
+    fn polynomial_quotient(&self, divisor: &Expr) -> Option<Expr> {
+        let leading = |e: &Expr| {
+            let (product, coefficient) = e.terms().max_by(|(a, _), (b, _)| lexicographic(a, b))?;
+            Some(Expr::of_product(product.to_vec(), coefficient))
+        };
+        let (mut rest, divisor) = (self.expanded(), divisor.expanded());
+        let (first, mut quotient) = (leading(&divisor)?, Expr::from(0));
+        while rest.as_int() != Some(0) {
+            let term = leading(&rest)?.exact_div(&first)?;
+            rest = rest.sub(&term.mul(&divisor).expanded());
+            quotient = quotient.add(&term);
+        }
+        Some(quotient)
     }
 
     /// Whether every term has all factors of the divisor, to the same power.

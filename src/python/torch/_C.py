@@ -15,7 +15,9 @@ class _Operators:
         self.__dict__["_prefix"] = prefix
 
     def __getattr__(self, name):
-        found = None if name.startswith("__") else _native._function(name, self._prefix)
+        # Products of sparse matrices, of old; of others they are plain ones.
+        operator = "mm" if name in ("spmm", "dsmm") else name
+        found = None if name.startswith("__") else _native._function(operator, self._prefix)
         if found is None:
             from torch._absent import attribute_error
 

@@ -39,7 +39,7 @@ _PARTS = {
         "align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
         "chain_matmul einsum lu meshgrid norm split stft istft tensordot unique unique_consecutive unravel_index"
     ),
-    "_numeric": "gradient histogram histogramdd range spmm dsmm _assert",
+    "_numeric": "gradient histogram histogramdd range _assert",
     "_lowrank": "svd_lowrank pca_lowrank",
     "_removed": "symeig eig solve lstsq matrix_rank cholesky qr",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state",

@@ -1,4 +1,4 @@
-"""Functions of tensors that are other functions put together: `gradient`, `histogram`, `histogramdd`, `range`, `spmm`."""
+"""Functions of tensors that are other functions put together: `gradient`, `histogram`, `histogramdd`, `range`."""
 
 import torch
 from torch import _native_compile
@@ -153,11 +153,3 @@ def _assert(condition, message):
         return torch._assert_async(condition, message)
     if not condition:
         raise AssertionError(message)
-
-
-def spmm(input, mat2):
-    """The product of a matrix, sparse ones of which are not there, with a dense one."""
-    return torch.mm(input, mat2)
-
-
-dsmm = spmm

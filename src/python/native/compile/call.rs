@@ -301,7 +301,7 @@ impl Call {
         let asked = self.top().function.asked.clone();
         // A comprehension's code is its function's, and it is given up in any case.
         let function = match frame.standing.is_generator {
-            true => Rc::new(CompiledFunction::new(asked.clone())),
+            true => Rc::new(CompiledFunction::new(asked.clone(), None)),
             false => {
                 let code = body.as_ref().unwrap_or(&frame.code);
                 let nested = self.nested.borrow().iter().rfind(|(c, _)| c.is(code)).map(|(_, function)| function.clone());
@@ -329,6 +329,8 @@ impl Call {
     fn leave(&self, recorder: &Recorder, returned: bool) -> Result<()> {
         let top = self.top();
         top.returns(recorder, returned);
+        // They hold values of the graph that ends.
+        drop(self.parts.take());
         let mut outputs = alive(recorder);
         let first = recorder.first_outputs.take();
         let stored = if first.is_empty() && outputs.len() > 1 { self.stored_result(&top)? } else { Vec::new() };

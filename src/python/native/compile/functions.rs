@@ -210,6 +210,7 @@ mod native {
             "backward" => Unsupported::backward(),
             "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "unknown_builtin" => Unsupported::unknown_builtin(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
             "builtin" => {
                 let kind = [format!("functions.{}", arg(2).unwrap_or_default())];
                 Unsupported::builtin(arg(0).unwrap_or_default(), &[arg(1).unwrap_or_default().to_owned()], &kind)

@@ -154,12 +154,13 @@ pub struct CompiledFunction {
     pub cache: RefCell<Cache>,
     /// How it was asked for.
     pub asked: Asked,
-    /// Sizes that inputs had when something was compiled.
-    pub seen: RefCell<SeenSizes>,
+    /// Sizes that inputs had when something was compiled. This, frames and places are the code's own, however often and in whatever
+    /// way it is asked to be compiled.
+    pub seen: Rc<RefCell<SeenSizes>>,
     /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
-    pub frames: RefCell<HashMap<usize, u32>>,
+    pub frames: Rc<RefCell<HashMap<usize, u32>>>,
     /// Its code, and what follows its breaks, in the order in which they were reached.
-    places: RefCell<Vec<Chain>>,
+    places: Rc<RefCell<Vec<Chain>>>,
     /// Places from where the front end cannot go on.
     pub given_up: RefCell<HashSet<usize>>,
     /// What its entries depend on besides tensors.
@@ -198,7 +199,8 @@ pub fn function_of(code: &PyObject, asked: &Asked, vm: &VirtualMachine) -> Rc<Co
     if let Some((_, function)) = known.iter().find(|(c, f)| c.is(code) && f.asked.is(asked, vm)) {
         return function.clone();
     }
-    let made = Rc::new(CompiledFunction::new(asked.clone()));
+    let of_code = known.iter().find(|(c, _)| c.is(code)).map(|(_, f)| &**f);
+    let made = Rc::new(CompiledFunction::new(asked.clone(), of_code));
     FUNCTIONS.with_borrow_mut(|known| Rc::make_mut(known).push((code.to_owned(), made.clone())));
     made
 }
@@ -231,16 +233,16 @@ impl CompiledFunction {
         self.given_up.borrow().contains(&place)
     }
 
-    /// With nothing compiled yet.
-    pub fn new(asked: Asked) -> Self {
+    /// With nothing compiled yet; `of_code` is the code compiled as it was asked for before.
+    pub fn new(asked: Asked, of_code: Option<&CompiledFunction>) -> Self {
         CompiledFunction {
             cache: RefCell::default(),
             asked,
-            seen: RefCell::default(),
-            frames: RefCell::default(),
-            places: RefCell::new(vec![Chain::new()]),
+            seen: of_code.map_or_else(Rc::default, |f| f.seen.clone()),
+            frames: of_code.map_or_else(Rc::default, |f| f.frames.clone()),
+            places: of_code.map_or_else(|| Rc::new(RefCell::new(vec![Chain::new()])), |f| f.places.clone()),
             given_up: RefCell::default(),
-            values: Values::default(),
+            values: of_code.map_or_else(Values::default, |f| Values::of_code(&f.values)),
             passed: RefCell::default(),
             ended: RefCell::default(),
         }

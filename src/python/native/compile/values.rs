@@ -154,7 +154,7 @@ pub struct Values {
     /// What places depend on that compute nothing.
     idle: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
     /// Numbers that calls had when something was compiled; none where they varied.
-    seen: RefCell<HashMap<(usize, String), Option<PyObjectRef>>>,
+    seen: Rc<RefCell<HashMap<(usize, String), Option<PyObjectRef>>>>,
     /// Floats whose numbers were needed: they are no symbols again.
     numbers: RefCell<HashSet<String>>,
 }
@@ -360,6 +360,11 @@ impl Replaced {
 }
 
 impl Values {
+    /// Of a code whose numbers were seen before, when it was asked for in another way.
+    pub fn of_code(known: &Values) -> Self {
+        Values { seen: known.seen.clone(), ..Values::default() }
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         self.entries.borrow_mut().clear();

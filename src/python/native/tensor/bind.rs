@@ -98,7 +98,7 @@ fn python_signature(schema: &Schema, method: bool) -> String {
         let name = if a.name == "self" { "input" } else { &a.name };
         let default = match &a.default {
             None => String::new(),
-            Some(crate::dispatch::Default::None) => " = None".to_owned(),
+            Some(crate::dispatch::Default::None | crate::dispatch::Default::Long) => " = None".to_owned(),
             Some(d) => match d.value() {
                 Value::Bool(b) => format!(" = {}", if b { "True" } else { "False" }),
                 other => format!(" = {other:?}"),

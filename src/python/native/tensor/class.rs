@@ -134,7 +134,10 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
 /// Reading what a tensor is like makes it an input of the region being captured.
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
-    let _ = super::super::compile::touch(&zelf.tensor(), false);
+    let _ = match super::super::compile::recorder().filter(|_| crate::python::span::in_script()) {
+        Some(recorder) => recorder.look_at(&zelf.tensor()),
+        None => super::super::compile::touch(&zelf.tensor(), false),
+    };
 }
 
 impl GetAttr for TensorBase {
@@ -156,6 +159,14 @@ impl GetAttr for TensorBase {
 fn sized(zelf: &Py<TensorBase>) -> Tensor {
     let t = zelf.tensor();
     super::super::compile::twin(&t).unwrap_or(t)
+}
+
+/// Sizes of a tensor are read: what computes them stands there in what is recorded.
+fn read(sizes: &[SymInt], vm: &VirtualMachine) -> PyResult<()> {
+    let Some(recorder) = super::super::compile::recorder().filter(|_| sizes.iter().any(|size| size.as_int().is_none())) else {
+        return Ok(());
+    };
+    sizes.iter().try_for_each(|size| recorder.read_size(size)).map_err(|e| raise(e, vm))
 }
 
 /// The first size of a tensor that is recorded, where it is symbolic.
@@ -225,7 +236,9 @@ impl TensorBase {
     #[pygetset]
     fn shape(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
-        let sizes = sized(zelf).sizes().iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
+        let sizes = sized(zelf).sizes();
+        read(&sizes, vm)?;
+        let sizes = sizes.iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
         super::functions::size_object(sizes, vm)
     }
     #[pymethod]
@@ -239,6 +252,7 @@ impl TensorBase {
                 if t.dim() == 0 {
                     return Err(vm.new_index_error("Dimension specified as 0 but tensor has no dimensions"));
                 }
+                read(&[t.size(d)], vm)?;
                 from_size(&t.size(d), vm)
             }
         }

@@ -9,7 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 use super::class::TensorBase;
 use super::convert::{items, raise, to_int, to_value};
 use super::torch_function::overridden_method;
-use crate::dispatch::Value;
+use crate::dispatch::{Exclude, Key, Value};
 use crate::ops::indexing::{IndexItem, getitem, setitem};
 use crate::python::native::compile::{Callee, as_written};
 use crate::shape::SymInt;
@@ -92,6 +92,21 @@ fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
     Ok(vec![index_item(o, vm)?])
 }
 
+/// Ends what is recorded where a mask is one of several indices; whether there was something to end.
+fn end_at_mask(t: &Tensor, indices: &[IndexItem]) -> crate::error::Result<bool> {
+    let Some(recorder) = super::super::compile::recorder().filter(|_| indices.len() > 1) else { return Ok(false) };
+    let mut tensors: Vec<Tensor> = vec![t.clone()];
+    tensors.extend(indices.iter().filter_map(|item| match item {
+        IndexItem::Tensor(index) | IndexItem::Constant(index) => Some(index.clone()),
+        _ => None,
+    }));
+    let has_mask = tensors[1..].iter().any(|index| matches!(index.dtype(), Dtype::Bool | Dtype::UInt8));
+    if has_mask {
+        recorder.break_before_mask(tensors)?;
+    }
+    Ok(has_mask)
+}
+
 impl AsMapping for TensorBase {
     fn as_mapping() -> &'static PyMappingMethods {
         static METHODS: PyMappingMethods = PyMappingMethods {
@@ -117,7 +132,17 @@ impl AsMapping for TensorBase {
                     vm,
                     || {
                         let _written = Written::Operator("[]").enter();
-                        let result = getitem(&t, &index_items(needle, vm)?).map_err(|e| raise(e, vm))?;
+                        let mut indices = index_items(needle, vm)?;
+                        let mut t = t.clone();
+                        let mut outside = None;
+                        if end_at_mask(&t, &indices).map_err(|e| raise(e, vm))? {
+                            t = TensorBase::mapping_downcast(mapping).tensor();
+                            indices = index_items(needle, vm)?;
+                            // Python makes the call that ended the graph.
+                            outside = Some(Exclude::only(Key::Capture));
+                        }
+                        let result = getitem(&t, &indices).map_err(|e| raise(e, vm))?;
+                        drop(outside);
                         super::wrap(&result, vm)
                     },
                 )

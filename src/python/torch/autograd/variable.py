@@ -1,6 +1,7 @@
 """`Variable`, of old: what made a tensor one that could require gradients. Every tensor is an instance of it."""
 
 import torch
+from torch import _native_compile
 
 
 class _VariableMeta(type):
@@ -12,10 +13,13 @@ class Variable(metaclass=_VariableMeta):
     """`Variable(data, requires_grad=False)` is a leaf that shares the memory of `data`."""
 
     def __new__(cls, data=None, requires_grad=False, volatile=None):
+        # To PyTorch's front end this is a class of C, which it does not look into.
+        _native_compile._graph_break("unknown_builtin", "_LegacyVariableBase.__new__", "<unknown module>")
         if data is None:
             data = torch.empty(0)
         elif not isinstance(data, torch.Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return data.detach().requires_grad_(requires_grad)
+        with _native_compile._suspended():
+            return data.detach().requires_grad_(requires_grad)
