@@ -62,6 +62,7 @@ fn set_state(t: &Tensor, state: Functional) {
 /// Wraps a value that aliases nothing.
 pub fn wrap(value: &Tensor) -> Result<Tensor> {
     let outer = Tensor::fake(&value.spec())?;
+    outer.set_lazy(value.lazy());
     let storage = Rc::new(FunctionalStorage {
         base: RefCell::new(value.clone()),
         updates: RefCell::default(),
@@ -154,6 +155,8 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "unsqueeze" => back("squeeze.dim", vec![view.into(), call.get("dim").clone()]),
         "squeeze" => unsqueeze_like(view, base, &call),
         "alias" => t!("alias", view),
+        "_conj" => t!("_conj", view),
+        "_neg_view" => t!("_neg_view", view),
         "detach" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
         "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),

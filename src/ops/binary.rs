@@ -130,7 +130,7 @@ fn register_sums(b: &mut OpBuilder) {
 /// A factor's conjugate.
 fn conjugate(value: &Value) -> Result<Value> {
     Ok(match value {
-        Value::Tensor(t) => super::complex::resolved_conj(t)?.into(),
+        Value::Tensor(t) => super::complex::conj(t)?.into(),
         // To autograd it is a tensor.
         Value::Complex(..) => t!("_conj", value)?.into(),
         other => other.clone(),

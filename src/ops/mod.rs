@@ -59,6 +59,8 @@ mod samplers;
 pub mod sampling;
 mod scans;
 pub mod scatters;
+mod forward;
+mod forward_reductions;
 mod second_order;
 mod second_order_norms;
 pub mod shapes;
@@ -129,6 +131,7 @@ pub fn register(builder: &mut OpBuilder) {
     other_names::register(builder);
     copies::register(builder);
     second_order::register(builder);
+    forward::register(builder);
     prims::register(builder);
     foreach::register(builder);
     complex::mark(builder);
