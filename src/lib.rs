@@ -50,11 +50,6 @@ pub(crate) mod wiring {
         let inner = wrapped(tensor)?;
         level(inner.number).map(|l| wrap(&inner.value, &l, inner.batch_dim)).or(Some(inner.value))
     }
-    /// A call in terms of simpler operators.
-    pub fn decomposed(call: &crate::dispatch::Call) -> crate::error::Result<crate::dispatch::Value> {
-        let found = crate::decompositions::inductor().apply(call.entry, call.args)?;
-        found.ok_or_else(|| crate::error::Error::not_implemented(format!("{} has no decomposition", call.entry.name)))
-    }
     /// Whether autograd follows a tensor.
     pub fn requires_grad(tensor: &crate::tensor::Tensor) -> bool {
         crate::autograd::meta::requires_grad(tensor)

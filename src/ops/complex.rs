@@ -75,6 +75,14 @@ const LINEAR: &[&str] = &[
     "_conj_physical",
     "vdot",
     "mul",
+    "div",
+    "pow",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
     "mm",
     "exp",
     "expm1",
@@ -98,7 +106,7 @@ const LINEAR: &[&str] = &[
 
 /// Holomorphic functions: the formula's factor is conjugated.
 const HOLOMORPHIC: &[&str] =
-    &["div", "pow", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "mv", "dot", "prod"];
+    &["tanh", "sigmoid", "mv", "dot", "prod"];
 
 /// A tensor's conjugate; a real one is its own.
 pub fn conj(x: &Tensor) -> Result<Tensor> {

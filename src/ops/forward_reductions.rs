@@ -289,7 +289,7 @@ fn register_losses(b: &mut OpBuilder) {
     b.forward("smooth_l1_loss", BOTH, |d| both_ways(d, |t, x, y| t!("smooth_l1_loss_backward", t, x, y, 0, d.arg("beta"))));
     b.forward("huber_loss", BOTH, |d| both_ways(d, |t, x, y| t!("huber_loss_backward", t, x, y, 0, d.arg("delta"))));
     for name in ["nll_loss_backward", "nll_loss2d_backward"] {
-        b.compose_forward(name, |c| crate::wiring::decomposed(c));
+        b.compose_forward(name, nll_backward);
     }
     for name in ["nll_loss_forward", "nll_loss2d_forward"] {
         b.forward(name, &["self_t"], |d| {
@@ -299,6 +299,35 @@ fn register_losses(b: &mut OpBuilder) {
             results.into_iter().next().ok_or_else(|| Error::runtime("a loss without a result"))
         });
     }
+}
+
+/// The gradient of a loss of class indices, of operators that can be differentiated forward.
+fn nll_backward(c: &Call) -> Result<Value> {
+    let (x, target, reduction) = (c.tensor("self")?, c.tensor("target")?, c.int("reduction")?);
+    let ignored = c.int("ignore_index")?;
+    let channel = if x.dim() < 2 { 0 } else { 1 };
+    let mut grad = c.tensor("grad_output")?.clone();
+    if reduction == 1 {
+        grad = t!("div.Tensor", grad, c.tensor("total_weight")?)?;
+    }
+    let target = t!("unsqueeze", target, channel)?;
+    let number = |dtype| t!("scalar_tensor", 0; dtype = dtype, layout = Value::Layout(Layout::Strided), device = x.device());
+    let kept = t!("ne.Scalar", &target, ignored)?;
+    let safe = t!("where.self", kept, &target, number(target.dtype())?)?;
+    let zeros = t!("zeros_like", x)?;
+    let mut spread = t!("scatter.value", zeros, channel, safe, -1.0)?;
+    // One loss for each place, and each place's gradient.
+    if x.dim() > grad.dim() && grad.dim() > 0 {
+        grad = t!("unsqueeze", grad, channel)?;
+    }
+    if let Some(weight) = c.opt_tensor("weight") {
+        let mut sizes = vec![SymInt::Int(1); x.dim()];
+        sizes[channel as usize] = weight.size(0);
+        spread = mul(&spread, t!("reshape", weight, sizes)?)?;
+    }
+    let kept = t!("ne.Scalar", &target, ignored)?;
+    let grad = t!("where.self", kept, &grad, number(grad.dtype())?)?;
+    mul(&spread, grad).map(Value::from)
 }
 
 /// Of a loss of the difference of two tensors.

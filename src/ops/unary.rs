@@ -52,16 +52,16 @@ const FLOATS: &[(&str, &str, Saves, Formula)] = &[
     }),
     ("expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", conj(b.result(0)?)?, 1))),
     ("log", "LogBackward", SELF, |b| over(b, || conj(x(b)?))),
-    ("log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", x(b)?, LN_2))),
-    ("log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", x(b)?, LN_10))),
-    ("log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", x(b)?, 1))),
-    ("sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", b.result(0)?, 2))),
+    ("log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_2))),
+    ("log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_10))),
+    ("log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", conj(x(b)?)?, 1))),
+    ("sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", conj(b.result(0)?)?, 2))),
     ("rsqrt", "RsqrtBackward", RESULT, |b| {
-        let cube = t!("pow.Tensor_Scalar", b.result(0)?, 3)?;
+        let cube = conj(&t!("pow.Tensor_Scalar", b.result(0)?, 3)?)?;
         unary_grad(b, |g| t!("mul.Tensor", t!("mul.Scalar", g, -0.5)?, cube))
     }),
     ("reciprocal", "ReciprocalBackward", RESULT, |b| {
-        let square = t!("mul.Tensor", b.result(0)?, b.result(0)?)?;
+        let square = conj(&t!("mul.Tensor", b.result(0)?, b.result(0)?)?)?;
         unary_grad(b, |g| t!("mul.Tensor", t!("neg", g)?, square))
     }),
     ("sin", "SinBackward", SELF, |b| times(b, || conj(&t!("cos", x(b)?)?))),

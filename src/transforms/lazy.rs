@@ -7,7 +7,7 @@
 //! A zero stands for the tangent of what has none. Sums and products with it are known without any arithmetic; for all other
 //! operators it becomes a tensor of zeros.
 
-use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Value, call_below, has_layer, push_layer, put_off_by};
+use crate::dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Value, call_below, fill_args, has_layer, push_layer, put_off_by};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{broadcast, result_type};
 use crate::shape::SymInt;
@@ -118,7 +118,12 @@ fn zeros(t: &Tensor) -> Result<Tensor> {
 }
 
 fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-    let of = args.iter().find_map(Value::as_tensor).map(Tensor::lazy).unwrap_or_default();
+    let Some(of) = args.iter().find_map(Value::as_tensor).map(Tensor::lazy) else {
+        // A number's conjugate is what it is where a graph is made.
+        let out = call_below(Key::Lazy, entry, args)?;
+        out.for_each_tensor(&mut |t| if t.is_fake() { t.set_lazy(Lazy::default()) });
+        return Ok(out);
+    };
     if entry.base_name() == "view_as_real" && of.conj {
         return Err(Error::runtime(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.",
@@ -211,9 +216,8 @@ fn note_on_meta(entry: &'static OpEntry, args: [&Value; 2], sizes: &[SymInt], wa
     if alpha != 1.0 {
         second = t!("mul.Scalar", second, number(alpha))?.into();
     }
-    let mut given = vec![first, second];
-    if entry.schema.position("alpha").is_some() {
-        given.push(Value::from(1));
-    }
-    call_below(Key::Lazy, entry, given).map(drop)
+    static SUM: OpRef = OpRef::new("add.Tensor");
+    let is_sum = entry.schema.position("alpha").is_some();
+    let entry = if is_sum { SUM.get() } else { entry };
+    call_below(Key::Lazy, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
 }
