@@ -51,9 +51,18 @@ pub fn tangent(t: &Tensor) -> Result<Option<Tensor>> {
     let (None, Some((base, steps))) = (&own, view) else { return Ok(own) };
     // Its base may have got one by a write.
     let Some(of_base) = tangent(&base)? else { return Ok(None) };
-    let made = replay(&steps, &of_base)?;
+    let made = same_view(t, &base, &steps, &of_base)?;
     keep(t, &made);
     Ok(Some(made))
+}
+
+/// What a view of a tensor is, of another that lies in memory as that does: by its strides, where they say it.
+fn same_view(view: &Tensor, base: &Tensor, steps: &[ViewStep], other: &Tensor) -> Result<Tensor> {
+    if view.dtype() != base.dtype() || view.lazy() != base.lazy() {
+        return replay(steps, other);
+    }
+    let g = view.geometry();
+    t!("as_strided", other, &g.sizes, &g.strides, g.offset.clone())
 }
 
 fn keep(t: &Tensor, tangent: &Tensor) {
@@ -81,7 +90,7 @@ pub fn set_tangent(t: &Tensor, tangent_of_t: Tensor, is_write: bool) -> Result<(
             new.clone()
         } else {
             let zeros = t!("_new_zeros_with_same_feature_meta", &new, base)?;
-            let part = replay(steps, &zeros)?;
+            let part = same_view(t, base, steps, &zeros)?;
             t!("copy_", &part, &new)?;
             new = part;
             zeros

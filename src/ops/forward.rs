@@ -425,6 +425,9 @@ fn register_gradients(b: &mut OpBuilder) {
             || t!("threshold_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("threshold")),
         )
     });
+    b.forward("log_sigmoid_forward", &["self_t", "self_p"], |d| {
+        t!("log_sigmoid_backward", d.t("self_t")?, d.t("self_p")?, d.result(1)?)
+    });
     b.forward("leaky_relu_backward", &["grad_output_t", "self_p"], |d| {
         t!("leaky_relu_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("negative_slope"), d.arg("self_is_result"))
     });

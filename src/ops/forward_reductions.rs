@@ -189,17 +189,16 @@ fn normalized(x: &Tensor, tangent: &Tensor, mean: &Tensor, rstd: &Tensor, dims: 
 /// `result * weight + bias`, for its tangent; weight and bias are viewed in these sizes.
 fn scaled(d: &Dual, tangent: Tensor, primal: impl FnOnce() -> Result<Tensor>, sizes: &[SymInt]) -> Result<Tensor> {
     let viewed = |name: &str| t!("view", d.t(name)?, sizes.to_vec());
+    let has_weight = d.opt("weight_p")?.is_some();
+    let primal = if has_weight { Some(primal()?) } else { None };
+    let bias = if d.opt("bias_p")?.is_some() { Some(viewed("bias_t")?) } else { None };
     let mut result = tangent;
-    if d.opt("weight_p")?.is_some() {
-        let primal = primal()?;
+    if let Some(primal) = primal {
         let weight_t = viewed("weight_t")?;
         let weight_p = viewed("weight_p")?;
         result = sum(|| mul(&result, weight_p), || mul(&primal, weight_t))?;
     }
-    if d.opt("bias_p")?.is_some() {
-        result = t!("add.Tensor", result, viewed("bias_t")?)?;
-    }
-    Ok(result)
+    bias.map_or(Ok(result.clone()), |bias| t!("add.Tensor", result, bias))
 }
 
 fn register_normalizations(b: &mut OpBuilder) {

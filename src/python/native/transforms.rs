@@ -129,10 +129,11 @@ mod module {
                 if at as i64 == dim { Ok(value) } else { crate::t!("movedim.int", value, at as i64, dim) }
             }
             _ => {
-                let mut sizes = vec![SymInt::from(size)];
-                sizes.extend(t.sizes());
-                let every = crate::t!("expand", &t, sizes)?;
-                if dim == 0 { Ok(every) } else { crate::t!("movedim.int", every, 0, dim) }
+                let one = crate::t!("unsqueeze", &t, dim)?;
+                let mut sizes = one.sizes();
+                let at = if dim < 0 { dim + sizes.len() as i64 } else { dim };
+                sizes[at as usize] = SymInt::from(size);
+                crate::t!("expand", one, sizes)
             }
         });
         wrap(&out.map_err(|e| raise(e, vm))?, vm)

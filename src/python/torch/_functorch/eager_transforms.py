@@ -177,7 +177,9 @@ class _DualLevel:
 
 def _same_structure(primals, tangents, name):
     flat_primals, primals_spec = tree_flatten(primals)
+    _touch_all(flat_primals)
     flat_tangents, tangents_spec = tree_flatten(tangents)
+    _touch_all(flat_tangents)
     if primals_spec != tangents_spec:
         raise RuntimeError(
             f"{name}: Expected primals and tangents to have the same python structure. For example, if primals "
