@@ -72,14 +72,16 @@ fn keep(t: &Tensor, tangent: &Tensor) {
 /// Gives a tensor a tangent, by a write or not.
 pub fn set_tangent(t: &Tensor, tangent_of_t: Tensor, is_write: bool) -> Result<()> {
     if tangent(&tangent_of_t)?.is_some() {
-        return Err(Error::runtime(
-            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported.",
-        ));
+        return Err(Error::runtime("Setting a forward grad that itself has a forward gradient at the same level 0 is not supported."));
     }
     let own = meta::peek(t, |m| m.forward.as_ref().and_then(|f| f.tangent.clone()));
     if let Some(own) = own {
         let is_same = own.is(&tangent_of_t);
-        return if is_same { Ok(()) } else { Err(Error::runtime("Cannot set a value of a forward grad if it already exists. Inplace operations should modify it inplace.")) };
+        return if is_same {
+            Ok(())
+        } else {
+            Err(Error::runtime("Cannot set a value of a forward grad if it already exists. Inplace operations should modify it inplace."))
+        };
     }
     let mut new = tangent_of_t;
     let view = meta::peek(t, |m| m.forward.as_ref().and_then(|f| f.view.clone()));
@@ -174,7 +176,9 @@ impl DualCall {
             return Ok(None);
         }
         let original = match (functional(entry), args.first()) {
-            (Some(functional), Some(Value::Tensor(t))) if entry.base_name() != "copy_" && reads_primal_of_self(functional) => Some(t!("clone", t)?),
+            (Some(functional), Some(Value::Tensor(t))) if entry.base_name() != "copy_" && reads_primal_of_self(functional) => {
+                Some(t!("clone", t)?)
+            }
             _ => None,
         };
         Ok(Some(DualCall { entry, args: args.to_vec(), original }))
@@ -456,7 +460,8 @@ fn by_derivative(reader: &Reader) -> Result<Vec<Option<Tensor>>> {
 
 fn twice(reader: &Reader) -> Result<Vec<Option<Tensor>>> {
     let entry = reader.entry;
-    let args = reader.args.iter().enumerate().map(|(i, v)| reader.primal_of(v, i == 0 && reader.written.is_some())).collect::<Result<Vec<_>>>()?;
+    let args =
+        reader.args.iter().enumerate().map(|(i, v)| reader.primal_of(v, i == 0 && reader.written.is_some())).collect::<Result<Vec<_>>>()?;
     let has_tangent = |v: &Value| -> Result<bool> {
         let mut has = Ok(false);
         v.for_each_tensor(&mut |t| match tangent(t) {

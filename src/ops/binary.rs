@@ -4,9 +4,9 @@
 //! Gradients are computed in the alphabetical order of the arguments' names, as PyTorch's generated code does; reducing them
 //! to a broadcast operand's shape is the engine's work.
 
-use super::complex::conj;
 use super::activation::tied_after;
 use super::common::*;
+use super::complex::conj;
 use super::shapes::result_type;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};

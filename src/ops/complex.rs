@@ -105,8 +105,7 @@ const LINEAR: &[&str] = &[
 ]; // rustfmt keeps lists like this one to a name per line.
 
 /// Holomorphic functions: the formula's factor is conjugated.
-const HOLOMORPHIC: &[&str] =
-    &["tanh", "sigmoid", "mv", "dot", "prod"];
+const HOLOMORPHIC: &[&str] = &["tanh", "sigmoid", "mv", "dot", "prod"];
 
 /// A tensor's conjugate; a real one is its own.
 pub fn conj(x: &Tensor) -> Result<Tensor> {
@@ -173,7 +172,8 @@ pub fn register(b: &mut OpBuilder) {
     b.op("_conj(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies)).grad("ConjBackward", &[], |b| unary_grad(b, conj));
     b.op("_conj_physical(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE);
     b.grad("ConjPhysicalBackward", &[], |b| unary_grad(b, |g| t!("conj_physical", g)));
-    b.op("_neg_view(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies)).grad("NegViewBackward", &[], |b| unary_grad(b, |g| t!("neg", g)));
+    b.op("_neg_view(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies))
+        .grad("NegViewBackward", &[], |b| unary_grad(b, |g| t!("neg", g)));
     b.op(
         "conj_physical(Tensor self) -> Tensor",
         Rule::Composite(|c| {

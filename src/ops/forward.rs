@@ -6,61 +6,101 @@
 use super::common::*;
 use crate::dispatch::{Dual, OpBuilder, Value};
 use crate::error::Result;
-use crate::tensor::{Layout, Tensor};
 use crate::t;
+use crate::tensor::{Layout, Tensor};
 
 /// Operators that are linear in the tensors of some arguments.
 const LINEAR: &[(&[&str], &[&str])] = &[
-    (
-        &["theta"],
-        &[
-            "affine_grid_generator",
-        ],
-    ),
+    (&["theta"], &["affine_grid_generator"]),
     (
         &["self"],
         &[
-            "as_strided", "clone", "cumsum", "diag_embed", "diagonal", "expand", "gather", "index.Tensor",
-            "_unsafe_index.Tensor", "index_select", "masked_select", "mean", "mean.dim", "permute", "repeat",
-            "_reshape_alias", "select.int", "slice.Tensor", "unsafe_split.Tensor", "unsafe_split_with_sizes",
-            "squeeze", "squeeze.dim", "squeeze.dims", "sum", "sum.dim_IntList", "t", "flip", "roll", "rot90", "take",
-            "trace", "transpose.int", "tril", "triu", "unfold", "_unsafe_view", "lift", "lift_fresh", "unsqueeze",
-            "view", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d",
-            "replication_pad2d", "replication_pad3d", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle",
-            "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "avg_pool2d", "avg_pool3d", "max_unpool2d", "max_unpool3d",
-            "col2im", "im2col", "_fft_r2c", "_fft_c2r", "_fft_c2c", "split.Tensor", "split_with_sizes", "unbind.int",
-            "_conj", "_neg_view", "_conj_physical", "alias", "_to_copy", "view_as_real", "view_as_complex", "frac",
-            "add.Scalar", "mul.Scalar", "div.Scalar",
+            "as_strided",
+            "clone",
+            "cumsum",
+            "diag_embed",
+            "diagonal",
+            "expand",
+            "gather",
+            "index.Tensor",
+            "_unsafe_index.Tensor",
+            "index_select",
+            "masked_select",
+            "mean",
+            "mean.dim",
+            "permute",
+            "repeat",
+            "_reshape_alias",
+            "select.int",
+            "slice.Tensor",
+            "unsafe_split.Tensor",
+            "unsafe_split_with_sizes",
+            "squeeze",
+            "squeeze.dim",
+            "squeeze.dims",
+            "sum",
+            "sum.dim_IntList",
+            "t",
+            "flip",
+            "roll",
+            "rot90",
+            "take",
+            "trace",
+            "transpose.int",
+            "tril",
+            "triu",
+            "unfold",
+            "_unsafe_view",
+            "lift",
+            "lift_fresh",
+            "unsqueeze",
+            "view",
+            "reflection_pad1d",
+            "reflection_pad2d",
+            "reflection_pad3d",
+            "replication_pad1d",
+            "replication_pad2d",
+            "replication_pad3d",
+            "pixel_shuffle",
+            "pixel_unshuffle",
+            "channel_shuffle",
+            "_adaptive_avg_pool2d",
+            "_adaptive_avg_pool3d",
+            "avg_pool2d",
+            "avg_pool3d",
+            "max_unpool2d",
+            "max_unpool3d",
+            "col2im",
+            "im2col",
+            "_fft_r2c",
+            "_fft_c2r",
+            "_fft_c2c",
+            "split.Tensor",
+            "split_with_sizes",
+            "unbind.int",
+            "_conj",
+            "_neg_view",
+            "_conj_physical",
+            "alias",
+            "_to_copy",
+            "view_as_real",
+            "view_as_complex",
+            "frac",
+            "add.Scalar",
+            "mul.Scalar",
+            "div.Scalar",
         ],
     ),
-    (
-        &["grad_output"],
-        &[
-            "diagonal_backward", "select_backward", "slice_backward", "embedding_dense_backward",
-        ],
-    ),
-    (
-        &["self", "src"],
-        &[
-            "slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter",
-        ],
-    ),
-    (
-        &["grad_in"],
-        &[
-            "unfold_backward",
-        ],
-    ),
-    (
-        &["weight"],
-        &[
-            "embedding",
-        ],
-    ),
+    (&["grad_output"], &["diagonal_backward", "select_backward", "slice_backward", "embedding_dense_backward"]),
+    (&["self", "src"], &["slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter"]),
+    (&["grad_in"], &["unfold_backward"]),
+    (&["weight"], &["embedding"]),
     (
         &["grad_output", "self"],
         &[
-            "adaptive_max_pool2d_backward", "adaptive_max_pool3d_backward", "max_pool2d_with_indices_backward",
+            "adaptive_max_pool2d_backward",
+            "adaptive_max_pool3d_backward",
+            "max_pool2d_with_indices_backward",
             "max_pool3d_with_indices_backward",
         ],
     ),
@@ -71,43 +111,95 @@ const ELEMENTWISE: &[(&str, &[&str])] = &[
     (
         "self",
         &[
-            "acos", "acosh", "asinh", "atanh", "asin", "atan", "bernoulli", "ceil", "clamp", "clamp_min", "clamp_max",
-            "copysign.Scalar", "cos", "cosh", "deg2rad", "erf", "erfc", "special_erfcx", "erfinv", "exp", "exp2",
-            "expm1", "floor", "fmod.Scalar", "hardsigmoid", "hardswish", "i0", "special_i0e", "special_i1",
-            "special_i1e", "lgamma", "digamma", "polygamma", "log", "log10", "log1p", "log2", "xlogy.Scalar_Other",
-            "special_xlog1py.other_scalar", "mvlgamma", "nan_to_num", "neg", "poisson", "pow.Tensor_Scalar", "rad2deg",
-            "reciprocal", "remainder.Scalar", "special_entr", "special_ndtri", "special_log_ndtr", "round",
-            "round.decimals", "rsqrt", "sigmoid", "logit", "sign", "sin", "sinc", "sinh", "sqrt",
-            "tan", "tanh", "trunc", "relu", "silu", "mish", "elu", "celu", "gelu", "hardshrink",
-            "hardtanh", "leaky_relu", "softplus", "softshrink", "threshold", "special_bessel_j0", "special_bessel_j1",
-            "special_bessel_y0", "special_bessel_y1", "special_modified_bessel_i0", "special_modified_bessel_i1",
-            "special_modified_bessel_k0", "special_modified_bessel_k1",
+            "acos",
+            "acosh",
+            "asinh",
+            "atanh",
+            "asin",
+            "atan",
+            "bernoulli",
+            "ceil",
+            "clamp",
+            "clamp_min",
+            "clamp_max",
+            "copysign.Scalar",
+            "cos",
+            "cosh",
+            "deg2rad",
+            "erf",
+            "erfc",
+            "special_erfcx",
+            "erfinv",
+            "exp",
+            "exp2",
+            "expm1",
+            "floor",
+            "fmod.Scalar",
+            "hardsigmoid",
+            "hardswish",
+            "i0",
+            "special_i0e",
+            "special_i1",
+            "special_i1e",
+            "lgamma",
+            "digamma",
+            "polygamma",
+            "log",
+            "log10",
+            "log1p",
+            "log2",
+            "xlogy.Scalar_Other",
+            "special_xlog1py.other_scalar",
+            "mvlgamma",
+            "nan_to_num",
+            "neg",
+            "poisson",
+            "pow.Tensor_Scalar",
+            "rad2deg",
+            "reciprocal",
+            "remainder.Scalar",
+            "special_entr",
+            "special_ndtri",
+            "special_log_ndtr",
+            "round",
+            "round.decimals",
+            "rsqrt",
+            "sigmoid",
+            "logit",
+            "sign",
+            "sin",
+            "sinc",
+            "sinh",
+            "sqrt",
+            "tan",
+            "tanh",
+            "trunc",
+            "relu",
+            "silu",
+            "mish",
+            "elu",
+            "celu",
+            "gelu",
+            "hardshrink",
+            "hardtanh",
+            "leaky_relu",
+            "softplus",
+            "softshrink",
+            "threshold",
+            "special_bessel_j0",
+            "special_bessel_j1",
+            "special_bessel_y0",
+            "special_bessel_y1",
+            "special_modified_bessel_i0",
+            "special_modified_bessel_i1",
+            "special_modified_bessel_k0",
+            "special_modified_bessel_k1",
         ],
     ),
-    (
-        "other",
-        &[
-            "xlogy.Scalar_Self", "special_xlog1py.self_scalar",
-        ],
-    ),
-    (
-        "mean",
-        &[
-            "normal.Tensor_float",
-        ],
-    ),
-    (
-        "std",
-        &[
-            "normal.float_Tensor",
-        ],
-    ),
-    (
-        "exponent",
-        &[
-            "pow.Scalar",
-        ],
-    ),
+    ("other", &["xlogy.Scalar_Self", "special_xlog1py.self_scalar"]),
+    ("mean", &["normal.Tensor_float"]),
+    ("std", &["normal.float_Tensor"]),
+    ("exponent", &["pow.Scalar"]),
 ];
 
 /// Says it of the operators that are registered already.
@@ -237,12 +329,7 @@ fn bilinear(d: &Dual, [a_t, a_p, b_t, b_p]: [&'static str; 4], f: impl Fn(&Tenso
 fn added(d: &Dual, [a_t, a_p, b_t, b_p]: [&'static str; 4], f: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
     let (alpha, beta) = (d.arg("alpha"), d.arg("beta"));
     sum(
-        || {
-            sum(
-                || maybe_multiply(d.t("self_t")?.clone(), beta),
-                || maybe_multiply(f(d.t(a_t)?, d.t(b_p)?)?, alpha),
-            )
-        },
+        || sum(|| maybe_multiply(d.t("self_t")?.clone(), beta), || maybe_multiply(f(d.t(a_t)?, d.t(b_p)?)?, alpha)),
         || maybe_multiply(f(d.t(a_p)?, d.t(b_t)?)?, alpha),
     )
 }
@@ -302,12 +389,8 @@ fn register_choices(b: &mut OpBuilder) {
         b.forward(name, &["self_t", "self_p", "other_t", "other_p"], |d| extreme(d, |x, y| t!("lt.Tensor", x, y)));
     }
     b.forward("masked_fill.Scalar", &["self_t"], |d| t!("masked_fill.Scalar", d.t("self_t")?, d.arg("mask"), 0));
-    b.forward("masked_fill.Tensor", &["self_t", "value_t"], |d| {
-        t!("masked_fill.Tensor", d.t("self_t")?, d.arg("mask"), d.t("value_t")?)
-    });
-    b.forward("masked_scatter", &["self_t", "source_t"], |d| {
-        t!("masked_scatter", d.t("self_t")?, d.arg("mask"), d.t("source_t")?)
-    });
+    b.forward("masked_fill.Tensor", &["self_t", "value_t"], |d| t!("masked_fill.Tensor", d.t("self_t")?, d.arg("mask"), d.t("value_t")?));
+    b.forward("masked_scatter", &["self_t", "source_t"], |d| t!("masked_scatter", d.t("self_t")?, d.arg("mask"), d.t("source_t")?));
     b.forward("_prelu_kernel", &["self_t", "self_p", "weight_t", "weight_p"], |d| {
         let (x, w) = (d.t("self_p")?, d.t("weight_p")?);
         let slope = sum(|| mul(w, d.t("self_t")?), || mul(d.t("weight_t")?, x))?;
@@ -335,20 +418,14 @@ fn register_moving(b: &mut OpBuilder) {
     b.forward("cat", &["tensors_t"], |d| t!("cat", d.value("tensors_t")?, d.arg("dim")));
     b.forward("stack", &["tensors_t"], |d| t!("stack", d.value("tensors_t")?, d.arg("dim")));
     b.forward("constant_pad_nd", &["self_t"], |d| t!("constant_pad_nd", d.t("self_t")?, d.arg("pad"), 0));
-    b.forward("scatter.src", &["self_t", "src_t"], |d| {
-        t!("scatter.src", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?)
-    });
+    b.forward("scatter.src", &["self_t", "src_t"], |d| t!("scatter.src", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
     b.forward("scatter.value", &["self_t"], |d| t!("scatter.value", d.t("self_t")?, d.arg("dim"), d.arg("index"), 0));
-    b.forward("scatter_add", &["self_t", "src_t"], |d| {
-        t!("scatter_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?)
-    });
+    b.forward("scatter_add", &["self_t", "src_t"], |d| t!("scatter_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
     b.forward("index_add", &["self_t", "source_t"], |d| {
         let source = maybe_multiply(d.t("source_t")?.clone(), d.arg("alpha"))?;
         t!("index_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), source)
     });
-    b.forward("index_copy", &["self_t", "source_t"], |d| {
-        t!("index_copy", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("source_t")?)
-    });
+    b.forward("index_copy", &["self_t", "source_t"], |d| t!("index_copy", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("source_t")?));
     b.forward("index_put", &["self_t", "values_t"], |d| {
         t!("index_put", d.t("self_t")?, d.arg("indices"), d.t("values_t")?, d.arg("accumulate"))
     });
@@ -420,14 +497,9 @@ fn register_gradients(b: &mut OpBuilder) {
         )
     });
     b.forward("threshold_backward", &["grad_output_t", "self_t", "self_p"], |d| {
-        sum(
-            || t!("zeros_like", d.t("self_t")?),
-            || t!("threshold_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("threshold")),
-        )
+        sum(|| t!("zeros_like", d.t("self_t")?), || t!("threshold_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("threshold")))
     });
-    b.forward("log_sigmoid_forward", &["self_t", "self_p"], |d| {
-        t!("log_sigmoid_backward", d.t("self_t")?, d.t("self_p")?, d.result(1)?)
-    });
+    b.forward("log_sigmoid_forward", &["self_t", "self_p"], |d| t!("log_sigmoid_backward", d.t("self_t")?, d.t("self_p")?, d.result(1)?));
     b.forward("leaky_relu_backward", &["grad_output_t", "self_p"], |d| {
         t!("leaky_relu_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("negative_slope"), d.arg("self_is_result"))
     });
@@ -438,7 +510,8 @@ fn register_gradients(b: &mut OpBuilder) {
             t!("logical_and", t!("gt.Scalar", x, d.arg("min_val"))?, below)?
         };
         let result = d.result(0)?;
-        let zero = t!("zeros", Vec::<i64>::new(); dtype = result.dtype(), layout = Value::Layout(Layout::Strided), device = result.device())?;
+        let zero =
+            t!("zeros", Vec::<i64>::new(); dtype = result.dtype(), layout = Value::Layout(Layout::Strided), device = result.device())?;
         t!("where.self", inside, d.t("grad_output_t")?, t!("expand", zero, result.sizes())?)
     });
     b.forward("mse_loss_backward", &["grad_output_t", "grad_output_p", "self_t", "self_p", "target_t", "target_p"], |d| {

@@ -68,7 +68,15 @@ fn with_dims_kept(d: &Dual, formula: impl FnOnce(&Backward) -> Result<Tensor>) -
     let specs: Vec<Vec<_>> = args.iter().map(|v| v.as_tensor().map(Tensor::spec).into_iter().collect()).collect();
     let result_specs: Vec<_> = d.results.iter().map(|r| r.as_ref().map(Tensor::spec)).collect();
     let needs = vec![true; args.len()];
-    formula(&Backward { entry: d.entry, args: &args, specs: &specs, results: d.results, result_specs: &result_specs, grads: &[], needs: &needs })
+    formula(&Backward {
+        entry: d.entry,
+        args: &args,
+        specs: &specs,
+        results: d.results,
+        result_specs: &result_specs,
+        grads: &[],
+        needs: &needs,
+    })
 }
 
 fn dims(d: &Dual) -> Value {

@@ -72,7 +72,9 @@ impl Layer for LazyLayer {
             return view(entry, args);
         }
         let lazy = put_off(&args);
-        if lazy.zero && let Some(known) = with_zeros(&Call { entry, args: &args })? {
+        if lazy.zero
+            && let Some(known) = with_zeros(&Call { entry, args: &args })?
+        {
             return Ok(known);
         }
         let (zero, conj, neg) = (
@@ -121,7 +123,11 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let Some(of) = args.iter().find_map(Value::as_tensor).map(Tensor::lazy) else {
         // A number's conjugate is what it is where a graph is made.
         let out = call_below(Key::Lazy, entry, args)?;
-        out.for_each_tensor(&mut |t| if t.is_fake() { t.set_lazy(Lazy::default()) });
+        out.for_each_tensor(&mut |t| {
+            if t.is_fake() {
+                t.set_lazy(Lazy::default())
+            }
+        });
         return Ok(out);
     };
     if entry.base_name() == "view_as_real" && of.conj {

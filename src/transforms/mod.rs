@@ -10,6 +10,6 @@
 pub mod autocast;
 pub mod batch_rules;
 pub mod batching;
-pub mod lazy;
 pub mod duals;
+pub mod lazy;
 pub mod levels;
