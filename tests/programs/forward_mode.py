@@ -77,3 +77,7 @@ weights = plain(mlp)
 print({k: v.flatten()[:2] for k, v in hvp(weights, {k: torch.ones_like(p) for k, p in weights.items()}, x, y).items()})
 print(written(x)[1])
 print(activations(x)[0])
+row = x[0]
+value, back = torch.func.vjp(lambda x: x.exp(), row)
+back(torch.ones(3))
+print(value.requires_grad, torch.func.jacrev(lambda x: x.exp(), chunk_size=1)(row).requires_grad)
