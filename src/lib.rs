@@ -50,6 +50,10 @@ pub(crate) mod wiring {
         let inner = wrapped(tensor)?;
         level(inner.number).map(|l| wrap(&inner.value, &l, inner.batch_dim)).or(Some(inner.value))
     }
+    /// Whether a tensor is the very one that another, of a transform's level, stands for.
+    pub fn stands_for(outer: &crate::tensor::Tensor, value: &crate::tensor::Tensor) -> bool {
+        crate::transforms::levels::wrapped(outer).is_some_and(|w| w.value.is(value))
+    }
     /// Whether autograd follows a tensor.
     pub fn requires_grad(tensor: &crate::tensor::Tensor) -> bool {
         crate::autograd::meta::requires_grad(tensor)

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::partition::{PartitionConfig, Partitioned, Study, partition};
 use crate::shape::SymInt;
-use crate::tensor::{Device, Dtype, Tensor, TensorSpec};
+use crate::tensor::{Device, Dtype, Lazy, Tensor, TensorSpec};
 use std::rc::Rc;
 
 /// A function on tensors that may be run several times.
@@ -52,6 +52,8 @@ pub struct InputSpec {
     pub symbol: Option<SymInt>,
     /// What it is made of, where it is of a class of the script's.
     pub subclass: MaybeSubclass,
+    /// What is put off of its elements.
+    pub lazy: Lazy,
     /// What it has in common with other inputs.
     pub identity: Identity,
 }
@@ -71,7 +73,8 @@ impl InputSpec {
         };
         let is_leaf = meta::grad_fn(t)?.is_none();
         let subclass = SubclassCreationMeta::of(t)?;
-        Ok(InputSpec { spec: t.spec(), requires_grad: meta::requires_grad(t), is_leaf, is_static: false, symbol: None, subclass, identity })
+        let (spec, requires_grad, lazy) = (t.spec(), meta::requires_grad(t), t.lazy());
+        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, lazy, identity })
     }
 
     /// Of a symbolic size.
@@ -84,6 +87,7 @@ impl InputSpec {
             is_static: false,
             symbol: Some(size.clone()),
             subclass: None,
+            lazy: Lazy::default(),
             identity: Identity::default(),
         }
     }

@@ -62,6 +62,7 @@ fn set_state(t: &Tensor, state: Functional) {
 /// Wraps a value that aliases nothing.
 pub fn wrap(value: &Tensor) -> Result<Tensor> {
     let outer = Tensor::fake(&value.spec())?;
+    outer.set_lazy(value.lazy());
     let storage = Rc::new(FunctionalStorage {
         base: RefCell::new(value.clone()),
         updates: RefCell::default(),
@@ -154,6 +155,8 @@ pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> 
         "unsqueeze" => back("squeeze.dim", vec![view.into(), call.get("dim").clone()]),
         "squeeze" => unsqueeze_like(view, base, &call),
         "alias" => t!("alias", view),
+        "_conj" => t!("_conj", view),
+        "_neg_view" => t!("_neg_view", view),
         "detach" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
         "expand" => expand_inverse(view, base),
         "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
@@ -405,6 +408,15 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
     sync(target)
 }
 
+/// A value with what was put off done.
+fn done(t: &Tensor) -> Result<Tensor> {
+    static CLONE: crate::dispatch::OpRef = crate::dispatch::OpRef::new("clone");
+    if !t.lazy().any() {
+        return Ok(t.clone());
+    }
+    call_inner(CLONE.get(), crate::dispatch::fill_args(CLONE.get(), vec![t.into()], &[])?)?.into_tensor()
+}
+
 fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) -> Result<Value> {
     let target = args.first().map_or_else(|| Err(Error::runtime("nothing to write to")), |v| v.tensor().cloned())?;
     let inner = unwrap_args(&args)?;
@@ -417,6 +429,11 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
     for t in args.iter().filter_map(Value::as_tensor) {
         crate::dispatch::ask_storage(t)?;
     }
+    // A copy in place reads conjugates as they are, one that is not in place does not.
+    let inner = match functional.base_name() {
+        "copy" => inner.iter().map(|v| v.map_tensors(&mut done)).collect::<Result<_>>()?,
+        _ => inner,
+    };
     let out = call_inner(functional, inner)?.into_tensor()?;
     check_shape(&before.value, &out)?;
     replace(&target, out)?;

@@ -216,8 +216,11 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             let (entry, mut args) = operator(name, args, node, values)?;
             // A factory that a transform calls inside of what the script wrote is not called from Python.
             if let Target::Torch { shown, .. } = &node.target
-                && !matches!(shown, Shown::Function(name)
-                    if name.starts_with("torch.ops.") || name.rsplit('.').next() != Some(entry.base_name()))
+                && match shown {
+                    Shown::Function(name) => !name.starts_with("torch.ops.") && name.rsplit('.').next() == Some(entry.base_name()),
+                    Shown::Method(name) => **name == *entry.base_name(),
+                    Shown::Operator(_) => false,
+                }
             {
                 fill_factory_options(entry, &mut args);
             }

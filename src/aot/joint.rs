@@ -58,6 +58,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
             };
         }
         let outer = functional(&inner, &spec.subclass)?;
+        outer.set_lazy(spec.lazy);
         // Also without a backward: what is composed of other operators may ask.
         prepare_leaf(&outer, spec)?;
         made.inner.push(inner);

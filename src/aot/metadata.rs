@@ -192,6 +192,7 @@ pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
     let plain = |spec: &TensorSpec| functionalize::wrap(&Tensor::fake(spec)?);
     let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(plain).collect::<Result<_>>()?;
     let outer = subclass::wrap_fake(plain, &spec.subclass)?;
+    outer.set_lazy(spec.lazy);
     prepare_leaf(&outer, spec)?;
     if spec.requires_grad && !spec.is_leaf {
         give_history(&outer)?;

@@ -145,7 +145,16 @@ fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
     }
     let first = &inputs[group[0]];
     let spec = TensorSpec::contiguous(vec![SymInt::Int(first.identity.storage_elements)], first.spec.dtype, first.spec.device);
-    InputSpec { spec, requires_grad: false, is_leaf: true, is_static: false, symbol: None, subclass: None, identity: Identity::default() }
+    InputSpec {
+        spec,
+        requires_grad: false,
+        is_leaf: true,
+        is_static: false,
+        symbol: None,
+        subclass: None,
+        lazy: Default::default(),
+        identity: Identity::default(),
+    }
 }
 
 /// The base itself, when the function is called.

@@ -1,5 +1,6 @@
 //! The autograd layer: builds the tape, makes views views, counts versions. It calls what lies below and nothing else.
 
+use super::forward::DualCall;
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
@@ -62,6 +63,21 @@ impl Layer for AutogradLayer {
                 arg.for_each_tensor(&mut |t| wants_grad |= meta::requires_grad(t));
             }
         }
+        let dual = DualCall::before(entry, &args)?;
+        if let Some(composed) = dual.as_ref().and_then(DualCall::composed) {
+            return composed;
+        }
+        let out = self.differentiate(entry, args, wants_grad)?;
+        if let Some(dual) = dual {
+            dual.after(&out)?;
+        }
+        Ok(out)
+    }
+}
+
+impl AutogradLayer {
+    /// Makes a call, and its node.
+    fn differentiate(&self, entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
         match entry.rule {
             Rule::View(_) => {
                 let inference = args.iter().find_map(Value::as_tensor).is_some_and(meta::is_inference);
@@ -275,6 +291,10 @@ fn script(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result
 }
 
 fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<Value> {
+    if matches!(args.first(), Some(Value::Complex(..))) {
+        // A number has no history.
+        return call_below(Key::Autograd, entry, args);
+    }
     let of = args.iter().find_map(Value::as_tensor).cloned().ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
     let is_detach = entry.name == "aten.detach.default";
     let node = if wants_grad && !is_detach { Some(make_node(entry, &args, None)?) } else { None };
@@ -301,6 +321,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<V
             meta::set_history(&t, node);
         }
         if is_view {
+            super::forward::note_view(&t, &of, &step);
             make_view(&t, &of, step, creation, true);
         }
     }

@@ -44,6 +44,8 @@ pub struct AutogradMeta {
     pub view: Option<ViewInfo>,
     /// Made in inference mode: autograd must not meet it.
     pub inference: bool,
+    /// What forward mode knows of it.
+    pub forward: Option<Box<super::forward::ForwardMeta>>,
 }
 
 /// Reads or changes the state, made on first use.

@@ -12,6 +12,7 @@
 pub mod anomaly;
 pub mod compiled;
 mod engine;
+pub mod forward;
 mod layer;
 pub mod meta;
 mod node;

@@ -111,6 +111,10 @@ impl SavedVariable {
             Kept::Original(t) => Ok(t.clone()),
             Kept::Result(t, index) => {
                 let fresh = detach(t)?;
+                // Where its level has ended, it is what it stood for, which has no part in that level's tape.
+                if crate::wiring::stands_for(t, &fresh) {
+                    return Ok(fresh);
+                }
                 meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
                 Ok(fresh)
             }

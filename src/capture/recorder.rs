@@ -378,6 +378,7 @@ impl Recorder {
         spec.spec.geometry = geometry;
         let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
         let twin = subclass::wrap_fake(plain, &spec.subclass)?;
+        twin.set_lazy(spec.lazy);
         if spec.requires_grad {
             autograd_meta::set_requires_grad(&twin, true)?;
         }

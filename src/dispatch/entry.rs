@@ -159,6 +159,8 @@ pub struct OpEntry {
     pub looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
     /// Whether its derivative needs to know how many elements the first argument has, which is asked when it is called.
     pub counts_elements: bool,
+    /// Its forward derivative, where it is said; elsewhere that is computed by its derivative, twice.
+    pub forward: Option<Forward>,
 }
 
 impl OpEntry {
@@ -204,6 +206,71 @@ pub struct Derivative {
     pub serves: &'static [(&'static str, &'static str)],
     /// The formula.
     pub formula: fn(&Backward) -> Result<Grads>,
+}
+
+/// How the tangents of results come of those of arguments.
+#[derive(Clone)]
+pub enum Forward {
+    /// It is linear in the tensors of these arguments: its result on their tangents.
+    Linear(&'static [&'static str]),
+    /// Each element of the result depends on one of this argument: the formula of the gradient, on the tangent.
+    Elementwise(&'static str),
+    /// Formulas, one for each result that has a tangent.
+    Formulas(Vec<ForwardFormula>),
+    /// On dual numbers it is composed of other operators.
+    Composed(fn(&Call) -> Result<Value>),
+}
+
+/// The tangent of one result.
+#[derive(Clone, Copy)]
+pub struct ForwardFormula {
+    /// Which result.
+    pub result: usize,
+    /// What it reads of arguments, tangents (`self_t`) and primals (`self_p`), in the schema's order.
+    pub reads: &'static [&'static str],
+    /// The formula.
+    pub formula: fn(&Dual) -> Result<Tensor>,
+}
+
+/// What the formula of a tangent sees.
+pub struct Dual<'a> {
+    /// The operator.
+    pub entry: &'static OpEntry,
+    /// Its arguments.
+    pub args: &'a [Value],
+    /// Its results.
+    pub results: &'a [Option<Tensor>],
+    /// The tangents and primals that it reads.
+    pub read: Vec<(&'static str, Value)>,
+}
+
+impl<'a> Dual<'a> {
+    /// A tangent or a primal: a tensor, or a number that stands for one, or a list.
+    pub fn value(&self, name: &str) -> Result<&Value> {
+        let found = self.read.iter().find(|(n, _)| *n == name).map(|(_, value)| value);
+        found.ok_or_else(|| Error::runtime(format!("{}: the tangent's formula does not say that it reads {name}", self.entry.name)))
+    }
+    /// A tangent or a primal that is a tensor.
+    pub fn t(&self, name: &str) -> Result<&Tensor> {
+        self.value(name)?.tensor()
+    }
+    /// One that may be none.
+    pub fn opt(&self, name: &str) -> Result<Option<&Tensor>> {
+        Ok(self.value(name)?.as_tensor())
+    }
+    /// An argument as it was given.
+    pub fn arg(&self, name: &str) -> &'a Value {
+        Call { entry: self.entry, args: self.args }.get(name)
+    }
+    /// All arguments as a call, for its typed accessors.
+    pub fn call(&self) -> Call<'a> {
+        Call { entry: self.entry, args: self.args }
+    }
+    /// A result.
+    pub fn result(&self, index: usize) -> Result<&Tensor> {
+        let found = self.results.get(index).and_then(Option::as_ref);
+        found.ok_or_else(|| Error::runtime(format!("{}: there is no result {index}", self.entry.name)))
+    }
 }
 
 /// What a derivative formula sees.
@@ -329,6 +396,7 @@ pub(super) struct Pending {
     pub(super) non_differentiable_results: &'static [usize],
     pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
     pub(super) counts_elements: bool,
+    pub(super) forward: Option<Forward>,
     pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
 }
 
@@ -345,6 +413,7 @@ impl Pending {
             non_differentiable_results: &[],
             view_dtype: None,
             counts_elements: false,
+            forward: None,
             looks: None,
         }
     }
@@ -424,6 +493,40 @@ impl OpBuilder {
         entry.derivative = Some(Derivative { node, saves, serves: &[], formula });
     }
 
+    fn started(&mut self, name: &str) -> &mut Pending {
+        let found = self.entries.iter_mut().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
+        found.unwrap_or_else(|| panic!("the catalogue has no operator {name} to derive"))
+    }
+
+    /// Says that an entry that was started before is linear in the tensors of these arguments.
+    pub fn linear(&mut self, name: &str, arguments: &'static [&'static str]) {
+        self.started(name).forward = Some(Forward::Linear(arguments));
+    }
+
+    /// Says that each element of the result of an entry that was started before depends on one of this argument.
+    pub fn elementwise(&mut self, name: &str, argument: &'static str) {
+        self.started(name).forward = Some(Forward::Elementwise(argument));
+    }
+
+    /// Says what an entry that was started before is composed of where its arguments are dual numbers.
+    pub fn compose_forward(&mut self, name: &str, composed: fn(&Call) -> Result<Value>) {
+        self.started(name).forward = Some(Forward::Composed(composed));
+    }
+
+    /// Gives an entry that was started before the formula of its result's tangent.
+    pub fn forward(&mut self, name: &str, reads: &'static [&'static str], formula: fn(&Dual) -> Result<Tensor>) {
+        self.forward_of(name, 0, reads, formula);
+    }
+
+    /// Gives an entry that was started before the formula of the tangent of one of its results.
+    pub fn forward_of(&mut self, name: &str, result: usize, reads: &'static [&'static str], formula: fn(&Dual) -> Result<Tensor>) {
+        let formula = ForwardFormula { result, reads, formula };
+        match &mut self.started(name).forward {
+            Some(Forward::Formulas(all)) => all.push(formula),
+            other => *other = Some(Forward::Formulas(vec![formula])),
+        }
+    }
+
     /// The derivative of an entry that was started before, by its signature-style name.
     pub fn derivative_of(&self, name: &str) -> Option<Derivative> {
         self.entries.iter().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')))?.derivative
@@ -500,6 +603,7 @@ impl OpBuilder {
             non_differentiable_results: &[],
             view_dtype: None,
             counts_elements: false,
+            forward: None,
             looks: None,
         });
         self

@@ -2,7 +2,7 @@
 
 use super::{Call, OpEntry, Rule, Value, lookup};
 use crate::error::{Error, ErrorKind, Result};
-use crate::tensor::{DeviceType, Geometry, Tensor, TensorSpec};
+use crate::tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -105,15 +105,30 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     let fake = fake || Value::any_fake(args);
     if !fake {
         super::refusals::check(entry, args)?;
+        if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(puts_off) {
+            let out = run_backend(entry, &done(entry, args)?, pretended)?;
+            // What was written to is what was given.
+            let written = entry.schema.arguments.iter().position(|a| a.mutated).and_then(|i| args[i].as_tensor());
+            return Ok(written.filter(|_| matches!(out, Value::Tensor(_))).map_or(out, |t| t.into()));
+        }
     }
     match entry.rule {
         Rule::Composite(f) => f(&call),
         Rule::Script => super::script::run(entry, args, fake),
         Rule::View(rule) => {
-            let base =
-                args.iter().find_map(Value::as_tensor).ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
+            // A number that stands where a tensor is expected has memory when it is viewed.
+            let number = match args.first() {
+                Some(Value::Complex(re, im)) => Some(Tensor::from_bytes(bytemuck::cast_slice(&[*re, *im]), &[], Dtype::Complex128)?),
+                _ => None,
+            };
+            let found = number.as_ref().or_else(|| args.iter().find_map(Value::as_tensor));
+            let base = found.ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
             let dtype = entry.view_dtype.map_or(Ok(base.dtype()), |f| f(&call))?;
-            let view = |g| if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
+            let view = |g| {
+                let view = if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
+                view.set_lazy(put_off_by(entry, base.lazy()));
+                view
+            };
             let views = rule(&call)?.into_iter().map(|g| Value::Tensor(view(g))).collect();
             Ok(wrap(entry, views))
         }
@@ -177,6 +192,75 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             _ => Err(missing(entry)),
         },
     }
+}
+
+/// What a view puts off, by what the tensor that it is taken of does.
+pub fn put_off_by(entry: &OpEntry, of: Lazy) -> Lazy {
+    match entry.base_name() {
+        "_conj" => Lazy { conj: !of.conj, ..of },
+        "_neg_view" => Lazy { neg: !of.neg, ..of },
+        _ => of,
+    }
+}
+
+fn puts_off(value: &Value) -> bool {
+    let mut any = false;
+    value.for_each_tensor(&mut |t| any |= t.lazy().any());
+    any
+}
+
+/// The arguments of a call with everything done that was put off: kernels read and write memory as it is.
+fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
+    let mut target = Lazy::default();
+    let mut given = Vec::new();
+    for (argument, value) in entry.schema.arguments.iter().zip(args) {
+        given.push(match value {
+            Value::Tensor(t) if argument.mutated && t.lazy().any() => {
+                target = t.lazy();
+                let memory = t.view_as((*t.geometry()).clone());
+                Value::Tensor(memory)
+            }
+            other => other.map_tensors(&mut |t| apply(t, t.lazy()))?,
+        });
+    }
+    if target.any() {
+        // What is written is what will be read, once it is conjugated again.
+        let source = given.get(1).and_then(Value::as_tensor).filter(|_| entry.base_name() == "copy_" && !target.zero).cloned();
+        let Some(source) = source else {
+            let name = entry.base_name();
+            return Err(Error::not_implemented(format!("{name} on a tensor whose conjugate or negative is put off; clone it first")));
+        };
+        let source = if target.conj && !source.dtype().is_complex() { source } else { apply(&source, target)? };
+        given[1] = Value::Tensor(source);
+    }
+    Ok(given)
+}
+
+/// A tensor's memory with something done to it.
+fn apply(t: &Tensor, lazy: Lazy) -> Result<Tensor> {
+    if !lazy.any() {
+        return Ok(t.clone());
+    }
+    let run = |name: &str, t: Tensor| {
+        let entry = lookup(name).ok_or_else(|| Error::runtime(format!("the catalogue has no operator {name}")))?;
+        run_backend(entry, &super::fill_args(entry, vec![Value::Tensor(t)], &[])?, false)?.into_tensor()
+    };
+    let mut out = t.view_as((*t.geometry()).clone());
+    if lazy.zero {
+        return run("aten.zeros_like.default", out);
+    }
+    if lazy.conj {
+        out = run("aten._conj_physical.default", out)?;
+    }
+    if lazy.neg {
+        out = run("aten.neg.default", out)?;
+    }
+    Ok(out)
+}
+
+/// A tensor that is read as it lies in memory: with what was put off done.
+pub fn as_in_memory(t: &Tensor) -> Result<Tensor> {
+    if t.is_fake() { Ok(t.clone()) } else { apply(t, t.lazy()) }
 }
 
 /// Whether a call has no values to compute: where its results lie on the meta device, or an argument has none. What only looks like

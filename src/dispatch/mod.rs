@@ -21,8 +21,8 @@ mod value;
 pub use arithmetic::{
     Fact, add_sizes, ask_contiguity, ask_numel, ask_storage, ask_view, compare_sizes, counted, divide_sizes, multiply, subtract_sizes,
 };
-pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
-pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};
+pub use entry::{Backward, Call, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
+pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, put_off_by, real_kernel, run_backend};
 pub use overlap::check_overlap;
 pub use registry::{OpRef, all, lookup, op, overloads, overloads_as_called};
 pub use schema::{Argument, Default, Return, Schema, Type};

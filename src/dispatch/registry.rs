@@ -52,6 +52,7 @@ pub(super) fn entry(id: usize, pending: Pending) -> Result<&'static OpEntry, Str
         non_differentiable_results: pending.non_differentiable_results,
         view_dtype: pending.view_dtype,
         counts_elements: pending.counts_elements,
+        forward: pending.forward,
         looks: pending.looks,
     })))
 }

@@ -20,6 +20,8 @@ pub enum Key {
     Autograd,
     /// Where a transform that autograd serves goes on, one level down.
     Lower,
+    /// What is put off: conjugates, negatives and zeros.
+    Lazy,
     /// A script's `__torch_dispatch__`.
     Subclass,
     /// Functionalization.
@@ -28,8 +30,8 @@ pub enum Key {
     Trace,
 }
 
-const KEYS: [Key; 8] =
-    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Subclass, Key::Functionalize, Key::Trace];
+const KEYS: [Key; 9] =
+    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Lazy, Key::Subclass, Key::Functionalize, Key::Trace];
 
 /// A layer: it sees calls that reach it and makes calls of its own.
 pub trait Layer {
@@ -117,8 +119,8 @@ impl Modes {
 }
 
 thread_local! {
-    static LAYERS: RefCell<[Vec<Rc<dyn Layer>>; 8]> = const { RefCell::new([const { Vec::new() }; 8]) };
-    static EXCLUDED: Cell<u8> = const { Cell::new(0) };
+    static LAYERS: RefCell<[Vec<Rc<dyn Layer>>; 9]> = const { RefCell::new([const { Vec::new() }; 9]) };
+    static EXCLUDED: Cell<u16> = const { Cell::new(0) };
     static MODES: Cell<Modes> = const { Cell::new(Modes::START) };
     static WHOLE: RefCell<Option<Rc<Choice>>> = const { RefCell::new(None) };
 }
@@ -173,7 +175,7 @@ pub fn is_excluded(key: Key) -> bool {
 }
 
 /// While it lives, the layers of some keys see no calls.
-pub struct Exclude(u8);
+pub struct Exclude(u16);
 
 impl Exclude {
     /// Excludes one key; transforms, which stand above capture, together with it.
@@ -195,7 +197,7 @@ impl Exclude {
     }
     /// Excludes a key and everything above it.
     pub fn down_to(key: Key) -> Self {
-        Exclude(EXCLUDED.replace(EXCLUDED.get() | ((2u16 << key as u8) - 1) as u8))
+        Exclude(EXCLUDED.replace(EXCLUDED.get() | ((2u16 << key as u8) - 1)))
     }
     /// Excludes capture alone: a call from here sees everything else again, also from within a layer.
     pub fn capture_alone() -> Self {
@@ -205,7 +207,7 @@ impl Exclude {
 
 /// What is excluded at one moment, to be put back at another.
 #[derive(Clone, Copy)]
-pub struct Restore(u8);
+pub struct Restore(u16);
 
 impl Restore {
     /// What is excluded now.

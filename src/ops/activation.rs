@@ -24,7 +24,7 @@ fn register_forward(b: &mut OpBuilder) {
     b.op("gelu(Tensor self, *, str approximate='none') -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
     b.grad("GeluBackward", &["self"], |b| unary_grad(b, |g| t!("gelu_backward", g, x(b)?; approximate = b.arg("approximate")))).inplace();
     b.op("silu(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
-    b.grad("SiluBackward", &["self"], |b| unary_grad(b, |g| t!("silu_backward", g, x(b)?))).inplace();
+    b.grad("SiluBackward", &["self"], silu_backward).inplace();
     b.op("mish(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
     b.grad("MishBackward", &["self"], |b| unary_grad(b, |g| t!("mish_backward", g, x(b)?))).inplace();
     b.op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
@@ -127,6 +127,19 @@ fn over_grad(c: &Call) -> Specs {
         tensors.reverse();
     }
     one(&tensors, result_type(&tensors)?)
+}
+
+/// The gradient; where it will be differentiated in turn, of operators that can be as often as one likes.
+fn silu_backward(b: &Backward) -> Result<Grads> {
+    let x = x(b)?;
+    unary_grad(b, |g| {
+        if !crate::dispatch::modes().grad {
+            return t!("silu_backward", g, x);
+        }
+        let sigmoid = t!("sigmoid", x)?;
+        let slope = t!("add.Scalar", t!("mul.Tensor", x, number_minus(1.0, &sigmoid)?)?, 1.0)?;
+        t!("mul.Tensor", t!("mul.Tensor", g, sigmoid)?, slope)
+    })
 }
 
 /// A contiguous result of the saved operand's geometry.

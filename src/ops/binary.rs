@@ -6,6 +6,7 @@
 
 use super::activation::tied_after;
 use super::common::*;
+use super::complex::conj;
 use super::shapes::result_type;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
@@ -130,7 +131,7 @@ fn register_sums(b: &mut OpBuilder) {
 /// A factor's conjugate.
 fn conjugate(value: &Value) -> Result<Value> {
     Ok(match value {
-        Value::Tensor(t) => super::complex::resolved_conj(t)?.into(),
+        Value::Tensor(t) => conj(t)?.into(),
         // To autograd it is a tensor.
         Value::Complex(..) => t!("_conj", value)?.into(),
         other => other.clone(),
@@ -142,6 +143,14 @@ fn mul_backward(b: &Backward) -> Result<Grads> {
     grads.set(b, "other", || real_where_it_is(b, "other", mul(b.grad()?, &conjugate(b.arg("self"))?)?))?;
     grads.set(b, "self", || real_where_it_is(b, "self", mul(b.grad()?, &conjugate(b.arg("other"))?)?))?;
     Ok(grads)
+}
+
+/// A number's conjugate, as a number.
+fn conjugate_number(value: &Value) -> Value {
+    match value {
+        Value::Complex(re, im) => Value::Complex(*re, -im),
+        other => other.clone(),
+    }
 }
 
 /// The real part of a gradient, where the argument is real.
@@ -163,9 +172,13 @@ fn div_backward(b: &Backward) -> Result<Grads> {
             return zeros("other");
         }
         let quotient = t!("div.Tensor", t!("div.Tensor", b.arg("self"), b.arg("other"))?, b.arg("other"))?;
-        t!("mul.Tensor", t!("neg", b.grad()?)?, quotient)
+        let slope = conj(&quotient)?;
+        real_where_it_is(b, "other", t!("mul.Tensor", t!("neg", b.grad()?)?, slope)?)
     })?;
-    grads.set(b, "self", || if rounded { zeros("self") } else { t!("div.Tensor", b.grad()?, b.arg("other")) })?;
+    grads.set(b, "self", || match rounded {
+        true => zeros("self"),
+        false => real_where_it_is(b, "self", t!("div.Tensor", b.grad()?, conjugate(b.arg("other"))?)?),
+    })?;
     Ok(grads)
 }
 
@@ -177,7 +190,8 @@ fn register_products(b: &mut OpBuilder) {
     b.op("div.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(NUMBERS);
     b.grad("DivBackward", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
-    b.grad("DivBackward1", &[], |b| unary_grad(b, |g| t!("div.Scalar", g, b.arg("other")))).inplace();
+    b.grad("DivBackward1", &[], |b| unary_grad(b, |g| real_where_it_is(b, "self", t!("div.Scalar", g, conjugate_number(b.arg("other")))?)));
+    b.inplace();
     b.op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(NUMBERS);
     b.grad("DivBackward2", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(Tags::POINTWISE);
@@ -197,7 +211,7 @@ fn pow_self(b: &Backward) -> Result<Grads> {
             return t!("zeros_like", x; memory_format = MemoryFormat::Contiguous);
         }
         let power = t!("pow.Tensor_Scalar", x, exponent - 1.0)?;
-        t!("mul.Tensor", g, t!("mul.Scalar", power, exponent)?)
+        t!("mul.Tensor", g, conj(&t!("mul.Scalar", power, exponent)?)?)
     })
 }
 
@@ -209,11 +223,11 @@ fn pow_tensors(b: &Backward) -> Result<Grads> {
         let at_zero = t!("logical_and", t!("eq.Scalar", x, 0)?, positive)?;
         let slope = t!("mul.Tensor", b.result(0)?, t!("log", x)?)?;
         let zero = scalar_like(0.0, &slope)?;
-        t!("mul.Tensor", b.grad()?, t!("where.self", at_zero, zero, slope)?)
+        t!("mul.Tensor", b.grad()?, conj(&t!("where.self", at_zero, zero, slope)?)?)
     })?;
     grads.set(b, "self", || {
         let lower = t!("pow.Tensor_Tensor", x, t!("sub.Scalar", e, 1)?)?;
-        let out = t!("mul.Tensor", b.grad()?, t!("mul.Tensor", e, lower)?)?;
+        let out = t!("mul.Tensor", b.grad()?, conj(&t!("mul.Tensor", e, lower)?)?)?;
         let zero = scalar_like(0.0, &out)?;
         t!("where.self", t!("eq.Scalar", e, 0.0)?, zero, out)
     })?;

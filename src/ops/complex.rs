@@ -1,11 +1,12 @@
 //! Complex numbers: making them, their parts, absolute values and angles; and which operators are differentiable on them.
 //!
-//! A conjugate is computed at once; PyTorch puts it off, which a script can see only by asking `is_conj`.
+//! A conjugate is a view that says what is to be done to its elements (`transforms/lazy`).
 
 use super::common::*;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::tensor::{Dtype, Tensor, TensorSpec};
+use crate::shape::SymInt;
+use crate::tensor::{Dtype, Geometry, Tensor};
 use crate::{aten, t};
 
 /// Operators whose formulas hold for complex numbers as they are.
@@ -74,6 +75,14 @@ const LINEAR: &[&str] = &[
     "_conj_physical",
     "vdot",
     "mul",
+    "div",
+    "pow",
+    "log2",
+    "log10",
+    "log1p",
+    "sqrt",
+    "rsqrt",
+    "reciprocal",
     "mm",
     "exp",
     "expm1",
@@ -96,17 +105,11 @@ const LINEAR: &[&str] = &[
 ]; // rustfmt keeps lists like this one to a name per line.
 
 /// Holomorphic functions: the formula's factor is conjugated.
-const HOLOMORPHIC: &[&str] =
-    &["div", "pow", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "tanh", "sigmoid", "mv", "dot", "prod"];
+const HOLOMORPHIC: &[&str] = &["tanh", "sigmoid", "mv", "dot", "prod"];
 
 /// A tensor's conjugate; a real one is its own.
 pub fn conj(x: &Tensor) -> Result<Tensor> {
     if x.dtype().is_complex() { t!("_conj", x) } else { Ok(x.clone()) }
-}
-
-/// A tensor's conjugate for operators that cannot read PyTorch's lazy ones: it is cloned first. A real one is its own.
-pub fn resolved_conj(x: &Tensor) -> Result<Tensor> {
-    if x.dtype().is_complex() { t!("clone", t!("_conj", x)?) } else { Ok(x.clone()) }
 }
 
 /// The real part of a gradient, where the argument is real.
@@ -148,9 +151,8 @@ pub fn register(b: &mut OpBuilder) {
     });
     b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE).grad("PolarBackward", &["result"], |b| {
         let (mut grads, z) = (Grads::new(b), b.result(0)?);
-        // Each product reads a conjugate that PyTorch has not computed yet: it is cloned first.
         let turned = conj(b.grad()?)?;
-        let times = |by: Tensor| t!("mul.Tensor", t!("clone", &turned)?, by);
+        let times = |by: Tensor| t!("mul.Tensor", &turned, by);
         grads.set(b, "abs", || real(times(t!("sgn", z)?)?))?;
         grads.set(b, "angle", || {
             let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
@@ -167,11 +169,11 @@ pub fn register(b: &mut OpBuilder) {
     )
     .tags(Tags::POINTWISE)
     .grad("AngleBackward", &["self"], angle_backward);
-    for name in ["_conj", "_conj_physical"] {
-        let rule: fn(&Call) -> Specs = if name == "_conj" { conjugate_spec } else { like_self };
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(rule)).tags(Tags::POINTWISE);
-        b.grad("ConjBackward", &[], |b| unary_grad(b, conj));
-    }
+    b.op("_conj(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies)).grad("ConjBackward", &[], |b| unary_grad(b, conj));
+    b.op("_conj_physical(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+    b.grad("ConjPhysicalBackward", &[], |b| unary_grad(b, |g| t!("conj_physical", g)));
+    b.op("_neg_view(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies))
+        .grad("NegViewBackward", &[], |b| unary_grad(b, |g| t!("neg", g)));
     b.op(
         "conj_physical(Tensor self) -> Tensor",
         Rule::Composite(|c| {
@@ -179,9 +181,14 @@ pub fn register(b: &mut OpBuilder) {
             if x.dtype().is_complex() { aten!("_conj_physical", x) } else { Ok(x.into()) }
         }),
     );
-    for name in ["resolve_conj", "resolve_neg"] {
-        b.op(&format!("{name}(Tensor(a) self) -> Tensor(a)"), Rule::Composite(|c| Ok(c.get("self").clone())));
-    }
+    b.op(
+        "resolve_conj(Tensor(a) self) -> Tensor(a)",
+        Rule::Composite(|c| if c.tensor("self")?.lazy().conj { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
+    );
+    b.op(
+        "resolve_neg(Tensor(a) self) -> Tensor(a)",
+        Rule::Composite(|c| if c.tensor("self")?.lazy().neg { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
+    );
     b.op(
         "isreal(Tensor self) -> Tensor",
         Rule::Composite(|c| {
@@ -191,17 +198,12 @@ pub fn register(b: &mut OpBuilder) {
     );
 }
 
-/// PyTorch's conjugate is a view until somebody reads it: its strides are those of the tensor, where its elements fill the memory.
-fn conjugate_spec(c: &Call) -> Specs {
-    if let Value::Complex(..) = c.get("self") {
-        return Ok(vec![Some(TensorSpec::contiguous(Vec::new(), Dtype::Complex128, crate::tensor::Device::CPU))]);
-    }
-    let x = c.tensor("self")?;
-    let g = x.geometry();
-    if super::factory::is_dense(&g)? {
-        return Ok(vec![Some(TensorSpec::strided(g.sizes.clone(), g.strides.clone(), x.dtype(), x.device()))]);
-    }
-    like_self(c)
+/// The memory as it is: what is put off changes no geometry. A number stands for a tensor of its own.
+fn as_it_lies(c: &Call) -> Result<Vec<Geometry>> {
+    Ok(vec![match c.get("self") {
+        Value::Tensor(t) => (*t.geometry()).clone(),
+        _ => Geometry { sizes: Vec::new(), strides: Vec::new(), offset: SymInt::Int(0) },
+    }])
 }
 
 fn angle_backward(b: &Backward) -> Result<Grads> {

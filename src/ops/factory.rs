@@ -214,6 +214,27 @@ fn register_like(b: &mut OpBuilder) {
         Rule::Fresh(like),
     );
     b.not_differentiable();
+    b.op(
+        "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
+        Rule::Fresh(|c| {
+            // It lies in memory as the other does, with dimensions of its own in front.
+            let (x, other, batch) = (c.tensor("self")?, c.tensor("other")?, c.int("self_num_batch_dims")? as usize);
+            let g = other.geometry();
+            let whole = other.storage().nbytes().floor_div(&SymInt::from(other.dtype().itemsize() as i64))?;
+            let (mut sizes, mut strides) = (x.sizes()[..batch].to_vec(), Vec::new());
+            let mut step = whole;
+            for size in sizes.iter().rev() {
+                strides.insert(0, step.clone());
+                step = &step * size;
+            }
+            sizes.extend(g.sizes.iter().cloned());
+            strides.extend(g.strides.iter().cloned());
+            let mut spec = TensorSpec::strided(sizes, strides, x.dtype(), x.device());
+            spec.geometry.offset = g.offset.clone();
+            Ok(vec![Some(spec)])
+        }),
+    );
+    b.not_differentiable();
     for name in ["new_empty", "new_zeros", "new_ones"] {
         b.op(&format!("{name}(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(new)).not_differentiable();
     }

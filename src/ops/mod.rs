@@ -22,6 +22,8 @@ pub mod embedding;
 pub mod factors;
 pub mod factory;
 mod foreach;
+mod forward;
+mod forward_reductions;
 pub mod fourier;
 mod fractional;
 pub mod gathering;
@@ -129,6 +131,7 @@ pub fn register(builder: &mut OpBuilder) {
     other_names::register(builder);
     copies::register(builder);
     second_order::register(builder);
+    forward::register(builder);
     prims::register(builder);
     foreach::register(builder);
     complex::mark(builder);

@@ -238,7 +238,7 @@ fn prod_safe(grad: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor> {
     t!("mul.Tensor", grad, t!("mul.Tensor", before, after)?)
 }
 
-fn prod_all(b: &Backward, grad: &Tensor) -> Result<Tensor> {
+pub(super) fn prod_all(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let x = t!("to.dtype", b.saved("self")?, grad.dtype())?;
     if x.dim() == 0 {
         return Ok(grad.clone());
@@ -305,7 +305,7 @@ fn twice_over(count: &SymInt, correction: f64) -> Result<Value> {
     Ok(Value::Float(if freedom > 0.0 { 2.0 / freedom } else { f64::INFINITY }))
 }
 
-fn var_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
+pub(super) fn var_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let x = b.saved("self")?;
     let all = x.dim() == 0 || b.arg("dim").is_none();
     // An empty list of dimensions counts one element here, though it reduces all of them: PyTorch's answer.

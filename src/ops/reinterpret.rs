@@ -63,10 +63,14 @@ fn as_complex(call: &Call) -> Result<Vec<Geometry>> {
     Ok(vec![g])
 }
 
-/// One part of complex numbers.
+/// One part of complex numbers. Of a conjugate, it is a part of what is conjugated, the imaginary one negated.
 fn part(call: &Call, index: i64) -> Result<Value> {
     let x = call.tensor("self")?;
-    t!("select.int", t!("view_as_real", x)?, x.dim(), index).map(Value::from)
+    let mut parts = if x.lazy().conj { t!("view_as_real", t!("_conj", x)?)? } else { t!("view_as_real", x)? };
+    if x.lazy().conj && index == 1 {
+        parts = t!("_neg_view", parts)?;
+    }
+    t!("select.int", parts, x.dim(), index).map(Value::from)
 }
 
 /// Registers views as other dtypes.

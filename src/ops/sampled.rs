@@ -1,6 +1,6 @@
 //! Sampled curves and samples of distributions: differences, trapezoids, quantiles, covariances. All take themselves apart.
 
-use super::complex::resolved_conj;
+use super::complex::conj;
 use super::shapes::wrap_dim;
 use crate::dispatch::{Call, OpBuilder, Rule, Value, subtract_sizes};
 use crate::error::{Error, Result};
@@ -254,7 +254,7 @@ fn cov(call: &Call) -> Result<Value> {
     let too_few = t!("le.Scalar", &freedom, 0)?;
     aten!("equal", &too_few, t!("ones_like", &too_few)?)?;
     rows = t!("sub.Tensor", &rows, t!("unsqueeze", mean, 1)?)?;
-    let product = t!("mm", &rows, resolved_conj(&t!("t", weighted(&rows)?)?)?)?;
+    let product = t!("mm", &rows, conj(&t!("t", weighted(&rows)?)?)?)?;
     aten!("squeeze", t!("div.Tensor", product, freedom)?)
 }
 
@@ -311,7 +311,7 @@ pub fn register(b: &mut OpBuilder) {
             if x.dim() == 1 && y.dim() == 1 {
                 return aten!("vdot", x, y);
             }
-            aten!("sum.dim_IntList", t!("mul.Tensor", resolved_conj(x)?, y)?, vec![SymInt::Int(dim)])
+            aten!("sum.dim_IntList", t!("mul.Tensor", conj(x)?, y)?, vec![SymInt::Int(dim)])
         }),
     );
 }

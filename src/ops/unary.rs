@@ -4,7 +4,7 @@
 //! that read the operand save it, as PyTorch's own formulas do.
 
 use super::common::*;
-use super::complex::resolved_conj;
+use super::complex::conj;
 use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
 use crate::t;
@@ -43,35 +43,35 @@ fn scaled(b: &Backward, value: Result<Tensor>, factor: f64) -> Result<Grads> {
 }
 
 const FLOATS: &[(&str, &str, Saves, Formula)] = &[
-    ("exp", "ExpBackward", RESULT, |b| times(b, || resolved_conj(b.result(0)?))),
+    ("exp", "ExpBackward", RESULT, |b| times(b, || conj(b.result(0)?))),
     ("exp2", "Exp2Backward", RESULT, |b| {
         unary_grad(b, |g| {
             let scaled = t!("mul.Tensor", g, b.result(0)?)?;
             t!("mul.Scalar", scaled, LN_2)
         })
     }),
-    ("expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", resolved_conj(b.result(0)?)?, 1))),
-    ("log", "LogBackward", SELF, |b| over(b, || resolved_conj(x(b)?))),
-    ("log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", x(b)?, LN_2))),
-    ("log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", x(b)?, LN_10))),
-    ("log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", x(b)?, 1))),
-    ("sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", b.result(0)?, 2))),
+    ("expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", conj(b.result(0)?)?, 1))),
+    ("log", "LogBackward", SELF, |b| over(b, || conj(x(b)?))),
+    ("log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_2))),
+    ("log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_10))),
+    ("log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", conj(x(b)?)?, 1))),
+    ("sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", conj(b.result(0)?)?, 2))),
     ("rsqrt", "RsqrtBackward", RESULT, |b| {
-        let cube = t!("pow.Tensor_Scalar", b.result(0)?, 3)?;
+        let cube = conj(&t!("pow.Tensor_Scalar", b.result(0)?, 3)?)?;
         unary_grad(b, |g| t!("mul.Tensor", t!("mul.Scalar", g, -0.5)?, cube))
     }),
     ("reciprocal", "ReciprocalBackward", RESULT, |b| {
-        let square = t!("mul.Tensor", b.result(0)?, b.result(0)?)?;
+        let square = conj(&t!("mul.Tensor", b.result(0)?, b.result(0)?)?)?;
         unary_grad(b, |g| t!("mul.Tensor", t!("neg", g)?, square))
     }),
-    ("sin", "SinBackward", SELF, |b| times(b, || resolved_conj(&t!("cos", x(b)?)?))),
-    ("cos", "CosBackward", SELF, |b| times(b, || t!("neg", resolved_conj(&t!("sin", x(b)?)?)?))),
-    ("tan", "TanBackward", RESULT, |b| times(b, || resolved_conj(&t!("add.Scalar", t!("pow.Tensor_Scalar", b.result(0)?, 2)?, 1)?))),
+    ("sin", "SinBackward", SELF, |b| times(b, || conj(&t!("cos", x(b)?)?))),
+    ("cos", "CosBackward", SELF, |b| times(b, || t!("neg", conj(&t!("sin", x(b)?)?)?))),
+    ("tan", "TanBackward", RESULT, |b| times(b, || conj(&t!("add.Scalar", t!("pow.Tensor_Scalar", b.result(0)?, 2)?, 1)?))),
     ("asin", "AsinBackward", SELF, |b| times(b, || one_minus_square_rsqrt(x(b)?))),
     ("acos", "AcosBackward", SELF, |b| times(b, || t!("neg", one_minus_square_rsqrt(x(b)?)?))),
     ("atan", "AtanBackward", SELF, |b| over(b, || t!("add.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1))),
-    ("sinh", "SinhBackward", SELF, |b| times(b, || resolved_conj(&t!("cosh", x(b)?)?))),
-    ("cosh", "CoshBackward", SELF, |b| times(b, || resolved_conj(&t!("sinh", x(b)?)?))),
+    ("sinh", "SinhBackward", SELF, |b| times(b, || conj(&t!("cosh", x(b)?)?))),
+    ("cosh", "CoshBackward", SELF, |b| times(b, || conj(&t!("sinh", x(b)?)?))),
     ("tanh", "TanhBackward", RESULT, |b| unary_grad(b, |g| t!("tanh_backward", g, b.result(0)?))),
     ("asinh", "AsinhBackward", SELF, |b| times(b, || t!("rsqrt", t!("add.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 1)?))),
     ("acosh", "AcoshBackward", SELF, |b| times(b, || t!("rsqrt", t!("sub.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)?))),

@@ -25,6 +25,8 @@ pub struct TensorImpl {
     wrapped_number: Cell<bool>,
     /// Dimensions that were symbolic in the compiled graph that returned it, a bit for each.
     dynamic_dims: Cell<u64>,
+    /// What is put off until its elements are read.
+    lazy: Cell<Lazy>,
     /// Autograd's state.
     pub autograd: Slot,
     /// Functionalization's state: present on a functional wrapper.
@@ -37,6 +39,17 @@ pub struct TensorImpl {
     pub python: Slot,
     /// Present where its class is the script's own and answers operators.
     pub subclass: RefCell<Option<Rc<dyn Subclass>>>,
+}
+
+/// What has not been done to the elements of a tensor: whoever reads them does it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lazy {
+    /// They are to be conjugated.
+    pub conj: bool,
+    /// They are to be negated.
+    pub neg: bool,
+    /// They are all zero, whatever the memory holds; sums and products with it are known without reading it.
+    pub zero: bool,
 }
 
 /// A tensor.
@@ -71,6 +84,13 @@ impl Concrete {
     }
 }
 
+impl Lazy {
+    /// Whether anything is put off.
+    pub fn any(self) -> bool {
+        self != Lazy::default()
+    }
+}
+
 impl Tensor {
     /// A tensor over a storage.
     pub fn from_storage(storage: Storage, geometry: Geometry, dtype: Dtype) -> Self {
@@ -88,6 +108,7 @@ impl Tensor {
             version: RefCell::new(version),
             wrapped_number: Cell::new(false),
             dynamic_dims: Cell::new(0),
+            lazy: Cell::default(),
             autograd: Slot::default(),
             functional: Slot::default(),
             proxy: Slot::default(),
@@ -133,6 +154,16 @@ impl Tensor {
         Ok(t)
     }
 
+    /// What is put off until its elements are read.
+    pub fn lazy(&self) -> Lazy {
+        self.0.lazy.get()
+    }
+
+    /// Says what is put off.
+    pub fn set_lazy(&self, lazy: Lazy) {
+        self.0.lazy.set(lazy);
+    }
+
     /// Another view of the same storage, sharing its version counter.
     pub fn view_as(&self, geometry: Geometry) -> Tensor {
         Self::with_version(self.storage().clone(), geometry, self.dtype(), self.0.version.borrow().clone())
@@ -147,6 +178,7 @@ impl Tensor {
     pub fn shallow_copy(&self) -> Tensor {
         let copy = Self::with_version(self.storage().clone(), (*self.geometry()).clone(), self.dtype(), Rc::new(Cell::new(self.version())));
         self.give_class(&copy);
+        copy.set_lazy(self.lazy());
         copy
     }
 
@@ -154,6 +186,7 @@ impl Tensor {
     pub fn handle(&self) -> Tensor {
         let handle = self.view_as((*self.geometry()).clone());
         self.give_class(&handle);
+        handle.set_lazy(self.lazy());
         handle
     }
 
@@ -305,6 +338,7 @@ impl Tensor {
         *self.0.storage.borrow_mut() = storage;
         self.set_geometry((*other.geometry()).clone());
         self.0.dtype.set(other.dtype());
+        self.set_lazy(other.lazy());
     }
 
     /// Says that a compiled graph returned it, in which its size in a dimension was symbolic.

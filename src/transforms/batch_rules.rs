@@ -118,6 +118,13 @@ pub fn call(level: &Level, size: i64, entry: &'static OpEntry, args: &[Value]) -
         "aten.convolution.default" => convolution(level, size, &c),
         "aten.convolution_backward.default" => convolution_backward(level, size, &c),
         "aten.as_strided.default" => as_strided(level, &c).map(Some),
+        "aten.index.Tensor" => index(level, size, &c),
+        "aten.constant_pad_nd.default" => {
+            let all = Item::of(c.tensor("self")?, level).front()?;
+            let padded = t!("constant_pad_nd", all, c.get("pad"), c.get("value"))?;
+            Ok(Some(wrap(&padded, level, Some(0)).into()))
+        }
+        "aten._new_zeros_with_same_feature_meta.default" => zeros_like_another(level, size, &c).map(Some),
         "aten.avg_pool2d.default"
         | "aten.avg_pool3d.default"
         | "aten.avg_pool2d_backward.default"
@@ -130,6 +137,54 @@ pub fn call(level: &Level, size: i64, entry: &'static OpEntry, args: &[Value]) -
         | "aten.max_pool3d_with_indices_backward.default" => as_examples(level, size, &c).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Zeros that lie in memory as another tensor does, item by item.
+fn zeros_like_another(level: &Level, size: i64, c: &Call) -> Result<Value> {
+    let (x, other) = (Item::of(c.tensor("self")?, level), Item::of(c.tensor("other")?, level));
+    let outer = c.int("self_num_batch_dims")?;
+    let (x, other, batch) = match (x.batch_dim, other.batch_dim) {
+        (Some(_), None) => (x.front()?, other.value, outer + 1),
+        // The other's items lie in memory one after the other: its own storage says how.
+        (Some(_), Some(_)) => (x.front()?, other.front()?, outer),
+        (None, _) => (x.every(size)?, other.front()?, outer),
+    };
+    let zeros = t!("_new_zeros_with_same_feature_meta", x, other; self_num_batch_dims = batch)?;
+    Ok(wrap(&zeros, level, Some(0)).into())
+}
+
+/// Elements by indices. Where indices have items of their own, so have their places among those of the tensor: one index more says which
+/// item each is taken of.
+fn index(level: &Level, size: i64, c: &Call) -> Result<Option<Value>> {
+    let x = Item::of(c.tensor("self")?, level);
+    let Value::List(given) = c.get("indices") else { return Ok(None) };
+    let indices: Vec<Option<Item>> = given.iter().map(|v| v.as_tensor().map(|t| Item::of(t, level))).collect();
+    let at: Vec<usize> = (0..indices.len()).filter(|i| indices[*i].is_some()).collect();
+    let is_mask = indices.iter().flatten().any(|i| matches!(i.value.dtype(), Dtype::Bool | Dtype::UInt8));
+    let (Some(first), Some(last)) = (at.first(), at.last()) else { return Ok(None) };
+    let is_adjacent = last - first + 1 == at.len();
+    let rank = indices.iter().flatten().map(Item::rank).max().unwrap_or(0);
+    let has_items = indices.iter().flatten().any(|i| i.batch_dim.is_some());
+    if is_mask || !is_adjacent || has_items && *first > 0 {
+        return Ok(None);
+    }
+    let padded = |item: &Option<Item>| item.as_ref().map_or(Ok(Value::None), |i| i.padded(rank).map(Value::from));
+    let mut places = indices.iter().map(padded).collect::<Result<Vec<_>>>()?;
+    let out = match (x.batch_dim, has_items) {
+        (Some(_), false) => {
+            places.insert(0, Value::None);
+            t!("index.Tensor", x.front()?, places)?
+        }
+        (Some(_), true) => {
+            let mut sizes = vec![SymInt::Int(1); rank + 1];
+            sizes[0] = SymInt::from(size);
+            let items = t!("view", t!("arange", size; dtype = Dtype::Int64, device = x.value.device())?, sizes)?;
+            places.insert(0, items.into());
+            t!("index.Tensor", x.front()?, places)?
+        }
+        (None, _) => t!("index.Tensor", &x.value, places)?,
+    };
+    Ok(Some(wrap(&out, level, Some(0)).into()))
 }
 
 /// A view of every item, whose offset is counted as the whole's.

@@ -361,7 +361,7 @@ fn shifted(
     if name == "roll" && (Call { entry, args }).get("dims").list()?.is_empty() {
         // An item is rolled as the row of all of its elements.
         let sizes = new[0].tensor()?.sizes();
-        let rows = t!("reshape", &new[0], vec![size, -1])?;
+        let rows = t!("flatten.using_ints", &new[0], 1)?;
         return aten!("reshape", t!("roll", rows, &new[1], vec![1i64])?, sizes);
     }
     let shift = |dim: i64, room: usize| -> Result<i64> { Ok(crate::ops::shapes::wrap_dim(dim, room.max(1))? as i64 + 1) };

@@ -3,11 +3,12 @@
 //! Each call of `grad` or `vmap` is a level. A tensor of a level wraps one of the level below: for `grad` it has a tape of its
 //! own, for `vmap` it hides a dimension. A call goes to the innermost level first, which hands it on to the one below.
 //!
-//! A `grad` level gives the call to autograd, on its own wrappers, and takes it up again below autograd (`Key::Lower`), where
+//! A `grad` or `jvp` level gives the call to autograd, on its own wrappers, and takes it up again below autograd (`Key::Lower`), where
 //! it unwraps and goes on from the top of the stack, one level lower. Below the last level the stack is as it is without
 //! transforms, so that what is captured or traced is what the transforms make of a call.
 
 use super::{batch_rules, batching};
+use crate::autograd::forward;
 use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Restore, Rule, Value, call, push_layer};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -30,6 +31,8 @@ pub enum Randomness {
 pub enum Kind {
     /// `grad`, `vjp`
     Grad,
+    /// `jvp`: tensors of the level may have tangents.
+    Jvp,
     /// `vmap` over so many items.
     Vmap(i64, Randomness),
 }
@@ -80,6 +83,7 @@ pub fn install() {
 /// Ends every level.
 pub fn reset() {
     LEVELS.take().iter().for_each(|l| l.alive.set(false));
+    forward::reset();
     FRAMES.take();
     DEPTH.set(0);
     USED.set(false);
@@ -88,6 +92,9 @@ pub fn reset() {
 /// Begins a level; gives its number.
 pub fn push(kind: Kind) -> usize {
     USED.set(true);
+    if kind == Kind::Jvp {
+        forward::nest(1);
+    }
     let number = LEVELS.with_borrow_mut(|l| {
         l.push(Level { number: l.len() + 1, kind, alive: Rc::new(Cell::new(true)) });
         l.len()
@@ -101,6 +108,9 @@ pub fn pop() {
     let left = LEVELS.with_borrow_mut(|l| {
         if let Some(level) = l.pop() {
             level.alive.set(false);
+            if level.kind == Kind::Jvp {
+                forward::nest(-1);
+            }
         }
         l.len()
     });
@@ -135,6 +145,8 @@ pub fn wrap(value: &Tensor, level: &Level, batch_dim: Option<usize>) -> Tensor {
         geometry.strides.remove(dim);
     }
     let outer = value.view_as(geometry);
+    // That all elements are zero is known below, where products are made.
+    outer.set_lazy(crate::tensor::Lazy { zero: false, ..value.lazy() });
     *outer.imp().transform.borrow_mut() =
         Some(Box::new(Wrapped { number: level.number, value: value.clone(), batch_dim, alive: level.alive.clone() }));
     outer
@@ -207,7 +219,7 @@ impl Layer for TransformLayer {
                 Rule::Composite(f) if !batching::keeps_whole(entry) => f(&Call { entry, args: &args }),
                 _ => batching::call(&level, size, randomness, entry, args),
             },
-            Kind::Grad => {
+            Kind::Grad | Kind::Jvp => {
                 let lift = |t: &Tensor| match wrapped(t) {
                     Some(w) if w.number == level.number => t.clone(),
                     _ => wrap(t, &level, None),

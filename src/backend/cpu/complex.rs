@@ -182,6 +182,7 @@ const BY_PARTS: &[&str] = &[
     "aten.zero_.default",
     "aten.zeros.default",
     "aten._efficientzerotensor.default",
+    "aten._new_zeros_with_same_feature_meta.default",
     "aten.empty.memory_format",
     "aten.empty_strided.default",
     "aten.empty_like.default",

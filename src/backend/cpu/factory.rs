@@ -14,6 +14,7 @@ pub fn register(t: &mut KernelTable) {
         "aten.empty.memory_format",
         "aten.zeros.default",
         "aten._efficientzerotensor.default",
+        "aten._new_zeros_with_same_feature_meta.default",
         "aten.empty_strided.default",
         "aten.empty_like.default",
         "aten.zeros_like.default",

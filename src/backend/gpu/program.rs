@@ -349,6 +349,15 @@ fn cond(b: &mut Builder, graph: &Graph, node: &Node, values: &[Value]) -> Result
 /// Lowers one call of an operator; gives its fake result.
 fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let call = Call { entry, args: &args };
+    // A plan's memory holds elements as they are read.
+    let at_once = match entry.base_name() {
+        "_conj" => op("_conj_physical"),
+        "_neg_view" => op("neg"),
+        _ => None,
+    };
+    if let Some(at_once) = at_once {
+        return execute(b, at_once, args);
+    }
     match entry.rule {
         Rule::View(_) if entry.view_dtype.is_some() => {
             return Err(Error::not_implemented(format!("{} reads bytes as another dtype, which the GPU plan does not", entry.name)));

@@ -10,6 +10,7 @@ mod module {
     use crate::autograd::{BackwardOptions, gradient_edge, meta, run_backward};
     use crate::shape::SymInt;
     use crate::tensor::{MemoryFormat, Tensor};
+    use crate::transforms::duals;
     use crate::transforms::levels::{self, Kind, Randomness, Wrapped};
 
     use super::super::tensor::objects::PyDtype;
@@ -29,6 +30,27 @@ mod module {
     #[pyfunction]
     fn _grad_increment_nesting() -> usize {
         levels::push(Kind::Grad)
+    }
+
+    /// Begins a level of `jvp`.
+    #[pyfunction]
+    fn _jvp_increment_nesting() -> usize {
+        levels::push(Kind::Jvp)
+    }
+
+    /// A dual tensor of a primal and a tangent.
+    #[pyfunction]
+    fn _make_dual(primal: PyObjectRef, tangent: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let (primal, tangent) = (tensor(&primal, vm)?, tensor(&tangent, vm)?);
+        wrap(&duals::make_dual(&primal, &tangent).map_err(|e| raise(e, vm))?, vm)
+    }
+
+    /// A tensor's primal and its tangent; None where it has none.
+    #[pyfunction]
+    fn _unpack_dual(t: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let (primal, tangent) = duals::unpack_dual(&tensor(&t, vm)?).map_err(|e| raise(e, vm))?;
+        let tangent = tangent.map_or_else(|| Ok(vm.ctx.none()), |t| wrap(&t, vm))?;
+        Ok(vm.ctx.new_tuple(vec![wrap(&primal, vm)?, tangent]).into())
     }
 
     /// Begins a level of `vmap`.
@@ -53,7 +75,7 @@ mod module {
     fn _current_level(vm: &VirtualMachine) -> PyObjectRef {
         let Some(level) = levels::current() else { return vm.ctx.none() };
         let (size, randomness) = match level.kind {
-            Kind::Grad => (vm.ctx.none(), vm.ctx.none()),
+            Kind::Grad | Kind::Jvp => (vm.ctx.none(), vm.ctx.none()),
             Kind::Vmap(size, randomness) => {
                 let name = match randomness {
                     Randomness::Error => "error",
@@ -107,10 +129,11 @@ mod module {
                 if at as i64 == dim { Ok(value) } else { crate::t!("movedim.int", value, at as i64, dim) }
             }
             _ => {
-                let mut sizes = vec![SymInt::from(size)];
-                sizes.extend(t.sizes());
-                let every = crate::t!("expand", &t, sizes)?;
-                if dim == 0 { Ok(every) } else { crate::t!("movedim.int", every, 0, dim) }
+                let one = crate::t!("unsqueeze", &t, dim)?;
+                let mut sizes = one.sizes();
+                let at = if dim < 0 { dim + sizes.len() as i64 } else { dim };
+                sizes[at as usize] = SymInt::from(size);
+                crate::t!("expand", one, sizes)
             }
         });
         wrap(&out.map_err(|e| raise(e, vm))?, vm)

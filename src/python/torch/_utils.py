@@ -48,8 +48,8 @@ def is_signed(input):
 
 
 def is_conj(input):
-    """Conjugation is never late here."""
-    return False
+    """Whether a tensor's elements are still to be conjugated."""
+    return input.is_conj()
 
 
 def is_inference(input):

@@ -186,6 +186,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         } else if is_input || meta::base(&t).is_some() {
             // An input or a view as it is becomes a tensor of its own, which remembers what it is a view of.
             let own = t.view_as((*t.geometry()).clone());
+            own.set_lazy(t.lazy());
             crate::autograd::keep_view(&own, meta::peek(&t, |m| m.view.clone()), inputs.iter().flatten().find(|i| i.is(&t)), several);
             meta::set_history(&own, &node);
             wrapped.push(wrap(&own, vm)?);

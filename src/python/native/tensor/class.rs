@@ -369,12 +369,12 @@ impl TensorBase {
         !matches!(zelf.tensor().dtype(), Dtype::Bool | Dtype::UInt8)
     }
     #[pymethod]
-    fn is_conj(_zelf: &Py<Self>) -> bool {
-        false
+    fn is_conj(zelf: &Py<Self>) -> bool {
+        zelf.tensor().lazy().conj
     }
     #[pymethod]
-    fn is_neg(_zelf: &Py<Self>) -> bool {
-        false
+    fn is_neg(zelf: &Py<Self>) -> bool {
+        zelf.tensor().lazy().neg
     }
     #[pymethod]
     fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {

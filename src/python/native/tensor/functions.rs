@@ -467,6 +467,7 @@ mod module {
             default_dtype: default_dtype(),
             ..Default::default()
         };
+        let t = crate::dispatch::as_in_memory(&t).map_err(|e| raise(e, vm))?;
         crate::tensor::print::repr(&t, &suffixes).map_err(|e| raise(e, vm))
     }
 }

@@ -107,6 +107,7 @@ fn nested_symbols(t: &Tensor, vm: &VirtualMachine) -> PyResult {
 
 /// The elements of a contiguous tensor as Python numbers.
 pub fn elements(t: &Tensor) -> Result<Vec<Value>> {
+    let t = &crate::dispatch::as_in_memory(t)?;
     let n = t.numel().guard_int()? as usize;
     // An empty view may begin beyond its storage.
     let at = if n == 0 { 0 } else { t.geometry().offset.guard_int()? as usize };

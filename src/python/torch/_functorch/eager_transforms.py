@@ -1,14 +1,13 @@
 """Derivatives as transforms of functions: `grad`, `vjp`, `jvp`, Jacobians, Hessians.
 
-Reverse mode has a tape of its own per level. Forward mode is reverse mode twice: the product of a vector with the transposed
-Jacobian is linear in that vector, and its own derivative is the product with the Jacobian."""
+Reverse mode has a tape of its own per level; in a level of forward mode tensors have tangents."""
 
 import functools
 
 import torch
 from torch import _native_aot, _native_compile
 from torch import _native_transforms as _native
-from torch._functorch.vmap import _touch_all, _vmap_list
+from torch._functorch.vmap import _touch_all, _vmap_list, vmap
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 _TENSOR = torch.Tensor
@@ -163,34 +162,89 @@ def vjp(func, *primals, has_aux=False):
     return (results, wrapped, aux) if has_aux else (results, wrapped)
 
 
-def _push_forward(func, primals, tangents, has_aux=False, argnums=None):
-    results, _, flat_fn, _, out_spec, aux = _vjp(func, primals, has_aux, argnums)
-    flat_results, _ = tree_flatten(results)
-    # Made outside the level: what a level makes is of it already, and nothing captured would know it by its value.
-    weights = [torch.ones_like(one) for one in flat_results]
-    with _Level() as level:
-        weights = [_native._wrap_for_grad(one, level) for one in weights]
-        _differentiable(weights, "jvp")
-        products = flat_fn(weights)
-        flat = _gradients(products, weights, [_native._wrap_for_grad(t, level) for t in tangents])
-        flat = [_native._unwrap_for_grad(one, level) for one in flat]
-    return results, tree_unflatten(flat, out_spec), aux
+class _DualLevel:
+    """A level of `jvp` for a block; `torch.autograd.forward_ad` makes dual tensors of it."""
+
+    def __enter__(self):
+        from torch.autograd import forward_ad
+
+        self.level = forward_ad._Level(_native._jvp_increment_nesting())
+        return self.level.number
+
+    def __exit__(self, *args):
+        self.level.leave()
+
+
+def _same_structure(primals, tangents, name):
+    flat_primals, primals_spec = tree_flatten(primals)
+    _touch_all(flat_primals)
+    flat_tangents, tangents_spec = tree_flatten(tangents)
+    _touch_all(flat_tangents)
+    if primals_spec != tangents_spec:
+        raise RuntimeError(
+            f"{name}: Expected primals and tangents to have the same python structure. For example, if primals "
+            f"is a tuple of 3 tensors, tangents also must be. Got primals with structure {primals_spec} and tangents with "
+            f"structure {tangents_spec}"
+        )
+    return flat_primals, flat_tangents, primals_spec
+
+
+def _nonempty_tensors(flat, api, what):
+    if len(flat) == 0:
+        raise RuntimeError(f"{api}: Expected {what} to contain at least one Tensor.")
+    for one in flat:
+        if not isinstance(one, _TENSOR):
+            raise RuntimeError(f"{api}: Expected {what} to contain only Tensors, got unsupported type {type(one)}")
+
+
+def _jvp(func, primals, tangents, argnums=None, strict=False, has_aux=False):
+    from torch.autograd import forward_ad
+
+    name = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    wanted = primals if argnums is None else _chosen(primals, argnums, _argnums(argnums, len(primals), "jvp"))
+    flat_primals, flat_tangents, spec = _same_structure(wanted, tangents, name)
+    _nonempty_tensors(flat_primals, name, "primals")
+    _nonempty_tensors(flat_tangents, name, "tangents")
+    with _DualLevel() as level:
+        duals = tree_unflatten([forward_ad.make_dual(p, t) for p, t in zip(flat_primals, flat_tangents)], spec)
+        if argnums is not None:
+            numbers = _argnums(argnums, len(primals), "jvp")
+            given = list(_wrap(primals, level))
+            for number, dual in zip(numbers, duals if isinstance(argnums, tuple) else (duals,)):
+                given[number] = dual
+            duals = given
+        results, aux = func(*duals), None
+        if has_aux:
+            if not (isinstance(results, tuple) and len(results) == 2):
+                raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            results, aux = results
+            aux = _unwrap(aux, level)
+        flat_results, out_spec = tree_flatten(results)
+        _nonempty_tensors(flat_results, name, "the output of f")
+        pairs = [_parts_of_dual(result, strict) for result in flat_results]
+        primals_out = [_native._unwrap_for_grad(primal, level) for primal, _ in pairs]
+        tangents_out = [_native._unwrap_for_grad(tangent, level) for _, tangent in pairs]
+    out = (tree_unflatten(primals_out, out_spec), tree_unflatten(tangents_out, out_spec))
+    return (*out, aux) if has_aux else out
+
+
+def _parts_of_dual(dual, strict):
+    primal, tangent = _native._unpack_dual(dual)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
+        tangent = torch.zeros_like(primal)
+    return primal, tangent
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """The function's result, and the product of its Jacobian with `tangents`."""
-    if not isinstance(primals, tuple):
-        raise RuntimeError(f"jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    flat_primals, primals_spec = tree_flatten(primals)
-    flat_tangents, tangents_spec = tree_flatten(tangents)
-    if len(flat_primals) != len(flat_tangents):
-        raise RuntimeError(
-            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, if primals "
-            f"is a tuple of 3 tensors, tangents also must be. Got primals with structure {primals_spec} and tangents with "
-            f"structure {tangents_spec}"
-        )
-    results, pushed, aux = _push_forward(func, primals, flat_tangents, has_aux)
-    return (results, pushed, aux) if has_aux else (results, pushed)
+    return _jvp(func, primals, tangents, strict=strict, has_aux=has_aux)
 
 
 def linearize(func, *primals):
@@ -211,19 +265,24 @@ def linearize(func, *primals):
     return results, jvp_fn
 
 
-def _basis(tensors):
-    """Unit vectors over all elements of the tensors: for each tensor its part of all of them."""
-    counts = [t.numel() for t in tensors]
-    total, at = sum(counts), 0
-    parts = [t.new_zeros(total, count) for t, count in zip(tensors, counts)]
-    for part, count in zip(parts, counts):
-        part.diagonal(-at).fill_(1)
-        at += count
-    return [part.view(total, *t.shape) for part, t in zip(parts, tensors)]
+def _bases(tensors, counts, chunk_size=None):
+    """Unit vectors over all elements of the tensors, so many at a time: for each tensor its part of all of them."""
+    total = sum(counts)
+    size = chunk_size if chunk_size and chunk_size < total else total
+    for begin in range(0, max(total, 1), max(size, 1)):
+        rows = min(size, total - begin)
+        chunks = [t.new_zeros(rows, count) for t, count in zip(tensors, counts)]
+        at = -begin
+        for chunk, count in zip(chunks, counts):
+            chunk.diagonal(-at).fill_(1)
+            at += count
+        yield [chunk.view(rows, *t.shape) for chunk, t in zip(chunks, tensors)]
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that computes the Jacobian, by reverse mode."""
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
     def wrapper(*args):
@@ -231,19 +290,28 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         results, _, flat_fn, in_spec, out_spec, aux = _vjp(func, args, has_aux, argnums)
         outputs, _ = tree_flatten(results)
         inputs, _ = tree_flatten(_chosen(args, argnums, numbers))
-        rows = _vmap_list(lambda *weights: flat_fn(weights), _basis(outputs))
         counts = [one.numel() for one in outputs]
+        chunks = []
+        for basis in _bases(outputs, counts, chunk_size):
+            if chunk_size == 1:
+                rows = flat_fn([torch.squeeze(t, 0) for t in basis])
+                chunks.append([torch.unsqueeze(row, 0) for row in rows])
+            else:
+                chunks.append(_vmap_list(lambda *weights: flat_fn(weights), basis))
+        rows = chunks[0] if len(chunks) == 1 else [torch.cat(parts, 0) for parts in zip(*chunks)]
         split = [row.split(counts, dim=0) for row in rows]
-        jacobian = [
-            tree_unflatten(
-                [split[j][i].view(*output.shape, *one.shape) for j, one in enumerate(inputs)], in_spec
-            )
-            for i, output in enumerate(outputs)
+        by_input = [
+            [part.view(output.shape + one.shape) for part, output in zip(parts, outputs)] for parts, one in zip(split, inputs)
         ]
+        jacobian = [tree_unflatten([parts[i] for parts in by_input], in_spec) for i in range(len(outputs))]
         jacobian = tree_unflatten(jacobian, out_spec)
         return (jacobian, aux) if has_aux else jacobian
 
     return wrapper
+
+
+def _unflattened(tensor, dim, shape):
+    return tensor.squeeze(dim) if len(shape) == 0 else tensor.unflatten(dim, shape)
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
@@ -254,24 +322,30 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         numbers = _argnums(argnums, len(args), "jacfwd")
         wanted = _chosen(args, argnums, numbers)
         inputs, in_spec = tree_flatten(wanted)
-        kept = {}
-
-        def push(*tangents):
-            results, pushed, kept["aux"] = _push_forward(func, args, tangents, has_aux, argnums)
-            flat, kept["spec"] = tree_flatten(pushed)
-            return flat
-
-        columns = _vmap_list(push, _basis(inputs))
         counts = [one.numel() for one in inputs]
+        (flat_basis,) = _bases(inputs, counts)
+
+        def push_forward(basis):
+            out = _jvp(func, args, basis, argnums=argnums, has_aux=has_aux)
+            return out[1:] if has_aux else out[1]
+
+        results = vmap(push_forward, randomness=randomness)(tree_unflatten(flat_basis, in_spec))
+        if has_aux:
+            results, aux = results
+            aux = tree_map(lambda t: t[0], aux)
+        columns, spec = tree_flatten(results)
         jacobian = [
             tree_unflatten(
-                [part.movedim(0, -1).reshape(*column.shape[1:], *one.shape) for part, one in zip(column.split(counts, dim=0), inputs)],
+                [
+                    _unflattened(part, -1, one.shape)
+                    for one, part in zip(inputs, column.movedim(0, -1).split(counts, dim=-1))
+                ],
                 in_spec,
             )
             for column in columns
         ]
-        jacobian = tree_unflatten(jacobian, kept["spec"])
-        return (jacobian, kept["aux"]) if has_aux else jacobian
+        jacobian = tree_unflatten(jacobian, spec)
+        return (jacobian, aux) if has_aux else jacobian
 
     return wrapper
 

@@ -1,20 +1,15 @@
-"""Forward-mode derivatives of tensors: dual numbers in a level.
-
-A dual tensor is its primal plus a tangent times a number that is zero. What is computed from it depends on that number, and the
-derivative with respect to it is the tangent: the product with a weight is differentiated by reverse mode, and that, which is linear
-in the weight, once more."""
+"""Forward-mode derivatives of tensors: dual numbers, which are tensors of a level with a tangent each."""
 
 from typing import NamedTuple
 
 import torch
 from torch import _native_transforms as _native
-from torch._functorch.eager_transforms import _gradients, _Level
 from torch._tensor_str import PRINT_OPTS
 
 __all__ = ["UnpackedDualTensor", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual", "dual_level"]
 
-# The level in force and its number that is zero.
-_current = []
+# The levels in force, innermost last: those that a script began, and those of `torch.func.jvp`.
+_levels = []
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -24,33 +19,45 @@ class UnpackedDualTensor(NamedTuple):
     tangent: "torch.Tensor | None"
 
 
+class _Level:
+    """A level in force."""
+
+    def __init__(self, number):
+        self.number = number
+        _levels.append(self)
+
+    def leave(self):
+        _levels.remove(self)
+        _native._decrement_nesting()
+
+
 def enter_dual_level():
     """Begins a level; gives its number."""
-    if _current:
+    if any(isinstance(level, _ScriptLevel) for level in _levels):
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    block = _Level()
-    number = block.__enter__()
-    zero = _native._set_tensor_requires_grad(_native._wrap_for_grad(torch.zeros((), dtype=torch.float64), number))
-    _current.append((block, number, zero))
+    _ScriptLevel(_native._jvp_increment_nesting())
     return 0
 
 
+class _ScriptLevel(_Level):
+    """A level that a script began."""
+
+
 def is_dual_level(number):
-    """Whether a level of transforms is the one in force here."""
-    return bool(_current) and _current[-1][1] == number
+    """Whether a level of transforms is one of dual tensors."""
+    return any(level.number == number for level in _levels)
 
 
 def exit_dual_level(*, level=None):
     """Ends the level: dual tensors become their primals."""
-    if not _current:
+    if not _levels or not isinstance(_levels[-1], _ScriptLevel):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
-    block, _, _ = _current.pop()
-    block.__exit__(None, None, None)
+    _levels[-1].leave()
 
 
 def make_dual(tensor, tangent, *, level=None):
     """A dual tensor of a primal and a tangent."""
-    if not _current:
+    if not _levels:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
@@ -63,29 +70,21 @@ def make_dual(tensor, tangent, *, level=None):
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
         )
-    _, number, zero = _current[-1]
-    primal = _native._wrap_for_grad(tensor, number)
-    return primal + zero.to(tensor.dtype) * _native._wrap_for_grad(tangent, number)
+    return _native._make_dual(tensor, tangent)
 
 
 def unpack_dual(tensor, *, level=None):
     """A dual tensor's primal and tangent; the tangent of any other tensor is None."""
-    found = _native._level_of(tensor) if _current else None
-    if found is None or found[0] != _current[-1][1] or not tensor.requires_grad:
-        return UnpackedDualTensor(tensor if found is None else found[2], None)
-    _, number, zero = _current[-1]
-    weight = _native._wrap_for_grad(torch.ones_like(found[2]), number)
-    _native._set_tensor_requires_grad(weight)
-    (product,) = _gradients([tensor], [zero], [weight])
-    if not product.requires_grad:
-        return UnpackedDualTensor(found[2], None)
-    (tangent,) = _gradients([product], [weight])
-    return UnpackedDualTensor(found[2], _native._unwrap_for_grad(tangent, number))
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    number = _levels[-1].number
+    parts = _native._unpack_dual(tensor)
+    return UnpackedDualTensor(*(part if part is None else _native._unwrap_for_grad(part, number) for part in parts))
 
 
 def in_level():
     """Whether a level is in force."""
-    return bool(_current)
+    return bool(_levels)
 
 
 def printed(tensor):
