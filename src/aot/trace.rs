@@ -103,6 +103,8 @@ pub struct Tracer {
     arrived: Cell<Option<&'static str>>,
     /// The token that the next call takes whose order counts, where the graph has one.
     token: Cell<Option<NodeId>>,
+    /// Whether a rule of the table is running.
+    takes_apart: Cell<bool>,
     /// What calls are taken apart by before they are recorded.
     decompositions: Cell<Option<&'static Table>>,
     /// The same, as the script says.
@@ -144,6 +146,7 @@ impl Tracer {
             is_joint: Cell::new(false),
             arrived: Cell::new(None),
             token: Cell::new(None),
+            takes_apart: Cell::new(false),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
             script_decompositions: RefCell::default(),
         }
@@ -152,6 +155,14 @@ impl Tracer {
     /// Says what calls are taken apart by.
     pub fn decompose(&self, table: Option<&'static Table>) {
         self.decompositions.set(table);
+    }
+
+    /// Runs a rule of the table.
+    fn taking_apart<T>(&self, rule: impl FnOnce() -> T) -> T {
+        let outer = self.takes_apart.replace(true);
+        let made = rule();
+        self.takes_apart.set(outer);
+        made
     }
 
     /// Says what calls are taken apart by before the table is asked.

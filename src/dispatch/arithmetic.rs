@@ -63,7 +63,8 @@ impl Seen {
 
     fn numel(&self, t: &Tensor) -> Result<SymInt> {
         let sizes = t.sizes();
-        if !self.0.learns(t, Fact::Numel) {
+        // What a decomposition works on was counted when it was made.
+        if self.0.takes_apart() || !self.0.learns(t, Fact::Numel) {
             return Ok(self.0.counted(&sizes).unwrap_or_else(|| t.numel()));
         }
         let count = self.product(&sizes)?;
@@ -164,9 +165,10 @@ impl Seen {
     }
 }
 
-/// The tracer, where a size of a tensor is symbolic. What functionalization has taken apart was asked before.
+/// The tracer, where a size of a tensor is symbolic. What functionalization has taken apart was asked before; what a decomposition
+/// takes apart was not.
 fn seen_with(t: &Tensor) -> Option<Seen> {
-    let tracer = tracing().filter(|_| has_layer(Key::Functionalize))?;
+    let tracer = tracing().filter(|tracer| has_layer(Key::Functionalize) || tracer.takes_apart())?;
     let g = t.geometry();
     g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none()).then_some(Seen(tracer))
 }

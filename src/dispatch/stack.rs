@@ -55,6 +55,10 @@ pub trait Layer {
     fn condition(&self, _name: &'static str, _a: &SymInt, _b: &SymInt) -> Result<()> {
         Ok(())
     }
+    /// Whether a rule of a decomposition table is running: what it asks of tensors is asked here, below functionalization.
+    fn takes_apart(&self) -> bool {
+        false
+    }
     /// Whether a tensor is asked for something for the first time.
     fn learns(&self, _t: &Tensor, _fact: Fact) -> bool {
         true

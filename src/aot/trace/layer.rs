@@ -41,6 +41,10 @@ impl Layer for TraceLayer {
         Ok(())
     }
 
+    fn takes_apart(&self) -> bool {
+        self.0.takes_apart.get()
+    }
+
     fn learns(&self, t: &Tensor, fact: Fact) -> bool {
         self.0.facts.borrow_mut().insert((t.id(), fact))
     }
@@ -63,7 +67,7 @@ impl TraceLayer {
             return Ok(made);
         }
         if let Some(table) = self.0.decompositions.get()
-            && let Some(made) = table.apply(entry, &args)?
+            && let Some(made) = self.0.taking_apart(|| table.apply(entry, &args))?
         {
             return Ok(made);
         }
