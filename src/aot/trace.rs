@@ -79,6 +79,8 @@ pub struct Tracer {
     facts: RefCell<HashSet<(u64, Fact)>>,
     /// How many elements tensors of some sizes have, by the identity of the sizes, which are kept alive.
     counts: RefCell<HashMap<Vec<(usize, i64)>, (Vec<SymInt>, SymInt)>>,
+    /// The numbers of elements that nodes of the graph were asked for.
+    counted_off: RefCell<HashMap<NodeId, Expr>>,
     /// The nodes that read a size off a tensor, by its node and the dimension.
     read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
@@ -133,6 +135,7 @@ impl Tracer {
             pending: RefCell::default(),
             facts: RefCell::default(),
             counts: RefCell::default(),
+            counted_off: RefCell::default(),
             read_sizes: RefCell::default(),
             floats: RefCell::default(),
             tangents: RefCell::default(),

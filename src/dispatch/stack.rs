@@ -67,6 +67,10 @@ pub trait Layer {
     fn counted(&self, _sizes: &[SymInt]) -> Option<SymInt> {
         None
     }
+    /// The number of elements of a tensor, as one that is read off the tensor where something needs it.
+    fn count_of(&self, _t: &Tensor) -> Option<SymInt> {
+        None
+    }
     /// A tensor of these sizes has so many elements.
     fn note_count(&self, _sizes: Vec<SymInt>, _count: SymInt) {}
 }

@@ -29,6 +29,10 @@ impl Layer for TraceLayer {
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
+        // While the engine runs, it is computed where something reads it.
+        if self.0.takes_apart.get() && self.0.in_backward.get() {
+            return Ok(());
+        }
         compute_float(&*self.0, float).map(drop)
     }
 
@@ -51,6 +55,10 @@ impl Layer for TraceLayer {
 
     fn counted(&self, sizes: &[SymInt]) -> Option<SymInt> {
         self.0.counted(sizes)
+    }
+
+    fn count_of(&self, t: &Tensor) -> Option<SymInt> {
+        self.0.count_of(t)
     }
 
     fn note_count(&self, sizes: Vec<SymInt>, count: SymInt) {
@@ -77,6 +85,7 @@ impl TraceLayer {
             let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
             run_backend(entry, &args, true)?
         };
+        self.0.note_order(entry, &args, &result);
         match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
             Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
             None => self.0.record(entry, &args, &result)?,
