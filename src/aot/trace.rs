@@ -85,6 +85,8 @@ pub struct Tracer {
     read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
     floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
+    /// Floats that decompositions computed: each is a value of its own, also where another is equal.
+    own_floats: RefCell<Vec<Rc<FloatExpr>>>,
     /// Inputs whose sizes count where the backward begins, or where nothing else has them: what the forward needs must not come
     /// from a tangent.
     tangents: RefCell<Vec<(Tensor, NodeId)>>,
@@ -138,6 +140,7 @@ impl Tracer {
             counted_off: RefCell::default(),
             read_sizes: RefCell::default(),
             floats: RefCell::default(),
+            own_floats: RefCell::default(),
             tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),

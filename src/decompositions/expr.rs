@@ -206,12 +206,14 @@ pub fn calculate(name: &'static str, a: impl Into<Value>, b: impl Into<Value>) -
         return computed(quotient);
     }
     let (a, b) = (part(&a)?, part(&b)?);
-    let env = a.1.or(b.1);
-    let Some(env) = env else {
-        let number = FloatExpr::Binary(name, Rc::new(a.0), Rc::new(b.0)).evaluate(&|_| None, &|_| None);
-        return number.map(Value::Float).ok_or_else(|| Error::runtime("a float without symbols has no value"));
-    };
-    computed(SymFloat::binary(name, &a.0, &b.0, &env))
+    let (env, made) = (a.1.or(b.1), FloatExpr::Binary(name, a.0, b.0));
+    match env {
+        Some(env) => computed(SymFloat { expr: Rc::new(made), env }),
+        None => {
+            let number = made.evaluate(&|_| None, &|_| None);
+            number.map(Value::Float).ok_or_else(|| Error::runtime("a float without symbols has no value"))
+        }
+    }
 }
 
 /// A symbolic float: in the forward it is a value of the graph whether something reads it or not.
@@ -221,18 +223,18 @@ fn computed(float: SymFloat) -> Result<Value> {
 }
 
 /// A number as part of a float.
-fn part(v: &Value) -> Result<(FloatExpr, Option<ShapeEnv>)> {
+fn part(v: &Value) -> Result<(Rc<FloatExpr>, Option<ShapeEnv>)> {
     Ok(match v {
-        Value::SymFloat(f) => ((*f.expr).clone(), Some(f.env.clone())),
-        Value::Int(SymInt::Sym(e, env)) => (FloatExpr::ToFloat(e.clone()), Some(env.clone())),
-        other => (FloatExpr::Number(other.float()?), None),
+        Value::SymFloat(f) => (f.expr.clone(), Some(f.env.clone())),
+        Value::Int(SymInt::Sym(e, env)) => (Rc::new(FloatExpr::ToFloat(e.clone())), Some(env.clone())),
+        other => (Rc::new(FloatExpr::Number(other.float()?)), None),
     })
 }
 
 /// `-number`
 pub fn negated(v: &Value) -> Result<Value> {
     Ok(match v {
-        Value::SymFloat(f) => Value::SymFloat(SymFloat { expr: Rc::new(FloatExpr::Neg(f.expr.clone())), env: f.env.clone() }),
+        Value::SymFloat(f) => computed(SymFloat { expr: Rc::new(FloatExpr::Neg(f.expr.clone())), env: f.env.clone() })?,
         other => Value::Float(-other.float()?),
     })
 }

@@ -29,9 +29,12 @@ impl Layer for TraceLayer {
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
-        // While the engine runs, it is computed where something reads it.
-        if self.0.takes_apart.get() && self.0.in_backward.get() {
-            return Ok(());
+        if self.0.takes_apart.get() {
+            self.0.own_floats.borrow_mut().push(float.expr.clone());
+            // While the engine runs, it is computed where something reads it.
+            if self.0.in_backward.get() {
+                return Ok(());
+            }
         }
         compute_float(&*self.0, float).map(drop)
     }
@@ -85,7 +88,10 @@ impl TraceLayer {
             let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
             run_backend(entry, &args, true)?
         };
-        self.0.note_order(entry, &args, &result);
+        // How a view lies is found out where it is made.
+        if let ("aten.view.default", Value::Tensor(view)) = (entry.name, &result) {
+            self.0.facts.borrow_mut().insert((view.id(), Fact::Contiguity));
+        }
         match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
             Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
             None => self.0.record(entry, &args, &result)?,

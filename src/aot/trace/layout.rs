@@ -3,39 +3,9 @@
 //! PyTorch's tracer notes of every value in which memory format it lies, and asks its sizes and strides for that: a size that is not
 //! known to differ from one is compared with one, and the answer is a condition of the graph.
 
-use super::Tracer;
-use crate::dispatch::{Fact, OpEntry, Value};
 use crate::error::Result;
 use crate::shape::{Relation, SymInt};
-use crate::tensor::{Geometry, Tensor, contiguous_strides};
-
-/// Calls whose result PyTorch's fake tensors have without the general rule, where operands lie in order: those are asked for that,
-/// and the result is known to lie so. The tracer does not see it.
-const SHORTCUTS: [&str; 4] = ["aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"];
-
-fn is_known_contiguous(t: &Tensor) -> bool {
-    let g = t.geometry();
-    SymInt::all_statically_eq(&g.strides, &contiguous_strides(&g.sizes))
-}
-
-impl Tracer {
-    /// Notes what a call makes known of its operands and its result.
-    pub(super) fn note_order(&self, entry: &OpEntry, args: &[Value], result: &Value) {
-        let (true, Value::Tensor(result)) = (SHORTCUTS.contains(&entry.name), result) else { return };
-        let operands: Vec<&Tensor> = args.iter().take(2).filter_map(Value::as_tensor).collect();
-        if !operands.iter().any(|t| SymInt::all_statically_eq(&t.sizes(), &result.sizes())) {
-            return;
-        }
-        let mut facts = self.facts.borrow_mut();
-        for operand in operands {
-            facts.insert((operand.id(), Fact::Contiguity));
-            if !is_known_contiguous(operand) {
-                return;
-            }
-        }
-        facts.insert((result.id(), Fact::Contiguity));
-    }
-}
+use crate::tensor::{Geometry, Tensor};
 
 /// Looks for the memory format of a value: in order, with the channels last of images, of volumes.
 pub(super) fn look_for_format(t: &Tensor) -> Result<()> {

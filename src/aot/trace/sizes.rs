@@ -256,8 +256,8 @@ impl FloatNodes for Tracer {
         if float.is_number() {
             return float.hint().map(Arg::Float);
         }
-        let is_of_count = self.is_of_count(&float.expr);
-        let is_same = |e: &Rc<FloatExpr>| if is_of_count { Rc::ptr_eq(e, &float.expr) } else { *e == float.expr };
+        let is_own = self.is_of_count(&float.expr) || self.own_floats.borrow().iter().any(|own| Rc::ptr_eq(own, &float.expr));
+        let is_same = |e: &Rc<FloatExpr>| if is_own { Rc::ptr_eq(e, &float.expr) } else { *e == float.expr };
         self.floats.borrow().iter().find(|(e, _)| is_same(e)).map(|(_, id)| Arg::Node(*id))
     }
 
