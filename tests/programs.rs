@@ -121,7 +121,9 @@ fn agree(folder: &str) {
     let lines = each(&recordings(&expected), |(name, backend, want)| {
         let got = report(&folder.join(format!("{name}.py")), backend);
         let mut held = Vec::new();
-        if got["stdout"] == want["stdout"] && got["exception"]["type"] == want["exception"] {
+        // Random numbers of Inductor's are others than in eager mode.
+        let prints_alike = want["stdout"].is_null() || got["stdout"] == want["stdout"];
+        if prints_alike && got["exception"]["type"] == want["exception"] {
             held.push("out");
         }
         let graph = |c: &Value, keys: &[&str]| {

@@ -437,6 +437,7 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
             let t = args[0].tensor()?;
             Ok(Value::Int(t.size(crate::ops::shapes::wrap_dim(args[1].int()?, t.dim())?)))
         })()),
+        COUNT => Some(args[0].tensor().map(|t| Value::Int(t.numel()))),
         "prims.convert_element_type.default" => Some(super::tensorify::convert_element_type(args)),
         "_C._set_grad_enabled" => Some((|| {
             let grad = args[0].bool()?;

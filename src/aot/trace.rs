@@ -79,10 +79,14 @@ pub struct Tracer {
     facts: RefCell<HashSet<(u64, Fact)>>,
     /// How many elements tensors of some sizes have, by the identity of the sizes, which are kept alive.
     counts: RefCell<HashMap<Vec<(usize, i64)>, (Vec<SymInt>, SymInt)>>,
+    /// The numbers of elements that nodes of the graph were asked for.
+    counted_off: RefCell<HashMap<NodeId, Expr>>,
     /// The nodes that read a size off a tensor, by its node and the dimension.
     read_sizes: RefCell<HashMap<(NodeId, usize), NodeId>>,
     /// Symbolic floats that a node computes.
     floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
+    /// Floats that decompositions computed: each is a value of its own, also where another is equal.
+    own_floats: RefCell<Vec<Rc<FloatExpr>>>,
     /// Inputs whose sizes count where the backward begins, or where nothing else has them: what the forward needs must not come
     /// from a tangent.
     tangents: RefCell<Vec<(Tensor, NodeId)>>,
@@ -103,6 +107,8 @@ pub struct Tracer {
     arrived: Cell<Option<&'static str>>,
     /// The token that the next call takes whose order counts, where the graph has one.
     token: Cell<Option<NodeId>>,
+    /// Whether a rule of the table is running.
+    takes_apart: Cell<bool>,
     /// What calls are taken apart by before they are recorded.
     decompositions: Cell<Option<&'static Table>>,
     /// The same, as the script says.
@@ -131,8 +137,10 @@ impl Tracer {
             pending: RefCell::default(),
             facts: RefCell::default(),
             counts: RefCell::default(),
+            counted_off: RefCell::default(),
             read_sizes: RefCell::default(),
             floats: RefCell::default(),
+            own_floats: RefCell::default(),
             tangents: RefCell::default(),
             forward: RefCell::default(),
             constants: Cell::new(0),
@@ -144,6 +152,7 @@ impl Tracer {
             is_joint: Cell::new(false),
             arrived: Cell::new(None),
             token: Cell::new(None),
+            takes_apart: Cell::new(false),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
             script_decompositions: RefCell::default(),
         }
@@ -152,6 +161,14 @@ impl Tracer {
     /// Says what calls are taken apart by.
     pub fn decompose(&self, table: Option<&'static Table>) {
         self.decompositions.set(table);
+    }
+
+    /// Runs a rule of the table.
+    fn taking_apart<T>(&self, rule: impl FnOnce() -> T) -> T {
+        let outer = self.takes_apart.replace(true);
+        let made = rule();
+        self.takes_apart.set(outer);
+        made
     }
 
     /// Says what calls are taken apart by before the table is asked.

@@ -12,6 +12,7 @@ use crate::tensor::{Dtype, Tensor};
 pub const NAMES: &[&str] = &[
     "aten.sgn.default",
     "aten.add.Tensor",
+    "aten.index_select.default",
     "aten.zeros_like.default",
     "aten.ones_like.default",
     "aten.full_like.default",

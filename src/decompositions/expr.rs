@@ -1,12 +1,13 @@
 //! Arithmetic on tensors and numbers, as decompositions are written: each function is one call of an operator.
 
 use super::Decomposed;
-use crate::dispatch::Value;
-use crate::error::Result;
+use crate::dispatch::{Value, add_sizes, compare_sizes, divide_sizes, measure_float, multiply, subtract_sizes};
+use crate::error::{Error, Result};
 use crate::ops::shapes::pointwise_strides;
-use crate::shape::SymInt;
+use crate::shape::{FloatExpr, Relation, ShapeEnv, SymFloat, SymInt};
 use crate::t;
-use crate::tensor::{Device, Dtype, Layout, MemoryFormat, Tensor};
+use crate::tensor::{Device, Dtype, Geometry, Layout, MemoryFormat, Tensor};
+use std::rc::Rc;
 
 /// A decomposition into one tensor.
 pub fn done(t: Tensor) -> Decomposed {
@@ -100,10 +101,23 @@ pub fn new_full(x: &Tensor, sizes: impl Into<Value>, value: impl Into<Value>) ->
     full(sizes, value, x.dtype(), x.device())
 }
 
-/// `torch.arange(length)` as Inductor counts.
-pub fn iota(length: impl Into<Value>, start: i64, step: i64, dtype: Dtype, device: Device) -> Result<Tensor> {
-    let length = length.into();
+/// As many numbers as Inductor counts.
+pub fn iota(length: impl Into<Value>, start: impl Into<Value>, step: i64, dtype: Dtype, device: Device) -> Result<Tensor> {
+    let (length, start) = (length.into(), start.into());
     t!("prims.iota", length; start = start, step = step, dtype = dtype, device = device, requires_grad = false)
+}
+
+/// `torch.arange(start, end)`
+pub fn arange(start: impl Into<SymInt>, end: impl Into<SymInt>, device: Device) -> Result<Tensor> {
+    let (start, end) = (start.into(), end.into());
+    iota(range_length(&start, &end, 1)?, start, 1, Dtype::Int64, device)
+}
+
+/// How many numbers a range has.
+pub fn range_length(start: &SymInt, end: &SymInt, step: i64) -> Result<SymInt> {
+    compare_sizes(end, if step > 0 { Relation::Ge } else { Relation::Le }, start)?;
+    let past = add_sizes(&subtract_sizes(end, start)?, &step.into())?;
+    divide_sizes(&subtract_sizes(&past, &step.signum().into())?, &step.into())
 }
 
 /// `x.contiguous(memory_format=...)`
@@ -119,10 +133,32 @@ pub fn suggested_format(x: &Tensor) -> Result<MemoryFormat> {
         5 => MemoryFormat::ChannelsLast3d,
         _ => return Ok(MemoryFormat::Contiguous),
     };
+    ask_strides(&g)?;
     let wanted = crate::ops::factory::format_strides(&g.sizes, format)?;
     // Dimensions of one element say nothing; where both formats would do, it is the contiguous one.
     let fits = g.sizes.iter().zip(g.strides.iter().zip(&wanted)).all(|(n, (have, want))| n.hint() == Some(1) || have.hint() == want.hint());
     Ok(if fits && !g.is_contiguous()? { format } else { MemoryFormat::Contiguous })
+}
+
+/// Whether channels lie last is asked dimension by dimension, the channels first: each has to reach over those before it.
+fn ask_strides(g: &Geometry) -> Result<()> {
+    let zero = SymInt::Int(0);
+    let asks = |a: &SymInt, relation: Relation, b: &SymInt| -> Result<bool> {
+        compare_sizes(a, relation, b)?;
+        Ok(a.decide(relation, b) != Some(false))
+    };
+    if asks(&g.strides[1], Relation::Eq, &zero)? {
+        return Ok(());
+    }
+    let mut least = zero.clone();
+    for d in std::iter::once(1).chain((2..g.sizes.len()).rev()).chain([0]) {
+        let (size, stride) = (&g.sizes[d], &g.strides[d]);
+        if asks(size, Relation::Eq, &zero)? || asks(stride, Relation::Lt, &least)? {
+            return Ok(());
+        }
+        least = multiply(&[stride.clone(), size.clone()])?;
+    }
+    Ok(())
 }
 
 /// Unsqueezed at its end up to a number of dimensions.
@@ -133,6 +169,7 @@ pub fn unsqueeze_to(x: &Tensor, ndim: usize) -> Result<Tensor> {
 /// Sizes in the order in which dimensions lie in memory, and the permutation from there back.
 pub fn shape_and_permutation(x: &Tensor) -> Result<(Vec<SymInt>, Vec<usize>)> {
     let sizes = x.sizes();
+    crate::dispatch::ask_order(x)?;
     let strides = if x.is_contiguous()? { crate::tensor::contiguous_strides(&sizes) } else { pointwise_strides(&sizes, &[x])? };
     let mut layout: Vec<usize> = (0..sizes.len()).collect();
     if !x.is_contiguous()? {
@@ -155,9 +192,51 @@ pub fn dims(of: &[usize]) -> Value {
     Value::List(of.iter().map(|d| Value::from(*d)).collect())
 }
 
-/// A number of elements as a float.
-pub fn count(n: &SymInt) -> Result<f64> {
-    Ok(n.guard_int()? as f64)
+/// How many elements a tensor has, as Python's `x.numel()`.
+pub fn numel(x: &Tensor) -> Value {
+    Value::Int(crate::dispatch::count_of(x))
+}
+
+/// Python's arithmetic on two numbers, of which one is a float or the operation divides: a float, symbolic where one of them is.
+pub fn calculate(name: &'static str, a: impl Into<Value>, b: impl Into<Value>) -> Result<Value> {
+    let (a, b) = (a.into(), b.into());
+    if let (Value::Int(a), Value::Int(b), "truediv") = (&a, &b, name)
+        && let Some(quotient) = SymFloat::quotient(a, b).filter(|_| a.as_int().is_none() || b.as_int().is_none())
+    {
+        return computed(quotient);
+    }
+    let (a, b) = (part(&a)?, part(&b)?);
+    let (env, made) = (a.1.or(b.1), FloatExpr::Binary(name, a.0, b.0));
+    match env {
+        Some(env) => computed(SymFloat { expr: Rc::new(made), env }),
+        None => {
+            let number = made.evaluate(&|_| None, &|_| None);
+            number.map(Value::Float).ok_or_else(|| Error::runtime("a float without symbols has no value"))
+        }
+    }
+}
+
+/// A symbolic float: in the forward it is a value of the graph whether something reads it or not.
+fn computed(float: SymFloat) -> Result<Value> {
+    measure_float(&float)?;
+    Ok(Value::SymFloat(float))
+}
+
+/// A number as part of a float.
+fn part(v: &Value) -> Result<(Rc<FloatExpr>, Option<ShapeEnv>)> {
+    Ok(match v {
+        Value::SymFloat(f) => (f.expr.clone(), Some(f.env.clone())),
+        Value::Int(SymInt::Sym(e, env)) => (Rc::new(FloatExpr::ToFloat(e.clone())), Some(env.clone())),
+        other => (Rc::new(FloatExpr::Number(other.float()?)), None),
+    })
+}
+
+/// `-number`
+pub fn negated(v: &Value) -> Result<Value> {
+    Ok(match v {
+        Value::SymFloat(f) => computed(SymFloat { expr: Rc::new(FloatExpr::Neg(f.expr.clone())), env: f.env.clone() })?,
+        other => Value::Float(-other.float()?),
+    })
 }
 
 /// The number of an argument as a float, as Python's `float()`.

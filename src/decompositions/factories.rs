@@ -29,9 +29,9 @@ pub fn register(table: &mut Table) {
     });
     table.add("aten.fill.Tensor", |c| done(t!("copy", c.tensor("self")?, c.tensor("value")?)?));
     table.add("aten.zero.default", |c| done(t!("zeros_like", c.tensor("self")?)?));
-    table.add("aten.arange.default", |c| arange(c, &Value::from(0), &Value::from(1)));
-    table.add("aten.arange.start", |c| arange(c, c.get("start"), &Value::from(1)));
-    table.add("aten.arange.start_step", |c| arange(c, c.get("start"), c.get("step")));
+    table.add("aten.arange.default", |c| range(c, &Value::from(0), &Value::from(1)));
+    table.add("aten.arange.start", |c| range(c, c.get("start"), &Value::from(1)));
+    table.add("aten.arange.start_step", |c| range(c, c.get("start"), c.get("step")));
     table.add("aten.linspace.default", |c| {
         let dtype = c.dtype("dtype")?.unwrap_or(default_dtype());
         done(linspace(c, dtype)?)
@@ -149,15 +149,19 @@ fn full_of_number(c: &Call) -> Decomposed {
     done(t!("full", size, value; dtype = dtype, layout = layout, device = c.get("device"), pin_memory = c.get("pin_memory"))?)
 }
 
-fn arange(c: &Call, start: &Value, step: &Value) -> Decomposed {
+fn range(c: &Call, start: &Value, step: &Value) -> Decomposed {
     let end = c.get("end");
     let integral = [start, end, step].iter().all(|v| matches!(v, Value::Int(_)));
     let dtype = c.dtype("dtype")?.unwrap_or(if integral { Dtype::Int64 } else { default_dtype() });
     let device = device(c)?;
-    let from_zero = integral && start.int().ok() == Some(0) && step.int().ok() == Some(1);
-    let length = if from_zero { end.clone() } else { Value::from(((end.float()? - start.float()?) / step.float()?).ceil() as i64) };
+    let length = if integral && step.int()? != 0 {
+        Value::Int(range_length(&start.sym_int()?, &end.sym_int()?, step.int()?)?)
+    } else {
+        Value::from(((end.float()? - start.float()?) / step.float()?).ceil() as i64)
+    };
     if dtype.is_integral() {
-        return done(iota(length, start.float()? as i64, step.float()? as i64, dtype, device)?);
+        let start = if integral { start.clone() } else { Value::from(start.float()? as i64) };
+        return done(iota(length, start, step.float()? as i64, dtype, device)?);
     }
     let index = iota(length, 0, 1, Dtype::Int64, device)?;
     let index = if integral { index } else { convert(&index, Dtype::Float64)? };

@@ -2,7 +2,7 @@
 
 use super::expr::*;
 use super::{Decomposed, Table};
-use crate::dispatch::{Call, Value};
+use crate::dispatch::{Call, Value, add_sizes, divide_sizes, multiply, subtract_sizes};
 use crate::error::Result;
 use crate::shape::SymInt;
 use crate::tensor::{Dtype, MemoryFormat, Tensor};
@@ -16,9 +16,10 @@ pub fn register(table: &mut Table) {
     table.add("aten.max_pool2d_with_indices_backward.default", max_pool_backward);
     for name in ["aten.reflection_pad1d.default", "aten.reflection_pad2d.default", "aten.reflection_pad3d.default"] {
         table.compute(name, |c| {
-            pad(c, |places, last| {
-                let inner = abs(&sub(last, abs(&places)?)?)?;
-                sub(last, inner)
+            pad(c, |places, size| {
+                let last = || subtract_sizes(size, &1.into());
+                let (outer, inner) = (last()?, last()?);
+                sub(outer, abs(&sub(inner, abs(&places)?)?)?)
             })
         });
     }
@@ -28,7 +29,7 @@ pub fn register(table: &mut Table) {
         table.add(name, reflection_backward);
     }
     for name in ["aten.replication_pad1d.default", "aten.replication_pad2d.default", "aten.replication_pad3d.default"] {
-        table.compute(name, |c| pad(c, |places, last| t!("clamp", places, 0, last)));
+        table.compute(name, |c| pad(c, |places, size| t!("clamp", places, 0, subtract_sizes(size, &1.into())?)));
     }
     for n in 1..=3 {
         let names: [&'static str; 2] = match n {
@@ -73,7 +74,7 @@ fn max_pool(c: &Call, n: usize) -> Decomposed {
 /// The largest of everything, or windows of one size; other sizes stay.
 fn adaptive_max_pool(c: &Call) -> Decomposed {
     let (x, wanted) = (c.tensor("self")?, c.ints("output_size")?);
-    let [height, width] = [x.size(x.dim() - 2).guard_int()?, x.size(x.dim() - 1).guard_int()?];
+    let [height, width] = [x.size(x.dim() - 2), x.size(x.dim() - 1)];
     match wanted[..] {
         [1, 1] => {
             let values = t!("amax", x, vec![-2i64, -1], true)?;
@@ -81,8 +82,13 @@ fn adaptive_max_pool(c: &Call) -> Decomposed {
             let places = t!("unsqueeze", t!("unsqueeze", places, -1)?, -1)?;
             all(vec![values.into(), places.into()])
         }
-        [h, w] if h > 0 && w > 0 && height % h == 0 && width % w == 0 => {
-            Ok(Some(aten!("max_pool2d_with_indices", x, vec![height / h, width / w])?))
+        [h, w] if h > 0 && w > 0 => {
+            let divides = |size: &SymInt, n: i64| size.modulo(&n.into())?.sym_eq(0);
+            if !divides(&height, h)? || !divides(&width, w)? {
+                return Ok(None);
+            }
+            let kernel = [(height, h), (width, w)].into_iter().map(|(size, n)| divide_sizes(&size, &n.into())?.guard_int());
+            Ok(Some(aten!("max_pool2d_with_indices", x, kernel.collect::<Result<Vec<_>>>()?)?))
         }
         _ => Ok(None),
     }
@@ -96,11 +102,10 @@ fn max_pool_backward(c: &Call) -> Decomposed {
         (x, grad, indices) = (t!("unsqueeze", x, 0)?, t!("unsqueeze", grad, 0)?, t!("unsqueeze", indices, 0)?);
     }
     let dtype = super::computation_dtype(grad.dtype());
-    let planes = &x.size(0) * &x.size(1);
-    let zeros = full(vec![planes.clone(), &x.size(2) * &x.size(3)], 0, dtype, grad.device())?;
-    let flat = vec![planes, &grad.size(2) * &grad.size(3)];
-    let flat_grad = t!("reshape", &grad, flat.clone())?;
-    let flat_indices = t!("reshape", indices, flat)?;
+    let rows_of = |t: &Tensor| Ok(vec![multiply(&[x.size(0), x.size(1)])?, multiply(&[t.size(2), t.size(3)])?]);
+    let zeros = full(rows_of(&x)?, 0, dtype, grad.device())?;
+    let flat_grad = t!("reshape", &grad, rows_of(&grad)?)?;
+    let flat_indices = t!("reshape", indices, rows_of(&grad)?)?;
     let flat_grad = cast(&flat_grad, dtype)?;
     let added = t!("scatter_add", zeros, 1, flat_indices, flat_grad)?;
     let made = cast(&t!("reshape", added, x.sizes())?, grad.dtype())?;
@@ -108,8 +113,8 @@ fn max_pool_backward(c: &Call) -> Decomposed {
     if batched { done(made) } else { done(t!("squeeze.dim", made, 0)?) }
 }
 
-/// Every padded dimension is read at the places that a rule gives: of places from before the first on, and the last place.
-fn pad(c: &Call, rule: fn(Tensor, i64) -> Result<Tensor>) -> Decomposed {
+/// Every padded dimension is read at the places that a rule gives: of places from before the first on, and the dimension's size.
+fn pad(c: &Call, rule: fn(Tensor, &SymInt) -> Result<Tensor>) -> Decomposed {
     let (x, padding) = (c.tensor("self")?, c.ints("padding")?);
     let n = padding.len() / 2;
     let lead = x.dim() - n;
@@ -117,10 +122,11 @@ fn pad(c: &Call, rule: fn(Tensor, i64) -> Result<Tensor>) -> Decomposed {
     for d in 0..n {
         // The list begins with the last dimension.
         let (before, after) = (padding[2 * (n - 1 - d)], padding[2 * (n - 1 - d) + 1]);
-        let size = x.size(lead + d).guard_int()?;
-        let places = iota(size + before + after, -before, 1, Dtype::Int64, x.device())?;
+        let size = x.size(lead + d);
+        let end = add_sizes(&size, &after.into())?;
+        let places = arange(-before, end, x.device())?;
         let mut indices = vec![Value::None; made.dim()];
-        indices[lead + d] = rule(places, size - 1)?.into();
+        indices[lead + d] = rule(places, &size)?.into();
         made = t!("_unsafe_index.Tensor", made, Value::List(indices))?;
     }
     done(contiguous(&made, suggested_format(x)?)?)
@@ -135,17 +141,17 @@ fn reflection_backward(c: &Call) -> Decomposed {
     for d in 0..x.dim() {
         let mut shape = vec![1i64; x.dim()];
         shape[d] = -1;
-        places.push(t!("view", iota(x.size(d), 0, 1, Dtype::Int64, x.device())?, shape)?);
+        places.push(t!("view", arange(0, x.size(d), x.device())?, shape)?);
     }
     // The list begins with the last dimension.
     let around = |d: usize| (padding[2 * (n - 1 - d)], padding[2 * (n - 1 - d) + 1]);
-    let last = (0..n).map(|d| Ok(x.size(lead + d).guard_int()? - 1)).collect::<Result<Vec<i64>>>()?;
+    let last = (0..n).map(|d| subtract_sizes(&x.size(lead + d), &1.into())).collect::<Result<Vec<SymInt>>>()?;
     let each = |f: &dyn Fn(usize, &Tensor) -> Result<Tensor>| (0..n).map(|d| f(d, &places[lead + d])).collect::<Result<Vec<_>>>();
     let center = each(&|d, i| add(i, around(d).0))?;
     let before = each(&|d, i| sub(around(d).0, i))?;
-    let after = each(&|d, i| sub(2 * last[d] + around(d).0, i))?;
-    let read = |at: &[&Tensor], within: &[(&Tensor, i64, i64)]| -> Result<Tensor> {
-        let conditions = within.iter().map(|(i, low, high)| t!("logical_and", ge(*i, *low)?, le(*i, *high)?));
+    let after = each(&|d, i| sub(add_sizes(&multiply(&[2.into(), last[d].clone()])?, &around(d).0.into())?, i))?;
+    let read = |at: &[&Tensor], within: &[(&Tensor, SymInt, SymInt)]| -> Result<Tensor> {
+        let conditions = within.iter().map(|(i, low, high)| t!("logical_and", ge(*i, low)?, le(*i, high)?));
         let mut valid: Option<Tensor> = None;
         for condition in conditions.collect::<Result<Vec<_>>>()? {
             valid = Some(match valid {
@@ -156,7 +162,8 @@ fn reflection_backward(c: &Call) -> Decomposed {
         let indices: Vec<Value> = places[..lead].iter().chain(at.iter().copied()).map(Value::from).collect();
         t!("_unsafe_masked_index", grad, valid, Value::List(indices), 0.0)
     };
-    let middle: Vec<(&Tensor, i64, i64)> = (0..n).map(|d| (&center[d], 0, last[d] + around(d).0 + around(d).1)).collect();
+    let all_of = |d: usize| add_sizes(&add_sizes(&last[d], &around(d).0.into())?, &around(d).1.into());
+    let middle = (0..n).map(|d| Ok((&center[d], 0.into(), all_of(d)?))).collect::<Result<Vec<(&Tensor, SymInt, SymInt)>>>()?;
     let mut sum = read(&center.iter().collect::<Vec<_>>(), &middle)?;
     for area in 0..3usize.pow(n as u32) {
         let side: Vec<usize> = (0..n).map(|d| area / 3usize.pow((n - 1 - d) as u32) % 3).collect();
@@ -167,14 +174,18 @@ fn reflection_backward(c: &Call) -> Decomposed {
         for (d, side) in side.iter().enumerate() {
             let i = &places[lead + d];
             let (place, bounds) = match side {
-                0 => (&before[d], (i, 1, around(d).0)),
-                1 => (&center[d], middle[d]),
-                _ => (&after[d], (i, last[d] - around(d).1, last[d] - 1)),
+                0 => (&before[d], (i, 1.into(), around(d).0.into())),
+                1 => (&center[d], middle[d].clone()),
+                _ => {
+                    let from = subtract_sizes(&last[d], &around(d).1.into())?;
+                    (&after[d], (i, from, subtract_sizes(&last[d], &1.into())?))
+                }
             };
             at.push(place);
             within.push(bounds);
         }
-        if within.iter().all(|(_, low, high)| low <= high) {
+        // Where a bound is symbolic, nothing is left out.
+        if within.iter().all(|(_, low, high)| low.as_int().zip(high.as_int()).is_none_or(|(low, high)| low <= high)) {
             sum = add(sum, read(&at, &within)?)?;
         }
     }
@@ -193,8 +204,8 @@ fn upsample_nearest(c: &Call, offset: f64) -> Decomposed {
     let mut indices = vec![Value::None; 2];
     for (d, size) in sizes.iter().enumerate() {
         let scale = match c.get(names[d]) {
-            Value::Float(given) => 1.0 / given,
-            _ => count(&x.size(2 + d))? / *size as f64,
+            Value::Float(given) => Value::Float(1.0 / given),
+            _ => calculate("truediv", x.size(2 + d), *size)?,
         };
         let places = t!("arange", *size; dtype = Dtype::Float32, device = x.device(), pin_memory = false)?;
         let places = convert(&mul(add(places, offset)?, scale)?, Dtype::Int64)?;

@@ -2,9 +2,10 @@
 
 use super::expr::*;
 use super::{Decomposed, Table, computation_dtype};
-use crate::dispatch::{Call, Value};
+use crate::dispatch::{Call, Value, compare_sizes};
 use crate::error::Result;
 use crate::ops::shapes::wrap_dim;
+use crate::shape::Relation;
 use crate::t;
 use crate::tensor::{Dtype, Tensor};
 
@@ -157,7 +158,13 @@ fn index_select(c: &Call) -> Decomposed {
         return Ok(None);
     }
     let index = vector(c.tensor("index")?)?;
-    let picked = t!("index.Tensor", x, along(wrap_dim(c.int("dim")?, x.dim())?, &index))?;
+    let dim = wrap_dim(c.int("dim")?, x.dim())?;
+    // Indexing in Python takes the whole of the dimensions before; of one whose size may be anything that is a call.
+    let whole = (0..dim).filter(|d| x.size(*d).as_int().is_none()).try_fold(x.clone(), |x, d| {
+        compare_sizes(&x.size(d), Relation::Le, &i64::MAX.into())?;
+        t!("slice.Tensor", x, d, 0, i64::MAX)
+    })?;
+    let picked = t!("index.Tensor", whole, along(dim, &index))?;
     done(contiguous(&picked, suggested_format(x)?)?)
 }
 

@@ -4,6 +4,7 @@ use super::expr::*;
 use super::{Decomposed, Table};
 use crate::dispatch::{Call, Value};
 use crate::error::Result;
+use crate::shape::Relation;
 use crate::t;
 use crate::tensor::Tensor;
 
@@ -12,7 +13,7 @@ pub fn register(table: &mut Table) {
     table.compute("aten.mse_loss.default", |c| reduced(c, power(sub(c.tensor("self")?, c.tensor("target")?)?, 2)?));
     table.compute("aten.mse_loss_backward.default", |c| {
         let (grad, x, y) = pair(c)?;
-        let norm = if reduction(c)? == 1 { 2.0 / count(&x.numel())? } else { 2.0 };
+        let norm = if reduction(c)? == 1 { calculate("truediv", 2.0, numel(x))? } else { Value::Float(2.0) };
         done(mul(mul(sub(x, y)?, norm)?, grad)?)
     });
     table.compute("aten.smooth_l1_loss.default", smooth_l1);
@@ -30,7 +31,7 @@ pub fn register(table: &mut Table) {
         let (grad, x, y) = pair(c)?;
         let scaled = mul(y, grad)?;
         let made = mul(scaled, sub(sigmoid(&mul(y, x)?)?, 1)?)?;
-        if reduction(c)? == 1 { done(div(made, x.numel())?) } else { done(made) }
+        if reduction(c)? == 1 { done(div(made, numel(x))?) } else { done(made) }
     });
     table.add("aten.multi_margin_loss.default", multi_margin);
     table.add("aten.nll_loss_forward.default", nll);
@@ -71,7 +72,7 @@ fn smooth_l1(c: &Call) -> Decomposed {
 fn smooth_l1_backward(c: &Call) -> Decomposed {
     let (grad, x, y) = pair(c)?;
     let beta = c.float("beta")?;
-    let norm = if reduction(c)? == 1 { 1.0 / count(&x.numel())? } else { 1.0 };
+    let norm = &if reduction(c)? == 1 { calculate("truediv", 1.0, numel(x))? } else { Value::Float(1.0) };
     let difference = sub(x, y)?;
     let distance = abs(&difference)?;
     let scaled = mul(grad, norm)?;
@@ -92,10 +93,10 @@ fn huber(c: &Call) -> Decomposed {
 fn huber_backward(c: &Call) -> Decomposed {
     let (grad, x, y) = pair(c)?;
     let delta = c.float("delta")?;
-    let norm = if reduction(c)? == 1 { 1.0 / count(&x.numel())? } else { 1.0 };
+    let norm = &if reduction(c)? == 1 { calculate("truediv", 1.0, numel(x))? } else { Value::Float(1.0) };
     let difference = sub(x, y)?;
     let below = lt(&difference, -delta)?;
-    let left = mul(mul(grad, -norm)?, delta)?;
+    let left = mul(mul(grad, negated(norm)?)?, delta)?;
     let above = gt(&difference, delta)?;
     let right = mul(mul(grad, norm)?, delta)?;
     let inside = mul(mul(&difference, norm)?, grad)?;
@@ -124,7 +125,7 @@ fn cross_entropy_backward(c: &Call) -> Decomposed {
     if let Some(weight) = c.opt_tensor("weight") {
         made = mul(made, weight)?;
     }
-    if reduction(c)? == 1 { done(div(made, x.numel())?) } else { done(made) }
+    if reduction(c)? == 1 { done(div(made, numel(x))?) } else { done(made) }
 }
 
 fn cross_entropy_with_logits(c: &Call) -> Decomposed {
@@ -179,6 +180,9 @@ fn weight_row(weight: &Tensor, ndim: usize, channel: usize) -> Result<Tensor> {
 fn nll(c: &Call) -> Decomposed {
     let (mut x, target, ignored) = (c.tensor("self")?.clone(), c.tensor("target")?, c.get("ignore_index"));
     let channel = usize::from(x.dim() >= 2);
+    if x.dim() > 1 {
+        crate::dispatch::compare_sizes(&x.size(0), Relation::Eq, &target.size(0))?;
+    }
     let row = match c.opt_tensor("weight") {
         Some(weight) if x.dim() > 1 => Some(weight_row(weight, x.dim(), channel)?),
         weight => weight.cloned(),

@@ -2,9 +2,10 @@
 
 use super::expr::*;
 use super::{Decomposed, Table};
-use crate::dispatch::{Call, Value};
+use crate::dispatch::{Call, Value, compare_sizes, remainder_sizes, subtract_sizes};
 use crate::error::Result;
 use crate::ops::shapes::{result_type, wrap_dim, wrap_dims};
+use crate::shape::{Relation, SymInt};
 use crate::t;
 use crate::tensor::{Dtype, MemoryFormat, Tensor};
 
@@ -45,11 +46,17 @@ pub fn register(table: &mut Table) {
 /// One tensor is copied, empty ones are left out, the same one several times is expanded.
 fn cat(c: &Call) -> Decomposed {
     let (tensors, dim) = (c.tensors("tensors")?, c.int("dim")?);
-    let is_empty = |x: &Tensor| {
-        (x.dim() == 1 && x.size(0).as_int() == Some(0))
-            || (dim < x.dim() as i64 && wrap_dim(dim, x.dim()).is_ok_and(|d| x.size(d).as_int() == Some(0)))
+    let is_nothing = |size: &SymInt| -> Result<bool> {
+        compare_sizes(size, Relation::Eq, &0.into())?;
+        Ok(size.as_int() == Some(0))
     };
-    let kept: Vec<Tensor> = tensors.iter().filter(|t| !is_empty(t)).cloned().collect();
+    let mut kept = Vec::new();
+    for t in &tensors {
+        let at = wrap_dim(dim, t.dim()).ok();
+        if !(t.dim() == 1 && is_nothing(&t.size(0))?) && !at.map_or(Ok(false), |d| is_nothing(&t.size(d)))? {
+            kept.push(t.clone());
+        }
+    }
     if let [only] = &kept[..] {
         let values: Vec<Value> = tensors.iter().map(Value::from).collect();
         let dtype = result_type(&values.iter().collect::<Vec<_>>())?;
@@ -63,7 +70,7 @@ fn cat(c: &Call) -> Decomposed {
         let at = wrap_dim(dim, x.dim())?;
         let mut sizes = x.sizes();
         sizes.insert(at, (kept.len() as i64).into());
-        let wide = t!("expand", t!("unsqueeze", x, dim)?, sizes)?;
+        let wide = t!("expand", t!("unsqueeze", x, at)?, sizes)?;
         return done(t!("clone", t!("flatten.using_ints", wide, at, at + 1)?)?);
     }
     Ok(None)
@@ -122,9 +129,10 @@ fn roll(c: &Call) -> Decomposed {
         return done(t!("roll", first, &shifts[1..], &along[1..])?);
     }
     let dim = wrap_dim(along[0], x.dim())?;
-    let size = x.size(dim).guard_int()?;
-    let places = iota(size, 0, 1, Dtype::Int64, x.device())?;
-    let places = t!("fmod.Scalar", add(places, (size - shifts[0]).rem_euclid(size))?, size)?;
+    let size = x.size(dim);
+    let start = remainder_sizes(&subtract_sizes(&size, &shifts[0].into())?, &size)?;
+    let places = arange(0, size.clone(), x.device())?;
+    let places = t!("fmod.Scalar", add(places, start)?, size)?;
     done(t!("index_select", x, dim, places)?)
 }
 
@@ -158,8 +166,8 @@ fn triangle(c: &Call, side: fn(&Tensor, &Value) -> Result<Tensor>) -> Decomposed
         return Ok(None);
     }
     let (rows, columns) = (x.size(x.dim() - 2), x.size(x.dim() - 1));
-    let columns = t!("unsqueeze", iota(columns, 0, 1, Dtype::Int64, x.device())?, -2)?;
-    let rows = t!("unsqueeze", iota(rows, 0, 1, Dtype::Int64, x.device())?, -1)?;
+    let columns = t!("unsqueeze", arange(0, columns, x.device())?, -2)?;
+    let rows = t!("unsqueeze", arange(0, rows, x.device())?, -1)?;
     let kept = side(&sub(columns, rows)?, c.get("diagonal"))?;
     let made = if x.dtype() == Dtype::Bool { t!("logical_and", kept, x)? } else { choose(&kept, x, 0)? };
     done(contiguous(&made, MemoryFormat::Contiguous)?)

@@ -3,7 +3,7 @@
 use super::expr::*;
 use super::reductions::vector_norm;
 use super::{Decomposed, Table, computation_dtype};
-use crate::dispatch::{Call, Value};
+use crate::dispatch::{Call, Value, divide_sizes, multiply};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::tensor::{Dtype, MemoryFormat, Tensor};
@@ -123,22 +123,22 @@ fn group_norm(c: &Call) -> Decomposed {
     let x = contiguous(c.tensor("input")?, format)?;
     let rows = |name: &str| c.opt_tensor(name).map(|t| contiguous(t, MemoryFormat::Contiguous)).transpose();
     let (weight, bias) = (rows("weight")?, rows("bias")?);
-    let (n, channels, size, groups) = (c.sym_int("N")?, c.int("C")?, c.sym_int("HxW")?, c.int("group")?);
-    let per_group = channels / groups;
+    let (n, channels, size, groups) = (c.sym_int("N")?, c.sym_int("C")?, c.sym_int("HxW")?, c.int("group")?);
+    let per_group = || divide_sizes(&channels, &groups.into());
     let wide = cast(&x, computation_dtype(x.dtype()))?;
-    let grouped = t!("reshape", &wide, vec![n.clone(), groups.into(), per_group.into(), size])?;
+    let grouped = t!("reshape", &wide, vec![n.clone(), groups.into(), per_group()?, size])?;
     let m = moments(&grouped, &[2, 3], c.get("eps"))?;
     let out = match weight {
         Some(weight) => {
-            let shape = vec![1, groups, per_group, 1];
-            let w = mul(&m.rstd, t!("reshape", weight, shape.clone())?)?;
+            let shape = || Ok(vec![1.into(), groups.into(), per_group()?, 1.into()]);
+            let w = mul(&m.rstd, t!("reshape", weight, shape()?)?)?;
             let mut b = mul(neg(&m.mean)?, &w)?;
             if let Some(bias) = bias {
-                b = add(b, t!("reshape", bias, shape)?)?;
+                b = add(b, t!("reshape", bias, shape()?)?)?;
             }
             let flat = |t: &Tensor| -> Result<Tensor> {
                 let rows = contiguous(t, MemoryFormat::Contiguous)?;
-                t!("as_strided", rows, vec![n.clone(), channels.into()], vec![channels, 1])
+                t!("as_strided", rows, vec![n.clone(), channels.clone()], vec![channels.clone(), 1.into()])
             };
             let (w, b) = (flat(&w)?, flat(&b)?);
             let (w, b) = (unsqueeze_each(&w, 2, x.dim())?, unsqueeze_each(&b, 2, x.dim())?);
@@ -166,17 +166,18 @@ fn unsqueeze_each(x: &Tensor, from: usize, ndim: usize) -> Result<Tensor> {
 
 fn group_norm_backward(c: &Call) -> Decomposed {
     let (grad, x, mean, rstd) = (c.tensor("grad_out")?, c.tensor("input")?, c.tensor("mean")?, c.tensor("rstd")?);
-    let (n, channels, size, groups) = (c.sym_int("N")?, c.int("C")?, c.sym_int("HxW")?, c.int("group")?);
-    let per_group = channels / groups;
+    let (n, channels, size, groups) = (c.sym_int("N")?, c.sym_int("C")?, c.sym_int("HxW")?, c.int("group")?);
+    let per_group = divide_sizes(&channels, &groups.into())?;
+    let grouped_shape = || vec![1.into(), groups.into(), per_group.clone()];
     let gamma = c.opt_tensor("weight");
     let mask = mask(c)?;
-    let by_channel = |t: Tensor| sum(&t!("reshape", t, vec![n.clone(), channels.into(), size.clone()])?, vec![2i64], false);
-    let by_group = |t: &Tensor| sum(&t!("reshape", t, vec![n.clone(), groups.into(), per_group.into()])?, vec![2i64], false);
+    let by_channel = |t: Tensor| sum(&t!("reshape", t, vec![n.clone(), channels.clone(), size.clone()])?, vec![2i64], false);
+    let by_group = |t: &Tensor| sum(&t!("reshape", t, vec![n.clone(), groups.into(), per_group.clone()])?, vec![2i64], false);
     let ds = by_channel(mul(grad, x)?)?;
     let db = by_channel(grad.clone())?;
     let mut results = vec![Value::None; 3];
     if mask[0] {
-        let s = 1.0 / (count(&size)? * per_group as f64);
+        let s = calculate("truediv", 1.0, multiply(&[size.clone(), per_group.clone()])?)?;
         let weighted = |t: &Tensor| match gamma {
             Some(gamma) => by_group(&mul(t, t!("unsqueeze", gamma, 0)?)?),
             None => by_group(t),
@@ -184,27 +185,27 @@ fn group_norm_backward(c: &Call) -> Decomposed {
         let (ds_value, db_value) = (weighted(&ds)?, weighted(&db)?);
         let outer = t!("unsqueeze", rstd, -1)?;
         let c1 = match gamma {
-            Some(gamma) => mul(outer, t!("reshape", gamma, vec![1, groups, per_group])?)?,
-            None => mul(outer, full(vec![1, groups, per_group], 1, crate::ops::shapes::default_dtype(), rstd.device())?)?,
+            Some(gamma) => mul(outer, t!("reshape", gamma, grouped_shape())?)?,
+            None => mul(outer, full(grouped_shape(), 1, crate::ops::shapes::default_dtype(), rstd.device())?)?,
         };
         let c2 = t!("addcmul", neg(&ds_value)?, &db_value, mean)?;
-        let c2 = mul(mul(mul(mul(c2, rstd)?, rstd)?, rstd)?, s)?;
+        let c2 = mul(mul(mul(mul(c2, rstd)?, rstd)?, rstd)?, &s)?;
         let left = mul(neg(&c2)?, mean)?;
         let c3 = sub(left, mul(mul(db_value, rstd)?, s)?)?;
         let c1 = t!("unsqueeze", c1, -1)?;
         let (c2, c3) = (unsqueeze_to(&c2, 4)?, unsqueeze_to(&c3, 4)?);
-        let grouped = |t: &Tensor| t!("reshape", t, vec![n.clone(), groups.into(), per_group.into(), size.clone()]);
+        let grouped = |t: &Tensor| t!("reshape", t, vec![n.clone(), groups.into(), per_group.clone(), size.clone()]);
         let first = mul(grouped(grad)?, c1)?;
         let made = add(add(first, mul(grouped(x)?, c2)?)?, c3)?;
         let made = t!("reshape", made, x.sizes())?;
         results[0] = contiguous(&made, suggested_format(x)?)?.into();
     }
     if mask[1] {
-        let shaped = |t: &Tensor| t!("view", t, vec![n.clone(), groups.into(), per_group.into()]);
+        let shaped = |t: &Tensor| t!("view", t, vec![n.clone(), groups.into(), per_group.clone()]);
         let ds = shaped(&ds)?;
         let centred = sub(ds, mul(shaped(&db)?, t!("unsqueeze", mean, -1)?)?)?;
         let made = sum(&mul(centred, t!("unsqueeze", rstd, -1)?)?, vec![0i64], false)?;
-        results[1] = t!("reshape", made, vec![channels])?.into();
+        results[1] = t!("reshape", made, vec![channels.clone()])?.into();
     }
     if mask[2] {
         results[2] = sum(&db, vec![0i64], false)?.into();
@@ -238,8 +239,10 @@ fn batch_norm(c: &Call, training: bool) -> Result<Normalized> {
         let new_mean = running_mean.map(|old| mixed(&mean, old)).transpose()?;
         let new_var = match running_var {
             Some(old) => {
-                let n = count(&x.numel())? / count(&x.size(1))?;
-                Some(mixed(&mul(squeeze(&m.variance)?, n / (n - 1.0))?, old)?)
+                let n = calculate("truediv", numel(x), x.size(1))?;
+                let variance = squeeze(&m.variance)?;
+                let correction = calculate("truediv", &n, calculate("sub", &n, 1.0)?)?;
+                Some(mixed(&mul(variance, correction)?, old)?)
             }
             None => None,
         };
@@ -289,7 +292,8 @@ fn batch_norm_backward(c: &Call) -> Decomposed {
             if is_one && !fits { t!("unsqueeze", t, d) } else { Ok(t) }
         })
     };
-    let norm = 1.0 / (count(&x.numel())? / count(&x.size(1))?);
+    let per_channel = calculate("truediv", multiply(&x.sizes())?, x.size(1))?;
+    let norm = &calculate("truediv", 1.0, per_channel)?;
     let mean = wide(&mean)?;
     let total = sum(&grad, dims(&along), false)?;
     let dot = sum(&mul(&grad, sub(&input, &mean)?)?, dims(&along), false)?;

@@ -2,8 +2,9 @@
 
 use super::expr::*;
 use super::{Decomposed, Table};
-use crate::dispatch::{Call, Value};
+use crate::dispatch::{Call, Value, add_sizes, ask_numel, compare_sizes, counted};
 use crate::error::Result;
+use crate::shape::{Relation, SymInt};
 use crate::t;
 use crate::tensor::{MemoryFormat, Tensor};
 
@@ -19,8 +20,28 @@ pub fn register(table: &mut Table) {
     table.add("aten.addr.default", addr);
 }
 
-fn is(x: &Tensor, dim: usize, size: i64) -> bool {
-    x.size(dim).as_int() == Some(size)
+/// Whether a size is known to be so, whatever the symbols stand for.
+fn surely(x: &Tensor, dim: usize, relation: Relation, bound: i64) -> Result<bool> {
+    let (size, bound) = (x.size(dim), bound.into());
+    compare_sizes(&size, relation, &bound)?;
+    Ok(size.decide(relation, &bound) == Some(true))
+}
+
+fn is_one(x: &Tensor, dim: usize) -> Result<bool> {
+    surely(x, dim, Relation::Eq, 1)
+}
+
+/// Whether a number is at most so; guards.
+fn at_most(number: &SymInt, bound: i64) -> Result<bool> {
+    compare_sizes(number, Relation::Le, &bound.into())?;
+    number.holds_or(Relation::Le, &bound.into(), false)
+}
+
+/// How many elements two tensors have.
+fn elements(a: &Tensor, b: &Tensor) -> Result<SymInt> {
+    ask_numel(a)?;
+    ask_numel(b)?;
+    add_sizes(&counted(&a.sizes()), &counted(&b.sizes()))
 }
 
 /// A row times a column, as a matrix of one element.
@@ -31,21 +52,20 @@ fn inner(row: &Tensor, column: &Tensor) -> Result<Tensor> {
 
 fn mm(c: &Call) -> Decomposed {
     let (a, b) = (c.tensor("self")?, c.tensor("mat2")?);
-    let few = || a.numel().as_int().zip(b.numel().as_int()).is_some_and(|(m, n)| m + n <= 32);
-    // What is not known to be one is taken for larger only where it is known.
-    let not_one = |x: &Tensor, d: usize| x.size(d).as_int().is_some_and(|n| n != 1);
-    if is(a, 1, 1) && not_one(a, 0) && not_one(b, 1) && a.size(0).as_int() != Some(0) && is(b, 0, 1) && a.dtype() == b.dtype() && few() {
+    let is_outer = is_one(a, 1)? && surely(a, 0, Relation::Ne, 1)? && surely(b, 1, Relation::Ne, 1)?;
+    let is_whole = is_outer && surely(a, 0, Relation::Gt, 0)? && is_one(b, 0)? && a.dtype() == b.dtype();
+    if is_whole && at_most(&elements(a, b)?, 32)? {
         return done(mul(a, b)?);
     }
-    if is(a, 0, 1) && is(b, 1, 1) { done(inner(a, b)?) } else { Ok(None) }
+    if is_one(a, 0)? && is_one(b, 1)? { done(inner(a, b)?) } else { Ok(None) }
 }
 
 fn bmm(c: &Call) -> Decomposed {
     let (a, b) = (c.tensor("self")?, c.tensor("mat2")?);
-    if is(a, 2, 1) && is(b, 1, 1) {
+    if is_one(a, 2)? && is_one(b, 1)? {
         return done(contiguous(&mul(a, b)?, MemoryFormat::Contiguous)?);
     }
-    if is(a, 1, 1) && is(b, 2, 1) {
+    if is_one(a, 1)? && is_one(b, 2)? {
         let product = mul(t!("squeeze.dim", a, 1)?, t!("squeeze.dim", b, -1)?)?;
         return done(t!("unsqueeze", sum(&product, vec![1i64], true)?, 1)?);
     }
@@ -54,9 +74,9 @@ fn bmm(c: &Call) -> Decomposed {
 
 fn addmm(c: &Call) -> Decomposed {
     let (bias, a, b) = (c.tensor("self")?, c.tensor("mat1")?, c.tensor("mat2")?);
-    let product = if is(a, 0, 1) && is(b, 1, 1) {
+    let product = if is_one(a, 0)? && is_one(b, 1)? {
         inner(a, b)?
-    } else if is(a, 0, 1) && [0, 1].iter().all(|d| b.size(*d).as_int().is_some_and(|n| n <= 16)) {
+    } else if is_one(a, 0)? && at_most(&b.size(0), 16)? && at_most(&b.size(1), 16)? {
         sum(&mul(t!("permute", a, vec![1i64, 0])?, b)?, vec![0i64], true)?
     } else {
         return Ok(None);

@@ -4,6 +4,7 @@ use super::expr::*;
 use super::{Decomposed, Table, computation_dtype};
 use crate::dispatch::{Call, Value};
 use crate::error::Result;
+use crate::shape::Relation;
 use crate::t;
 use crate::tensor::{Dtype, Tensor};
 
@@ -112,6 +113,14 @@ pub fn vector_norm(x: &Tensor, order: &Value, dims: &Value, keepdim: bool, dtype
         Value::None => Value::None,
         dims => super::expr::dims(&crate::ops::shapes::wrap_dims(&dims.ints()?, x.dim())?),
     };
+    // Of a single element it would be the absolute value: dimensions are asked until one is larger.
+    for d in along.ints().unwrap_or_default() {
+        let size = x.size(d as usize);
+        crate::dispatch::compare_sizes(&size, Relation::Eq, &1.into())?;
+        if size.as_int() != Some(1) {
+            break;
+        }
+    }
     // Even powers need no absolute value.
     let base = if p % 2.0 == 0.0 { x } else { abs(&x)? };
     let total = sum(&power(base, order)?, along, keepdim)?;

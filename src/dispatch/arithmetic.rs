@@ -25,9 +25,14 @@ struct Seen(Rc<dyn Layer>);
 
 impl Seen {
     fn made(&self, name: &'static str, a: &SymInt, b: &SymInt, result: SymInt) -> Result<SymInt> {
-        if result.as_int().is_none() {
-            self.0.calculate(name, a, b, &result)?;
+        let SymInt::Sym(expr, env) = &result else { return Ok(result) };
+        if expr.as_int().is_some() {
+            return Ok(result);
         }
+        // What comes out equal to an operand is computed, too.
+        let is_operand = |s: &SymInt| matches!(s, SymInt::Sym(e, _) if e.identity() == expr.identity());
+        let result = if is_operand(a) || is_operand(b) { SymInt::Sym(expr.anew(), env.clone()) } else { result };
+        self.0.calculate(name, a, b, &result)?;
         Ok(result)
     }
 
@@ -63,7 +68,8 @@ impl Seen {
 
     fn numel(&self, t: &Tensor) -> Result<SymInt> {
         let sizes = t.sizes();
-        if !self.0.learns(t, Fact::Numel) {
+        // What a decomposition works on was counted when it was made.
+        if self.0.takes_apart() || !self.0.learns(t, Fact::Numel) {
             return Ok(self.0.counted(&sizes).unwrap_or_else(|| t.numel()));
         }
         let count = self.product(&sizes)?;
@@ -164,9 +170,10 @@ impl Seen {
     }
 }
 
-/// The tracer, where a size of a tensor is symbolic. What functionalization has taken apart was asked before.
+/// The tracer, where a size of a tensor is symbolic. What functionalization has taken apart was asked before; what a decomposition
+/// takes apart was not.
 fn seen_with(t: &Tensor) -> Option<Seen> {
-    let tracer = tracing().filter(|_| has_layer(Key::Functionalize))?;
+    let tracer = tracing().filter(|tracer| has_layer(Key::Functionalize) || tracer.takes_apart())?;
     let g = t.geometry();
     g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none()).then_some(Seen(tracer))
 }
@@ -192,6 +199,12 @@ pub fn divide_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
     tracing().map_or_else(|| Ok(result.clone()), |tracer| Seen(tracer).made("floordiv", a, b, result.clone()))
 }
 
+/// Python's `a % b`
+pub fn remainder_sizes(a: &SymInt, b: &SymInt) -> Result<SymInt> {
+    let result = a.modulo(b)?;
+    tracing().map_or_else(|| Ok(result.clone()), |tracer| Seen(tracer).made("mod", a, b, result.clone()))
+}
+
 /// Two sizes are compared.
 pub fn compare_sizes(a: &SymInt, relation: Relation, b: &SymInt) -> Result<()> {
     tracing().map_or(Ok(()), |tracer| Seen(tracer).holds(a, relation, b).map(drop))
@@ -205,6 +218,21 @@ pub fn ask_numel(t: &Tensor) -> Result<()> {
 /// How many elements a tensor of these sizes has: as it was computed when it was asked, where it was.
 pub fn counted(sizes: &[SymInt]) -> SymInt {
     tracing().and_then(|tracer| tracer.counted(sizes)).unwrap_or_else(|| crate::shape::numel(sizes))
+}
+
+/// How many elements a tensor has; where a tracer sees it, a number that is read off this very tensor.
+pub fn count_of(t: &Tensor) -> SymInt {
+    tracing().and_then(|tracer| tracer.count_of(t)).unwrap_or_else(|| t.numel())
+}
+
+/// A tensor is asked in which order its dimensions lie in memory.
+pub fn ask_order(t: &Tensor) -> Result<()> {
+    let Some(seen) = seen_with(t) else { return Ok(()) };
+    let numel = seen.numel(t)?;
+    if !seen.holds(&numel, Relation::Lt, &SymInt::Int(2))? {
+        seen.lies_in_order(&t.geometry())?;
+    }
+    Ok(())
 }
 
 /// A tensor is asked whether its elements lie in order.

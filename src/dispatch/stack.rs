@@ -57,12 +57,20 @@ pub trait Layer {
     fn condition(&self, _name: &'static str, _a: &SymInt, _b: &SymInt) -> Result<()> {
         Ok(())
     }
+    /// Whether a rule of a decomposition table is running: what it asks of tensors is asked here, below functionalization.
+    fn takes_apart(&self) -> bool {
+        false
+    }
     /// Whether a tensor is asked for something for the first time.
     fn learns(&self, _t: &Tensor, _fact: Fact) -> bool {
         true
     }
     /// The number of elements of a tensor of these very sizes that was asked for it.
     fn counted(&self, _sizes: &[SymInt]) -> Option<SymInt> {
+        None
+    }
+    /// The number of elements of a tensor, as one that is read off the tensor where something needs it.
+    fn count_of(&self, _t: &Tensor) -> Option<SymInt> {
         None
     }
     /// A tensor of these sizes has so many elements.

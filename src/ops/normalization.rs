@@ -317,10 +317,11 @@ fn instance_norm(c: &Call) -> Result<Value> {
     }
     let sizes = input.sizes();
     let (batch, channels) = (sizes[0].clone(), sizes[1].clone());
+    let planes = crate::dispatch::multiply(&[batch.clone(), channels.clone()])?;
     let repeated = |t: Option<&Tensor>| t.map(|t| t!("repeat", t, vec![batch.clone()])).transpose();
     let (weight, bias) = (repeated(c.opt_tensor("weight"))?, repeated(c.opt_tensor("bias"))?);
     let (mean, var) = (repeated(running_mean)?, repeated(running_var)?);
-    let mut flat = vec![SymInt::Int(1), &batch * &channels];
+    let mut flat = vec![SymInt::Int(1), planes];
     flat.extend_from_slice(&sizes[2..]);
     let flat_input = t!("view", t!("contiguous", input)?, flat)?;
     let result = t!(

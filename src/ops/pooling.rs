@@ -277,6 +277,10 @@ fn max_pool1d_with_indices(c: &Call) -> Result<Value> {
 }
 
 fn max_pool1d(c: &Call) -> Result<Value> {
+    // Whether it is empty is asked; the dimension of the windows is a number.
+    let input = check_1d(c)?;
+    crate::dispatch::ask_numel(input)?;
+    input.size(input.dim() - 1).guard_int()?;
     first(max_pool1d_with_indices(c)?)
 }
 

@@ -87,6 +87,12 @@ impl Expr {
         Rc::as_ptr(&self.0).addr()
     }
 
+    /// The same, computed anew: of an identity of its own.
+    #[must_use]
+    pub fn anew(&self) -> Self {
+        Expr(Rc::new((*self.0).clone()))
+    }
+
     /// The value, where no symbol is left.
     pub fn as_int(&self) -> Option<i64> {
         match self.0.len() {

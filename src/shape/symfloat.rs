@@ -350,7 +350,11 @@ impl fmt::Display for FloatExpr {
     /// As sympy writes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |e: &FloatExpr| match e {
-            FloatExpr::Binary("add" | "sub", ..) | FloatExpr::IntTrueDiv(..) => format!("({e})"),
+            FloatExpr::Binary("add" | "sub" | "truediv", ..) | FloatExpr::IntTrueDiv(..) => format!("({e})"),
+            _ => e.to_string(),
+        };
+        let term = |e: &FloatExpr| match e {
+            FloatExpr::Binary("truediv", ..) | FloatExpr::IntTrueDiv(..) => format!("({e})"),
             _ => e.to_string(),
         };
         match self {
@@ -392,11 +396,11 @@ impl fmt::Display for FloatExpr {
                 if let FloatExpr::Number(n) = **b
                     && n < 0.0 =>
             {
-                write!(f, "{a} - {}", digits(-n))
+                write!(f, "{} - {}", term(a), digits(-n))
             }
             FloatExpr::Binary("mul", a, b) if matches!(**b, FloatExpr::Number(_)) => write!(f, "{b}*{}", side(a)),
             FloatExpr::Binary("mul", a, b) => write!(f, "{}*{}", side(a), side(b)),
-            FloatExpr::Binary("sub", a, b) => write!(f, "{a} - {}", side(b)),
+            FloatExpr::Binary("sub", a, b) => write!(f, "{} - {}", term(a), side(b)),
             // A number comes last.
             FloatExpr::Binary(_, a, b) if matches!(**a, FloatExpr::Number(_)) => write!(f, "{b} + {a}"),
             FloatExpr::Binary(_, a, b) => write!(f, "{a} + {b}"),

@@ -29,6 +29,13 @@ impl Layer for TraceLayer {
     }
 
     fn measure_float(&self, float: &SymFloat) -> Result<()> {
+        if self.0.takes_apart.get() {
+            self.0.own_floats.borrow_mut().push(float.expr.clone());
+            // While the engine runs, it is computed where something reads it.
+            if self.0.in_backward.get() {
+                return Ok(());
+            }
+        }
         compute_float(&*self.0, float).map(drop)
     }
 
@@ -41,12 +48,20 @@ impl Layer for TraceLayer {
         Ok(())
     }
 
+    fn takes_apart(&self) -> bool {
+        self.0.takes_apart.get()
+    }
+
     fn learns(&self, t: &Tensor, fact: Fact) -> bool {
         self.0.facts.borrow_mut().insert((t.id(), fact))
     }
 
     fn counted(&self, sizes: &[SymInt]) -> Option<SymInt> {
         self.0.counted(sizes)
+    }
+
+    fn count_of(&self, t: &Tensor) -> Option<SymInt> {
+        self.0.count_of(t)
     }
 
     fn note_count(&self, sizes: Vec<SymInt>, count: SymInt) {
@@ -63,7 +78,7 @@ impl TraceLayer {
             return Ok(made);
         }
         if let Some(table) = self.0.decompositions.get()
-            && let Some(made) = table.apply(entry, &args)?
+            && let Some(made) = self.0.taking_apart(|| table.apply(entry, &args))?
         {
             return Ok(made);
         }
@@ -73,6 +88,10 @@ impl TraceLayer {
             let _unseen = is_kept_whole(entry).then(|| Exclude::down_to(Key::Trace));
             run_backend(entry, &args, true)?
         };
+        // How a view lies is found out where it is made.
+        if let ("aten.view.default", Value::Tensor(view)) = (entry.name, &result) {
+            self.0.facts.borrow_mut().insert((view.id(), Fact::Contiguity));
+        }
         match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {
             Some(token) => self.0.record_with_token(token, entry, &args, &result)?,
             None => self.0.record(entry, &args, &result)?,

@@ -24,6 +24,8 @@ pub(super) enum InputSize {
 pub(super) enum OwnSize {
     /// It is a tensor's, in a dimension.
     OfTensor(NodeId, usize),
+    /// It is the number of a tensor's elements.
+    CountOf(NodeId),
     /// A node computes it.
     Node(NodeId),
 }
@@ -66,6 +68,29 @@ impl Tracer {
                 }
                 Ok(made)
             }
+        }
+    }
+
+    /// The number of elements of a tensor that is a value of the graph, where it is symbolic.
+    pub(super) fn count_of(&self, t: &Tensor) -> Option<SymInt> {
+        let SymInt::Sym(expr, env) = t.numel() else { return None };
+        let node = self.known(t)?;
+        let mut counted = self.counted_off.borrow_mut();
+        let own = counted.entry(node).or_insert_with(|| {
+            let own = expr.anew();
+            self.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::CountOf(node)));
+            own
+        });
+        Some(SymInt::Sym(own.clone(), env))
+    }
+
+    /// Whether a float is computed from the number of a tensor's elements: then it is no other's, also where that is equal.
+    fn is_of_count(&self, float: &FloatExpr) -> bool {
+        match float {
+            FloatExpr::ToFloat(size) => self.counted_off.borrow().values().any(|own| own.identity() == size.identity()),
+            FloatExpr::Binary(_, a, b) => self.is_of_count(a) || self.is_of_count(b),
+            FloatExpr::Neg(a) => self.is_of_count(a),
+            _ => false,
         }
     }
 
@@ -164,7 +189,20 @@ impl Sizes<'_> {
         Some(match found {
             OwnSize::Node(id) => Arg::Node(id),
             OwnSize::OfTensor(id, dim) => self.size_of(id, dim, expr),
+            OwnSize::CountOf(id) => {
+                let made = self.made_of_count(id, expr);
+                self.0.own_sizes.borrow_mut().insert(own.identity(), (own.clone(), OwnSize::Node(made)));
+                Arg::Node(made)
+            }
         })
+    }
+
+    /// The node that reads the number of elements off a tensor. Another tensor's is another, also where it is equal.
+    fn made_of_count(&self, tensor: NodeId, expr: &Expr) -> NodeId {
+        let value = FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()));
+        let meta = Meta { value: Some(value), ..self.0.meta() };
+        let target = Target::Op("aten.sym_numel.default".into());
+        self.0.graph.borrow_mut().call("sym_numel_default", target, vec![Arg::Node(tensor)], Vec::new(), meta)
     }
 
     fn size_of(&self, tensor: NodeId, dim: usize, expr: &Expr) -> Arg {
@@ -218,7 +256,9 @@ impl FloatNodes for Tracer {
         if float.is_number() {
             return float.hint().map(Arg::Float);
         }
-        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+        let is_own = self.is_of_count(&float.expr) || self.own_floats.borrow().iter().any(|own| Rc::ptr_eq(own, &float.expr));
+        let is_same = |e: &Rc<FloatExpr>| if is_own { Rc::ptr_eq(e, &float.expr) } else { *e == float.expr };
+        self.floats.borrow().iter().find(|(e, _)| is_same(e)).map(|(_, id)| Arg::Node(*id))
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {

@@ -127,7 +127,7 @@ pub fn value_of(arg: &Arg, values: &[Value]) -> Result<Value> {
 /// The operator of a node and its full list of arguments, as values; no operator where something else is called.
 pub fn operator_call(node: &Node, values: &[Value]) -> Result<(Option<&'static OpEntry>, Vec<Value>)> {
     let args: Vec<Value> = node.args.iter().map(|a| value_of(a, values)).collect::<Result<_>>()?;
-    let Some(name) = node.op().filter(|name| *name != SIZE) else { return Ok((None, args)) };
+    let Some(name) = node.op().filter(|name| ![SIZE, COUNT].contains(name)) else { return Ok((None, args)) };
     let entry = entry_of(name)?;
     let kwargs: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value_of(a, values)?))).collect::<Result<_>>()?;
     Ok((Some(entry), fill_args(entry, args, &kwargs)?))
@@ -135,6 +135,8 @@ pub fn operator_call(node: &Node, values: &[Value]) -> Result<(Option<&'static O
 
 /// The size of a dimension: a number, which the dispatcher has no part in.
 const SIZE: &str = "aten.sym_size.int";
+/// How many elements there are: likewise.
+const COUNT: &str = "aten.sym_numel.default";
 
 /// What a call that is no operator gives: a size, an item of several results, or arithmetic on sizes.
 pub fn plain_call(node: &Node, args: &[Value]) -> Result<Value> {
@@ -148,6 +150,9 @@ pub fn plain_call(node: &Node, args: &[Value]) -> Result<Value> {
             let tensor = tensor.tensor()?;
             Ok(Value::from(tensor.size(crate::ops::shapes::wrap_dim(dim.int()?, tensor.dim())?)))
         }
+        (Target::Op(name), [tensor]) if &**name == COUNT => Ok(Value::from(tensor.tensor()?.numel())),
+        (Target::Operator(name), [a]) if &**name == "sym_float" => Ok(Value::Float(a.float()?)),
+        (Target::Operator(name), [a]) if matches!((&**name, a), ("neg", Value::Float(_))) => Ok(Value::Float(-a.float()?)),
         (Target::Operator(name), [a]) if &**name == "neg" => Ok(Value::from(&SymInt::Int(0) - &a.sym_int()?)),
         (Target::Operator(name), [a, b]) => arithmetic(name, a, b),
         _ => Err(Error::not_implemented(format!("{} cannot be run in a compiled graph", node.target.text()))),
