@@ -19,7 +19,8 @@ mod unbacked;
 mod value;
 
 pub use arithmetic::{
-    Fact, add_sizes, ask_contiguity, ask_numel, ask_storage, ask_view, compare_sizes, counted, divide_sizes, multiply, subtract_sizes,
+    Fact, add_sizes, ask_broadcast, ask_broadcast_all, ask_call, ask_contiguity, ask_empty, ask_numel, ask_view, ask_view_made, ask_write,
+    compare_sizes, counted, divide_sizes, multiply, subtract_sizes,
 };
 pub use entry::{Backward, Call, Derivative, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
 pub use kernel::{Kernel, KernelTable, has_kernel, real_kernel, run_backend};

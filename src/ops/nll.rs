@@ -4,7 +4,7 @@ use crate::aten;
 use crate::dispatch::{Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ops::loss::{MEAN, NONE, SUM};
-use crate::shape::{FloatExpr, SymFloat, SymInt};
+use crate::shape::{FloatExpr, Relation, SymFloat, SymInt};
 use crate::t;
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 
@@ -159,6 +159,9 @@ fn nll_loss_nd(input: &Tensor, target: &Tensor, weight: &Value, reduction: i64, 
         return Err(Error::new(ErrorKind::Value, "Expected 1 or more dimensions (got 0)"));
     }
     let batch = target_sizes.first().cloned().unwrap_or_default();
+    if sizes.len() != 1 {
+        crate::dispatch::compare_sizes(&sizes[0], Relation::Eq, &batch)?;
+    }
     if sizes.len() != 1 && !(target_sizes.is_empty() && sizes.len() == 1) && !sizes[0].sym_eq(batch.clone())? {
         return Err(Error::new(
             ErrorKind::Value,
