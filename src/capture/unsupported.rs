@@ -356,6 +356,25 @@ impl Unsupported {
         )
     }
 
+    /// `Variable(data)`, of old, which Python has in C.
+    pub fn legacy_variable() -> Self {
+        let name = "_LegacyVariableBase.__new__";
+        Self::new(
+            SKIPPED_BUILTIN,
+            "Attempted to call function marked as skipped",
+            format!(
+                "Dynamo does not know how to trace the builtin `<unknown module>.{name}.` This function is either a Python builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind)."
+            ),
+            format!(
+                "module: <unknown module>, qualname: {name}, skip reason: cannot determine source file for  (likely a C extension or builtin)"
+            ),
+            &[
+                "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it and see the next case for a workaround.",
+                "If it is a third-party C/C++ Python extension, please either wrap it into a PyTorch-understood custom operator (see https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html for more details) or, if it is traceable, use `torch.compiler.allow_in_graph`.",
+            ],
+        )
+    }
+
     /// A method of a logger.
     pub fn logging(logger: &str, method: &str, args: &[String]) -> Self {
         Self::new(

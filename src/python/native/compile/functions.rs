@@ -214,6 +214,7 @@ mod native {
                 let kind = [format!("functions.{}", arg(2).unwrap_or_default())];
                 Unsupported::builtin(arg(0).unwrap_or_default(), &[arg(1).unwrap_or_default().to_owned()], &kind)
             }
+            "legacy_variable" => Unsupported::legacy_variable(),
             "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
             "module_backward_hooks" => Unsupported::module_backward_hooks(),
             "warning" => Unsupported::warning(),

@@ -1,6 +1,7 @@
 """`Variable`, of old: what made a tensor one that could require gradients. Every tensor is an instance of it."""
 
 import torch
+from torch import _native_compile
 
 
 class _VariableMeta(type):
@@ -18,4 +19,6 @@ class Variable(metaclass=_VariableMeta):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return data.detach().requires_grad_(requires_grad)
+        _native_compile._graph_break("legacy_variable")
+        with _native_compile._suspended():
+            return data.detach().requires_grad_(requires_grad)
