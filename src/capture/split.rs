@@ -27,8 +27,9 @@ pub struct Rest {
     touched: Vec<Option<(Tensor, bool)>>,
     /// Where the frames stood at each call, and how many tensors the function had looked at.
     places: HashMap<NodeId, (Rc<[u32]>, usize)>,
-    /// Lazy tensors of the first region that the function looked at without a call, and the number of the call that came next.
-    glances: Vec<(NodeId, u32)>,
+    /// Tensors of the first region that the function looked at without a call, the number of the call that came next, and how many
+    /// tensors of the caller's the function had looked at by then.
+    glances: Vec<(NodeId, u32, usize)>,
     env: ShapeEnv,
 }
 
@@ -108,7 +109,9 @@ impl Recorder {
         };
         let inputs = self.input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.inputs.borrow().len());
         let nodes = self.nodes.borrow().clone();
-        let inner = |(t, place, next): &(u64, Rc<[u32]>, u32)| Some((*nodes.get(t).filter(|_| is_inner(place))?, *next));
+        let inner = |(t, place, next, seen): &(u64, Rc<[u32]>, u32, usize)| {
+            Some((*nodes.get(t).filter(|_| is_inner(place))?, *next, seen.saturating_sub(inputs)))
+        };
         let glances = self.glances.borrow().iter().filter_map(inner).collect();
         Some(Rest { glances, ..self.take_away(graph, &order, (first, inputs))? })
     }
@@ -267,16 +270,18 @@ impl Recorder {
         };
         let place = rest.places.get(&node.id);
         self.repeated_at.replace(place.map(|(stack, _)| stack.clone()));
-        for touched in rest.touched.iter().take(place.map_or(0, |(_, n)| *n)).skip(made.touched) {
+        let all = place.map_or(0, |(_, n)| *n).min(rest.touched.len());
+        loop {
+            for (given, ..) in rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= made.touched) {
+                if let Some(t) = rest.given.get(given) {
+                    self.stand_in(t)?;
+                }
+            }
+            let Some(touched) = rest.touched[..all].get(made.touched) else { break };
             if let Some((t, is_static)) = touched {
                 self.touch(t, *is_static)?;
             }
             made.touched += 1;
-        }
-        for (given, _) in rest.glances.iter().filter(|(_, next)| *next <= node.id.0) {
-            if let Some(t) = rest.given.get(given) {
-                self.stand_in(t)?;
-            }
         }
         let values = &mut made.values;
         for id in node.reads() {

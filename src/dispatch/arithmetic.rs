@@ -117,6 +117,15 @@ impl Seen {
         Ok(false)
     }
 
+    /// A size, or one where it is less: a node of its own, whatever is known of the size.
+    fn at_least_one(&self, size: &SymInt) -> Result<SymInt> {
+        let one = SymInt::Int(1);
+        if size.expr().as_int().is_none() {
+            self.0.condition("sym_max", size, &one)?;
+        }
+        Ok(size.max(&one))
+    }
+
     fn lies_in_order(&self, g: &Geometry) -> Result<bool> {
         let one = SymInt::Int(1);
         let (mut expected, mut at_most) = (one.clone(), one.clone());
@@ -127,7 +136,7 @@ impl Seen {
             if self.holds(stride, Relation::Ne, &expected)? && self.holds(stride, Relation::Ne, &at_most)? {
                 return Ok(false);
             }
-            at_most = self.mul(&at_most, &size.max(&one))?;
+            at_most = self.mul(&at_most, &self.at_least_one(size)?)?;
             expected = self.mul(&expected, size)?;
         }
         Ok(true)

@@ -63,7 +63,7 @@ impl Seen {
         self.mul(&SymInt::Int(itemsize), &elements)?;
         let mut strides = vec![one.clone(); sizes.len()];
         for d in (1..sizes.len()).rev() {
-            strides[d - 1] = self.mul(&strides[d], &sizes[d].max(&one))?;
+            strides[d - 1] = self.mul(&strides[d], &self.at_least_one(&sizes[d])?)?;
         }
         let geometry = Geometry { sizes: sizes.to_vec(), strides, offset: zero };
         Ok(Standin { geometry, itemsize, numel: OnceCell::new(), asked_order: Cell::new(false) })
