@@ -234,9 +234,9 @@ impl Recorder {
     /// from there on.
     fn glance(&self, t: &Tensor) {
         let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
-        let is_new = self.glances.borrow().last().is_none_or(|(last, _, at, _)| (*last, *at) != (t.id(), next));
+        let (place, inputs) = (self.place(), self.inputs.borrow().len());
+        let is_new = self.glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
         if is_new {
-            let (place, inputs) = (self.place(), self.inputs.borrow().len());
             self.glances.borrow_mut().push((t.id(), place, next, inputs));
         }
     }
