@@ -216,12 +216,12 @@ impl Recorder {
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
             if self.is_lazy(t) {
-                self.glance(t);
+                self.glance(t, self.inputs.borrow().len());
             }
             return Ok(());
         }
         match self.twin(t) {
-            Some(twin) => self.glance(&twin),
+            Some(twin) => self.glance(&twin, self.inputs.borrow().len()),
             None => drop(self.stand_in(t)?),
         }
         if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
@@ -232,9 +232,9 @@ impl Recorder {
 
     /// A lazy tensor, or one that is an input already, was looked at: to a called function that is recorded on its own it is an input
     /// from there on.
-    fn glance(&self, t: &Tensor) {
+    pub(super) fn glance(&self, t: &Tensor, inputs: usize) {
         let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
-        let (place, inputs) = (self.place(), self.inputs.borrow().len());
+        let place = self.place();
         let is_new = self.glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
         if is_new {
             self.glances.borrow_mut().push((t.id(), place, next, inputs));

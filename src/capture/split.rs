@@ -210,9 +210,18 @@ impl Recorder {
     /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where a graph ends in
     /// there, `forward` is a function of its own, and what surrounds it is none.
     pub fn touch_around(&self, t: &Tensor) -> Result<()> {
-        let is_new = !self.by_real.borrow().contains_key(&t.id());
+        if self.by_real.borrow().contains_key(&t.id()) {
+            return Ok(());
+        }
+        if t.is_fake() {
+            // To `forward` it is an input where that reads it.
+            if self.is_lazy(t) {
+                self.glance(t, usize::MAX);
+            }
+            return Ok(());
+        }
         self.touch(t, false)?;
-        if is_new && self.by_real.borrow().contains_key(&t.id()) {
+        if self.by_real.borrow().contains_key(&t.id()) {
             self.read_around.borrow_mut().push(t.id());
         }
         Ok(())
@@ -277,7 +286,14 @@ impl Recorder {
                     self.stand_in(t)?;
                 }
             }
-            let Some(touched) = rest.touched[..all].get(made.touched) else { break };
+            let Some(touched) = rest.touched[..all].get(made.touched) else {
+                for (given, ..) in rest.glances.iter().filter(|(_, next, _)| *next <= node.id.0) {
+                    if let Some(t) = rest.given.get(given) {
+                        self.stand_in(t)?;
+                    }
+                }
+                break;
+            };
             if let Some((t, is_static)) = touched {
                 self.touch(t, *is_static)?;
             }
