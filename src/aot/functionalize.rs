@@ -307,6 +307,7 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     if entry.tags.has(Tags::ORDERED) {
         super::effects::see();
     }
+    crate::dispatch::ask_call(entry, &args)?;
     let is_made_for_script = is_made_for_script(entry, &args);
     let out = call_inner(entry, unwrap_args(&args)?)?.map_tensors(&mut |t| wrap(t))?;
     // PyTorch hands what it made to the script alone. Where a checkpointed region keeps it, too, the script gets a view.
@@ -340,7 +341,11 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) ->
     let inner = if stale { args.iter().map(|v| v.map_tensors(&mut as_it_is)).collect::<Result<_>>()? } else { unwrap_args(&args)? };
     let base = state(&of).ok_or_else(|| Error::runtime("a functional tensor lost its state"))?;
     let below = if copies { copying(entry).unwrap_or(entry) } else { entry };
+    crate::dispatch::ask_call(entry, &args)?;
     let out = call_inner(below, inner)?;
+    let mut made = Vec::new();
+    out.for_each_tensor(&mut |t| made.push(t.clone()));
+    made.iter().try_for_each(crate::dispatch::ask_view_made)?;
     if entry.base_name() == "_unsafe_view" {
         crate::dispatch::ask_view(&of, &Call { entry, args: &args }.sym_ints("size")?)?;
     }
@@ -426,9 +431,7 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
         return Ok(Value::Tensor(target));
     };
     let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
-    for t in args.iter().filter_map(Value::as_tensor) {
-        crate::dispatch::ask_storage(t)?;
-    }
+    crate::dispatch::ask_write(entry, &args)?;
     // A copy in place reads conjugates as they are, one that is not in place does not.
     let inner = match functional.base_name() {
         "copy" => inner.iter().map(|v| v.map_tensors(&mut done)).collect::<Result<_>>()?,

@@ -80,8 +80,8 @@ pub struct Recorder {
     pub(super) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
     /// Per input, where the frames stood when it became one.
     pub(super) input_places: RefCell<Vec<Rc<[u32]>>>,
-    /// Lazy tensors that were looked at without a call, where the frames stood, the number of the call that came next, and how many
-    /// inputs there were.
+    /// Lazy tensors, and inputs, that were looked at without a call, where the frames stood, the number of the call that came next, and
+    /// how many inputs there were.
     pub(super) glances: RefCell<Vec<(u64, Rc<[u32]>, u32, usize)>>,
     /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
     pub(super) read_around: RefCell<Vec<u64>>,
@@ -215,32 +215,29 @@ impl Recorder {
     /// buffers are `is_static`: they live as long as the model.
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
-            self.glance(t, usize::MAX);
+            if self.is_lazy(t) {
+                self.glance(t, self.inputs.borrow().len());
+            }
             return Ok(());
         }
-        self.stand_in(t)?;
+        match self.twin(t) {
+            Some(twin) => self.glance(&twin, self.inputs.borrow().len()),
+            None => drop(self.stand_in(t)?),
+        }
         if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
             self.inputs.borrow_mut()[*i].spec.is_static = true;
         }
         Ok(())
     }
 
-    /// The script itself looked at a tensor: among what it looks at, a lazy one has its place.
-    pub fn look_at(&self, t: &Tensor) -> Result<()> {
-        if !t.is_fake() {
-            return self.touch(t, false);
-        }
-        self.glance(t, self.inputs.borrow().len());
-        Ok(())
-    }
-
-    /// A lazy tensor was looked at, after so many inputs: to a called function that is recorded on its own it is an input from there on.
-    fn glance(&self, t: &Tensor, seen: usize) {
+    /// A lazy tensor, or one that is an input already, was looked at: to a called function that is recorded on its own it is an input
+    /// from there on.
+    pub(super) fn glance(&self, t: &Tensor, inputs: usize) {
         let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
-        let is_new = self.glances.borrow().last().is_none_or(|(last, _, at, _)| (*last, *at) != (t.id(), next));
-        if is_new && self.is_lazy(t) {
-            let place = self.place();
-            self.glances.borrow_mut().push((t.id(), place, next, seen));
+        let place = self.place();
+        let is_new = self.glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
+        if is_new {
+            self.glances.borrow_mut().push((t.id(), place, next, inputs));
         }
     }
 

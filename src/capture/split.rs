@@ -27,8 +27,8 @@ pub struct Rest {
     touched: Vec<Option<(Tensor, bool)>>,
     /// Where the frames stood at each call, and how many tensors the function had looked at.
     places: HashMap<NodeId, (Rc<[u32]>, usize)>,
-    /// Lazy tensors of the first region that the function looked at without a call, the number of the call that came next, and how many
-    /// tensors the function had looked at.
+    /// Tensors of the first region that the function looked at without a call, the number of the call that came next, and how many
+    /// tensors of the caller's the function had looked at by then.
     glances: Vec<(NodeId, u32, usize)>,
     env: ShapeEnv,
 }
@@ -210,9 +210,18 @@ impl Recorder {
     /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where a graph ends in
     /// there, `forward` is a function of its own, and what surrounds it is none.
     pub fn touch_around(&self, t: &Tensor) -> Result<()> {
-        let is_new = !self.by_real.borrow().contains_key(&t.id());
+        if self.by_real.borrow().contains_key(&t.id()) {
+            return Ok(());
+        }
+        if t.is_fake() {
+            // To `forward` it is an input where that reads it.
+            if self.is_lazy(t) {
+                self.glance(t, usize::MAX);
+            }
+            return Ok(());
+        }
         self.touch(t, false)?;
-        if is_new && self.by_real.borrow().contains_key(&t.id()) {
+        if self.by_real.borrow().contains_key(&t.id()) {
             self.read_around.borrow_mut().push(t.id());
         }
         Ok(())
@@ -270,18 +279,26 @@ impl Recorder {
         };
         let place = rest.places.get(&node.id);
         self.repeated_at.replace(place.map(|(stack, _)| stack.clone()));
-        let glance = |touched: usize| {
-            let before = rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= touched);
-            before.filter_map(|(given, ..)| rest.given.get(given)).try_for_each(|t| self.stand_in(t).map(drop))
-        };
-        for touched in rest.touched.iter().take(place.map_or(0, |(_, n)| *n)).skip(made.touched) {
-            glance(made.touched)?;
+        let all = place.map_or(0, |(_, n)| *n).min(rest.touched.len());
+        loop {
+            for (given, ..) in rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= made.touched) {
+                if let Some(t) = rest.given.get(given) {
+                    self.stand_in(t)?;
+                }
+            }
+            let Some(touched) = rest.touched[..all].get(made.touched) else {
+                for (given, ..) in rest.glances.iter().filter(|(_, next, _)| *next <= node.id.0) {
+                    if let Some(t) = rest.given.get(given) {
+                        self.stand_in(t)?;
+                    }
+                }
+                break;
+            };
             if let Some((t, is_static)) = touched {
                 self.touch(t, *is_static)?;
             }
             made.touched += 1;
         }
-        glance(usize::MAX)?;
         let values = &mut made.values;
         for id in node.reads() {
             if let Some(t) = rest.given.get(&id) {

@@ -303,8 +303,13 @@ impl Symbols {
         strides
     }
 
+    /// Integers and floats have numbers of one kind.
+    fn is_taken(&self, number: u32) -> bool {
+        ["s", "zf"].iter().any(|kind| self.env.has_symbol(&format!("{kind}{number}")))
+    }
+
     fn symbol(&mut self, mut number: u32, info: SymbolInfo, at: Place) -> SymInt {
-        while self.env.has_symbol(&format!("s{number}")) {
+        while self.is_taken(number) {
             number += 1;
         }
         let name = format!("s{number}");
@@ -325,7 +330,7 @@ impl Symbols {
 
     /// A symbol for a Python float; `number` is that of its source.
     pub fn float(&mut self, source: &str, mut number: u32, value: f64) -> SymFloat {
-        while self.env.has_symbol(&format!("zf{number}")) {
+        while self.is_taken(number) {
             number += 1;
         }
         self.env.float_symbol(&format!("zf{number}"), source.to_owned(), value)

@@ -11,6 +11,13 @@ use crate::shape::{Relation, SymInt};
 use crate::tensor::{Geometry, Tensor};
 use std::rc::Rc;
 
+mod compared;
+mod references;
+mod written;
+
+pub use compared::{ask_broadcast, ask_broadcast_all, ask_call, ask_view_made};
+pub use written::ask_write;
+
 /// What a tensor remembers once it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fact {
@@ -54,7 +61,8 @@ impl Seen {
     }
 
     fn holds(&self, a: &SymInt, relation: Relation, b: &SymInt) -> Result<bool> {
-        if let (Some(a), Some(b)) = (a.as_int(), b.as_int()) {
+        // A symbol that has turned out to be a number is that.
+        if let (Some(a), Some(b)) = (a.expr().as_int(), b.expr().as_int()) {
             return Ok(relation.holds(a, b));
         }
         self.0.condition(relation.operator(), a, b)?;
@@ -83,20 +91,45 @@ impl Seen {
         if !self.0.learns(t, Fact::Contiguity) {
             return Ok(());
         }
-        let g = t.geometry();
+        self.look_at_order(&numel, &t.geometry()).map(drop)
+    }
+
+    /// The same of a tensor that lies so; whether they do.
+    fn look_at_order(&self, numel: &SymInt, g: &Geometry) -> Result<bool> {
         let (zero, one) = (SymInt::Int(0), SymInt::Int(1));
-        self.holds(&numel, Relation::Eq, &zero)?;
-        if self.lies_in_order(&g)? {
-            return Ok(());
+        self.holds(numel, Relation::Eq, &zero)?;
+        if self.lies_in_order(g)? {
+            return Ok(true);
         }
-        self.holds(&numel, Relation::Eq, &zero)?;
+        self.holds(numel, Relation::Eq, &zero)?;
         let mut expected = one.clone();
         for (size, stride) in g.sizes.iter().zip(&g.strides).rev() {
             self.holds(size, Relation::Eq, &one)?;
             self.holds(stride, Relation::Eq, &expected)?;
             expected = self.mul(&expected, size)?;
         }
-        self.holds(&numel, Relation::Eq, &zero).map(drop)
+        // Whether it lies in order is asked once more, plainly.
+        self.holds(numel, Relation::Eq, &zero)?;
+        let mut expected = one.clone();
+        for (size, stride) in g.sizes.iter().zip(&g.strides).rev() {
+            if self.holds(size, Relation::Eq, &one)? {
+                continue;
+            }
+            if self.holds(stride, Relation::Ne, &expected)? {
+                break;
+            }
+            expected = self.mul(&expected, size)?;
+        }
+        Ok(false)
+    }
+
+    /// A size, or one where it is less: a node of its own, whatever is known of the size.
+    fn at_least_one(&self, size: &SymInt) -> Result<SymInt> {
+        let one = SymInt::Int(1);
+        if size.expr().as_int().is_none() {
+            self.0.condition("sym_max", size, &one)?;
+        }
+        Ok(size.max(&one))
     }
 
     fn lies_in_order(&self, g: &Geometry) -> Result<bool> {
@@ -109,7 +142,7 @@ impl Seen {
             if self.holds(stride, Relation::Ne, &expected)? && self.holds(stride, Relation::Ne, &at_most)? {
                 return Ok(false);
             }
-            at_most = self.mul(&at_most, &size.max(&one))?;
+            at_most = self.mul(&at_most, &self.at_least_one(size)?)?;
             expected = self.mul(&expected, size)?;
         }
         Ok(true)
@@ -128,7 +161,11 @@ impl Seen {
             self.holds(numel, Relation::Eq, &known)?;
             return Ok(wanted.to_vec());
         }
-        self.made("mod", numel, &known, numel.modulo(&known)?)?;
+        self.holds(&known, Relation::Gt, &SymInt::Int(0))?;
+        let left = self.made("mod", numel, &known, numel.modulo(&known)?)?;
+        self.holds(&left, Relation::Eq, &SymInt::Int(0))?;
+        self.holds(numel, Relation::Eq, &known)?;
+        self.holds(&known, Relation::Ne, &SymInt::Int(0))?;
         let rest = self.made("floordiv", numel, &known, numel.floor_div(&known)?)?;
         Ok(wanted.iter().map(|s| if s.as_int() == Some(-1) { rest.clone() } else { s.clone() }).collect())
     }
@@ -174,8 +211,13 @@ impl Seen {
 /// takes apart was not.
 fn seen_with(t: &Tensor) -> Option<Seen> {
     let tracer = tracing().filter(|tracer| has_layer(Key::Functionalize) || tracer.takes_apart())?;
+    is_symbolic(t).then_some(Seen(tracer))
+}
+
+/// Whether a size or a stride is symbolic.
+fn is_symbolic(t: &Tensor) -> bool {
     let g = t.geometry();
-    g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none()).then_some(Seen(tracer))
+    g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none())
 }
 
 /// A product of sizes, multiplied one after the other.
@@ -235,6 +277,12 @@ pub fn ask_order(t: &Tensor) -> Result<()> {
     Ok(())
 }
 
+/// A tensor is asked whether it has elements.
+pub fn ask_empty(t: &Tensor) -> Result<()> {
+    let Some(seen) = seen_with(t) else { return Ok(()) };
+    seen.holds(&seen.numel(t)?, Relation::Eq, &SymInt::Int(0)).map(drop)
+}
+
 /// A tensor is asked whether its elements lie in order.
 pub fn ask_contiguity(t: &Tensor) -> Result<()> {
     seen_with(t).map_or(Ok(()), |seen| seen.contiguity(t))
@@ -248,21 +296,4 @@ pub fn ask_view(t: &Tensor, wanted: &[SymInt]) -> Result<Option<Vec<SymInt>>> {
     let sizes = seen.infer(&numel, wanted)?;
     seen.view_strides(&t.geometry(), &sizes)?;
     Ok(Some(sizes))
-}
-
-/// A tensor that is part of a write is asked for the bytes of its storage.
-pub fn ask_storage(t: &Tensor) -> Result<()> {
-    let Some(seen) = seen_with(t) else { return Ok(()) };
-    let g = t.geometry();
-    let (zero, one) = (SymInt::Int(0), SymInt::Int(1));
-    let mut reach = one.clone();
-    for (size, stride) in g.sizes.iter().zip(&g.strides) {
-        if seen.holds(size, Relation::Eq, &zero)? {
-            return Ok(());
-        }
-        let steps = seen.mul(stride, &seen.sub(size, &one)?)?;
-        reach = seen.add(&reach, &steps)?;
-    }
-    let elements = seen.add(&g.offset, &reach)?;
-    seen.mul(&SymInt::Int(t.dtype().itemsize() as i64), &elements).map(drop)
 }

@@ -19,8 +19,8 @@ mod unbacked;
 mod value;
 
 pub use arithmetic::{
-    Fact, add_sizes, ask_contiguity, ask_numel, ask_order, ask_storage, ask_view, compare_sizes, count_of, counted, divide_sizes, multiply,
-    remainder_sizes, subtract_sizes,
+    Fact, add_sizes, ask_broadcast, ask_broadcast_all, ask_call, ask_contiguity, ask_empty, ask_numel, ask_order, ask_view, ask_view_made,
+    ask_write, compare_sizes, count_of, counted, divide_sizes, multiply, remainder_sizes, subtract_sizes,
 };
 pub use entry::{Backward, Call, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
 pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, put_off_by, real_kernel, run_backend};

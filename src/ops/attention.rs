@@ -5,7 +5,7 @@ use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
 use crate::ops::layout;
 use crate::ops::loss::like;
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::t;
 use crate::tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -115,6 +115,32 @@ fn fits_flash(c: &Call, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor
     Ok(inner && (n == 2 || (n == 4 && broadcasts(&sm[0], &sq[0])? && broadcasts(&sm[1], &sq[1])?)))
 }
 
+/// Compares the sizes that PyTorch asks to choose the fused operator.
+fn compare_for_flash(c: &Call, q: &Tensor, k: &Tensor, v: &Tensor, mask: Option<&Tensor>) -> Result<()> {
+    use crate::dispatch::compare_sizes;
+    crate::dispatch::ask_empty(v)?;
+    if [q, k, v].iter().any(|t| t.dim() != 4) || c.float("dropout_p")? > 0.0 {
+        return Ok(());
+    }
+    let (zero, sq, sk, sv) = (SymInt::Int(0), q.sizes(), k.sizes(), v.sizes());
+    compare_sizes(&sq[2], Relation::Eq, &zero)?;
+    for other in [&sk[0], &sv[0]] {
+        compare_sizes(&sq[0], Relation::Eq, other)?;
+    }
+    if let Some(sizes) = mask.map(Tensor::sizes).filter(|sizes| sizes.len() >= 2) {
+        let n = sizes.len();
+        compare_sizes(&sizes[n - 2], Relation::Eq, &sq[2])?;
+        compare_sizes(&sizes[n - 1], Relation::Eq, &sk[2])?;
+        for (size, full) in sizes[..n - 2].iter().zip(&sq) {
+            compare_sizes(size, Relation::Eq, full)?;
+        }
+    }
+    for length in [&sq[2], &sk[2]] {
+        compare_sizes(length, Relation::Ne, &zero)?;
+    }
+    Ok(())
+}
+
 /// A boolean mask as numbers to add: zero where it is true, minus infinity elsewhere.
 fn additive(mask: Option<&Tensor>, dtype: Dtype) -> Result<Option<Tensor>> {
     let Some(mask) = mask.filter(|m| m.dtype() == Dtype::Bool) else { return Ok(mask.cloned()) };
@@ -147,6 +173,7 @@ fn attention(c: &Call) -> Result<Value> {
             other => other,
         };
     }
+    compare_for_flash(c, &q, &k, &v, mask.as_ref())?;
     let flash = fits_flash(c, &q, &k, &v, mask.as_ref())?;
     let mask = additive(mask.as_ref(), q.dtype())?;
     let output = if flash {

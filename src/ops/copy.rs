@@ -1,10 +1,10 @@
 //! Copies, fills and conversions; views that only autograd tells from their base.
 
 use super::common::*;
-use super::factory::{copy_strides, like, memory_format};
+use super::factory::{copy_strides, like, memory_format, number_dtype};
 use crate::dispatch::{Call, Grads, OpBuilder, Rule, Tags, Value};
 use crate::error::{Error, Result};
-use crate::tensor::{Layout, MemoryFormat, TensorSpec};
+use crate::tensor::{Device, Layout, MemoryFormat, TensorSpec};
 use crate::{aten, t};
 
 fn cloned(c: &Call) -> Specs {
@@ -101,7 +101,14 @@ fn copy_backward(b: &crate::dispatch::Backward) -> Result<Grads> {
 fn register_conversions(b: &mut OpBuilder) {
     b.op(
         "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-        Rule::Fresh(like),
+        Rule::Fresh(|c| match c.get("self") {
+            Value::Tensor(_) => like(c),
+            // A number that is made a tensor of another dtype.
+            number => {
+                let dtype = c.dtype("dtype")?.unwrap_or(number_dtype(number));
+                Ok(vec![Some(TensorSpec::contiguous(Vec::new(), dtype, Device::CPU))])
+            }
+        }),
     );
     b.tags(Tags::CORE).grad("ToCopyBackward", &[], |b| {
         Grads::one(b, "self", || {

@@ -4,7 +4,7 @@ use crate::dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value, modes, set_
 use crate::error::{Error, Result};
 use crate::ops::loss::apply_reduction;
 use crate::ops::shapes::{broadcast_two, result_type};
-use crate::shape::{SymInt, numel};
+use crate::shape::{Relation, SymInt, numel};
 use crate::t;
 use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
 
@@ -106,6 +106,12 @@ fn cdist(c: &Call) -> Result<Value> {
     }
     let mode = if c.get("compute_mode").is_none() { 0 } else { c.int("compute_mode")? };
     let (rows_a, rows_b) = (a.size(a.dim() - 2), b.size(b.dim() - 2));
+    for t in [a, b] {
+        crate::dispatch::ask_empty(t)?;
+    }
+    for rows in [&rows_a, &rows_b] {
+        crate::dispatch::compare_sizes(rows, Relation::Gt, &SymInt::Int(25))?;
+    }
     let many = SymInt::Int(25).sym_lt(rows_a.clone())? || SymInt::Int(25).sym_lt(rows_b.clone())?;
     if p == 2.0 && (mode == 1 || (mode == 0 && many)) {
         let (sa, sb) = (a.sizes(), b.sizes());

@@ -3,7 +3,7 @@
 use crate::aten;
 use crate::dispatch::{Call, OpBuilder, Rule, Value};
 use crate::error::{Error, Result};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::t;
 use crate::tensor::Tensor;
 
@@ -169,7 +169,10 @@ fn align(mut operand: Tensor, number: usize, labels: &[usize], space: &Space, kn
     let covered = operand.dim() + 1 - labels.len().min(operand.dim() + 1);
     let mut dim = 0;
     let mut note = |place: usize, size: SymInt, what: &dyn Fn() -> String| -> Result<()> {
+        crate::dispatch::compare_sizes(&size, Relation::Ne, &SymInt::Int(1))?;
         if !size.sym_eq(1)? {
+            crate::dispatch::compare_sizes(&known[place], Relation::Eq, &SymInt::Int(1))?;
+            crate::dispatch::compare_sizes(&known[place], Relation::Eq, &size)?;
             if !known[place].sym_eq(1)? && !known[place].sym_eq(size.clone())? {
                 return fail(format!(
                     "{} for operand {number} which does not broadcast with previously seen size {}",
@@ -273,6 +276,9 @@ fn einsum(c: &Call) -> Result<Value> {
 fn contract(mut a: Tensor, mut b: Tensor, space: &Space, uses: &mut [usize]) -> Result<Tensor> {
     let (mut both, mut only_a, mut only_b) = (Vec::new(), Vec::new(), Vec::new());
     for dim in space.results..space.dims {
+        for size in [a.size(dim), b.size(dim)] {
+            crate::dispatch::compare_sizes(&size, Relation::Ne, &SymInt::Int(1))?;
+        }
         let (in_a, in_b) = (!a.size(dim).sym_eq(1)?, !b.size(dim).sym_eq(1)?);
         if in_a && in_b {
             uses[dim] -= 1;
@@ -300,30 +306,38 @@ fn sumproduct_pair(left: Tensor, right: Tensor, summed: &[i64]) -> Result<Tensor
         return t!("mul.Tensor", left, right);
     }
     let (mut shared, mut in_left, mut in_right) = (Vec::new(), Vec::new(), Vec::new());
-    let one = || SymInt::Int(1);
-    let (mut n_shared, mut n_left, mut n_right, mut n_sum) = (one(), one(), one(), one());
-    for i in 0..left.dim() {
-        let (l, r) = (left.size(i), right.size(i));
-        let (has_l, has_r) = (!l.sym_eq(1)?, !r.sym_eq(1)?);
-        let dim = i as i64;
-        if summed.contains(&dim) {
-            n_sum = &n_sum * &l;
-        } else if has_l && has_r {
-            shared.push(dim);
-            n_shared = &n_shared * &l;
-        } else if has_l {
-            in_left.push(dim);
-            n_left = &n_left * &l;
-        } else {
-            in_right.push(dim);
-            n_right = &n_right * &r;
-        }
+    for dim in (0..left.dim() as i64).filter(|dim| !summed.contains(dim)) {
+        let (l, r) = (left.size(dim as usize), right.size(dim as usize));
+        let own = match (!l.sym_eq(1)?, !r.sym_eq(1)?) {
+            (true, true) => &mut shared,
+            (true, false) => &mut in_left,
+            (false, _) => &mut in_right,
+        };
+        own.push(dim);
     }
     if let (Some(right_last), Some(left_first)) = (in_right.last(), in_left.first())
         && right_last < left_first
     {
         // The other way around the product has its dimensions in the order of the result.
         return sumproduct_pair(right, left, summed);
+    }
+    let one = || SymInt::Int(1);
+    let (mut n_shared, mut n_left, mut n_right, mut n_sum) = (one(), one(), one(), one());
+    for dim in 0..left.dim() as i64 {
+        let (l, r) = (left.size(dim as usize), right.size(dim as usize));
+        for size in [&l, &r] {
+            crate::dispatch::compare_sizes(size, Relation::Ne, &one())?;
+        }
+        if shared.contains(&dim) {
+            crate::dispatch::compare_sizes(&l, Relation::Eq, &r)?;
+        }
+        let (count, size) = match dim {
+            d if summed.contains(&d) => (&mut n_sum, l),
+            d if shared.contains(&d) => (&mut n_shared, l),
+            d if in_left.contains(&d) => (&mut n_left, l),
+            _ => (&mut n_right, r),
+        };
+        *count = crate::dispatch::multiply(&[count.clone(), size])?;
     }
     let size = |t: &Tensor, d: &i64| t.size(*d as usize);
     let mut result: Vec<SymInt> = shared.iter().chain(&in_left).map(|d| size(&left, d)).collect();

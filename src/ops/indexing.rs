@@ -256,6 +256,9 @@ fn fill_indexed(target: &Tensor, dim: usize, index: &Tensor, number: &Value) -> 
     }
     let (sizes, mask) = (target.sizes(), index.sizes());
     for (i, size) in mask.iter().enumerate() {
+        if let Some(full) = sizes.get(dim + i) {
+            crate::dispatch::compare_sizes(size, Relation::Eq, full)?;
+        }
         if !sizes.get(dim + i).is_some_and(|s| s.sym_eq(size.clone()).unwrap_or(false)) {
             return Err(Error::index(format!(
                 "The shape of the mask {} at index {i} does not match the shape of the indexed tensor {} at index {}",

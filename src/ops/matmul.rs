@@ -5,7 +5,7 @@
 use crate::dispatch::{Backward, Call, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
 use crate::error::{Error, Result};
 use crate::ops::shapes::{broadcast_two, wrap_dims};
-use crate::shape::SymInt;
+use crate::shape::{Relation, SymInt};
 use crate::t;
 use crate::tensor::{Tensor, TensorSpec};
 
@@ -51,10 +51,28 @@ fn should_fold(a: &Tensor, b: &Tensor) -> Result<bool> {
     if a.dim() == 2 {
         return Ok(false);
     }
-    if large.numel().statically_eq(0) {
+    let one = SymInt::Int(1);
+    let g = large.geometry();
+    let numel = crate::dispatch::multiply(&g.sizes)?;
+    crate::dispatch::compare_sizes(&numel, Relation::Eq, &SymInt::Int(0))?;
+    if numel.statically_eq(0) {
         return Ok(true);
     }
-    large.is_contiguous()
+    let mut expected = vec![one.clone(); g.sizes.len()];
+    for d in (1..g.sizes.len()).rev() {
+        expected[d - 1] = crate::dispatch::multiply(&[g.sizes[d].clone(), expected[d].clone()])?;
+    }
+    for ((size, stride), expected) in g.sizes.iter().zip(&g.strides).zip(&expected) {
+        crate::dispatch::compare_sizes(size, Relation::Eq, &one)?;
+        if size.statically_eq(1) {
+            continue;
+        }
+        crate::dispatch::compare_sizes(stride, Relation::Eq, expected)?;
+        if !stride.sym_eq(expected.clone())? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
@@ -100,6 +118,9 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let cols = if db > 1 { sb[db - 1].clone() } else { SymInt::Int(1) };
     let (batch_a, batch_b) = (&sa[..da.saturating_sub(2)], &sb[..db.saturating_sub(2)]);
     // A batch of one that requires grad is better folded than expanded.
+    if da == 3 && db == 3 {
+        crate::dispatch::compare_sizes(&batch_a[0], Relation::Ne, &batch_b[0])?;
+    }
     if da == 3 && db == 3 && !batch_a[0].sym_eq(batch_b[0].clone())? {
         if batch_a[0].statically_eq(1) && crate::wiring::requires_grad(a) {
             return matmul(&t!("squeeze.dim", a, 0)?, b);
@@ -108,6 +129,7 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
             return matmul(a, &t!("squeeze.dim", b, 0)?);
         }
     }
+    crate::dispatch::ask_broadcast(&[batch_a, batch_b])?;
     let batch = broadcast_two(batch_a, batch_b)?;
     let count = crate::dispatch::multiply(&batch)?;
     let with = |tail: &[&SymInt]| batch.iter().chain(tail.iter().copied()).cloned().collect::<Vec<_>>();
@@ -218,14 +240,17 @@ fn tensordot(c: &Call) -> Result<Value> {
     let (mut rows, mut cols) = (SymInt::Int(1), SymInt::Int(1));
     for i in (0..a.dim()).filter(|i| !at_a.contains(i)) {
         order_a.push(i as i64);
-        rows = &rows * &a.size(i);
+        rows = crate::dispatch::multiply(&[rows, a.size(i)])?;
         result.push(a.size(i));
     }
     order_a.extend(&dims_a);
     for i in (0..b.dim()).filter(|i| !at_b.contains(i)) {
         order_b.push(i as i64);
-        cols = &cols * &b.size(i);
+        cols = crate::dispatch::multiply(&[cols, b.size(i)])?;
         result.push(b.size(i));
+    }
+    for count in [&rows, &cols] {
+        crate::dispatch::compare_sizes(count, Relation::Ne, &SymInt::Int(1))?;
     }
     let a = t!("reshape", t!("permute", a, order_a)?, vec![rows, shared.clone()])?;
     let b = t!("reshape", t!("permute", b, order_b)?, vec![shared, cols])?;

@@ -159,7 +159,9 @@ fn nll_loss_nd(input: &Tensor, target: &Tensor, weight: &Value, reduction: i64, 
         return Err(Error::new(ErrorKind::Value, "Expected 1 or more dimensions (got 0)"));
     }
     let batch = target_sizes.first().cloned().unwrap_or_default();
-    crate::dispatch::compare_sizes(&sizes[0], Relation::Eq, &batch)?;
+    if sizes.len() != 1 {
+        crate::dispatch::compare_sizes(&sizes[0], Relation::Eq, &batch)?;
+    }
     if sizes.len() != 1 && !(target_sizes.is_empty() && sizes.len() == 1) && !sizes[0].sym_eq(batch.clone())? {
         return Err(Error::new(
             ErrorKind::Value,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ops::layout::{spec, suggested};
 use crate::ops::nll::first;
 use crate::ops::shapes::pointwise_strides;
-use crate::shape::{SymInt, numel};
+use crate::shape::{Relation, SymInt, numel};
 use crate::t;
 use crate::tensor::{Dtype, Tensor, TensorSpec, promote};
 
@@ -222,11 +222,12 @@ fn rms_norm(c: &Call) -> Result<Value> {
     let dims: Vec<i64> = (lead..sizes.len()).map(|d| d as i64).collect();
     let mean = t!("mean.dim", t!("pow.Tensor_Scalar", &wide, 2)?, dims, true)?;
     let scale = t!("rsqrt", t!("add_.Scalar", mean, eps)?)?;
-    let mut result = t!("mul.Tensor", wide, scale)?;
+    let mut result = t!("mul.Tensor", wide, &scale)?;
     if let Some(w) = weight {
         result = t!("mul.Tensor", result, w)?;
     }
     let result = if narrow { t!("to.dtype", result, input.dtype())? } else { result };
+    crate::dispatch::ask_contiguity(&scale)?;
     Ok(t!("contiguous", result)?.into())
 }
 
@@ -242,7 +243,8 @@ fn batch_norm(c: &Call) -> Result<Value> {
     }
     if c.bool("training")? {
         let per_channel: Vec<SymInt> = input.sizes().iter().enumerate().filter(|(d, _)| *d != 1).map(|(_, s)| s.clone()).collect();
-        crate::dispatch::multiply(&per_channel)?;
+        let count = crate::dispatch::multiply(&per_channel)?;
+        crate::dispatch::compare_sizes(&count, Relation::Eq, &SymInt::Int(1))?;
     } else {
         for name in ["running_mean", "running_var"] {
             if c.opt_tensor(name).is_none() {
@@ -250,7 +252,7 @@ fn batch_norm(c: &Call) -> Result<Value> {
             }
         }
     }
-    crate::dispatch::ask_numel(input)?;
+    crate::dispatch::ask_empty(input)?;
     if crate::dispatch::modes().fake {
         // What cuDNN would reserve: nothing reads it, but a trace has it.
         let (dtype, layout, device) = (Dtype::UInt8, crate::tensor::Layout::Strided, input.device());
@@ -378,7 +380,8 @@ fn group_norm(c: &Call) -> Result<Value> {
     let in_groups = crate::dispatch::multiply(&[n.clone(), channels.clone()])?;
     let per_group = crate::dispatch::divide_sizes(&in_groups, &SymInt::Int(groups))?;
     let counted: Vec<SymInt> = [per_group].into_iter().chain(sizes[2..].iter().cloned()).collect();
-    crate::dispatch::multiply(&counted)?;
+    let count = crate::dispatch::multiply(&counted)?;
+    crate::dispatch::compare_sizes(&count, Relation::Eq, &SymInt::Int(1))?;
     let places = crate::dispatch::multiply(&sizes[2..])?;
     first(aten!("native_group_norm", input, weight, bias, n, channels, places, groups, c.get("eps"))?)
 }

@@ -251,6 +251,9 @@ fn noise(c: &Call, x: &Tensor, feature: bool, alpha: bool, inplace: bool) -> Res
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::runtime(format!("dropout probability has to be between 0 and 1, but got {p}")));
     }
+    if p != 0.0 && train {
+        crate::dispatch::ask_empty(x)?;
+    }
     if p == 0.0 || !train || x.numel().sym_eq(0)? {
         return Ok(x.into());
     }

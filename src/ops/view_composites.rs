@@ -280,7 +280,10 @@ pub fn at_least_all(tensors: &[Tensor], n: usize) -> Result<Vec<Tensor>> {
 }
 
 fn broadcast_tensors(call: &Call) -> Result<Value> {
-    expand_all(&call.tensors("tensors")?).map(Value::from)
+    let tensors = call.tensors("tensors")?;
+    let sizes: Vec<_> = tensors.iter().map(Tensor::sizes).collect();
+    crate::dispatch::ask_broadcast_all(&sizes.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+    expand_all(&tensors).map(Value::from)
 }
 
 /// Every tensor expanded to the shape they broadcast to; those that have it stay themselves.

@@ -107,9 +107,11 @@ fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<
     if all.value.dtype() != wanted {
         args[single] = wrap(&t!("_to_copy", all.front()?; dtype = wanted)?, level, Some(0)).into();
     }
-    // A number takes the other's dtype by itself.
-    if let Some(other) = other.filter(|_| have != wanted) {
-        args[second] = wrap(&t!("_to_copy", other.front()?; dtype = wanted)?, level, other.batch_dim.map(|_| 0)).into();
+    if have != wanted {
+        args[second] = match other {
+            Some(other) => wrap(&t!("_to_copy", other.front()?; dtype = wanted)?, level, other.batch_dim.map(|_| 0)).into(),
+            None => t!("_to_copy", &args[second]; dtype = wanted)?.into(),
+        };
     }
     Ok(())
 }

@@ -94,16 +94,15 @@ fn write_views(c: &Call, outs: &[Tensor]) -> Result<()> {
 
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
-    for name in [
-        "aten.clone.default",
-        "aten._to_copy.default",
-        "aten.lift_fresh_copy.default",
-        "aten.lift.default",
-        "aten.detach_copy.default",
-        "aten.alias_copy.default",
-    ] {
+    for name in
+        ["aten.clone.default", "aten.lift_fresh_copy.default", "aten.lift.default", "aten.detach_copy.default", "aten.alias_copy.default"]
+    {
         t.fill(name, |c, o| write(&o[0], c.tensor("self")?));
     }
+    t.fill("aten._to_copy.default", |c, o| match c.get("self") {
+        Value::Tensor(of) => write(&o[0], of),
+        number => fill(&o[0], number),
+    });
     for entry in crate::dispatch::all() {
         if crate::ops::copies::copies(entry) {
             t.fill(entry.name, write_views);

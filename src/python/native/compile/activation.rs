@@ -15,6 +15,7 @@ use super::sources::{Locals, Source};
 use super::values::{self, Replaced, Verdict};
 use crate::capture::Recorder;
 use crate::python::span::{Standing, is_left_out};
+use crate::tensor::Tensor;
 
 /// The running frame of a function that is recorded on its own.
 pub struct Activation {
@@ -73,6 +74,8 @@ pub struct Session {
     pub given: RefCell<Option<(usize, Fact)>>,
     /// Whether gradients were on where it was called.
     pub grad: Cell<bool>,
+    /// Tensors that it looks at without an operator, and that were not told of yet, by the instructions that do it.
+    pub looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
 }
 
 impl Session {
@@ -93,6 +96,7 @@ impl Session {
             given_up,
             waits_above: Cell::new(None),
             grad: Cell::new(grad),
+            looked_at: RefCell::default(),
         }
     }
 
@@ -128,10 +132,16 @@ impl Session {
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
+            self.looks_at(&verdict.needs, &resumed.locals, vm);
             let given = self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
             given.map(|(_, number)| number)
         })
+    }
+
+    /// It looks at some tensors without an operator from here on.
+    pub fn looks_at(&self, needs: &values::Needs, locals: &Locals, vm: &VirtualMachine) {
+        self.looked_at.replace(values::looked_at(needs, locals, vm));
     }
 
     /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.

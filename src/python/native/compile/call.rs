@@ -160,8 +160,6 @@ pub(super) struct Call {
     pub(super) sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
     pub(super) kept: RefCell<Vec<PyObjectRef>>,
-    /// Tensors that the compiled function looks at without an operator, and that were not told of yet, by the instructions that do it.
-    looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
     /// Calls, by frame and function, whose functions were looked at for what they close over.
     closures: RefCell<closures::Known>,
     /// Functions that the one that is recorded has called, and may have to be recorded without.
@@ -180,7 +178,6 @@ impl Call {
             nested: RefCell::default(),
             sessions: RefCell::new(vec![first]),
             kept: RefCell::default(),
-            looked_at: RefCell::default(),
             closures: RefCell::default(),
             parts: RefCell::default(),
             busy: Cell::new(false),
@@ -191,11 +188,6 @@ impl Call {
     /// A compiled function, by its code, is called meanwhile.
     pub(super) fn nest(&self, code: PyObjectRef, function: Rc<CompiledFunction>) {
         self.nested.borrow_mut().push((code, function));
-    }
-
-    /// The compiled function looks at these tensors without an operator, at these instructions.
-    pub(super) fn looks_at(&self, tensors: Vec<(Rc<[usize]>, Tensor)>) {
-        self.looked_at.replace(tensors);
     }
 
     /// Whether a break was an error.
@@ -256,13 +248,14 @@ impl Call {
 
     /// Those that are looked at without an operator.
     fn looked_at_alone(&self) -> Vec<Tensor> {
-        if self.looked_at.borrow().is_empty() || self.sessions.borrow().len() > 1 || self.top().at.get() > 0 {
+        let top = self.top();
+        if top.looked_at.borrow().is_empty() {
             return Vec::new();
         }
         let frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm));
         let stands = |f: &&Frame| f.standing.is_own || f.standing.is_generator;
-        let way: Vec<usize> = frames.unwrap_or_default().iter().filter(stands).map(Frame::since).collect();
-        let mut left = self.looked_at.borrow_mut();
+        let way: Vec<usize> = frames.unwrap_or_default().iter().skip(top.depth()).filter(stands).map(Frame::since).collect();
+        let mut left = top.looked_at.borrow_mut();
         let before = left.partition_point(|(at, _)| **at < *way);
         left.drain(..before).map(|(_, t)| t).collect()
     }
@@ -313,6 +306,7 @@ impl Call {
         let dynamic = if begins { function.dynamic() } else { Some(false) };
         let verdict =
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
+        let looked_at = super::values::looked_at(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = is_library || function.given_up.borrow().contains(&0);
         let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
@@ -320,6 +314,7 @@ impl Call {
             frame: Some(Activation::of(depth, &standing)),
             body,
             given_up: Cell::new(given_up),
+            looked_at: RefCell::new(looked_at),
             ..Session::of_call(function, about, is_library, grad)
         };
         Ok((Rc::new(session), resumed, verdict))

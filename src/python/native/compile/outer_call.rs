@@ -57,7 +57,7 @@ pub fn call(
     }
     let needs = first.about.verdict.borrow().needs.clone();
     if let Some(bound) = &bound {
-        call.looks_at(values::looked_at(&needs, &bound.locals, vm));
+        first.looks_at(&needs, &bound.locals, vm);
     }
     let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
         Some(bound) => values::replace(bound, &needs, &recorder, &mut args, vm),

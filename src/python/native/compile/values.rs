@@ -147,6 +147,11 @@ fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact
     facts.into_iter().map(named).collect()
 }
 
+fn read_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+    let (facts, looked_at) = reads::facts_from(resumed, vm);
+    (as_others(facts, &resumed.locals, vm), looked_at)
+}
+
 /// What is known of the values of a function's calls.
 #[derive(Default)]
 pub struct Values {
@@ -462,7 +467,7 @@ impl Values {
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        self.judge(0, &entered.locals, || (as_others(reads::facts_from(entered, vm), &entered.locals, vm), Vec::new()), function, vm)
+        self.judge(0, &entered.locals, || read_from(entered, vm), function, vm)
     }
 
     /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
@@ -493,8 +498,7 @@ impl Values {
 
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        let read = || (as_others(reads::facts_from(resumed, vm), &resumed.locals, vm), Vec::new());
-        self.judge(place, &resumed.locals, read, (function, function.dynamic()), vm)
+        self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm)
     }
 
     /// What an entry depends on where the numbers of some floats were needed.

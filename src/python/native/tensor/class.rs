@@ -134,10 +134,7 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
 /// Reading what a tensor is like makes it an input of the region being captured.
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
-    let _ = match super::super::compile::recorder().filter(|_| crate::python::span::in_script()) {
-        Some(recorder) => recorder.look_at(&zelf.tensor()),
-        None => super::super::compile::touch(&zelf.tensor(), false),
-    };
+    let _ = super::super::compile::touch(&zelf.tensor(), false);
 }
 
 impl GetAttr for TensorBase {

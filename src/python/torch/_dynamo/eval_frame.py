@@ -185,7 +185,7 @@ class _Names:
     def __init__(self, fn, self_name, args, kwargs):
         self.fn, self.self_name, self.args, self.kwargs = fn, self_name, args, kwargs
         self.known, self.owners, self.optimizers = None, [], []
-        self.held = set()
+        self.held, self.modules = set(), set()
 
     def __call__(self, tensor):
         """`(name, source, is_static, marks, is_attribute, is_held)` of a tensor."""
@@ -318,6 +318,10 @@ class _Names:
 
     def _module(self, module, name, source):
         for path, sub in module.named_modules():
+            # Modules may hold one another.
+            if id(sub) in self.modules:
+                continue
+            self.modules.add(id(sub))
             parts = [part for part in path.split(".") if part]
             where = name + "".join(f"_modules_{part}" for part in parts)
             found = source + "".join(f"._modules['{part}']" for part in parts)
@@ -366,7 +370,8 @@ class _FrameNames(_Names):
     """Names tensors of a function that runs, by its variables."""
 
     def __init__(self, code, variables, globals):
-        self.code, self.known, self.owners, self.optimizers, self.held = code, {}, [], [], set()
+        self.code, self.known, self.owners, self.optimizers = code, {}, [], []
+        self.held, self.modules = set(), set()
         for name, value in variables.items():
             if name == "self" and code.co_name == "step" and _is_optimizer(value):
                 self.owners.append((weakref.ref(value), "L_self", "L['self']"))

@@ -276,21 +276,21 @@ fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
     Some(facts)
 }
 
-/// Facts that the rest of a function depends on.
-pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
+/// Facts that the rest of a function depends on, and tensors that it looks at without an operator.
+pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
     if resumed.position.is_none()
         && let Some(facts) = facts_of_step(resumed, vm)
     {
-        return facts;
+        return (facts, Vec::new());
     }
     let mut reader = Reader::new(resumed.globals.clone(), vm);
     reader.reads_gradients = resumed.position.is_none();
-    let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return Vec::new() };
+    let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return (Vec::new(), Vec::new()) };
     let slots = slots_of(code, &resumed.locals);
     let decoded = decoded(code);
     let Some(last) = resumed.position else {
         reader.run(code, Path { position: 0, stack: Vec::new(), slots }, resumed.globals.clone(), 0);
-        return reader.facts;
+        return (reader.facts, reader.looked_at);
     };
     let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
     let top = match (&resumed.given, resumed.truth) {
@@ -303,7 +303,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> Vec<Fact> {
         let stack = resumed.stack.0.iter().cloned().chain([top]).collect();
         reader.run(code, Path { position, stack, slots }, resumed.globals.clone(), 0);
     }
-    reader.facts
+    (reader.facts, reader.looked_at)
 }
 
 /// Names of a code's slots, in order.
