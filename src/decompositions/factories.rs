@@ -51,7 +51,11 @@ fn device(c: &Call) -> Result<Device> {
 }
 
 fn to_copy(c: &Call) -> Decomposed {
-    let x = c.tensor("self")?;
+    // A number beside single elements of a batch is brought to their dtype.
+    let x = &match c.get("self") {
+        Value::Tensor(x) => x.clone(),
+        number => t!("scalar_tensor", number)?,
+    };
     let (dtype, device) = (c.dtype("dtype")?, c.get("device").device()?);
     if device.is_some_and(|d| d != x.device()) || c.get("pin_memory").bool().unwrap_or(false) {
         return Ok(None);
