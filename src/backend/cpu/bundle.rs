@@ -172,7 +172,7 @@ pub fn to_plain(value: &Value) -> Result<Plain> {
         Value::Float(v) => Plain::Float { value: *v },
         Value::Bool(v) => Plain::Bool { value: *v },
         Value::Tensor(t) => {
-            let t = crate::dispatch::as_in_memory(&t)?;
+            let t = crate::dispatch::as_in_memory(t)?;
             let c = t.concrete()?;
             let mut tensor = TensorData {
                 dtype: t.dtype().name().to_owned(),
