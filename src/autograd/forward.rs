@@ -430,14 +430,7 @@ fn by_formula(
 ) -> Result<Vec<Grad>> {
     let missing = || Error::runtime(format!("derivative for aten::{} is not implemented", entry.schema.name));
     let derivative = entry.derivative.as_ref().ok_or_else(missing)?;
-    let specs: Vec<Vec<_>> = original
-        .iter()
-        .map(|v| {
-            let mut specs = Vec::new();
-            v.for_each_tensor(&mut |t| specs.push(t.spec()));
-            specs
-        })
-        .collect();
+    let specs = super::layer::specs_of(original);
     let result_specs: Vec<_> = results.iter().map(|r| r.as_ref().map(Tensor::spec)).collect();
     let backward = Backward { entry, args, specs: &specs, results, result_specs: &result_specs, grads, needs };
     Ok((derivative.formula)(&backward)?.0)

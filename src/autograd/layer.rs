@@ -134,6 +134,16 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
     Ok(saved)
 }
 
+/// What the tensors of each argument are like.
+pub(super) fn specs_of(args: &[Value]) -> Vec<Vec<TensorSpec>> {
+    let of = |v: &Value| {
+        let mut specs = Vec::new();
+        v.for_each_tensor(&mut |t| specs.push(t.spec()));
+        specs
+    };
+    args.iter().map(of).collect()
+}
+
 fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) -> Result<(Rc<Node>, Option<&'static Derivative>)> {
     // A node takes its number before views among its inputs regenerate theirs and what it saves is cloned.
     let seq_nr = next_seq_nr();
@@ -154,14 +164,7 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
             other => other.clone(),
         })
         .collect();
-    let specs = args
-        .iter()
-        .map(|v| {
-            let mut specs = Vec::new();
-            v.for_each_tensor(&mut |t| specs.push(t.spec()));
-            specs
-        })
-        .collect();
+    let specs = specs_of(args);
     let shapes = args
         .iter()
         .map(|v| match v {

@@ -280,25 +280,19 @@ impl Recorder {
         let place = rest.places.get(&node.id);
         self.repeated_at.replace(place.map(|(stack, _)| stack.clone()));
         let all = place.map_or(0, |(_, n)| *n).min(rest.touched.len());
-        loop {
-            for (given, ..) in rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= made.touched) {
-                if let Some(t) = rest.given.get(given) {
-                    self.stand_in(t)?;
-                }
-            }
-            let Some(touched) = rest.touched[..all].get(made.touched) else {
-                for (given, ..) in rest.glances.iter().filter(|(_, next, _)| *next <= node.id.0) {
-                    if let Some(t) = rest.given.get(given) {
-                        self.stand_in(t)?;
-                    }
-                }
-                break;
-            };
+        let glance = |touched: usize| {
+            let before = rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= touched);
+            before.filter_map(|(given, ..)| rest.given.get(given)).try_for_each(|t| self.stand_in(t).map(drop))
+        };
+        glance(made.touched)?;
+        for touched in rest.touched[..all].iter().skip(made.touched) {
             if let Some((t, is_static)) = touched {
                 self.touch(t, *is_static)?;
             }
             made.touched += 1;
+            glance(made.touched)?;
         }
+        glance(usize::MAX)?;
         let values = &mut made.values;
         for id in node.reads() {
             if let Some(t) = rest.given.get(&id) {

@@ -47,6 +47,15 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
+/// Arguments of a call as Python's `*args, **kwargs` have them.
+fn func_args(args: &rustpython_vm::builtins::PyTupleRef, kwargs: &rustpython_vm::builtins::PyDictRef) -> rustpython_vm::function::FuncArgs {
+    let keywords: rustpython_vm::function::KwArgs = kwargs
+        .into_iter()
+        .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
+        .collect();
+    rustpython_vm::function::FuncArgs::new(args.as_slice().to_vec(), keywords)
+}
+
 /// The module of a name, imported where it was not yet.
 fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
     vm.import(name, 0)?;

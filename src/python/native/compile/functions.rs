@@ -7,7 +7,7 @@ mod native {
     use std::rc::Rc;
 
     use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
-    use rustpython_vm::function::{ArgSequence, FuncArgs};
+    use rustpython_vm::function::ArgSequence;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
     use super::super::backend::Backend;
@@ -21,6 +21,7 @@ mod native {
     use crate::capture::{Unsupported, constraints};
     use crate::dispatch::{Modes, Value, modes, set_modes};
 
+    use crate::python::native::func_args;
     use crate::python::native::tensor::{raise, to_tensor, to_value};
 
     #[pyattr(name = "NativeGraph")]
@@ -58,15 +59,6 @@ mod native {
         fn is_empty(zelf: &Py<Self>) -> bool {
             zelf.0.cache.borrow().is_empty()
         }
-    }
-
-    /// Arguments of a call as Python's `*args, **kwargs` have them.
-    fn func_args(args: &rustpython_vm::builtins::PyTupleRef, kwargs: &rustpython_vm::builtins::PyDictRef) -> FuncArgs {
-        let keywords: rustpython_vm::function::KwArgs = kwargs
-            .into_iter()
-            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
-            .collect();
-        FuncArgs::new(args.as_slice().to_vec(), keywords)
     }
 
     /// The state of a code compiled with `torch.compile(f, backend=..., dynamic=...)`, and with these settings.
@@ -427,11 +419,7 @@ mod native {
         use_reentrant: bool,
         vm: &VirtualMachine,
     ) -> PyResult {
-        let keywords: rustpython_vm::function::KwArgs = (&kwargs)
-            .into_iter()
-            .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
-            .collect();
-        let call = FuncArgs::new(args.as_slice().to_vec(), keywords);
+        let call = func_args(&args, &kwargs);
         match call::recorder() {
             Some(recorder) => super::super::bodies::checkpoint(&recorder, &function, call, policy, use_reentrant, vm),
             None => function.call(call, vm),

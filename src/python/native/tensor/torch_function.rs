@@ -154,6 +154,11 @@ fn overridden_by(
 
 /// The same for one of Python's operators on tensors: a method of `torch.Tensor` that takes `args`.
 pub fn overridden_method(name: &'static str, args: &[&PyObject], vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
+    // Nearly every operator of every program: nothing is put together where nobody is there to be asked.
+    let may_hold = |o: &PyObject| o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some();
+    if MODES.with_borrow(Vec::is_empty) && !args.iter().any(|o| may_hold(o) || handles(o.class(), vm)) {
+        return Ok(None);
+    }
     let args = FuncArgs::from(args.iter().map(|o| (*o).to_owned()).collect::<Vec<_>>());
     overridden(|| tensor_class(vm).as_object().get_attr(name, vm), &args, WrittenIn::Cpp, vm)
 }
@@ -210,6 +215,7 @@ pub(in crate::python::native) use module::module_def;
 #[pymodule(name = "torch._native_torch_function")]
 mod module {
     use super::*;
+    use crate::python::native::func_args;
     use rustpython_vm::builtins::{PyDictRef, PyTupleRef};
 
     #[pyattr(name = "method_descriptor")]
@@ -270,12 +276,6 @@ mod module {
         Ok(classes || DISABLED.get() != Disabled::ModesToo && MODES.with_borrow(|modes| !modes.is_empty()))
     }
 
-    fn given(args: &PyTupleRef, kwargs: &PyDictRef, vm: &VirtualMachine) -> PyResult<FuncArgs> {
-        let by_name = kwargs.into_iter().map(|(name, value)| Ok((name.str(vm)?.to_string_lossy().into_owned(), value)));
-        let by_name = by_name.collect::<PyResult<rustpython_vm::function::KwArgs>>()?;
-        Ok(FuncArgs::new(args.as_slice().to_vec(), by_name))
-    }
-
     fn answer(result: Option<PyObjectRef>, vm: &VirtualMachine) -> PyObjectRef {
         let handled = vm.ctx.new_bool(result.is_some()).into();
         vm.ctx.new_tuple(vec![handled, result.unwrap_or_else(|| vm.ctx.none())]).into()
@@ -284,13 +284,13 @@ mod module {
     /// `(handled, result)`: what those make of a call of a Python function who are asked about it.
     #[pyfunction]
     fn ask(function: PyObjectRef, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
-        Ok(answer(overridden(|| Ok(function), &given(&args, &kwargs, vm)?, WrittenIn::Python, vm)?, vm))
+        Ok(answer(overridden(|| Ok(function), &func_args(&args, &kwargs), WrittenIn::Python, vm)?, vm))
     }
 
     /// The same where only the classes of `relevant` are asked.
     #[pyfunction]
     fn ask_of(function: PyObjectRef, relevant: PyTupleRef, args: PyTupleRef, kwargs: PyDictRef, vm: &VirtualMachine) -> PyResult {
         let relevant = FuncArgs::from(relevant.as_slice().to_vec());
-        Ok(answer(overridden_by(&relevant, || Ok(function), &given(&args, &kwargs, vm)?, WrittenIn::Python, vm)?, vm))
+        Ok(answer(overridden_by(&relevant, || Ok(function), &func_args(&args, &kwargs), WrittenIn::Python, vm)?, vm))
     }
 }
