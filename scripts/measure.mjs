@@ -1,5 +1,5 @@
-// Measures the built page in a browser whose network is slowed down, and writes docs/measurements.md: `node scripts/measure.mjs`.
-import { writeFileSync } from "node:fs";
+// Measures the built page in a browser whose network is slowed down, and writes its section of docs/performance.md: `node scripts/measure.mjs`.
+import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { settled, write } from "../tests/e2e/lib/page.mjs";
 import { answers, atRest, openAll, pan } from "../tests/e2e/lib/picture.mjs";
@@ -224,15 +224,16 @@ const rows = [
   ["the same: longest task in the page", "", milliseconds(huge.longest), ""],
   ["errors in the console", "", String(errors), "0"],
 ];
-const text = `# Measurements
-
-Written by \`node scripts/measure.mjs\`: the built page in headless Chromium ${version}, at 10 Mbit/s and 40 ms, over ${TIMES} visits and ${ROUNDS} runs, on
-${cpus().length} cores (${cpus()[0]?.model.trim()}) with a load of ${load.toFixed(1)} before it began and ${(loadavg()[0] ?? 0).toFixed(1)} in the end. What waits for a core is measured, too: where others
-work on the machine, the least says more than the median.
+const text = `The built page in headless Chromium ${version}, at 10 Mbit/s and 40 ms, over ${TIMES} visits and ${ROUNDS} runs, on ${cpus().length} cores (${cpus()[0]?.model.trim()}) with a load of ${load.toFixed(1)} before it began and
+${(loadavg()[0] ?? 0).toFixed(1)} at the end. Waiting for a core is part of what is measured.
 
 | what | least | median | bar |
 |---|---|---|---|
 ${rows.map((row) => `| ${row.join(" | ")} |`).join("\n")}
 `;
-writeFileSync(`${ROOT}docs/measurements.md`, text);
+const file = `${ROOT}docs/performance.md`;
+const [before, rest] = readFileSync(file, "utf8").split("<!-- measured -->\n");
+const after = rest?.split("<!-- end -->")[1];
+if (after === undefined) throw new Error(`${file} has no section between <!-- measured --> and <!-- end -->`);
+writeFileSync(file, `${before}<!-- measured -->\n${text}<!-- end -->${after}`);
 console.log(text);
