@@ -121,7 +121,7 @@ pub mod interpreter {
     ) -> Result<JsValue, JsValue> {
         let (regions, trials): (Vec<Region>, Vec<Trial>) =
             (serde_wasm_bindgen::from_value(regions)?, serde_wasm_bindgen::from_value(trials)?);
-        let answer = crate::capture::what_if::what_if(&regions, frame, &trials).map_err(|e| JsValue::from_str(&e.message))?;
+        let answer = crate::dynamo::guards::what_if::what_if(&regions, frame, &trials).map_err(|e| JsValue::from_str(&e.message))?;
         to_js(&answer)
     }
 

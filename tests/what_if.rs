@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use aot_playground::capture::what_if::what_if;
+use aot_playground::dynamo::what_if::what_if;
 use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
 use aot_playground::report::{Report, Trial};
 

@@ -73,7 +73,7 @@ fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     }
     let of_tensor = of_tensor(&args);
     let number = plain_new(&PLAIN_INT, class, args, vm)?;
-    Ok(if of_tensor { super::native::given_number(number) } else { number })
+    Ok(if of_tensor { crate::dynamo::tracing::given_number(number) } else { number })
 }
 
 /// `float(x)`, likewise.
@@ -85,7 +85,7 @@ fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult 
     }
     let of_tensor = of_tensor(&args);
     let number = plain_new(&PLAIN_FLOAT, class, args, vm)?;
-    Ok(if of_tensor { super::native::given_number(number) } else { number })
+    Ok(if of_tensor { crate::dynamo::tracing::given_number(number) } else { number })
 }
 
 /// A new object of a class that leaves nothing abstract: what is left is named in the older words.

@@ -14,7 +14,7 @@ pub mod current;
 mod dialect;
 mod frozen;
 mod limit;
-mod native;
+pub(crate) mod native;
 mod session;
 pub mod span;
 mod stdio;
@@ -134,7 +134,7 @@ impl Interpreter {
                 return 1;
             };
             self.used.set(true);
-            native::forget_studies();
+            crate::dynamo::tracing::forget_studies();
             let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
             let result = self.session.execute(program, filename, vm);
             let result = match clock {
@@ -150,7 +150,7 @@ impl Interpreter {
 
     /// Answers a question about a compilation of the last run, without running anything.
     pub fn ask(&self, compilation: u32, question: &Question) -> Answer {
-        native::ask(compilation, question)
+        crate::dynamo::tracing::ask(compilation, question)
     }
 
     /// Gets ready for the next run: forgets the last one and imports what it imported of `torch`, untouched. Worth calling

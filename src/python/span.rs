@@ -154,7 +154,7 @@ pub fn reset_left_out() {
 fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, u32)>) {
     let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
     let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));
-    (at, is_script.then(|| super::native::comprehension(frame.code(), at)).flatten())
+    (at, is_script.then(|| crate::dynamo::tracing::comprehension(frame.code(), at)).flatten())
 }
 
 /// The instructions that the frames above a marked one are at, outermost first.

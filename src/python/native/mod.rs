@@ -6,16 +6,18 @@
 mod playground;
 
 mod anomaly;
-mod compile;
+pub(crate) mod aot_functions;
+pub(crate) mod export;
+pub(crate) mod graph_module;
+pub(crate) mod make_fx;
 mod math;
 mod random;
 mod sha2;
-mod tensor;
+pub(crate) mod tensor;
 mod time;
 mod transforms;
 mod unicodedata;
 
-pub(in crate::python) use compile::{comprehension, given_number};
 pub(in crate::python) use tensor::{symbolic_to_float, whole_number};
 
 /// Whether an object is a tensor.
@@ -25,6 +27,8 @@ pub(in crate::python) fn is_tensor(o: &rustpython_vm::PyObject) -> bool {
 
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};
+
+use crate::dynamo::tracing;
 
 /// Every native module of ours.
 pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
@@ -36,8 +40,8 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         tensor::subclass::module_def(ctx),
         tensor::torch_function::module_def(ctx),
         tensor::tape::module_def(ctx),
-        compile::aot_module_def(ctx),
-        compile::module_def(ctx),
+        aot_functions::module_def(ctx),
+        crate::dynamo::bindings::module_def(ctx),
         math::module_def(ctx),
         random::module_def(ctx),
         sha2::module_def(ctx),
@@ -48,7 +52,10 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
 }
 
 /// Arguments of a call as Python's `*args, **kwargs` have them.
-fn func_args(args: &rustpython_vm::builtins::PyTupleRef, kwargs: &rustpython_vm::builtins::PyDictRef) -> rustpython_vm::function::FuncArgs {
+pub(crate) fn func_args(
+    args: &rustpython_vm::builtins::PyTupleRef,
+    kwargs: &rustpython_vm::builtins::PyDictRef,
+) -> rustpython_vm::function::FuncArgs {
     let keywords: rustpython_vm::function::KwArgs = kwargs
         .into_iter()
         .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
@@ -57,7 +64,7 @@ fn func_args(args: &rustpython_vm::builtins::PyTupleRef, kwargs: &rustpython_vm:
 }
 
 /// The module of a name, imported where it was not yet.
-fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
+pub(crate) fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
     vm.import(name, 0)?;
     vm.sys_module.get_attr("modules", vm)?.get_item(name, vm)
 }
@@ -69,17 +76,17 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
     let open = playground.get_attr("open", vm)?;
     vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
-    let open = vm.new_function("open", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::open(&open, args, vm));
+    let open = vm.new_function("open", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tracing::open(&open, args, vm));
     vm.builtins.set_attr("open", open, vm)?;
     vm.builtins.set_attr("len", playground.get_attr("len", vm)?, vm)?;
     let print = vm.builtins.get_attr("print", vm)?;
     let print =
-        vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| compile::print(&print, args, vm));
+        vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tracing::print(&print, args, vm));
     vm.builtins.set_attr("print", print, vm)?;
     for name in ["all", "any", "sorted"] {
         let plain = vm.builtins.get_attr(name, vm)?;
         let of_elements = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-            compile::of_elements(name, &plain, args, vm)
+            tracing::of_elements(name, &plain, args, vm)
         });
         vm.builtins.set_attr(name, of_elements, vm)?;
     }
@@ -99,8 +106,6 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
 pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
-
-pub(super) use compile::{ask, forget_studies};
 
 /// Lets go of what the Python files of `torch` gave native code; importing them gives it anew.
 pub(super) fn forget() {
@@ -128,5 +133,5 @@ pub(super) fn reset() {
     crate::tensor::random::default_generator().manual_seed(67_280_421_310_721);
     crate::autograd::set_seq_nr(0);
     crate::autograd::anomaly::set_mode(false, true);
-    compile::reset();
+    tracing::reset();
 }

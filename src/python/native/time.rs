@@ -18,8 +18,8 @@ mod module {
 
     /// A clock is read: a graph that is captured ends there.
     fn read(name: &str, vm: &VirtualMachine) -> PyResult<()> {
-        let reason = crate::capture::Unsupported::clock(name);
-        super::super::compile::end_region(&reason).map_err(|e| super::super::tensor::raise(e, vm))
+        let reason = crate::dynamo::Unsupported::clock(name);
+        crate::dynamo::tracing::end_region(&reason).map_err(|e| super::super::tensor::raise(e, vm))
     }
 
     fn since_start() -> Duration {

@@ -229,13 +229,13 @@ mod module {
     #[pyfunction]
     fn _record_autocast_enter(dtype: PyObjectRef, enabled: bool, is_said: bool, vm: &VirtualMachine) {
         if let Some(Value::Dtype(dtype)) = to_value(&dtype, vm) {
-            crate::python::native::compile::record_autocast(Some((dtype, enabled, is_said)));
+            crate::dynamo::tracing::record_autocast(Some((dtype, enabled, is_said)));
         }
     }
 
     /// Tells what is being captured that a block ends.
     #[pyfunction]
     fn _record_autocast_exit() {
-        crate::python::native::compile::record_autocast(None);
+        crate::dynamo::tracing::record_autocast(None);
     }
 }

@@ -11,10 +11,10 @@ use super::convert::{from_size, from_value, raise, to_tensor, to_value};
 use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
 use super::reading::{item, nested};
 use crate::autograd::{gradient_edge, meta};
-use crate::capture::Unsupported;
 use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::dynamo::Unsupported;
+use crate::dynamo::tracing::{Callee, as_written};
 use crate::error::{Error, Result};
-use crate::python::native::compile::{Callee, as_written};
 use crate::shape::SymInt;
 use crate::span::Written;
 use crate::tensor::{Dtype, Layout, Tensor};
@@ -28,7 +28,7 @@ pub struct TensorBase(RefCell<Tensor>);
 fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
     match meta::requires_grad(t) == requires_grad {
         true => Ok(()),
-        false => super::super::compile::end_region_where_grad_is_required(t, requires_grad, what),
+        false => crate::dynamo::tracing::end_region_where_grad_is_required(t, requires_grad, what),
     }
 }
 
@@ -134,14 +134,14 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
 /// Reading what a tensor is like makes it an input of the region being captured.
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
-    let _ = super::super::compile::touch(&zelf.tensor(), false);
+    let _ = crate::dynamo::tracing::touch(&zelf.tensor(), false);
 }
 
 impl GetAttr for TensorBase {
     /// A tensor whose method or attribute the script looks up becomes an input there, before the arguments of the method's call
     /// (`h.add_(w.sum())`: first `h`), as in PyTorch's front end.
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
-        if super::super::compile::capturing() && crate::python::span::in_script() {
+        if crate::dynamo::tracing::capturing() && crate::python::span::in_script() {
             touched(zelf);
             super::subclass::end_region_at_attribute(&zelf.tensor(), name, vm)?;
         }
@@ -155,12 +155,12 @@ impl GetAttr for TensorBase {
 /// The tensor whose sizes a script sees: while it is recorded, an input's may be symbolic.
 fn sized(zelf: &Py<TensorBase>) -> Tensor {
     let t = zelf.tensor();
-    super::super::compile::twin(&t).unwrap_or(t)
+    crate::dynamo::tracing::twin(&t).unwrap_or(t)
 }
 
 /// Sizes of a tensor are read: what computes them stands there in what is recorded.
 fn read(sizes: &[SymInt], vm: &VirtualMachine) -> PyResult<()> {
-    let Some(recorder) = super::super::compile::recorder().filter(|_| sizes.iter().any(|size| size.as_int().is_none())) else {
+    let Some(recorder) = crate::dynamo::tracing::recorder().filter(|_| sizes.iter().any(|size| size.as_int().is_none())) else {
         return Ok(());
     };
     sizes.iter().try_for_each(|size| recorder.read_size(size)).map_err(|e| raise(e, vm))
@@ -168,7 +168,7 @@ fn read(sizes: &[SymInt], vm: &VirtualMachine) -> PyResult<()> {
 
 /// The first size of a tensor that is recorded, where it is symbolic.
 pub fn symbolic_length(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
-    let Some(t) = o.downcast_ref::<TensorBase>().filter(|_| super::super::compile::capturing()) else { return Ok(None) };
+    let Some(t) = o.downcast_ref::<TensorBase>().filter(|_| crate::dynamo::tracing::capturing()) else { return Ok(None) };
     touched(t);
     match sized(t).sizes().first() {
         Some(size @ SymInt::Sym(..)) => from_size(size, vm).map(Some),
@@ -196,7 +196,7 @@ fn same_sizes(a: &Tensor, b: &Tensor) -> bool {
 /// `target.data = value` where calls are recorded: a call that writes to a tensor from outside. Says whether it was recorded;
 /// what the graph cannot hold ends it.
 fn replace_data(target: &Tensor, value: &Tensor) -> Result<bool> {
-    use crate::python::native::compile::{break_graph, recorder};
+    use crate::dynamo::tracing::{break_graph, recorder};
     let recorder = recorder();
     if recorder.is_none() && !target.is_fake() {
         return Ok(false);
@@ -289,7 +289,7 @@ impl TensorBase {
     fn numel(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         touched(zelf);
         let count = sized(zelf).numel();
-        if let Some(recorder) = super::super::compile::recorder() {
+        if let Some(recorder) = crate::dynamo::tracing::recorder() {
             recorder.counted(&zelf.tensor(), &count).map_err(|e| raise(e, vm))?;
         }
         from_size(&count, vm)
@@ -417,11 +417,11 @@ impl TensorBase {
     #[pymethod]
     fn item(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let _written = Written::Method("item").enter();
-        from_value(item(&zelf.tensor(), vm)?, vm).map(super::super::compile::given_number)
+        from_value(item(&zelf.tensor(), vm)?, vm).map(crate::dynamo::tracing::given_number)
     }
     #[pymethod]
     fn tolist(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
-        nested(&zelf.tensor(), vm).map(super::super::compile::given_number)
+        nested(&zelf.tensor(), vm).map(crate::dynamo::tracing::given_number)
     }
     #[pygetset]
     fn requires_grad(zelf: &Py<Self>) -> bool {
@@ -458,7 +458,7 @@ impl TensorBase {
     }
     #[pygetset(setter)]
     fn set_grad(zelf: &Py<Self>, value: rustpython_vm::function::PySetterValue<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
-        crate::python::native::compile::note_side_effect();
+        crate::dynamo::tracing::note_side_effect();
         let rustpython_vm::function::PySetterValue::Assign(value) = value else {
             meta::set_grad(&zelf.tensor(), None);
             return Ok(());
@@ -583,7 +583,7 @@ impl TensorBase {
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }
-        super::super::compile::end_region_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
+        crate::dynamo::tracing::end_region_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
         let t = zelf.tensor();
         if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             node.retain_grad.borrow_mut().push((index, t.downgrade()));

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use rustpython_vm::PyObject;
 use rustpython_vm::builtins::PyTypeRef;
 
-use crate::capture::Symbols;
+use crate::dynamo::Symbols;
 use crate::tensor::Tensor;
 
 pub(in crate::python::native) use module::module_def;
@@ -27,7 +27,7 @@ pub fn class_of(t: &Tensor) -> Option<PyTypeRef> {
 
 /// What a functional tensor of the script's stands for.
 pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
-    let is_functional = crate::aot::functional::is_functional_tensor(t) && !super::super::compile::is_called();
+    let is_functional = crate::aot::functional::is_functional_tensor(t) && !crate::dynamo::tracing::is_called();
     is_functional.then(|| crate::aot::functionalize::unwrap(t)).transpose()
 }
 
@@ -48,9 +48,9 @@ mod module {
     use super::super::convert::{from_value, raise, to_tensor, to_value};
     use super::*;
     use crate::aot::{fake_mode, functional};
-    use crate::capture::{Dim, InputSource, Treatment};
     use crate::dispatch::Value;
-    use crate::python::native::compile::{symbol_number, symbol_numbers};
+    use crate::dynamo::tracing::{symbol_number, symbol_numbers};
+    use crate::dynamo::{Dim, InputSource, Treatment};
     use crate::shape::{Symbol, SymbolInfo};
     use crate::tensor::{Geometry, OfFakeMode, TensorSpec};
     use rustpython_vm::builtins::{PyStr, PyStrRef};

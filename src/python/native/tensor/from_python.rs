@@ -151,7 +151,7 @@ pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyRe
     if sequence(first, vm)?.is_some() {
         let t = tensor_from(first, Some(dtype), vm)?;
         // A constant of what is captured, if it is.
-        let is_constant = crate::python::native::compile::is_called() && !t.is_fake();
+        let is_constant = crate::dynamo::tracing::is_called() && !t.is_fake();
         return if is_constant { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm)) } else { Ok(t) };
     }
     match to_value(first, vm) {
@@ -187,7 +187,7 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         _ => PyDtype::of_python_type(o, vm)
             .ok_or_else(|| vm.new_type_error(format!("tensor(): argument 'dtype' must be torch.dtype, not {}", o.class().name()))),
     });
-    if to_tensor(data).is_some() && crate::python::native::compile::recorder().is_none() {
+    if to_tensor(data).is_some() && crate::dynamo::tracing::recorder().is_none() {
         vm.import("torch._utils", 0)?;
         let module = vm.import("torch", 0)?.get_attr("_utils", vm)?;
         vm.call_method(&module, "_warn_of_copy", ())?;

@@ -20,11 +20,11 @@ mod module {
     use super::super::torch_function::{WrittenIn, overridden};
     use super::super::wrap;
     use crate::autograd::meta;
-    use crate::capture::Unsupported;
     use crate::dispatch::{Modes, Value, modes, set_modes};
+    use crate::dynamo::Unsupported;
+    use crate::dynamo::tracing::{Callee, as_written};
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
-    use crate::python::native::compile::{Callee, as_written};
     use crate::python::native::imported;
     use crate::tensor::{Dtype, Layout, MemoryFormat, random};
 
@@ -238,7 +238,7 @@ mod module {
     #[pyfunction]
     fn _set_grad_enabled(enabled: bool) {
         if modes().grad != enabled {
-            crate::python::native::compile::record_grad_mode(enabled);
+            crate::dynamo::tracing::record_grad_mode(enabled);
         }
         set_modes(Modes { grad: enabled, ..modes() });
     }
@@ -337,8 +337,8 @@ mod module {
     #[pyfunction]
     fn _run_backward(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
         // The graph ended before this was called; what was recorded since belongs to no graph of its own.
-        if crate::python::native::compile::recorder().is_some_and(|r| !r.is_empty()) {
-            crate::python::native::compile::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
+        if crate::dynamo::tracing::recorder().is_some_and(|r| !r.is_empty()) {
+            crate::dynamo::tracing::break_graph(&Unsupported::backward()).map_err(|e| raise(e, vm))?;
         }
         let _eager = crate::dispatch::Exclude::capture_too();
         super::super::tape::backward(&args.args, vm)
@@ -351,7 +351,7 @@ mod module {
         if !meta::requires_grad(&t) {
             return Err(raise(Error::runtime("cannot register a hook on a tensor that doesn't require gradient"), vm));
         }
-        let (t, hook) = match crate::python::native::compile::capture_hook(&t, &hook, vm)? {
+        let (t, hook) = match crate::dynamo::tracing::capture_hook(&t, &hook, vm)? {
             true => return Ok(()),
             false => (to_tensor(&tensor).unwrap_or(t), hooks::grad_hook(hook)),
         };

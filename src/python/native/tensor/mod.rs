@@ -26,18 +26,18 @@ pub(super) mod torch_function;
 
 pub(in crate::python) use symint::{symbolic_to_float, whole_number};
 
-pub(super) use class::{TensorBase, replace_payload, symbolic_length, wrap};
-pub(super) use convert::{from_value, items, raise, raised, to_tensor, to_value};
-pub(super) use fake::environment_of;
+pub(crate) use class::{TensorBase, replace_payload, symbolic_length, wrap};
+pub(crate) use convert::{from_value, items, raise, raised, to_tensor, to_value};
+pub(crate) use fake::environment_of;
 pub(super) use functions::module_def;
-pub(super) use symint::{
+pub(crate) use symint::{
     extremum, float_hint, float_object, function_of_number, guarded_number, note_made, object as size_object, summed, symbolic,
     symbolic_float, symbolic_hint, take_made, take_unknown,
 };
-pub(super) use torch_function::{WrittenIn, overridden};
+pub(crate) use torch_function::{WrittenIn, overridden};
 
 /// Lets go of what `torch`'s Python files defined, before it is collected.
-pub(super) fn forget_classes() {
+pub(crate) fn forget_classes() {
     library::forget();
     subclass::forget();
     torch_function::forget();
@@ -48,12 +48,12 @@ pub(super) fn forget_classes() {
 }
 
 /// The entry of an overload that Python holds.
-pub(super) fn overload_entry(object: &rustpython_vm::PyObject) -> Option<&'static crate::dispatch::OpEntry> {
+pub(crate) fn overload_entry(object: &rustpython_vm::PyObject) -> Option<&'static crate::dispatch::OpEntry> {
     object.downcast_ref::<packet::PyOverload>().map(|overload| overload.0)
 }
 
 /// All arguments of a call of an overload.
-pub(super) fn bound(
+pub(crate) fn bound(
     entry: &'static crate::dispatch::OpEntry,
     args: &rustpython_vm::function::FuncArgs,
     vm: &rustpython_vm::VirtualMachine,
@@ -62,7 +62,7 @@ pub(super) fn bound(
 }
 
 /// An overload as a Python object.
-pub(super) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
+pub(crate) fn overload(entry: &'static crate::dispatch::OpEntry, vm: &rustpython_vm::VirtualMachine) -> rustpython_vm::PyObjectRef {
     use rustpython_vm::{PyObjectRef, PyPayload};
     thread_local! {
         static KNOWN: std::cell::RefCell<std::collections::HashMap<usize, PyObjectRef>> = std::cell::RefCell::default();

@@ -363,7 +363,7 @@ fn attached<R>(node: &Node, f: impl FnOnce(&mut Attached) -> R) -> R {
 impl GetAttr for PyNode {
     /// The node of a custom function is its context: what a script put there is found here.
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
-        zelf.as_object().generic_getattr(name, vm).or_else(|error| match crate::python::native::compile::context_of(&zelf.0) {
+        zelf.as_object().generic_getattr(name, vm).or_else(|error| match crate::dynamo::tracing::context_of(&zelf.0) {
             Some(context) => context.get_attr(name, vm),
             None if name.to_string_lossy() == "saved_tensors" => match zelf.0.body.saved_tensors(&zelf.0) {
                 Some(saved) => {

@@ -10,7 +10,7 @@ use super::convert::{from_value, to_tensor, to_value};
 use super::packet::call_packet;
 use super::reading::{item, only, truth};
 use super::torch_function::overridden_method;
-use crate::python::native::compile::{Callee, as_written};
+use crate::dynamo::tracing::{Callee, as_written};
 use crate::span::Written;
 use crate::tensor::Tensor;
 

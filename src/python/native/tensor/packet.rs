@@ -8,8 +8,8 @@ use super::bind::{Bound, bind, makes_new};
 use super::convert::{from_value, raise, to_tensor, to_value};
 use super::torch_function::{WrittenIn, overridden};
 use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called};
+use crate::dynamo::tracing::{Callee, as_written};
 use crate::error::{Error, Result};
-use crate::python::native::compile::{Callee, as_written};
 use crate::python::native::imported;
 use crate::span::Written;
 use crate::tensor::Tensor;
@@ -102,7 +102,7 @@ fn taken_apart(written: Written, args: &FuncArgs) -> Option<Parts> {
         _ => return None,
     };
     let factor = args.kwargs.get(name).filter(|f| product.is_some() || to_tensor(f).is_some())?.clone();
-    (args.kwargs.len() == 1 && crate::python::native::compile::capturing()).then_some(Parts { product, operands, factor, in_place })
+    (args.kwargs.len() == 1 && crate::dynamo::tracing::capturing()).then_some(Parts { product, operands, factor, in_place })
 }
 
 impl Parts {
@@ -115,10 +115,10 @@ impl Parts {
         };
         if !self.in_place {
             // What is added to is read first.
-            if let (Some(recorder), Some(t)) = (crate::python::native::compile::recorder(), to_tensor(&target)) {
+            if let (Some(recorder), Some(t)) = (crate::dynamo::tracing::recorder(), to_tensor(&target)) {
                 recorder.touch(&t, false).map_err(|e| raise(e, vm))?;
             }
-            let scaled = crate::python::native::compile::in_body(|| function("aten.mul", "mul", vec![product()?, self.factor].into()))?;
+            let scaled = crate::dynamo::tracing::in_body(|| function("aten.mul", "mul", vec![product()?, self.factor].into()))?;
             return function("aten.add", "add", vec![target, scaled].into());
         }
         let fma = || {
@@ -131,7 +131,7 @@ impl Parts {
             };
             as_written(|| Callee::function("torch.ops.prims.fma.default".to_owned()), &args, vm, fma)
         };
-        let sum = crate::python::native::compile::in_body(fma)?;
+        let sum = crate::dynamo::tracing::in_body(fma)?;
         call_packet("aten.copy_", Written::Method("copy_"), &vec![target, sum].into(), vm)
     }
 }
@@ -249,7 +249,7 @@ fn targets(out: &PyObject) -> Vec<Tensor> {
 
 /// A call with `out=`: it has no derivative, and PyTorch's front end leaves to Python what gives its target another size.
 fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result<()> {
-    let recorder = crate::python::native::compile::recorder();
+    let recorder = crate::dynamo::tracing::recorder();
     let given = targets(out);
     let mut requires_grad = given.iter().any(crate::autograd::meta::requires_grad);
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| requires_grad |= crate::autograd::meta::requires_grad(t)));
@@ -269,7 +269,7 @@ fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result
         given.iter().filter(|t| !is_empty(t)).try_for_each(|t| crate::dispatch::check_overlap(entry, t, &args))?;
     }
     let Some(recorder) = recorder.filter(|_| given.iter().any(is_empty)) else { return write_out(&call(entry, args)?, out) };
-    crate::python::native::compile::end_region(&crate::capture::Unsupported::other("Shape mismatch with out= tensor variant"))?;
+    crate::dynamo::tracing::end_region(&crate::dynamo::Unsupported::other("Shape mismatch with out= tensor variant"))?;
     let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
     let _eager = crate::dispatch::Exclude::capture_too();
     write_out(&call(entry, args)?, out)

@@ -4,8 +4,8 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use super::class::wrap;
 use super::convert::{from_value, raise, to_tensor};
-use crate::capture::Unsupported;
 use crate::dispatch::Value;
+use crate::dynamo::Unsupported;
 use crate::error::{Error, Result};
 use crate::span::Written;
 use crate::tensor::{Dtype, Tensor};
@@ -30,9 +30,9 @@ pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let n = t.numel().guard_int().map_err(|e| raise(e, vm))?;
     match n {
         1 if crate::transforms::levels::batched(t) => Err(raise(Error::runtime(crate::transforms::batching::CONTROL_FLOW), vm)),
-        1 if super::super::compile::record_assert(t, vm)? => Ok(true),
+        1 if crate::dynamo::tracing::record_assert(t, vm)? => Ok(true),
         1 => {
-            let t = with_values(t, || super::super::compile::branch_reason(t), vm)?;
+            let t = with_values(t, || crate::dynamo::tracing::branch_reason(t), vm)?;
             // The graph has ended, and which way Python goes is asked of the value.
             let number = {
                 let is_traced = crate::aot::trace::current_tracer().is_some_and(|tracer| tracer.sees_script());
@@ -46,7 +46,7 @@ pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
                 Value::Complex(re, im) => re != 0.0 || im != 0.0,
                 _ => true,
             };
-            super::super::compile::branched(truth);
+            crate::dynamo::tracing::branched(truth);
             Ok(truth)
         }
         0 => Err(raise(Error::runtime("Boolean value of Tensor with no values is ambiguous"), vm)),
@@ -56,22 +56,22 @@ pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
 
 /// The tensor with its values: where it is lazy, recording stops here.
 pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
-    if !t.is_fake() || !super::super::compile::is_called() {
+    if !t.is_fake() || !crate::dynamo::tracing::is_called() {
         return Ok(t.clone());
     }
     let object = wrap(t, vm)?;
-    super::super::compile::break_graph(&reason()).map_err(|e| raise(e, vm))?;
+    crate::dynamo::tracing::break_graph(&reason()).map_err(|e| raise(e, vm))?;
     to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
 }
 
 /// A nested list of the elements.
 pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     let is_integer = t.dtype().is_integral() && t.dtype() != Dtype::Bool;
-    if is_integer && super::super::compile::recorder().is_some_and(|r| r.wants_scalars()) {
+    if is_integer && crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) {
         return nested_symbols(t, vm);
     }
     // Also a tensor of the caller's ends the graph.
-    super::super::compile::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
+    crate::dynamo::tracing::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
     let t = &with_values(t, Unsupported::tolist, vm)?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;

@@ -10,8 +10,8 @@ use super::class::TensorBase;
 use super::convert::{items, raise, to_int, to_value};
 use super::torch_function::overridden_method;
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::tracing::{Callee, as_written};
 use crate::ops::indexing::{IndexItem, getitem, setitem};
-use crate::python::native::compile::{Callee, as_written};
 use crate::shape::SymInt;
 use crate::span::Written;
 use crate::tensor::{Dtype, Tensor};
@@ -54,12 +54,12 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
     if items(o).is_some() {
         // A list inside an index is a tensor of positions, or a mask.
         // Only what is recorded or traced has symbols.
-        let has_symbols = super::super::compile::is_called() || crate::aot::trace::current_tracer().is_some();
+        let has_symbols = crate::dynamo::tracing::is_called() || crate::aot::trace::current_tracer().is_some();
         let numbers = if has_symbols { numbers_of(o, vm)? } else { o.to_owned() };
         let t = super::from_python::tensor_from(&numbers, None, vm)?;
         let dtype = if t.dtype() == Dtype::Bool { Dtype::Bool } else { Dtype::Int64 };
         let t = if t.dtype() == dtype { t } else { crate::t!("_to_copy", t; dtype = dtype).map_err(|e| raise(e, vm))? };
-        return Ok(if super::super::compile::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
+        return Ok(if crate::dynamo::tracing::is_called() { IndexItem::Constant(t) } else { IndexItem::Tensor(t) });
     }
     match to_value(o, vm) {
         Some(Value::None) => Ok(IndexItem::NewAxis),
@@ -94,7 +94,7 @@ fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
 
 /// Ends what is recorded where a mask is one of several indices; whether there was something to end.
 fn end_at_mask(t: &Tensor, indices: &[IndexItem]) -> crate::error::Result<bool> {
-    let Some(recorder) = super::super::compile::recorder().filter(|_| indices.len() > 1) else { return Ok(false) };
+    let Some(recorder) = crate::dynamo::tracing::recorder().filter(|_| indices.len() > 1) else { return Ok(false) };
     let mut tensors: Vec<Tensor> = vec![t.clone()];
     tensors.extend(indices.iter().filter_map(|item| match item {
         IndexItem::Tensor(index) | IndexItem::Constant(index) => Some(index.clone()),
@@ -156,15 +156,15 @@ impl AsMapping for TensorBase {
                 let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
                 let value = super::packet::value(&value, vm)?;
                 // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.
-                let read = |t: &Tensor| super::super::compile::touch(t, false).map_err(|e| raise(e, vm));
+                let read = |t: &Tensor| crate::dynamo::tracing::touch(t, false).map_err(|e| raise(e, vm));
                 let value = match &value {
                     Value::Tensor(source) => {
                         read(&t)?;
                         let parts = super::items(needle).unwrap_or_else(|| vec![needle.to_owned()]);
                         parts.iter().filter_map(|part| super::to_tensor(part)).try_for_each(|index| read(&index))?;
-                        super::super::compile::touch_numbers(needle, vm)?;
+                        crate::dynamo::tracing::touch_numbers(needle, vm)?;
                         read(source)?;
-                        super::super::compile::twin(source).map_or(value, Value::Tensor)
+                        crate::dynamo::tracing::twin(source).map_or(value, Value::Tensor)
                     }
                     _ => value,
                 };

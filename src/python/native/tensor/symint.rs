@@ -12,8 +12,8 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 
 use super::convert::{raise, to_int, to_tensor, to_value};
 use super::packet::call_packet;
-use crate::capture::Unsupported;
 use crate::dispatch::Value;
+use crate::dynamo::Unsupported;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
 use crate::span::Written;
@@ -41,7 +41,7 @@ pub fn object(size: &SymInt, vm: &VirtualMachine) -> PyResult {
     let module = vm.sys_module.get_attr("modules", vm)?.get_item("torch._C", vm)?;
     let node: PyObjectRef = PySymNode(size.clone()).into_pyobject(vm);
     let object = module.get_attr("SymInt", vm)?.call((node,), vm)?;
-    if super::super::compile::is_called() {
+    if crate::dynamo::tracing::is_called() {
         note_made(&object, vm)?;
     }
     if size.hint().is_none() {
@@ -164,7 +164,7 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
             let holds = left.hint().zip(right.hint()).map(|(a, b)| relation.holds(a, b));
             return holds.map(|b| Some(vm.ctx.new_bool(b).into())).ok_or_else(|| unknown(&condition, vm));
         }
-        if let Some(recorder) = super::super::compile::recorder() {
+        if let Some(recorder) = crate::dynamo::tracing::recorder() {
             recorder.computed_float(&left);
         }
         return Ok(Some(vm.ctx.new_bool(left.compare(relation, &y).map_err(|e| raise(e, vm))?).into()));
@@ -185,7 +185,7 @@ fn operate_on_floats(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine
         (None, None) if name == "neg" => SymFloat { expr: FloatExpr::Neg(x.into()).into(), env },
         (None, None) => return Ok(Some(vm.ctx.not_implemented())),
     };
-    if let Some(recorder) = super::super::compile::recorder().filter(|r| !r.defers_float(&made)) {
+    if let Some(recorder) = crate::dynamo::tracing::recorder().filter(|r| !r.defers_float(&made)) {
         recorder.computed_float(&made);
     }
     float_object(&made, vm).map(Some)
@@ -209,7 +209,7 @@ fn extremum_of_tensors(name: &str, a: &PyObjectRef, b: &PyObjectRef, vm: &Virtua
 
 /// `min` and `max`: of sizes, without a guard, and of tensors of one element.
 pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    if !args.kwargs.is_empty() || super::super::compile::recorder().is_none() {
+    if !args.kwargs.is_empty() || crate::dynamo::tracing::recorder().is_none() {
         return plain.call(args, vm);
     }
     let items: Vec<PyObjectRef> = match args.args.as_slice() {
@@ -247,7 +247,7 @@ pub fn extremum(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachin
 
 /// `sum`: of sizes, in one call.
 pub fn summed(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    let Some(recorder) = super::super::compile::recorder().filter(|_| args.kwargs.is_empty()) else {
+    let Some(recorder) = crate::dynamo::tracing::recorder().filter(|_| args.kwargs.is_empty()) else {
         return plain.call(args, vm);
     };
     let is_sequence = |o: &PyObject| o.downcast_ref::<PyList>().is_some() || o.downcast_ref::<PyTuple>().is_some();
@@ -279,7 +279,7 @@ pub fn float_object(float: &SymFloat, vm: &VirtualMachine) -> PyResult {
     let object = module.get_attr("SymFloat", vm)?.call((node,), vm)?;
     if float.hint().is_none() {
         note_unknown(&object, vm)?;
-    } else if !matches!(*float.expr, FloatExpr::Symbol(_)) && super::super::compile::recorder().is_some() {
+    } else if !matches!(*float.expr, FloatExpr::Symbol(_)) && crate::dynamo::tracing::recorder().is_some() {
         note_made(&object, vm)?;
     }
     Ok(object)
@@ -307,7 +307,7 @@ pub fn function_of_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyRe
         None => symbolic_float(o, vm),
     };
     let Some(made) = float.and_then(|f| f.function(name)) else { return Ok(None) };
-    if let Some(recorder) = super::super::compile::recorder() {
+    if let Some(recorder) = crate::dynamo::tracing::recorder() {
         recorder.computed_float(&made);
     }
     float_object(&made, vm).map(Some)
@@ -318,7 +318,7 @@ pub fn guarded_number(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<f64>
     let guarded = match (symbolic(o, vm), symbolic_float(o, vm)) {
         (Some(size), _) => size.guard_int().map(|i| i as f64),
         (_, Some(float)) => {
-            if let Some(recorder) = super::super::compile::recorder() {
+            if let Some(recorder) = crate::dynamo::tracing::recorder() {
                 recorder.asked_float(&float);
             }
             float.guard_float()
@@ -338,7 +338,7 @@ impl PySymFloatNode {
     /// Whether it is a number of the call that is recorded.
     #[pymethod]
     fn is_recorded(zelf: &Py<Self>) -> bool {
-        super::super::compile::recorder().is_some_and(|r| r.has_float(&zelf.0)) && zelf.0.hint().is_some()
+        crate::dynamo::tracing::recorder().is_some_and(|r| r.has_float(&zelf.0)) && zelf.0.hint().is_some()
     }
 
     /// The number in the call being compiled, with a guard.
@@ -352,7 +352,7 @@ impl PySymFloatNode {
             need(&Value::SymFloat(zelf.0.clone()), &text, false, vm)?;
             return zelf.0.hint().ok_or_else(|| unknown(&text, vm));
         }
-        if let Some(recorder) = super::super::compile::recorder() {
+        if let Some(recorder) = crate::dynamo::tracing::recorder() {
             recorder.asked_float(&zelf.0);
         }
         zelf.0.guard_float().map_err(|e| raise(e, vm))
@@ -367,7 +367,7 @@ impl PySymFloatNode {
     /// What `str` says of it: the number where a call is recorded or over, else the expression.
     #[pymethod]
     fn text(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
-        if zelf.0.env.is_settled() || super::super::compile::recorder().is_some() {
+        if zelf.0.env.is_settled() || crate::dynamo::tracing::recorder().is_some() {
             let number: PyObjectRef = vm.ctx.new_float(Self::guard_float(zelf, vm)?).into();
             return Ok(number.repr(vm)?.to_string_lossy().into_owned());
         }
@@ -419,10 +419,10 @@ impl PySymCondition {
     fn expect(zelf: &Py<Self>, said: OptionalArg<Option<PyStrRef>>, vm: &VirtualMachine) -> PyResult<bool> {
         let PySymCondition(a, relation, b) = &**zelf;
         let said = said.flatten().map(|s| s.to_string_lossy().into_owned());
-        match super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
+        match crate::dynamo::tracing::recorder().filter(|r| r.has_size(a) || r.has_size(b)) {
             Some(recorder) => recorder.check(a, *relation, b, said.as_deref()).map_err(|e| raise(e, vm)),
             // Numbers of a script's own environment: what it says of them holds from here on.
-            None => Ok(!super::super::compile::is_called() && (a.hint().is_none() || b.hint().is_none()) && zelf.says()),
+            None => Ok(!crate::dynamo::tracing::is_called() && (a.hint().is_none() || b.hint().is_none()) && zelf.says()),
         }
     }
 
@@ -430,7 +430,7 @@ impl PySymCondition {
     #[pymethod]
     fn assume(zelf: &Py<Self>) -> bool {
         let PySymCondition(a, relation, b) = &**zelf;
-        let recorder = super::super::compile::recorder().filter(|r| r.has_size(a) || r.has_size(b));
+        let recorder = crate::dynamo::tracing::recorder().filter(|r| r.has_size(a) || r.has_size(b));
         recorder.map(|recorder| recorder.assume(a, *relation, b)).is_some()
     }
 
@@ -438,7 +438,7 @@ impl PySymCondition {
     #[pymethod]
     fn failed(zelf: &Py<Self>, said: PyStrRef) {
         let PySymCondition(a, relation, b) = &**zelf;
-        if let Some(recorder) = super::super::compile::recorder() {
+        if let Some(recorder) = crate::dynamo::tracing::recorder() {
             recorder.check_failed(&said.to_string_lossy(), &relation.condition(a, b));
         }
     }
@@ -482,7 +482,7 @@ fn need(number: &Value, expression: &str, is_decision: bool, vm: &VirtualMachine
         _ => Vec::new(),
     };
     let reason = Unsupported::data_dependent(expression, &size_like, is_decision);
-    super::super::compile::need_number(number, &reason).map_err(|e| raise(e, vm))
+    crate::dynamo::tracing::need_number(number, &reason).map_err(|e| raise(e, vm))
 }
 
 /// What is raised where a number is known neither now nor later.
@@ -498,7 +498,7 @@ fn unknown(expression: &str, vm: &VirtualMachine) -> PyBaseExceptionRef {
 
 /// `int(o)` and what `math` rounds by: a symbolic number stays one; `None` where it is a plain number, or has to be one.
 pub fn whole_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
-    let Some(recorder) = super::super::compile::recorder() else { return Ok(None) };
+    let Some(recorder) = crate::dynamo::tracing::recorder() else { return Ok(None) };
     if let Some(size) = symbolic(o, vm) {
         return Ok(recorder.has_size(&size).then(|| o.to_owned()));
     }
@@ -510,7 +510,7 @@ pub fn whole_number(name: &str, o: &PyObject, vm: &VirtualMachine) -> PyResult<O
 
 /// `float(o)` of a symbolic number; `None` where it is a plain one.
 pub fn symbolic_to_float(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyObjectRef>> {
-    let Some(recorder) = super::super::compile::recorder() else { return Ok(None) };
+    let Some(recorder) = crate::dynamo::tracing::recorder() else { return Ok(None) };
     if symbolic_float(o, vm).is_some_and(|f| recorder.has_float(&f)) {
         return Ok(Some(o.to_owned()));
     }
@@ -535,19 +535,19 @@ pub fn operate(name: &str, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> P
         if (a.hint().is_none() || b.hint().is_none()) && a.decide(relation, &b).is_none() {
             return PySymCondition::object(a, relation, b, vm);
         }
-        let recorder = super::super::compile::recorder();
-        if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && super::super::compile::is_checked() {
+        let recorder = crate::dynamo::tracing::recorder();
+        if recorder.is_some_and(|r| r.has_size(&a) || r.has_size(&b)) && crate::dynamo::tracing::is_checked() {
             return PySymCondition::object(a, relation, b, vm);
         }
         // Outside of compiled functions a script may ask what holds without deciding by it.
-        if !super::super::compile::is_called() && a.decide(relation, &b).is_none() {
+        if !crate::dynamo::tracing::is_called() && a.decide(relation, &b).is_none() {
             return PySymCondition::object(a, relation, b, vm);
         }
-        super::super::compile::compared(&[&a, &b]).map_err(|e| raise(e, vm))?;
+        crate::dynamo::tracing::compared(&[&a, &b]).map_err(|e| raise(e, vm))?;
         return Ok(vm.ctx.new_bool(a.compare(relation, &b).map_err(|e| raise(e, vm))?).into());
     }
     let (name, result) = arithmetic(name, &a, &b).map_err(|e| raise(e, vm))?;
-    if let Some(recorder) = super::super::compile::recorder() {
+    if let Some(recorder) = crate::dynamo::tracing::recorder() {
         let operands = [&a, &b];
         recorder.computed(name, if name == "neg" { &operands[..1] } else { &operands }, &result);
     } else if let Some(tracer) = crate::aot::trace::current_tracer() {
@@ -568,7 +568,7 @@ impl PySymNode {
         } else {
             Some(zelf.0.clone())
         };
-        let is_open = |size: SymInt| super::super::compile::recorder().is_some_and(|r| r.has_size(&size) && size.hint().is_some());
+        let is_open = |size: SymInt| crate::dynamo::tracing::recorder().is_some_and(|r| r.has_size(&size) && size.hint().is_some());
         size.is_some_and(is_open)
     }
 
@@ -604,7 +604,7 @@ impl PySymNode {
     #[pymethod]
     fn text(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<String> {
         let is_over = matches!(&zelf.0, SymInt::Sym(_, env) if env.is_settled());
-        if is_over || super::super::compile::recorder().is_some() {
+        if is_over || crate::dynamo::tracing::recorder().is_some() {
             return Ok(Self::guard_int(zelf, vm)?.to_string());
         }
         Ok(zelf.0.to_string())

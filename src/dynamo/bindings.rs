@@ -1,0 +1,490 @@
+//! Native functions behind `torch.compile`.
+
+pub(crate) use native::module_def;
+
+#[pymodule(name = "torch._native_compile")]
+mod native {
+    use std::rc::Rc;
+
+    use rustpython_vm::builtins::{PyStrRef, PyTupleRef, PyTypeRef};
+    use rustpython_vm::function::ArgSequence;
+    use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+    use crate::dynamo::backends::Backend;
+    use crate::dynamo::cache::compiled_function::{self, Asked, CompiledFunction};
+    use crate::dynamo::eval_frame;
+    use crate::dynamo::eval_frame::call;
+    use crate::dynamo::guards::explain;
+    use crate::dynamo::variables::control_flow;
+    use crate::python::native::graph_module::{self};
+
+    use crate::dispatch::{Modes, Value, modes, set_modes};
+    use crate::dynamo::{Unsupported, constraints};
+
+    use crate::python::native::func_args;
+    use crate::python::native::tensor::{raise, to_tensor, to_value};
+
+    #[pyattr(name = "NativeGraph")]
+    fn class_graph_module(_vm: &VirtualMachine) -> PyTypeRef {
+        graph_module::class()
+    }
+
+    /// The cache and settings of a compiled function.
+    #[pyattr]
+    #[pyclass(module = "torch._dynamo", name = "CompiledState")]
+    #[derive(PyPayload)]
+    struct PyState(Rc<CompiledFunction>);
+
+    impl std::fmt::Debug for PyState {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("CompiledState")
+        }
+    }
+
+    #[pyclass]
+    impl PyState {
+        /// `holds(entry, variables)`: whether the guards of an entry hold for a function's variables; `None` where there is no such
+        /// entry.
+        #[pymethod]
+        fn holds(zelf: &Py<Self>, entry: usize, variables: rustpython_vm::builtins::PyDictRef, vm: &VirtualMachine) -> Option<bool> {
+            zelf.0.cache.borrow().entry(0, entry)?;
+            let variable = |(k, v): (PyObjectRef, PyObjectRef)| {
+                let name = k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().as_ref().into();
+                Some((name, v))
+            };
+            let locals = (&variables).into_iter().filter_map(variable).collect();
+            Some(crate::dynamo::cache::found_inputs::holds(&zelf.0, 0, entry, &locals, vm))
+        }
+        #[pymethod]
+        fn is_empty(zelf: &Py<Self>) -> bool {
+            zelf.0.cache.borrow().is_empty()
+        }
+    }
+
+    /// The state of a code compiled with `torch.compile(f, backend=..., dynamic=...)`, and with these settings.
+    #[pyfunction]
+    fn _compiled_state(
+        code: PyObjectRef,
+        backend: PyObjectRef,
+        dynamic: Option<bool>,
+        settings: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyState {
+        let backend = match backend.downcast_ref::<rustpython_vm::builtins::PyStr>() {
+            Some(name) => Backend::Named(name.to_string_lossy().into_owned()),
+            None => Backend::Custom(backend),
+        };
+        PyState(compiled_function::function_of(&code, &Asked { backend, dynamic, settings }, vm))
+    }
+
+    /// The states of a code.
+    #[pyfunction]
+    fn _states_of(code: PyObjectRef, vm: &VirtualMachine) -> PyObjectRef {
+        let states = compiled_function::functions_of(&code).into_iter().map(|f| PyState(f).into_pyobject(vm)).collect();
+        vm.ctx.new_list(states).into()
+    }
+
+    /// Forgets what was compiled.
+    #[pyfunction]
+    fn _forget() {
+        compiled_function::forget();
+    }
+
+    /// `_call_compiled(state, fullgraph, function, name, namer, args, kwargs)`
+    #[pyfunction]
+    #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
+    fn _call_compiled(
+        state: PyObjectRef,
+        fullgraph: bool,
+        function: PyObjectRef,
+        name: PyStrRef,
+        namer: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let state = state.downcast_ref::<PyState>().ok_or_else(|| vm.new_type_error("expected a CompiledState"))?.0.clone();
+        let args = func_args(&args, &kwargs);
+        eval_frame::call(&state, fullgraph, &function, name.to_string_lossy().into_owned(), namer, args, vm)
+    }
+
+    /// `_call_overridable(public, implementation, args, kwargs)`
+    #[pyfunction]
+    fn _call_overridable(
+        public: PyObjectRef,
+        implementation: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        crate::dynamo::variables::torch::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
+    }
+
+    /// Ends the graph before a backward, which is one of its own.
+    #[pyfunction]
+    fn _end_for_backward(vm: &VirtualMachine) -> PyResult<()> {
+        match call::recorder().is_some_and(|r| !r.is_empty()) {
+            true => call::break_graph(&crate::dynamo::graph_breaks::unsupported::Unsupported::backward()).map_err(|e| raise(e, vm)),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls something that no compiled function that is called at the moment has to do with.
+    #[pyfunction]
+    fn _outside_of_calls(function: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        call::outside(|| function.call((), vm))
+    }
+
+    #[pyfunction]
+    fn _is_compiling() -> bool {
+        call::capturing()
+    }
+
+    /// Whether calls are being recorded right now.
+    #[pyfunction]
+    fn _is_capturing() -> bool {
+        call::recorder().is_some()
+    }
+
+    /// A parameter or buffer was read, or a number that may be symbolic.
+    #[pyfunction]
+    fn _touch(value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        match (to_tensor(&value), call::recorder()) {
+            (Some(t), _) if call::capturing() => call::touch(&t, true).map_err(|e| raise(e, vm)),
+            (None, Some(recorder)) => match to_value(&value, vm) {
+                Some(number @ Value::SymFloat(_)) => recorder.argument(&number).map(|_| ()).map_err(|e| raise(e, vm)),
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// A module with hooks is called with these: the front end, which asks whether they are constants, reads the first that is none.
+    #[pyfunction]
+    fn _read_first(args: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        match crate::dynamo::variables::nn_module::first_value(&args).as_ref().and_then(|first| to_tensor(first)) {
+            Some(t) if call::capturing() && !crate::dynamo::variables::nn_module::is_root_call(vm) => {
+                call::touch_around(&t).map_err(|e| raise(e, vm))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A module is called; whether that is noted, so that `_leave_module` has to follow.
+    #[pyfunction]
+    fn _enter_module(module: PyObjectRef, vm: &VirtualMachine) -> bool {
+        let noted = call::capturing() || crate::aot::trace::current_tracer().is_some();
+        if noted {
+            crate::dynamo::variables::nn_module::enter(module, vm);
+        } else if call::is_called() {
+            crate::dynamo::variables::nn_module::enter_outside(&module, vm);
+        }
+        noted
+    }
+
+    /// What the call of a module gives: where its `forward` was recorded on its own, that returned it.
+    #[pyfunction]
+    fn _gives(result: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        call::note_result(&result, vm).map_err(|e| raise(e, vm))?;
+        Ok(result)
+    }
+
+    #[pyfunction]
+    fn _leave_module() {
+        crate::dynamo::variables::nn_module::leave();
+    }
+
+    #[pyfunction]
+    fn _graph_break(kind: PyStrRef, args: rustpython_vm::function::PosArgs<Option<String>>, vm: &VirtualMachine) -> PyResult<()> {
+        let args = args.into_vec();
+        let arg = |i: usize| args.get(i).and_then(|a| a.as_deref());
+        let reason = match &*kind.to_string_lossy() {
+            "requested" => Unsupported::requested(arg(0)),
+            "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
+            "backward" => Unsupported::backward(),
+            "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "unknown_builtin" => Unsupported::unknown_builtin(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
+            "builtin" => {
+                let kind = [format!("functions.{}", arg(2).unwrap_or_default())];
+                Unsupported::builtin(arg(0).unwrap_or_default(), &[arg(1).unwrap_or_default().to_owned()], &kind)
+            }
+            "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
+            "module_backward_hooks" => Unsupported::module_backward_hooks(),
+            "warning" => Unsupported::warning(),
+            "logging" => {
+                let shown: Vec<String> = args.iter().skip(2).flatten().cloned().collect();
+                Unsupported::logging(arg(0).unwrap_or_default(), arg(1).unwrap_or_default(), &shown)
+            }
+            "context_manager" => Unsupported::context_manager(arg(0).unwrap_or_default()),
+            other => Unsupported::other(other),
+        };
+        call::break_graph(&reason).map_err(|e| raise(e, vm))
+    }
+
+    /// `_break_at_grad(inputs)`: gradients of these are asked for.
+    #[pyfunction]
+    fn _break_at_grad(inputs: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder() else { return Ok(()) };
+        let is_result = |t: &crate::tensor::Tensor| recorder.is_lazy(t) && crate::autograd::meta::requires_grad(t);
+        let of_intermediate = inputs.iter().filter_map(|o| to_tensor(o)).any(|t| is_result(&t));
+        call::break_graph(&Unsupported::grad(of_intermediate)).map_err(|e| raise(e, vm))
+    }
+
+    /// A `while_loop` that is differentiated is left to Python, where graphs hold no numbers of tensors.
+    #[pyfunction]
+    fn _leave_loop(vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder().filter(|r| !r.wants_scalars()) else { return Ok(()) };
+        recorder.break_graph(&Unsupported::backward_of_loop()).map_err(|e| raise(e, vm))
+    }
+
+    /// A block of inference mode begins in what is recorded; false where nothing is.
+    #[pyfunction]
+    fn _enter_inference_mode() -> bool {
+        let recorder = call::recorder();
+        if let Some(recorder) = &recorder {
+            recorder.record_inference_mode();
+            set_modes(Modes { grad: false, ..modes() });
+        }
+        recorder.is_some()
+    }
+
+    /// The block ends: gradients are as they were around it.
+    #[pyfunction]
+    fn _exit_inference_mode(grad: bool) {
+        if let Some(recorder) = call::recorder() {
+            recorder.record_inference_mode_end(grad);
+        }
+        set_modes(Modes { grad, ..modes() });
+    }
+
+    /// A context manager: what is called inside is not captured.
+    #[pyfunction]
+    fn _suspended(vm: &VirtualMachine) -> PyObjectRef {
+        use rustpython_vm::class::PyClassImpl;
+        drop(crate::dynamo::variables::autograd_function::Suspended::make_static_type());
+        crate::dynamo::variables::autograd_function::Suspended::new().into_pyobject(vm)
+    }
+
+    /// A context manager: the function that is captured waits, functions called inside are compiled on their own, but for the first
+    /// so many.
+    #[pyfunction]
+    fn _skipped(frames: rustpython_vm::function::OptionalArg<usize>, vm: &VirtualMachine) -> PyObjectRef {
+        use rustpython_vm::class::PyClassImpl;
+        drop(crate::dynamo::eval_frame::skipped::Skipped::make_static_type());
+        crate::dynamo::eval_frame::skipped::Skipped::new(frames.unwrap_or(0)).into_pyobject(vm)
+    }
+
+    /// Tensors and numbers become inputs of what is captured, in this order.
+    #[pyfunction]
+    fn _become_inputs(values: rustpython_vm::function::PosArgs, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(recorder) = call::recorder() else { return Ok(()) };
+        for o in values.iter() {
+            let touched = match to_value(o, vm) {
+                Some(Value::Tensor(t)) => recorder.touch(&t, false),
+                Some(number @ Value::SymFloat(_)) => recorder.argument(&number).map(drop),
+                _ => Ok(()),
+            };
+            touched.map_err(|e| raise(e, vm))?;
+        }
+        Ok(())
+    }
+
+    /// A parameter is about to be made of a tensor: where a graph computes that, it ends.
+    #[pyfunction]
+    fn _before_parameter(data: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(t) = to_tensor(&data) else { return Ok(()) };
+        crate::dynamo::tracing::end_region_of(&t, &Unsupported::parameter()).map_err(|e| raise(e, vm))
+    }
+
+    /// A module's buffer or attribute is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.
+    #[pyfunction]
+    fn _stored_again(value: PyObjectRef) {
+        if let (Some(recorder), Some(t)) = (call::recorder(), to_tensor(&value)) {
+            recorder.note_stored_again(&t);
+        }
+    }
+
+    /// Why capture stopped since the run began, each time: the reason, and `(file, line, function, code)`.
+    #[pyfunction]
+    fn _breaks(vm: &VirtualMachine) -> PyObjectRef {
+        let one = |(reason, place): (String, Option<crate::span::Source>)| -> PyObjectRef {
+            let place: PyObjectRef = place.map_or_else(
+                || vm.ctx.none(),
+                |p| {
+                    let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+                    vm.ctx.new_tuple(vec![text(&p.file), vm.ctx.new_int(p.span.line).into(), text(&p.function), text(&p.code)]).into()
+                },
+            );
+            vm.ctx.new_tuple(vec![vm.ctx.new_str(reason).into(), place]).into()
+        };
+        vm.ctx.new_list(compiled_function::breaks().into_iter().map(one).collect()).into()
+    }
+
+    /// Begins to keep the guards of entries that are made, or ends; gives those that were kept: what each asks, the name of its value, its
+    /// scope, kinds and texts.
+    #[pyfunction]
+    fn _keep_guards(keeps: bool, vm: &VirtualMachine) -> PyObjectRef {
+        let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+        let one = |guard: explain::Told| -> PyObjectRef {
+            let kinds = vm.ctx.new_list(guard.kinds.iter().map(|s| text(s)).collect()).into();
+            let texts = vm.ctx.new_list(guard.texts.iter().map(|s| text(s)).collect()).into();
+            vm.ctx.new_tuple(vec![text(guard.asks), text(&guard.name), text(&guard.scope), kinds, texts]).into()
+        };
+        vm.ctx.new_list(explain::keep(keeps).into_iter().map(one).collect()).into()
+    }
+
+    /// That a dimension that was to vary is a number.
+    #[pyfunction]
+    fn _specialized(name: PyStrRef, number: i64) -> String {
+        constraints::specialized(&name.to_string_lossy(), number)
+    }
+
+    /// That a dimension, found at a place, does not take all values between `least` and `most`: only those from `lower` to `upper`.
+    #[pyfunction]
+    fn _unsatisfied(name: PyStrRef, place: PyStrRef, least: Option<i64>, most: Option<i64>, lower: i64, upper: Option<i64>) -> String {
+        let place = place.to_string_lossy();
+        constraints::unsatisfied(&name.to_string_lossy(), &place, (least, most), &constraints::within(&place, lower, upper))
+    }
+
+    /// What is said of dimensions, of which these are the names.
+    #[pyfunction]
+    fn _violated(names: ArgSequence<PyStrRef>, said: ArgSequence<PyStrRef>) -> String {
+        let texts = |all: ArgSequence<PyStrRef>| all.into_vec().iter().map(|s| s.to_string_lossy().into_owned()).collect::<Vec<_>>();
+        constraints::violated(&texts(names), &texts(said))
+    }
+
+    /// How long backends took, graph by graph, in seconds.
+    #[pyfunction]
+    fn _compile_times(vm: &VirtualMachine) -> PyObjectRef {
+        vm.ctx.new_list(compiled_function::compile_times().into_iter().map(|s| vm.ctx.new_float(s).into()).collect()).into()
+    }
+
+    /// Whether the graph that is compiled ended where capture stopped.
+    #[pyfunction]
+    fn _ends_in_break() -> bool {
+        compiled_function::ends_in_break()
+    }
+
+    /// Whether a break is an error; gives what was said before.
+    #[pyfunction]
+    fn _set_error_on_graph_break(value: Option<bool>) -> Option<bool> {
+        compiled_function::set_breaks_are_errors(value)
+    }
+
+    /// Tensors that the function that is captured returns first.
+    #[pyfunction]
+    fn _return_first(values: rustpython_vm::function::PosArgs) {
+        if let Some(recorder) = call::recorder() {
+            recorder.first_outputs.borrow_mut().extend(values.iter().filter_map(|o| to_tensor(o)).map(|t| t.id()));
+        }
+    }
+
+    /// What the call that ended a graph returned.
+    #[pyfunction]
+    fn _returned(result: PyObjectRef, vm: &VirtualMachine) -> PyObjectRef {
+        call::note_returned(&result, vm);
+        result
+    }
+
+    /// A block begins that changes the grad mode, which was `before`; without that it ends.
+    #[pyfunction]
+    fn _grad_block(block: PyObjectRef, before: Option<bool>) {
+        call::note_grad_block(block.get_id(), before);
+    }
+
+    /// How compiled functions are called; gives what was said before.
+    #[pyfunction]
+    fn _set_stance(stance: PyStrRef) -> String {
+        compiled_function::set_stance(stance.to_string_lossy().into_owned())
+    }
+
+    /// Settings of the program that compiled code depends on.
+    #[pyfunction]
+    fn _set_state(deterministic: bool, warn_only: bool, threads: u32) {
+        crate::dynamo::guards::global_state::set_state(deterministic, warn_only, threads);
+    }
+
+    /// `Function.apply(*args)`
+    #[pyfunction]
+    fn _function_apply(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
+        crate::dynamo::variables::autograd_function::apply(&cls, args.as_slice().to_vec(), vm)
+    }
+
+    /// Calls a function as a checkpointed body of what is recorded; as it is where nothing is.
+    #[pyfunction]
+    fn _checkpoint(
+        function: PyObjectRef,
+        args: rustpython_vm::builtins::PyTupleRef,
+        kwargs: rustpython_vm::builtins::PyDictRef,
+        policy: Option<PyObjectRef>,
+        use_reentrant: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let call = func_args(&args, &kwargs);
+        match call::recorder() {
+            Some(recorder) => crate::dynamo::variables::higher_order_ops::checkpoint(&recorder, &function, call, policy, use_reentrant, vm),
+            None => function.call(call, vm),
+        }
+    }
+
+    /// `torch.cond` of what is recorded: functions of leaves, the leaves, and what puts the results together.
+    #[pyfunction]
+    fn _cond(
+        predicate: PyObjectRef,
+        true_fn: PyObjectRef,
+        false_fn: PyObjectRef,
+        operands: PyTupleRef,
+        together: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        control_flow::cond(&recorded(vm)?, &predicate, [&true_fn, &false_fn], operands.as_slice(), &together, vm)
+    }
+
+    /// `while_loop` of what is recorded.
+    #[pyfunction]
+    fn _while_loop(
+        cond_fn: PyObjectRef,
+        body_fn: PyObjectRef,
+        carried: PyTupleRef,
+        together: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        control_flow::while_loop(&recorded(vm)?, [&cond_fn, &body_fn], carried.as_slice(), &together, vm)
+    }
+
+    /// `map` of what is recorded.
+    #[pyfunction]
+    fn _map(function: PyObjectRef, rows: PyTupleRef, others: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        control_flow::map(&recorded(vm)?, &function, rows.as_slice(), others.as_slice(), &together, vm)
+    }
+
+    /// `scan` of what is recorded.
+    #[pyfunction]
+    fn _scan(function: PyObjectRef, first: PyTupleRef, rows: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        control_flow::scan(&recorded(vm)?, &function, first.as_slice(), rows.as_slice(), &together, vm)
+    }
+
+    fn recorded(vm: &VirtualMachine) -> PyResult<Rc<crate::dynamo::output_graph::tracer::Recorder>> {
+        call::recorder().ok_or_else(|| vm.new_runtime_error("nothing is recorded"))
+    }
+
+    #[pyfunction]
+    fn _reset() {
+        compiled_function::reset();
+        crate::dynamo::backends::bundle::reset();
+    }
+
+    /// `_annotate(shown, memory_budget)`: annotates the calls recorded from now on; `_annotate(None, None)` ends that.
+    #[pyfunction]
+    fn _annotate(shown: Option<PyStrRef>, memory_budget: Option<f64>) {
+        let shown = shown.map(|s| s.to_string_lossy().into_owned());
+        crate::dynamo::output_graph::annotation::set_annotation(shown.map(|shown| crate::graph::Annotation { shown, memory_budget }));
+    }
+
+    /// How many values the frame so many calls above is unpacking into, or None.
+    #[pyfunction]
+    fn _unpacked_count(depth: usize) -> Option<u32> {
+        crate::dynamo::eval_frame::frames::unpacked_count(depth)
+    }
+}

@@ -1,0 +1,423 @@
+//! The bytecode of a function as far as capture reads it: which locals live on after an instruction, whether a loop is left open,
+//! and where comprehensions stand.
+//!
+//! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
+//! frame whose graph breaks inside a loop is not captured at all.
+
+mod stack;
+
+use stack::Stack;
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::PyCode;
+use rustpython_vm::bytecode::{CodeFlags, Instruction, find_exception_handler, oparg};
+
+/// One instruction, arguments put together.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// Where it stands.
+    pub at: u32,
+    /// What it is, without the interpreter's shortcuts.
+    pub op: Instruction,
+    /// Its argument.
+    pub arg: u32,
+    /// Where the next one stands.
+    pub next: u32,
+    /// Where it may jump to.
+    pub target: Option<u32>,
+    /// The line that it was made of.
+    pub line: usize,
+}
+
+/// The decoded code of a function.
+pub struct Code {
+    /// Its instructions in order.
+    pub steps: Vec<Step>,
+    index: HashMap<u32, usize>,
+    /// How many slots there are.
+    slots: usize,
+    /// Per instruction, the slots whose values are read later on.
+    live: Vec<OnceCell<Vec<u64>>>,
+    /// Per instruction, where exceptions that it raises are handled.
+    handlers: Vec<Option<usize>>,
+    /// Per instruction, the stack before it.
+    stacks: OnceCell<Vec<Option<Stack>>>,
+    /// Where comprehensions begin and end, those within others left out.
+    comprehensions: Vec<(u32, u32)>,
+}
+
+/// A local variable's slot from an instruction's argument.
+pub(in crate::dynamo) fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
+    let pair = || {
+        let (a, b) = oparg::VarNums::from_u32(arg).indexes();
+        (a.as_u32(), b.as_u32())
+    };
+    match op {
+        Instruction::LoadFast { .. }
+        | Instruction::LoadFastBorrow { .. }
+        | Instruction::LoadFastCheck { .. }
+        | Instruction::LoadFastAndClear { .. }
+        | Instruction::LoadDeref { .. }
+        | Instruction::LoadFromDictOrDeref { .. }
+        | Instruction::MakeCell { .. } => (vec![arg], Vec::new()),
+        Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
+            let (a, b) = pair();
+            (vec![a, b], Vec::new())
+        }
+        Instruction::StoreFast { .. } | Instruction::DeleteFast { .. } => (Vec::new(), vec![arg]),
+        Instruction::StoreFastStoreFast { .. } => {
+            let (a, b) = pair();
+            (Vec::new(), vec![a, b])
+        }
+        // Stores the first, then reads the second.
+        Instruction::StoreFastLoadFast { .. } => {
+            let (a, b) = pair();
+            (if a == b { Vec::new() } else { vec![b] }, vec![a])
+        }
+        _ => (Vec::new(), Vec::new()),
+    }
+}
+
+/// The attribute, global or name that an instruction loads.
+fn named<'a>(step: &Step, code: &'a PyCode) -> Option<&'a rustpython_vm::builtins::PyStrInterned> {
+    match step.op {
+        Instruction::LoadAttr { .. } | Instruction::LoadGlobal { .. } => code.names.get((step.arg >> 1) as usize).copied(),
+        Instruction::LoadName { .. } => code.names.get(step.arg as usize).copied(),
+        _ => None,
+    }
+}
+
+impl Code {
+    /// Decodes a function's code.
+    pub fn new(code: &PyCode) -> Rc<Self> {
+        let units = &code.instructions;
+        let mut steps = Vec::new();
+        // Words that an instruction begins with where its argument is large: what goes on or jumps there goes on with it.
+        let mut index = HashMap::new();
+        let (mut at, mut extended) = (0, 0);
+        while at < units.len() {
+            let op = units.read_op(at).deoptimize();
+            let arg = extended << 8 | u32::from(u8::from(units.read_arg(at)));
+            index.insert(at as u32, steps.len());
+            if matches!(op, Instruction::ExtendedArg) {
+                extended = arg;
+                at += 1;
+                continue;
+            }
+            extended = 0;
+            let next = (at + 1 + op.cache_entries()) as u32;
+            let target = match op {
+                Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => Some(next.saturating_sub(arg)),
+                _ => op.has_jump().then_some(next + arg),
+            };
+            let line = code.locations.get(at).map_or(0, |(start, _)| start.line.get());
+            steps.push(Step { at: at as u32, op, arg, next, target, line });
+            at = next as usize;
+        }
+        let slots = code.localspluskinds.len();
+        let live = steps.iter().map(|_| OnceCell::new()).collect();
+        let handler = |s: &Step| index.get(&find_exception_handler(&code.exceptiontable, s.at)?.target).copied();
+        let handlers = steps.iter().map(handler).collect();
+        let mut decoded = Code { steps, index, slots, live, handlers, stacks: OnceCell::new(), comprehensions: Vec::new() };
+        decoded.comprehensions = decoded.find_comprehensions();
+        Rc::new(decoded)
+    }
+
+    /// Whether an instruction is one that others jump to.
+    pub fn jumps_to(&self, at: u32) -> bool {
+        self.steps.iter().any(|s| s.target == Some(at))
+    }
+
+    /// The comprehension that an instruction stands in: where it begins and ends.
+    pub fn comprehension(&self, at: u32) -> Option<(u32, u32)> {
+        self.comprehensions.iter().find(|(begin, end)| (*begin..=*end).contains(&at)).copied()
+    }
+
+    /// Variables of the function's that a comprehension reads, which begins there: to CPython's older bytecode those are cells.
+    pub fn enclosed(&self, begin: u32) -> Vec<u32> {
+        let Some((_, end)) = self.comprehension(begin) else { return Vec::new() };
+        let inside = || self.steps.iter().filter(|s| (begin..=end).contains(&s.at));
+        let own: Vec<u32> = inside().filter(|s| matches!(s.op, Instruction::LoadFastAndClear { .. })).map(|s| s.arg).collect();
+        let mut read: Vec<u32> = inside().flat_map(|s| slots(s.op, s.arg).0).filter(|slot| !own.contains(slot)).collect();
+        read.sort_unstable();
+        read.dedup();
+        read
+    }
+
+    /// Whether a comprehension reads a variable of the function's.
+    pub fn is_enclosed(&self, slot: u32) -> bool {
+        self.comprehensions.iter().any(|(begin, _)| self.enclosed(*begin).contains(&slot))
+    }
+
+    /// Comprehensions put the variables of their loops aside first, and put them back behind the outermost loop.
+    fn find_comprehensions(&self) -> Vec<(u32, u32)> {
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        let is_begin = |s: &Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        for (i, step) in self.steps.iter().enumerate().filter(|(_, s)| is_begin(s)) {
+            if found.last().is_some_and(|(_, end)| step.at <= *end) {
+                continue;
+            }
+            let variables = self.steps[i..].iter().take_while(|s| is_begin(s)).count();
+            let loops = self.steps[i..].iter().find(|s| matches!(s.op, Instruction::ForIter { .. }));
+            let Some(exit) = loops.and_then(|s| s.target).and_then(|t| self.index.get(&t)) else { continue };
+            let stores = |op: Instruction| match op {
+                Instruction::StoreFast { .. } => 1,
+                Instruction::StoreFastStoreFast { .. } => 2,
+                _ => 0,
+            };
+            let mut left = variables;
+            let last = self.steps[*exit..].iter().find(|s| {
+                left = left.saturating_sub(stores(s.op));
+                left == 0
+            });
+            found.extend(last.map(|last| (step.at, last.at)));
+        }
+        found
+    }
+
+    /// The position of the instruction that stands at or around a place.
+    pub fn position(&self, at: u32) -> Option<usize> {
+        self.index.get(&at).copied().or_else(|| self.steps.iter().rposition(|s| s.at <= at))
+    }
+
+    /// Whether what stands behind an instruction does not come after it.
+    fn leaves(&self, i: usize) -> bool {
+        matches!(
+            self.steps[i].op,
+            Instruction::ReturnValue
+                | Instruction::RaiseVarargs { .. }
+                | Instruction::Reraise { .. }
+                | Instruction::JumpForward { .. }
+                | Instruction::JumpBackward { .. }
+                | Instruction::JumpBackwardNoInterrupt { .. }
+        )
+    }
+
+    /// Positions that may come after an instruction.
+    pub fn successors(&self, i: usize) -> Vec<usize> {
+        let step = &self.steps[i];
+        let mut after = Vec::new();
+        if !self.leaves(i) {
+            after.extend(self.index.get(&step.next));
+        }
+        after.extend(step.target.and_then(|t| self.index.get(&t)));
+        after
+    }
+
+    /// Slots whose values may be read from an instruction on, as PyTorch's front end finds them: what is written before the first jump
+    /// is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
+    fn live_from(&self, position: usize) -> Vec<u64> {
+        let mut live = vec![0u64; self.slots.div_ceil(64).max(1)];
+        let mut written = live.clone();
+        let mut seen = vec![false; self.steps.len()];
+        let mut open = Vec::new();
+        for i in position..self.steps.len() {
+            self.note_reads(i, &written, &mut live);
+            for slot in self.accessed(i).1 {
+                written[slot as usize / 64] |= 1 << (slot % 64);
+            }
+            open.extend(self.handlers[i]);
+            let jumps = self.steps[i].target.is_some();
+            let ends = jumps || self.leaves(i);
+            if ends {
+                open.extend(self.successors(i));
+            }
+            while let Some(next) = open.pop() {
+                if !std::mem::replace(&mut seen[next], true) {
+                    self.note_reads(next, &written, &mut live);
+                    open.extend(self.successors(next));
+                    open.extend(self.handlers[next]);
+                }
+            }
+            if ends {
+                break;
+            }
+        }
+        live
+    }
+
+    /// Adds what an instruction reads of the values that were there, `written` being what was put in their place.
+    fn note_reads(&self, i: usize, written: &[u64], live: &mut [u64]) {
+        for slot in self.accessed(i).0 {
+            let (word, bit) = (slot as usize / 64, 1 << (slot % 64));
+            live[word] |= bit & !written[word];
+        }
+    }
+
+    /// The slots that an instruction reads and writes; to delete one is to read it. The variables of a comprehension's loops are its own.
+    fn accessed(&self, i: usize) -> (Vec<u32>, Vec<u32>) {
+        let step = &self.steps[i];
+        let (mut read, mut written) = match step.op {
+            Instruction::DeleteFast { .. } => (vec![step.arg], Vec::new()),
+            op => slots(op, step.arg),
+        };
+        if let Some((begin, end)) = self.comprehension(step.at) {
+            let puts_aside = |s: &&Step| (begin..=end).contains(&s.at) && matches!(s.op, Instruction::LoadFastAndClear { .. });
+            let own: Vec<u32> = self.steps.iter().filter(puts_aside).map(|s| s.arg).collect();
+            read.retain(|slot| !own.contains(slot));
+            written.retain(|slot| !own.contains(slot));
+        }
+        (read, written)
+    }
+
+    /// Whether a slot's value may be read at an instruction or after it.
+    pub fn is_live(&self, position: usize, slot: usize) -> bool {
+        let Some(cell) = self.live.get(position) else { return true };
+        cell.get_or_init(|| self.live_from(position)).get(slot / 64).is_some_and(|w| w & (1 << (slot % 64)) != 0)
+    }
+
+    /// Slots whose values are operands of what is evaluated when an instruction is done.
+    pub fn operands(&self, position: usize) -> Vec<u32> {
+        self.stack(position).map_or_else(Vec::new, |s| stack::left(&self.steps[position], s))
+    }
+
+    /// How many values, and places for missing ones, are on the stack before an instruction, and how many of them it takes.
+    pub fn height(&self, position: usize) -> Option<(usize, usize)> {
+        let step = &self.steps[position];
+        self.stack(position).map(|s| (s.len(), step.op.stack_effect_info(step.arg).popped() as usize))
+    }
+
+    /// How many values of expressions under way lie below what an instruction gives.
+    pub fn below(&self, position: usize) -> usize {
+        self.stack(position).map_or(0, |s| stack::below(&self.steps[position], s))
+    }
+
+    /// Whether what one instruction gives is held while another runs, which comes later.
+    pub fn holds(&self, from: usize, to: usize) -> bool {
+        stack::is_held(&self.steps, self.stacks(), (from, to))
+    }
+
+    /// Whether what an instruction gives is put into a variable, which still has it at another and lives on.
+    pub fn keeps(&self, from: usize, to: usize) -> bool {
+        let Some(slot) = self.steps.get(from + 1).and_then(|s| slots(s.op, s.arg).1.first().copied()) else { return false };
+        let is_set = |s: &Step| slots(s.op, s.arg).1.contains(&slot);
+        from + 1 < to && !self.steps[from + 2..to].iter().any(is_set) && self.is_live(to, slot as usize)
+    }
+
+    fn stack(&self, position: usize) -> Option<&Stack> {
+        self.stacks().get(position)?.as_ref()
+    }
+
+    fn stacks(&self) -> &[Option<Stack>] {
+        self.stacks.get_or_init(|| stack::stacks(&self.steps, |i| self.successors(i)))
+    }
+
+    /// Names of attributes that are stored, in the order in which that stands in the code.
+    pub fn stored_attributes(&self, code: &PyCode) -> Vec<&'static str> {
+        let stores = self.steps.iter().filter(|s| matches!(s.op, Instruction::StoreAttr { .. }));
+        stores.filter_map(|s| Some(code.names.get(s.arg as usize)?.as_str())).collect()
+    }
+
+    /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's
+    /// older compilers, whose bytecode PyTorch's front end reads, repeat it at the loop's end.
+    pub fn is_in_loop(&self, position: usize) -> bool {
+        let at = self.steps[position].at;
+        for (i, step) in self.steps.iter().enumerate().skip(self.after_jump(position).unwrap_or(position + 1)) {
+            if matches!(step.op, Instruction::ReturnValue) {
+                if self.is_copied_exit(i, at) {
+                    continue;
+                }
+                return false;
+            }
+            let Some(head) = step.target.filter(|t| *t <= at && *t < step.at) else { continue };
+            let Some(head) = self.index.get(&head).copied() else { continue };
+            if matches!(self.steps[head].op, Instruction::ForIter { .. }) {
+                return true;
+            }
+            let condition = (head..i).find(|j| self.steps[*j].target.is_some_and(|t| t > step.at));
+            if condition.is_none_or(|c| position > c) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Where the body of an `if` begins whose condition ends at an instruction, and that goes on with the loop otherwise: to older
+    /// bytecode that is one jump.
+    fn after_jump(&self, position: usize) -> Option<usize> {
+        let tests = |s: &Step| matches!(s.op, Instruction::CompareOp { .. } | Instruction::ToBool);
+        let jump = (position..self.steps.len()).find(|i| !tests(&self.steps[*i]))?;
+        let is_jump = matches!(self.steps[jump].op, Instruction::PopJumpIfTrue { .. } | Instruction::PopJumpIfFalse { .. });
+        let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Instruction::NotTaken | Instruction::Nop))?;
+        let goes_back = is_jump && matches!(self.steps[next].op, Instruction::JumpBackward { .. });
+        (goes_back && !self.repeats_condition(next)).then_some(next + 1)
+    }
+
+    /// Whether a jump goes back to the condition of a `while`, which older bytecode has in its place once more.
+    fn repeats_condition(&self, jump: usize) -> bool {
+        let Some(head) = self.steps[jump].target.and_then(|t| self.index.get(&t).copied()) else { return false };
+        let leaves = |s: &Step| s.target.is_some_and(|t| t > self.steps[jump].at);
+        let Some(condition) = self.steps[head..jump].iter().position(leaves) else { return false };
+        let line = self.steps[head].line;
+        !matches!(self.steps[head].op, Instruction::ForIter { .. }) && self.steps[head..=head + condition].iter().all(|s| s.line == line)
+    }
+
+    /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.
+    fn is_copied_exit(&self, exit: usize, at: u32) -> bool {
+        // What handles exceptions stands behind the function, and jumps back into it.
+        let rest = &self.steps[exit + 1..];
+        let rest = &rest[..rest.iter().position(|s| matches!(s.op, Instruction::PushExcInfo)).unwrap_or(rest.len())];
+        let goes_back = |s: &Step| s.target.is_some_and(|t| t <= at && t < s.at);
+        let line = self.steps[exit].line;
+        rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))
+    }
+
+    /// Whether what stands behind an instruction names `autograd.grad`.
+    pub fn asks_for_gradients(&self, position: usize, code: &PyCode) -> bool {
+        let after = self.steps.get(position + 1..).unwrap_or_default();
+        let is_named = |step: &Step, name: &str| named(step, code).is_some_and(|n| n.as_str() == name);
+        after.windows(2).any(|pair| is_named(&pair[0], "autograd") && is_named(&pair[1], "grad"))
+    }
+
+    /// The globals that stand behind an instruction.
+    pub fn globals_after<'a>(&self, position: usize, code: &'a PyCode) -> Vec<&'a rustpython_vm::builtins::PyStrInterned> {
+        let after = self.steps.get(position + 1..).unwrap_or_default();
+        after.iter().filter(|step| matches!(step.op, Instruction::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
+    }
+
+    /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
+    pub fn is_argument_of(&self, position: usize, code: &PyCode, functions: &[&str]) -> bool {
+        let (Some(own), Some(after)) = (self.steps.get(position), self.steps.get(position + 1..)) else { return false };
+        // What is loaded in between is the message.
+        let is_loaded = |step: &&Step| {
+            matches!(
+                step.op,
+                Instruction::LoadConst { .. }
+                    | Instruction::LoadFast { .. }
+                    | Instruction::LoadFastBorrow { .. }
+                    | Instruction::LoadGlobal { .. }
+                    | Instruction::BuildTuple { .. }
+                    | Instruction::MakeFunction
+                    | Instruction::SetFunctionAttribute { .. }
+            )
+        };
+        let call = after.iter().find(|step| !is_loaded(step));
+        let is_called = call.is_some_and(|step| matches!(step.op, Instruction::Call { .. } | Instruction::CallKw { .. }));
+        let ends = |step: &&Step| !matches!(step.op, Instruction::PopTop | Instruction::StoreFast { .. });
+        let mut before = self.steps[..position].iter().rev().take_while(ends);
+        matches!(own.op, Instruction::CompareOp { .. })
+            && is_called
+            && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
+    }
+
+    /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
+    pub fn stores_result(&self, position: usize) -> bool {
+        let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Instruction::Swap { .. } | Instruction::Copy { .. }));
+        after.is_some_and(|s| {
+            matches!(
+                s.op,
+                Instruction::StoreAttr { .. } | Instruction::StoreSubscr | Instruction::StoreGlobal { .. } | Instruction::StoreDeref { .. }
+            )
+        })
+    }
+}
+
+/// The positions of `*args` and of `**kwargs` among a function's variables, where it has them.
+pub fn rest_variables(code: &PyCode) -> [Option<usize>; 2] {
+    let has = |flag| code.flags.contains(flag);
+    let first = (code.arg_count + code.kwonlyarg_count) as usize;
+    let (more, keywords) = (has(CodeFlags::VARARGS), has(CodeFlags::VARKEYWORDS));
+    [more.then_some(first), keywords.then_some(first + usize::from(more))]
+}

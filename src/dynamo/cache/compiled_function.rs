@@ -1,0 +1,333 @@
+//! A compiled function between its calls, and what is counted over all of them: regions, compilations, breaks.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
+
+use crate::aot;
+use crate::dynamo::backends::Backend;
+use crate::dynamo::eval_frame::frames::Chain;
+use crate::dynamo::guards::manager::{self, Values};
+use crate::dynamo::{Cache, SeenSizes, Unsupported, what_if};
+use crate::error::Error;
+use crate::python::current::emit;
+use crate::python::native::tensor::raised;
+use crate::report::Event;
+use crate::span::Source;
+use crate::tensor::Tensor;
+
+/// Codes with their functions.
+type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;
+
+thread_local! {
+    /// Every function that was compiled, or called by one and compiled on its own.
+    static FUNCTIONS: RefCell<Rc<Functions>> = RefCell::default();
+    static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
+    static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
+    static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
+    static ENDS_IN_BREAK: Cell<bool> = const { Cell::new(false) };
+    static BREAKS: RefCell<Vec<(String, Option<Source>)>> = const { RefCell::new(Vec::new()) };
+    static STANCE: RefCell<String> = const { RefCell::new(String::new()) };
+    static BREAKS_ARE_ERRORS: Cell<Option<bool>> = const { Cell::new(None) };
+    /// How long backends took, in seconds.
+    static COMPILE_TIMES: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The number of the region that is captured next.
+pub fn next_region() -> u32 {
+    NEXT_REGION.replace(NEXT_REGION.get() + 1)
+}
+
+/// The number of the compilation that is reported next.
+pub fn next_compilation() -> u32 {
+    NEXT_COMPILATION.replace(NEXT_COMPILATION.get() + 1)
+}
+
+/// Why capture stopped since the run began, each time, and where.
+pub fn breaks() -> Vec<(String, Option<Source>)> {
+    BREAKS.with_borrow(Clone::clone)
+}
+
+/// Runs what compiles a graph that ends because capture stopped.
+pub fn ending_in_break<R>(end: impl FnOnce() -> R) -> R {
+    let before = ENDS_IN_BREAK.replace(true);
+    let result = end();
+    ENDS_IN_BREAK.set(before);
+    result
+}
+
+/// Whether the graph that is compiled ended where capture stopped.
+pub fn ends_in_break() -> bool {
+    ENDS_IN_BREAK.get()
+}
+
+/// Notes why capture stopped, and where.
+pub fn note_break(reason: String, place: Option<Source>) {
+    BREAKS.with_borrow_mut(|b| b.push((reason, place)));
+}
+
+/// A backend took so many seconds for a graph.
+pub fn note_compile_time(seconds: f64) {
+    COMPILE_TIMES.with_borrow_mut(|times| times.push(seconds));
+}
+
+/// How long backends took since the run began, in seconds.
+pub fn compile_times() -> Vec<f64> {
+    COMPILE_TIMES.with_borrow(Clone::clone)
+}
+
+/// Tells why no entry of a frame served, where there is anything to tell.
+pub fn note_recompiled(frame: u32, reasons: &[String]) {
+    if !reasons.is_empty() {
+        emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
+    }
+}
+
+/// Whether the script says that a break is an error, or is none.
+pub fn breaks_are_errors() -> Option<bool> {
+    BREAKS_ARE_ERRORS.get()
+}
+
+/// Says whether a break is an error; gives what was said before.
+pub fn set_breaks_are_errors(value: Option<bool>) -> Option<bool> {
+    BREAKS_ARE_ERRORS.replace(value)
+}
+
+/// How compiled functions are called.
+pub fn stance() -> String {
+    STANCE.with_borrow(Clone::clone)
+}
+
+/// Says how compiled functions are called (`force_eager`, `fail_on_recompile`); gives what was said before.
+pub fn set_stance(stance: String) -> String {
+    let before = STANCE.replace(if stance == "default" { String::new() } else { stance });
+    if before.is_empty() { "default".to_owned() } else { before }
+}
+
+/// Starts counting regions and compilations anew.
+pub fn reset() {
+    crate::dynamo::eval_frame::call::reset();
+    crate::dynamo::guards::global_state::reset_state();
+    crate::python::span::reset_left_out();
+    NEXT_REGION.set(0);
+    NEXT_COMPILATION.set(0);
+    NEXT_FRAME.set(0);
+    BREAKS.take();
+    COMPILE_TIMES.take();
+    crate::dynamo::guards::explain::keep(false);
+    STANCE.take();
+    BREAKS_ARE_ERRORS.set(None);
+    FUNCTIONS.take();
+    aot::trace::reset_checkpoint_regions();
+}
+
+/// Why a graph ends where a tensor decides which way Python goes.
+pub fn branch_reason(t: &Tensor) -> Unsupported {
+    let computed = crate::dynamo::eval_frame::call::recorder().and_then(|r| r.computed_as(t));
+    Unsupported::branch(computed.as_ref().map(|(place, call)| (place, call.clone())))
+}
+
+/// Why a graph ends at the call of a builtin.
+pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
+    let types: Vec<String> = args.args.iter().map(|o| o.class().name().to_string()).collect();
+    let kind = |t: &String| match t.as_str() {
+        "Tensor" | "Parameter" => "tensor.TensorVariable",
+        "Size" => "lists.SizeVariable",
+        "list" => "lists.ListVariable",
+        "tuple" => "lists.TupleVariable",
+        "dict" => "dicts.ConstDictVariable",
+        "SymInt" => "tensor.SymNodeVariable",
+        "str" | "int" | "float" | "bool" | "NoneType" => "constant.ConstantVariable",
+        _ => "user_defined.UserDefinedObjectVariable",
+    };
+    let kinds: Vec<String> = types.iter().map(|t| kind(t).to_owned()).collect();
+    let types: Vec<String> = types.iter().map(|t| if t == "SymInt" { "int".to_owned() } else { t.clone() }).collect();
+    Unsupported::builtin(name, &types, &kinds)
+}
+
+/// A compiled function between its calls.
+pub struct CompiledFunction {
+    /// Entries.
+    pub cache: RefCell<Cache>,
+    /// How it was asked for.
+    pub asked: Asked,
+    /// Sizes that inputs had when something was compiled. This, frames and places are the code's own, however often and in whatever
+    /// way it is asked to be compiled.
+    pub seen: Rc<RefCell<SeenSizes>>,
+    /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
+    pub frames: Rc<RefCell<HashMap<usize, u32>>>,
+    /// Its code, and what follows its breaks, in the order in which they were reached.
+    places: Rc<RefCell<Vec<Chain>>>,
+    /// Places from where the front end cannot go on.
+    pub given_up: RefCell<HashSet<usize>>,
+    /// What its entries depend on besides tensors.
+    pub values: Values,
+    /// Places whose graphs have ended at a break.
+    pub passed: RefCell<HashSet<usize>>,
+    /// Places that were compiled as often as they may be.
+    pub ended: RefCell<HashSet<usize>>,
+}
+
+/// What `torch.compile` was asked for, as far as functions of one code have a cache in common only where it is the same.
+#[derive(Clone)]
+pub struct Asked {
+    /// What compiles.
+    pub backend: Backend,
+    /// `torch.compile(dynamic=...)`
+    pub dynamic: Option<bool>,
+    /// What its mode and options set.
+    pub settings: PyObjectRef,
+}
+
+impl Asked {
+    fn is(&self, other: &Asked, vm: &VirtualMachine) -> bool {
+        let backend = match (&self.backend, &other.backend) {
+            (Backend::Named(a), Backend::Named(b)) => a == b,
+            (Backend::Custom(a), Backend::Custom(b)) => a.is(b),
+            _ => false,
+        };
+        backend && self.dynamic == other.dynamic && vm.bool_eq(&self.settings, &other.settings).unwrap_or(false)
+    }
+}
+
+/// The function of a code, compiled as it is asked for: there is one, whoever compiles or calls it.
+pub fn function_of(code: &PyObject, asked: &Asked, vm: &VirtualMachine) -> Rc<CompiledFunction> {
+    let known = FUNCTIONS.with_borrow(Clone::clone);
+    if let Some((_, function)) = known.iter().find(|(c, f)| c.is(code) && f.asked.is(asked, vm)) {
+        return function.clone();
+    }
+    let of_code = known.iter().find(|(c, _)| c.is(code)).map(|(_, f)| &**f);
+    let made = Rc::new(CompiledFunction::new(asked.clone(), of_code));
+    FUNCTIONS.with_borrow_mut(|known| Rc::make_mut(known).push((code.to_owned(), made.clone())));
+    made
+}
+
+/// The functions of a code.
+pub fn functions_of(code: &PyObject) -> Vec<Rc<CompiledFunction>> {
+    FUNCTIONS.with_borrow(|known| known.iter().filter(|(c, _)| c.is(code)).map(|(_, f)| f.clone()).collect())
+}
+
+/// Forgets which floats were needed as numbers: PyTorch's front end does where it has to begin anew because of a break.
+pub fn forget_numbers() {
+    FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.values.forget_numbers());
+}
+
+/// Forgets what was compiled.
+pub fn forget() {
+    NEXT_FRAME.set(0);
+    crate::python::span::reset_left_out();
+    FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.reset());
+}
+
+impl CompiledFunction {
+    /// What begins at a place is left to Python from now on.
+    pub fn give_up(&self, place: usize) {
+        self.given_up.borrow_mut().insert(place);
+    }
+
+    /// Whether what begins at a place is left to Python.
+    pub fn is_given_up(&self, place: usize) -> bool {
+        self.given_up.borrow().contains(&place)
+    }
+
+    /// With nothing compiled yet; `of_code` is the code compiled as it was asked for before.
+    pub fn new(asked: Asked, of_code: Option<&CompiledFunction>) -> Self {
+        CompiledFunction {
+            cache: RefCell::default(),
+            asked,
+            seen: of_code.map_or_else(Rc::default, |f| f.seen.clone()),
+            frames: of_code.map_or_else(Rc::default, |f| f.frames.clone()),
+            places: of_code.map_or_else(|| Rc::new(RefCell::new(vec![Chain::new()])), |f| f.places.clone()),
+            given_up: RefCell::default(),
+            values: of_code.map_or_else(Values::default, |f| Values::of_code(&f.values)),
+            passed: RefCell::default(),
+            ended: RefCell::default(),
+        }
+    }
+
+    fn reset(&self) {
+        self.cache.borrow_mut().clear();
+        self.seen.take();
+        self.frames.borrow_mut().clear();
+        self.places.borrow_mut().truncate(1);
+        self.given_up.borrow_mut().clear();
+        self.values.clear();
+        self.passed.borrow_mut().clear();
+        self.ended.borrow_mut().clear();
+    }
+
+    /// The place that a function goes on from.
+    pub fn place(&self, chain: Chain) -> usize {
+        let mut places = self.places.borrow_mut();
+        places.iter().position(|p| *p == chain).unwrap_or_else(|| {
+            places.push(chain);
+            places.len() - 1
+        })
+    }
+
+    /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the
+    /// front end's switches say.
+    pub fn dynamic(&self) -> Option<bool> {
+        self.asked.dynamic.or_else(|| match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
+            (false, _) => Some(true),
+            (true, false) => Some(false),
+            (true, true) => None,
+        })
+    }
+
+    pub fn frame(&self, place: usize) -> u32 {
+        *self.frames.borrow_mut().entry(place).or_insert_with(|| {
+            let number = NEXT_FRAME.get();
+            NEXT_FRAME.set(number + 1);
+            number
+        })
+    }
+}
+
+/// Entries a piece of code may have; after that it runs as it is.
+pub fn recompile_limit() -> usize {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let limit = |name| manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(what_if::RECOMPILE_LIMIT);
+        // Two names of one switch: the one that was changed counts.
+        let (new, old) = (limit("recompile_limit"), limit("cache_size_limit"));
+        if new == what_if::RECOMPILE_LIMIT { old } else { new }
+    })
+}
+
+/// A switch of the front end that is on unless a script says otherwise.
+pub fn is_on(name: &'static str) -> bool {
+    rustpython_vm::vm::thread::with_current_vm(|vm| manager::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
+}
+
+/// A switch of the front end that is off unless a script says otherwise.
+pub fn switch(name: &'static str) -> bool {
+    rustpython_vm::vm::thread::with_current_vm(|vm| manager::setting(name, vm))
+}
+
+/// Adds to `torch._dynamo.utils.counters`.
+pub fn count(group: &str, key: &str, amount: usize) {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let module = crate::python::native::imported("torch._dynamo.utils", vm);
+        drop(module.and_then(|module| vm.call_method(&module, "_count", (group.to_owned(), key.to_owned(), amount))));
+    });
+}
+
+/// An exception of `torch._dynamo.exc`.
+pub fn dynamo_error(class: &'static str, message: &str) -> Error {
+    exception("torch._dynamo.exc", class, message)
+}
+
+pub fn exception(module: &'static str, class: &'static str, message: &str) -> Error {
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(class, vm));
+        let made = class.and_then(|class| class.call((message.to_owned(),), vm));
+        match made.map(PyObjectRef::downcast) {
+            Ok(Ok(exception)) => raised(exception),
+            Ok(Err(_)) => Error::runtime(message),
+            Err(exception) => raised(exception),
+        }
+    })
+}

@@ -1,0 +1,372 @@
+//! The cache of a compiled function: entries by region, each with the guards it depends on.
+
+#[cfg(feature = "python")]
+pub(super) mod compiled_function;
+#[cfg(feature = "python")]
+pub(super) mod found_inputs;
+
+use super::dynamic_shapes::{Place, Witness, evaluate, value_of};
+use super::guards::failures::{Failures, Holder, unmarked};
+use super::guards::global_state::State;
+use super::output_graph::captured_graph::{Region, RegionInput};
+use crate::aot::subclass::{SubclassCreationMeta, made_alike};
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::graph::FakeValue;
+use crate::report::Guard;
+use crate::shape::{Expr, FloatGuard, ShapeGuard, SymInt, Symbol, SymbolInfo};
+use crate::tensor::Tensor;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Said where every guard holds and Python took another way.
+pub(in crate::dynamo) const REGION_DIFFERS: &str = "the recorded region differs";
+
+/// What runs a compiled region, on its symbolic sizes and tensors in the order of its placeholders.
+pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
+
+/// A compiled region.
+pub struct Entry {
+    /// What it was recorded as, with the symbols and guards that were found while it was compiled.
+    pub region: Region,
+    /// What runs it.
+    pub compiled: Runner,
+    /// What it depends on besides: Python values, as guards say it, each with the line that read it.
+    pub facts: Vec<Guard>,
+    /// Which values are modules, by where they are found: PyTorch checks what those hold last.
+    pub(in crate::dynamo) modules: HashMap<String, Holder>,
+    /// How often the guards of each value it depends on failed: PyTorch checks those first that fail most.
+    pub(in crate::dynamo) failures: RefCell<Failures>,
+}
+
+/// What a guard's value is found from: whether it is a global, and the name.
+pub type Root = (bool, Rc<str>);
+
+/// A fact about Python values that a call does not meet.
+#[derive(Clone, Debug)]
+pub struct Unmet {
+    /// What it is about.
+    pub root: Root,
+    /// Where exactly.
+    pub source: String,
+    /// In the words of `TORCH_LOGS=recompiles`.
+    pub text: String,
+    /// The place of another tensor, where it says that this one is that.
+    pub alias_of: Option<String>,
+}
+
+/// A number that a script passes.
+#[derive(Clone, Copy, Debug)]
+pub enum Number {
+    /// An integer.
+    Int(i64),
+    /// A float.
+    Float(f64),
+}
+
+/// What a look-up found.
+pub enum Lookup {
+    /// An entry serves.
+    Hit(Rc<Entry>),
+    /// None does: per entry, newest first, the guard that failed.
+    Miss(Vec<String>),
+}
+
+/// Entries per place in the function: the region's number within a call.
+#[derive(Default)]
+pub struct Cache {
+    entries: Vec<Vec<Rc<Entry>>>,
+    /// Entries of a place in the order in which they are asked, as far as that is known; newer ones come before them.
+    order: RefCell<HashMap<usize, Vec<usize>>>,
+}
+
+impl Cache {
+    /// Looks for an entry that serves a region. `unmet` says per entry which facts about Python values the call does not meet.
+    pub fn find(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Lookup {
+        let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
+        let hints = region.hints();
+        let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
+        let asked = self.asked(place);
+        let none = Vec::new();
+        // Asking is what counts how often guards fail.
+        let mut failed = vec![String::new(); entries.len()];
+        let serves = |i: &usize| {
+            let e = &entries[*i];
+            let serves = meets(*i) && e.is_guarded_for(region) && e.region.repeats(&e.values(region), region, &hints);
+            if !serves {
+                failed[*i] = e.failed_guard(region, unmet.get(*i).unwrap_or(&none));
+            }
+            serves
+        };
+        let found = asked.iter().copied().find(serves);
+        let Some(index) = found else {
+            if entries.is_empty() {
+                return Lookup::Miss(Vec::new());
+            }
+            // Another way through the code is not an entry that failed.
+            if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
+                return Lookup::Miss(Vec::new());
+            }
+            return Lookup::Miss(asked.into_iter().map(|i| format!("{i}: {}", failed[i])).collect());
+        };
+        let served = [index].into_iter().chain(asked.into_iter().filter(|i| *i != index)).collect();
+        self.order.borrow_mut().insert(place, served);
+        Lookup::Hit(entries[index].clone())
+    }
+
+    /// The entries of a place in the order in which they are asked: new ones first, then those that served last.
+    pub fn asked(&self, place: usize) -> Vec<usize> {
+        let order = self.order.borrow();
+        let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
+        let newest = (0..self.len(place)).rev().filter(|i| !listed.contains(i));
+        newest.chain(listed.iter().copied()).collect()
+    }
+
+    /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
+    /// one may have served.
+    pub fn missed(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Vec<String> {
+        match self.find(place, region, unmet) {
+            Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(REGION_DIFFERS)) => reasons,
+            _ => Vec::new(),
+        }
+    }
+
+    /// Adds an entry.
+    pub fn insert(&mut self, place: usize, entry: Rc<Entry>) {
+        if self.entries.len() <= place {
+            self.entries.resize_with(place + 1, Vec::new);
+        }
+        self.entries[place].push(entry);
+    }
+
+    /// An entry of a place, by the order in which they were made.
+    pub fn entry(&self, place: usize, index: usize) -> Option<Rc<Entry>> {
+        self.entries.get(place)?.get(index).cloned()
+    }
+
+    /// The entry of a place that is asked first.
+    pub fn latest(&self, place: usize) -> Option<usize> {
+        self.asked(place).first().copied()
+    }
+
+    /// How many entries a place has.
+    pub fn len(&self, place: usize) -> usize {
+        self.entries.get(place).map_or(0, Vec::len)
+    }
+
+    /// Whether nothing was compiled yet.
+    pub fn is_empty(&self) -> bool {
+        self.entries.iter().all(Vec::is_empty)
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.order.borrow_mut().clear();
+    }
+}
+
+impl Entry {
+    /// An entry for a region that was compiled.
+    pub fn new(region: Region, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
+        Entry { region, compiled, facts, modules, failures: RefCell::default() }
+    }
+
+    /// The values of its symbols in the call that a region was recorded in.
+    pub fn values(&self, region: &Region) -> HashMap<Symbol, i64> {
+        // Another way through the code looks at others: the one of that name, where there is one.
+        let at = |input: &usize| {
+            let (want, have) = (self.region.touched.get(*input)?, region.touched.get(*input));
+            let same = |h: &&RegionInput| h.source.name == want.source.name;
+            have.filter(same).or_else(|| region.input_named(&want.source.name)).or(have).map(|h| &h.real)
+        };
+        let read = |place: &Place, symbol: &Symbol| match place {
+            Place::Size(input, dim) => at(input)?.sizes().get(*dim)?.as_int(),
+            Place::Stride(input, dim) => at(input)?.geometry().strides.get(*dim)?.as_int(),
+            Place::Offset(input) => at(input)?.geometry().offset.as_int(),
+            Place::Number => region.env.info(symbol)?.hint,
+            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(at(input)?),
+        };
+        self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
+    }
+
+    /// Whether its guards hold.
+    fn is_guarded_for(&self, region: &Region) -> bool {
+        let (want, have) = (&self.region.touched, &region.touched);
+        want.len() == have.len()
+            && self.region.state == region.state
+            && want.iter().zip(have).all(|(w, h)| {
+                w.source.is_number && h.source.is_number
+                    || meets(w, &h.real, h.spec.requires_grad) && unmarked(&w.source.marks, &h.source.marks).is_none()
+            })
+            && self.holds_for(&self.values(region), &|origin| region.env.float_from(origin))
+    }
+
+    /// Whether its guards hold for tensors found where its inputs were (`tensor`, by position), and for numbers found where its
+    /// symbols were: nothing is recorded.
+    pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
+        let modes = crate::dispatch::modes();
+        let state = (modes.grad, modes.autocast, modes.inference, State::now());
+        if (self.region.grad, self.region.autocast, self.region.inference, self.region.state) != state {
+            return false;
+        }
+        let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.region.touched.len());
+        for (i, want) in self.region.touched.iter().enumerate() {
+            let have = if want.source.is_number { None } else { tensor(i) };
+            let fits = match &have {
+                Some(have) => {
+                    let distinct = !found.iter().flatten().any(|known| known.is(have));
+                    distinct && meets(want, have, crate::autograd::meta::requires_grad(have))
+                }
+                None => want.source.is_number,
+            };
+            if !fits {
+                return false;
+            }
+            found.push(have);
+        }
+        if self.region.witnesses.is_empty() && self.region.env.guards().is_empty() && self.region.env.float_guards().is_empty() {
+            return true;
+        }
+        let read = |w: &Witness| match w.at {
+            Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
+            Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
+            Place::Offset(input) => found.get(input)?.as_ref()?.geometry().offset.as_int(),
+            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(found.get(input)?.as_ref()?),
+            Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
+                Number::Int(i) => Some(i),
+                Number::Float(_) => None,
+            },
+        };
+        let values = self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w)?))).collect();
+        let float = |origin: &str| match number(origin)? {
+            Number::Float(f) => Some(f),
+            Number::Int(_) => None,
+        };
+        self.holds_for(&values, &float)
+    }
+
+    /// Whether these values meet its conditions on symbolic sizes and floats.
+    fn holds_for(&self, values: &HashMap<Symbol, i64>, float: &dyn Fn(&str) -> Option<f64>) -> bool {
+        let env = &self.region.env;
+        let in_range = |(symbol, info): &(Symbol, SymbolInfo)| values.get(symbol).is_none_or(|v| *v >= info.lower && *v <= info.upper);
+        let ints = |s: &Symbol| values.get(s).copied();
+        let floats = |s: &Symbol| float(&env.float_origin(s)?);
+        let holds = |g: &ShapeGuard| match (evaluate(&g.left, values), evaluate(&g.right, values)) {
+            (Some(left), Some(right)) => g.relation.holds(left, right),
+            _ => true,
+        };
+        let float_holds = |g: &FloatGuard| match (g.left.evaluate(&ints, &floats), g.right.evaluate(&ints, &floats)) {
+            (Some(left), Some(right)) => g.relation.holds(left, right),
+            _ => true,
+        };
+        env.symbols().iter().all(in_range) && env.guards().iter().all(holds) && env.float_guards().iter().all(float_holds)
+    }
+
+    /// Its conditions, as PyTorch writes guards, and the lines that made them.
+    pub fn guards(&self) -> Vec<Guard> {
+        let plain = |text: String| Guard { text, span: None };
+        let list = |sizes: &[SymInt]| {
+            let items: Vec<String> = sizes.iter().map(|s| s.expr().as_int().map_or("None".to_owned(), |i| i.to_string())).collect();
+            format!("[{}]", items.join(", "))
+        };
+        let mut guards = Vec::new();
+        for input in self.region.touched.iter().filter(|i| !i.source.is_number) {
+            let (g, spec) = (&input.spec.spec.geometry, &input.spec);
+            guards.push(plain(format!(
+                "check_tensor({}, Tensor, {}, device=None, requires_grad={}, size={}, stride={})",
+                input.source.source,
+                spec.spec.dtype,
+                if spec.requires_grad { "True" } else { "False" },
+                list(&g.sizes),
+                list(&g.strides)
+            )));
+        }
+        guards.extend(self.facts.iter().cloned());
+        let sourced = |expr: &Expr| {
+            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.region.env.info(s)?.origin.as_str().into()))));
+            as_python(&named.to_string())
+        };
+        for guard in self.region.env.guards() {
+            let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
+            guards.push(Guard { text, span: guard.source.map(|s| s.span) });
+        }
+        for (_, info) in self.region.env.symbols() {
+            if info.lower == i64::MIN && info.upper == i64::MAX {
+                continue;
+            }
+            guards.push(plain(match info.upper {
+                i64::MAX => format!("{} <= {}", info.lower, info.origin),
+                upper => format!("{} <= {} <= {upper}", info.lower, info.origin),
+            }));
+        }
+        guards
+    }
+
+    /// Runs it on the inputs of a region that it serves, with the values of its symbols there.
+    pub fn run(&self, inputs: &[RegionInput], values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
+        let mut tensors = inputs.iter().map(|i| Value::Tensor(i.real.clone()));
+        let inputs = self
+            .region
+            .graph
+            .placeholders()
+            .map(|n| match &n.meta.value {
+                Some(FakeValue::Int(size)) => value_of(size, values).map(Value::from),
+                _ => tensors.next(),
+            })
+            .map(|v| v.ok_or_else(|| Error::runtime("a compiled region lacks an input")))
+            .collect::<Result<Vec<_>>>()?;
+        (self.compiled)(inputs)
+    }
+}
+
+/// That a size is within bounds, as a guard says it.
+pub(in crate::dynamo) fn range(source: &str, lower: Option<i64>, upper: Option<i64>) -> String {
+    match (lower, upper) {
+        (Some(lower), Some(upper)) if lower == upper => format!("{source} == {lower}"),
+        (Some(lower), Some(upper)) => format!("{lower} <= {source} <= {upper}"),
+        (Some(lower), None) => format!("{lower} <= {source}"),
+        (None, upper) => format!("{source} <= {}", upper.unwrap_or(i64::MAX)),
+    }
+}
+
+/// A printed expression with functions as a guard's Python calls them.
+pub(in crate::dynamo) fn as_python(text: &str) -> String {
+    const NAMES: [(&str, &str); 6] = [
+        ("Max(", "torch.sym_max("),
+        ("Min(", "torch.sym_min("),
+        ("TruncToInt(", "math.trunc("),
+        ("FloorToInt(", "math.floor("),
+        ("CeilToInt(", "math.ceil("),
+        ("ToFloat(", "torch.sym_float("),
+    ];
+    NAMES.iter().fold(text.to_owned(), |text, (name, python)| text.replace(name, python))
+}
+
+/// A guard's text with local variables by their names: `L['x'].n` becomes `x.n`.
+pub fn strip_locals(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("L['") {
+        let after = &rest[start + 3..];
+        let Some(end) = after.find("']") else { break };
+        out.push_str(&rest[..start]);
+        out.push_str(&after[..end]);
+        rest = &after[end + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a tensor is what an entry wants of an input.
+fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
+    let (w, h) = (&want.spec.spec, have.geometry());
+    let fits = |(a, b): (&SymInt, &SymInt)| a.as_int().is_none_or(|a| Some(a) == b.as_int());
+    w.dtype == have.dtype()
+        && want.spec.requires_grad == requires_grad
+        && w.geometry.sizes.len() == h.sizes.len()
+        && w.geometry.sizes.iter().zip(&h.sizes).all(fits)
+        && w.geometry.strides.iter().zip(&h.strides).all(fits)
+        && SubclassCreationMeta::of(have).is_ok_and(|have| made_alike(&want.spec.subclass, &have))
+}

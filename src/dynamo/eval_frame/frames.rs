@@ -1,0 +1,533 @@
+//! Where Python stands when a graph ends: which frames run, which of their variables are read later on, and whether the front
+//! end could go on from there.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
+use rustpython_vm::bytecode::{Instruction, find_exception_handler};
+use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::bytecode_analysis::{Code, Step};
+use crate::dynamo::resume_functions::Rest;
+use crate::dynamo::side_effects::escapes;
+use crate::dynamo::source::{Locals, own_attribute};
+use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
+use crate::python::span::{FrameMark, Standing, frames_above};
+use crate::tensor::Tensor;
+
+thread_local! {
+    static DECODED: RefCell<HashMap<usize, (PyObjectRef, Rc<Code>)>> = RefCell::default();
+}
+
+/// Forgets decoded code.
+pub fn reset() {
+    DECODED.take();
+}
+
+/// The comprehension that an instruction of a code object stands in: where it begins and ends.
+pub fn comprehension(code: &Py<PyCode>, at: u32) -> Option<(u32, u32)> {
+    decoded(code).comprehension(at)
+}
+
+/// The decoded code of a code object.
+pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
+    let key = std::ptr::from_ref(code) as usize;
+    if let Some(known) = DECODED.with_borrow(|d| d.get(&key).map(|(_, c)| c.clone())) {
+        return known;
+    }
+    let made = Code::new(code);
+    DECODED.with_borrow_mut(|d| d.insert(key, (code.to_owned().into(), made.clone())));
+    made
+}
+
+/// Code and instruction of each frame, outermost first: what goes on from here is code of its own.
+pub type Chain = Vec<(usize, u32)>;
+
+/// A tensor or a symbolic number that a variable holds.
+struct Held {
+    id: usize,
+    number: Option<Value>,
+}
+
+/// Where one frame stands.
+pub struct Frame {
+    /// The frame, the instruction that it is at, and whether the front end compiles such functions on their own.
+    pub standing: Standing,
+    /// Its code.
+    pub code: PyObjectRef,
+    /// Whether it is the script's.
+    pub is_script: bool,
+    /// Whether the front end would give the whole function up: it cannot go on inside a loop or a `try`.
+    pub gives_up: bool,
+    /// The position of the instruction in its decoded code.
+    pub position: usize,
+    /// The frame as Python sees it.
+    object: PyObjectRef,
+    /// Its globals.
+    pub globals: PyDictRef,
+    /// What variables hold that are read later on.
+    live: Vec<Held>,
+    /// Tensors it was given as arguments; of the library's, all that it has.
+    given: Vec<usize>,
+    /// Tensors in variables that are read no more, which an expression under way holds.
+    under_way: Vec<usize>,
+    /// Tensors in variables that are not.
+    dead: Vec<usize>,
+    /// Tensors in containers that are not.
+    held: Vec<usize>,
+    compares: bool,
+}
+
+/// Tensors and symbolic sizes in a variable's value, in order.
+fn tensors(o: &PyObject, depth: usize, found: &mut Vec<Held>, vm: &VirtualMachine) {
+    if o.downcast_ref::<TensorBase>().is_some() {
+        found.push(Held { id: o.get_id(), number: None });
+    } else if let Some(size) = symbolic(o, vm) {
+        found.push(Held { id: o.get_id(), number: Some(Value::Int(size)) });
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+        found.push(Held { id: o.get_id(), number: Some(Value::SymFloat(float)) });
+    } else if depth < 4 {
+        if let Some(items) = o.downcast_ref::<PyTuple>() {
+            items.as_slice().iter().for_each(|i| tensors(i, depth + 1, found, vm));
+        } else if let Some(items) = o.downcast_ref::<PyList>() {
+            let items = items.borrow_vec().to_vec();
+            items.iter().for_each(|i| tensors(i, depth + 1, found, vm));
+        } else if let Some(dict) = o.downcast_ref::<PyDict>() {
+            dict.into_iter().for_each(|(_, v)| tensors(&v, depth + 1, found, vm));
+        }
+    }
+}
+
+/// The tensors of a list, tuple or dictionary that nothing else holds than what holds it: they go when it goes. `owners` are the
+/// references to it that are known.
+fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>) {
+    if depth > 0 && o.downcast_ref::<TensorBase>().is_some() {
+        found.push(o.get_id());
+        return;
+    }
+    if o.strong_count() > owners || depth > 4 {
+        return;
+    }
+    // The container has an item, and the copy of its items.
+    if let Some(dict) = o.downcast_ref::<PyDict>() {
+        dict.into_iter().for_each(|(_, v)| held_alone(&v, 2, depth + 1, found));
+    } else if let Some(items) = crate::python::native::tensor::items(o) {
+        items.iter().for_each(|i| held_alone(i, 2, depth + 1, found));
+    }
+}
+
+/// Whether an exception raised at an instruction would be caught by a `try` of the function.
+fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
+    let Some(handler) = find_exception_handler(&code.exceptiontable, at) else { return false };
+    let Some(position) = decoded.position(handler.target) else { return false };
+    let after: Vec<_> = decoded.steps.iter().skip(position).take(2).map(|s| s.op).collect();
+    !matches!(after.as_slice(), [Instruction::PushExcInfo, Instruction::WithExceptStart])
+        && !matches!(after.first(), Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter))
+}
+
+impl Frame {
+    /// Whether the function would be given up there, or further on.
+    pub fn may_give_up(&self) -> bool {
+        let ahead = |code: &Py<PyCode>| {
+            let decoded = decoded(code);
+            let ahead = decoded.position(self.standing.since).map_or(&[] as &[Step], |position| &decoded.steps[position..]);
+            let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
+            ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
+        };
+        self.gives_up || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+    }
+}
+
+/// Looks at the frames above a marked one, outermost first.
+pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
+    let Some(places) = frames_above(base) else { return Ok(Vec::new()) };
+    let mut objects = Vec::new();
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    // A comprehension runs in the frame of its function.
+    let shares_frame = |i: usize| i > 0 && places[i - 1].id == places[i].id;
+    let count = (0..places.len()).filter(|i| !shares_frame(*i)).count();
+    while let Some(object) = frame.take().filter(|_| objects.len() < count) {
+        let back = object.get_attr("f_back", vm)?;
+        objects.push(object);
+        frame = (!vm.is_none(&back)).then_some(back);
+    }
+    objects.reverse();
+    let innermost = places.len().saturating_sub(1);
+    let mut frames = Vec::with_capacity(places.len());
+    let mut objects = objects.into_iter();
+    let mut object: Option<PyObjectRef> = None;
+    for (i, standing) in places.iter().copied().enumerate() {
+        let is_comprehension = shares_frame(i);
+        if !is_comprehension {
+            object = objects.next();
+        }
+        let Some(object) = &object else { continue };
+        let Some(frame) = object.downcast_ref::<FrameObject>() else { continue };
+        let code: PyObjectRef = frame.iframe().code().to_owned().into();
+        let Some(plain) = code.downcast_ref::<PyCode>() else { continue };
+        let decoded = decoded(plain);
+        let (Some(position), Some(since)) = (decoded.position(standing.at), decoded.position(standing.since)) else { continue };
+        // A comprehension's variables are its own.
+        let puts_aside = |s: &&Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        let since = since + decoded.steps[since..].iter().take_while(puts_aside).count();
+        // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
+        let is_script = place_of(plain, standing.at).is_some();
+        let loops = is_script || plain.source_path.as_str().ends_with("container.py");
+        // Nor can it go on where a generator is under way.
+        let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
+        let gives_up =
+            is_script && is_consumed || loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
+        let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
+        let variables = frame.locals(vm)?;
+        let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut under_way = Vec::new();
+        let operands = decoded.operands(position);
+        let arguments = if is_script { plain.arg_count as usize } else { plain.varnames.len() };
+        if let Some(values) = variables.obj().downcast_ref::<PyDict>().filter(|_| !is_comprehension) {
+            for (slot, name) in plain.varnames.iter().enumerate() {
+                let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
+                let mut found = Vec::new();
+                tensors(&value, 0, &mut found, vm);
+                if slot < arguments {
+                    given.extend(found.iter().map(|h| h.id));
+                }
+                if decoded.is_live(since, slot) {
+                    live.append(&mut found);
+                } else if operands.contains(&(slot as u32)) {
+                    under_way.extend(found.iter().map(|h| h.id));
+                } else if value.downcast_ref::<TensorBase>().is_some() {
+                    dead.push(value.get_id());
+                } else {
+                    // The variable has it, the dictionary of variables, and `value`.
+                    held_alone(&value, 3, 0, &mut dead);
+                    held.extend(found.into_iter().map(|h| h.id));
+                }
+            }
+        }
+        let globals = frame.iframe().globals().to_owned();
+        frames.push(Frame {
+            standing,
+            code,
+            is_script,
+            gives_up,
+            position,
+            object: object.clone(),
+            globals,
+            live,
+            dead,
+            held,
+            given,
+            under_way,
+            compares,
+        });
+    }
+    Ok(frames)
+}
+
+impl Frame {
+    /// The code and the instruction: what goes on from here is code of its own.
+    pub fn place(&self) -> Chain {
+        let code = self.code.downcast_ref::<PyCode>();
+        // The interpreter's shortcuts leave the frame at other words of one instruction.
+        let at = code.and_then(|c| decoded(c).steps.get(self.position).map(|s| s.at)).unwrap_or(self.standing.at);
+        vec![(code.map_or(0, |c| std::ptr::from_ref(c) as usize), at)]
+    }
+
+    /// Its variables now. Whoever keeps them keeps alive what they hold.
+    fn variables(&self, vm: &VirtualMachine) -> PyResult {
+        match self.object.downcast_ref::<FrameObject>() {
+            Some(frame) => Ok(frame.locals(vm)?.obj().to_owned()),
+            None => Ok(vm.ctx.new_dict().into()),
+        }
+    }
+
+    /// Symbolic numbers in its variables become the numbers that they are: the graph that they were symbols of has ended. Gives
+    /// what was there, which expressions under way may still hold.
+    pub fn settle(&self, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
+        let mut before = Vec::new();
+        let variables = self.variables(vm)?;
+        let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(before) };
+        for (name, value) in variables {
+            let number: PyObjectRef = match (symbolic_hint(&value, vm), float_hint(&value, vm)) {
+                (Some(n), _) => vm.ctx.new_int(n).into(),
+                (_, Some(f)) => vm.ctx.new_float(f).into(),
+                _ => continue,
+            };
+            if let Some(name) = name.downcast_ref::<PyStr>() {
+                set_variable(&self.object, &name.to_string_lossy(), number, vm)?;
+                before.push(value);
+            }
+        }
+        Ok(before)
+    }
+
+    /// The code of the body of the module whose hooks it calls.
+    pub fn hooked_body(&self, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        let variables = self.standing.calls_hooks.then(|| self.variables(vm).ok()).flatten()?;
+        let module = variables.get_item("self", vm).ok()?;
+        crate::dynamo::variables::nn_module::body(&module, vm)
+    }
+
+    /// The variables that the body of the module whose hooks it calls begins with.
+    fn given_to_body(&self, body: &Py<PyCode>, vm: &VirtualMachine) -> PyResult<PyDictRef> {
+        let (variables, given) = (self.variables(vm)?, vm.ctx.new_dict());
+        let names = body.varnames.iter().take(body.arg_count as usize);
+        let args = variables.get_item("args", vm)?;
+        let values =
+            [variables.get_item("self", vm)?].into_iter().chain(args.downcast_ref::<PyTuple>().into_iter().flat_map(|t| t.to_vec()));
+        for (name, value) in names.zip(values) {
+            given.set_item(name.as_str(), value, vm)?;
+        }
+        if let Some(kwargs) = variables.get_item("kwargs", vm)?.downcast_ref::<PyDict>() {
+            for (name, value) in kwargs {
+                given.set_item(&*name, value, vm)?;
+            }
+        }
+        Ok(given)
+    }
+
+    /// The position of the instruction that it is at: of a comprehension, that of its beginning.
+    pub fn since(&self) -> usize {
+        let code = self.code.downcast_ref::<PyCode>();
+        code.and_then(|code| decoded(code).position(self.standing.since)).unwrap_or(self.position)
+    }
+
+    /// Where the function goes on, or (`at_entry`) where it begins.
+    pub fn resumed(&self, at_entry: bool, vm: &VirtualMachine) -> Resumed {
+        let variable = |(k, v): (PyObjectRef, PyObjectRef)| Some((k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into(), v));
+        let body = self.hooked_body(vm).filter(|_| at_entry);
+        let values = match body.as_ref().and_then(|b| b.downcast_ref::<PyCode>()) {
+            Some(body) => self.given_to_body(body, vm).map(Into::into).ok(),
+            None => self.variables(vm).ok(),
+        };
+        let locals = values
+            .as_ref()
+            .and_then(|v| v.downcast_ref::<PyDict>())
+            .map(|d| d.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect());
+        let mut resumed = Resumed {
+            code: body.unwrap_or_else(|| self.code.clone()),
+            globals: Some(self.globals.clone()),
+            locals: locals.unwrap_or_default(),
+            position: (!at_entry).then_some(self.position),
+            truth: None,
+            given: None,
+            frame: self.object.clone(),
+            stack: UnderWay::default(),
+        };
+        if !at_entry {
+            resumed.hold(vm);
+        }
+        resumed
+    }
+
+    /// The tensors that are variables of it.
+    pub fn tensors(&self, vm: &VirtualMachine) -> Vec<PyObjectRef> {
+        let variables = self.variables(vm).ok();
+        let variables = variables.as_ref().and_then(|v| v.downcast_ref::<PyDict>());
+        let values = variables.into_iter().flat_map(|d| d.into_iter().map(|(_, value)| value));
+        values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
+    }
+
+    /// What is left of it, where it is the script's.
+    pub fn rest(&self) -> Option<Rest> {
+        let code = self.code.downcast_ref::<PyCode>()?;
+        Some(Rest::new(code.obj_name.as_str(), place_of(code, self.standing.at)?.span.line))
+    }
+
+    /// Names its tensors, and its function.
+    pub fn names(&self, vm: &VirtualMachine) -> PyResult<(String, PyObjectRef)> {
+        let module = crate::python::native::imported("torch._dynamo.eval_frame", vm)?;
+        let _outside = Exclude::only(Key::Capture);
+        let body = self.hooked_body(vm);
+        let variables = match body.as_ref().and_then(|b| b.downcast_ref::<PyCode>()) {
+            Some(body) => self.given_to_body(body, vm)?.into(),
+            None => self.variables(vm)?,
+        };
+        let code = body.unwrap_or_else(|| self.code.clone());
+        let name = code.downcast_ref::<PyCode>().map_or_else(String::new, |c| c.obj_name.as_str().to_owned());
+        let namer = module.get_attr("_FrameNames", vm)?.call((code, variables, self.globals.clone()), vm)?;
+        Ok((name, namer))
+    }
+}
+
+/// Marks a frame as one whose function is recorded on its own. The mark is a switch of its tracing, which nobody uses: a new frame has it on.
+pub fn mark(frame: &Frame, vm: &VirtualMachine) -> PyResult<()> {
+    frame.object.set_attr("f_trace_lines", vm.ctx.new_bool(false), vm)
+}
+
+/// Whether the frame so many calls below the running one is marked.
+pub fn is_marked(depth: usize, vm: &VirtualMachine) -> bool {
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    for _ in 0..depth {
+        frame = frame.and_then(|f| f.get_attr("f_back", vm).ok());
+    }
+    frame.and_then(|f| f.get_attr("f_trace_lines", vm).ok()).is_some_and(|on| on.is(&vm.ctx.false_value))
+}
+
+/// Puts a value into a variable of a frame.
+pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
+}
+
+/// The tensors in the variables that a frame stores the result of a call in, in order: what the call returned, as it was taken apart.
+pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<Vec<usize>> {
+    let mut found = Vec::new();
+    let Some(code) = frame.code.downcast_ref::<PyCode>() else { return Ok(Vec::new()) };
+    let decoded = decoded(code);
+    let after = decoded.position(call).map_or(decoded.steps.len(), |position| position + 1);
+    let variables = frame.variables(vm)?;
+    let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(Vec::new()) };
+    for step in &decoded.steps[after..] {
+        let (read, stored) = crate::dynamo::bytecode_analysis::slots(step.op, step.arg);
+        if !read.is_empty() || stored.is_empty() && !matches!(step.op, Instruction::UnpackSequence { .. }) {
+            break;
+        }
+        for name in stored.iter().filter_map(|slot| code.varnames.get(*slot as usize)) {
+            if let Some(value) = variables.get_item_opt(name.as_str(), vm)? {
+                tensors(&value, 0, &mut found, vm);
+            }
+        }
+    }
+    Ok(found.into_iter().map(|held| held.id).collect())
+}
+
+/// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
+/// under way (the last of them what the ending call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not looked at for its own sake. `operands` are what the last call was made on; what the call that
+/// ends the region `needs` is wanted whether it lives on or not, as is what the function called `reads`, which it was given.
+pub fn wanted(
+    frames: &[Frame],
+    inner: Option<&Frame>,
+    known: Vec<Tensor>,
+    (operands, reads): (&[Tensor], &[Tensor]),
+    needs: &dyn Fn(&Tensor) -> Option<usize>,
+    vm: &VirtualMachine,
+) -> PyResult<Vec<Value>> {
+    let mut wanted = Vec::new();
+    let mut ranks: HashMap<usize, usize> = HashMap::new();
+    // What the functions have that the script's innermost one called, it was given.
+    let called = frames.iter().rposition(|f| f.is_script).map_or(frames.len(), |i| i + 1);
+    let given: Vec<usize> = frames[called..].iter().chain(inner).flat_map(|f| f.given.iter().copied()).collect();
+    for held in frames.iter().flat_map(|f| &f.live) {
+        let next = ranks.len();
+        let rank = *ranks.entry(held.id).or_insert(next);
+        if let Some(number) = held.number.as_ref().filter(|_| rank == next) {
+            wanted.push(((2, rank), number.clone()));
+        }
+    }
+    let compares = frames.iter().any(|f| f.compares);
+    let mut in_modules = None;
+    for (i, t) in known.iter().enumerate() {
+        let object = wrap(t, vm)?;
+        let id = object.get_id();
+        let dead = frames.iter().flat_map(|f| &f.dead).filter(|d| **d == id).count()
+            + usize::from(compares && !ranks.contains_key(&id) && operands.iter().any(|o| o.is(t)));
+        let needed = needs(t);
+        let argument = needed.or_else(|| given.iter().position(|g| *g == id));
+        let read = reads.iter().position(|r| r.is(t));
+        let is_read = needed.is_some() || read.is_some() || inner.is_some() && argument.is_some();
+        let argument = argument.or(read.map(|r| given.len() + r));
+        if dead > 0 && object.strong_count() - 1 <= dead && !is_read {
+            continue;
+        }
+        let key = match (argument, ranks.get(&id)) {
+            (Some(position), _) => (1, position),
+            (None, Some(rank)) => (2, *rank),
+            (None, None) if frames.iter().any(|f| f.held.contains(&id)) => (3, i),
+            (None, None) => {
+                let in_modules = match &in_modules {
+                    Some(found) => found,
+                    None => in_modules.insert(held_by_modules(frames, &known, vm)?),
+                };
+                (if in_modules.contains(&id) { 3 } else { 0 }, i)
+            }
+        };
+        wanted.push((key, Value::Tensor(t.clone())));
+    }
+    wanted.sort_by_key(|(key, _)| *key);
+    Ok(wanted.into_iter().map(|(_, v)| v).collect())
+}
+
+/// Those of some tensors, by their objects, that modules hold which are variables of these functions.
+fn held_by_modules(frames: &[Frame], tensors: &[Tensor], vm: &VirtualMachine) -> PyResult<HashSet<usize>> {
+    let mut modules = Locals::new();
+    for frame in frames {
+        let variables = frame.variables(vm)?;
+        let Some(variables) = variables.downcast_ref::<PyDict>() else { continue };
+        let is_module = |o: &PyObjectRef| own_attribute(o, "_modules", vm).is_some();
+        modules.extend(variables.into_iter().filter(|(_, o)| is_module(o)).map(|(_, o)| ("".into(), o)));
+    }
+    let ids = tensors.iter().map(|t| Ok(wrap(t, vm)?.get_id())).collect::<PyResult<Vec<_>>>()?;
+    let roots = escapes::Roots { result: None, locals: &modules, globals: None, code: None };
+    let ranks = escapes::find(&ids, &roots, &HashMap::new(), false, vm).ranks;
+    Ok(ids.into_iter().zip(ranks).filter(|(_, rank)| rank.is_some()).map(|(id, _)| id).collect())
+}
+
+/// Whether a variable of the script's that is read later on holds a tensor, or an expression under way does.
+pub fn are_reading(frames: &[Frame], t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
+    let id = wrap(t, vm)?.get_id();
+    let reads = |f: &Frame| f.live.iter().any(|held| held.id == id) || f.under_way.contains(&id);
+    Ok(frames.iter().filter(|f| f.is_script).any(reads))
+}
+
+/// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.
+pub fn unpacked_count(depth: usize) -> Option<u32> {
+    let (code, at) = crate::python::span::caller(depth)?;
+    let decoded = decoded(&code);
+    let step = decoded.steps.get(decoded.position(at)?)?;
+    matches!(step.op, Instruction::UnpackSequence { .. }).then_some(step.arg)
+}
+
+/// The script's place of an instruction; none in the library.
+pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
+    let range = code.locations.get(at as usize)?;
+    crate::python::span::place_in(code.source_path.as_str(), code.obj_name.as_str(), *range)
+}
+
+/// Whether the comparison that the script evaluates is the condition of a `torch._check`.
+pub fn is_checked() -> bool {
+    const CHECKS: &[&str] = &["_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented"];
+    let Some((code, at)) = crate::python::span::script_caller() else { return false };
+    let decoded = decoded(&code);
+    decoded.position(at).is_some_and(|position| decoded.is_argument_of(position, &code, CHECKS))
+}
+
+/// Whether what the functions under way go on with asks for gradients.
+pub fn asks_for_gradients(frames: &[(rustpython_vm::PyRef<PyCode>, u32)]) -> bool {
+    frames.iter().any(|(code, at)| {
+        let decoded = decoded(code);
+        decoded.position(*at).is_some_and(|position| decoded.asks_for_gradients(position, code))
+    }) || rustpython_vm::vm::thread::with_current_vm(|vm| names_grad(frames, vm)).unwrap_or_default()
+}
+
+/// Whether one of the functions under way goes on with a global that is `torch.autograd.grad`, under whatever name.
+fn names_grad(frames: &[(rustpython_vm::PyRef<PyCode>, u32)], vm: &VirtualMachine) -> PyResult<bool> {
+    let grad = crate::python::native::imported("torch.autograd", vm)?.get_attr("grad", vm)?;
+    let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
+    while let Some(object) = frame.take() {
+        let code = object.get_attr("f_code", vm)?;
+        if let Some((code, at)) = frames.iter().find(|(known, _)| known.as_object().is(&code)) {
+            let decoded = decoded(code);
+            let names = decoded.position(*at).map_or_else(Vec::new, |position| decoded.globals_after(position, code));
+            let globals = object.get_attr("f_globals", vm)?;
+            if names.into_iter().any(|name| globals.get_item(name, vm).is_ok_and(|value| value.is(&grad))) {
+                return Ok(true);
+            }
+        }
+        let back = object.get_attr("f_back", vm)?;
+        frame = (!vm.is_none(&back)).then_some(back);
+    }
+    Ok(false)
+}
+
+/// Whether the script stores the result of the operator that it evaluates in an object, a container, a global or an outer
+/// function's variable.
+pub fn stores_result() -> bool {
+    let Some((code, at)) = crate::python::span::script_caller() else { return false };
+    let decoded = decoded(&code);
+    decoded.position(at).is_some_and(|position| decoded.stores_result(position))
+}

@@ -1,0 +1,197 @@
+//! A compiled function is called: from its arguments to its result, and whatever graph is left to end with it.
+
+pub(super) mod call;
+pub(super) mod frames;
+pub(super) mod inlined;
+pub(super) mod skipped;
+
+use std::rc::Rc;
+
+use rustpython_vm::builtins::PyBaseExceptionRef;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::cache::compiled_function::{CompiledFunction, note_recompiled, stance, switch};
+use super::cache::found_inputs::Remembered;
+use super::guards::manager;
+use super::resume_functions::About;
+use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_for_sizes, returned};
+use super::symbolic_convert::translator::Session;
+use crate::aot::trace::Pushed;
+use crate::dispatch::{Value, modes};
+use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
+use crate::error::{Error, ErrorKind, Result};
+use crate::python::native::tensor::{raise, take_unknown};
+use crate::python::span::{frame_mark, instructions_above};
+use crate::tensor::{Geometry, Tensor};
+use call::{Around, Call, capturing, current};
+
+/// Calls a compiled function.
+pub fn call(
+    function: &Rc<CompiledFunction>,
+    fullgraph: bool,
+    callee: &PyObject,
+    name: String,
+    namer: PyObjectRef,
+    args: FuncArgs,
+    vm: &VirtualMachine,
+) -> PyResult {
+    if capturing() {
+        // A compiled function called while another is recorded is part of that one, until a graph ends in it.
+        if let (Some(call), Some(code)) = (current(), manager::code_of(callee, vm)) {
+            call.nest(code, function.clone());
+        }
+        return callee.call(args, vm);
+    }
+    // What is called inside of a transform is not compiled.
+    if stance() == "force_eager" || crate::transforms::levels::current().is_some() {
+        return callee.call(args, vm);
+    }
+    let base = frame_mark();
+    let mut args = args;
+    let mut bound = manager::bind(callee, &args, vm);
+    let about = About::new(name, namer, bound.as_ref().and_then(|b| b.globals(vm)));
+    let is_library = bound.as_ref().is_some_and(|b| b.is_of_module(vm));
+    let first = Rc::new(Session::of_call(function.clone(), about, is_library, modes().grad));
+    let call = Rc::new(Call::new(base, fullgraph, first.clone()));
+    let recorder = recorder_of(&call);
+    call.go_on(&recorder);
+    if let Some(bound) = &bound {
+        *first.about.verdict.borrow_mut() = function.values.at_start(bound, function, vm);
+    }
+    let needs = first.about.verdict.borrow().needs.clone();
+    if let Some(bound) = &bound {
+        first.looks_at(&needs, &bound.locals, vm);
+    }
+    let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
+        Some(bound) => manager::replace(bound, &needs, &recorder, &mut args, vm),
+        None => manager::Replaced::default(),
+    };
+    let latest = function.cache.borrow().latest(0).and_then(|i| function.values.entry(0, i));
+    if let (Some(bound), Some((_, inputs))) = (&bound, latest) {
+        first.about.remembered.replace(Some(Remembered { locals: bound.locals.clone(), inputs }));
+    }
+    let around = Around::enter(&recorder, &call);
+    let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
+    super::variables::nn_module::enter_root(callee, vm);
+    let result = callee.call(args, vm);
+    super::variables::nn_module::reset();
+    let mut flushed = call.leave_called(&recorder, result.is_ok());
+    if !fullgraph {
+        first.returns(&recorder, result.is_ok());
+    }
+    let mut outputs = Vec::new();
+    if let Ok(value) = &result {
+        returned(value, &recorder, &mut outputs, vm);
+    }
+    let left = add_escaped(&mut outputs, &recorder, result.as_ref().ok(), (bound.as_ref(), &needs), vm);
+    if let (true, Ok(value)) = (outputs.is_empty() && !recorder.is_empty(), &result) {
+        outputs.extend(lone_input(value, &recorder));
+    }
+    add_asked_for(&mut outputs, &recorder, vm);
+    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, function, &recorder, vm));
+    if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused()) {
+        // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
+        flushed = flushed.and_then(|()| drop_region(&first, &recorder));
+    } else if flushed.is_ok() {
+        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
+    }
+    drop(layer);
+    around.leave();
+    if let Some(bound) = &mut bound {
+        replaced.restore(&mut bound.locals, vm);
+    }
+    left.settle(vm)?;
+    match (result, flushed) {
+        (Err(e), _) => Err(match uncaught {
+            Some(error) => raise(error, vm),
+            None if fullgraph => untraced(e, vm),
+            None => e,
+        }),
+        (Ok(_), Err(e)) => Err(raise(e, vm)),
+        (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
+    }
+}
+
+/// What records a call: it asks the call for what only the frames that run know.
+fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
+    let (base, fullgraph) = (call.base, call.fullgraph);
+    let surroundings = {
+        let (looks, asked, breaks) = (call.clone(), call.clone(), call.clone());
+        Surroundings {
+            places: Rc::new(move || instructions_above(base)),
+            look_around: Rc::new(move |recorder| looks.look_around(recorder)),
+            looked_at: Rc::new(move || asked.looked_at()),
+            on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
+            stores_result: Rc::new(frames::stores_result),
+            wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
+            wants_scalars: Rc::new(move || fullgraph || switch("capture_scalar_outputs")),
+        }
+    };
+    let input_name = {
+        let call = call.clone();
+        Rc::new(move |t: &Tensor, index: usize| call.top().about.source(t, index))
+    };
+    let plan = {
+        let call = call.clone();
+        Rc::new(move |input: &InputSource, geometry: &Geometry| {
+            let top = call.top();
+            let place = top.at.get();
+            let was_number = top.function.values.was_number(place, &input.source);
+            top.function.seen.borrow().plan(place, input, geometry, top.function.dynamic(), was_number)
+        })
+    };
+    Recorder::new(input_name, plan, surroundings)
+}
+
+/// Numbers of the graph that Python asked for and that nothing else gives.
+fn add_asked_for(outputs: &mut Vec<Value>, recorder: &Recorder, vm: &VirtualMachine) {
+    for number in take_unknown(vm) {
+        let belongs = match &number {
+            Value::Int(size) => recorder.has_size(size),
+            Value::SymFloat(float) => recorder.has_float(float),
+            _ => false,
+        };
+        if belongs && !is_known(&number, outputs) {
+            outputs.push(number);
+        }
+    }
+}
+
+fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
+    e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What PyTorch's front end says of an error that a call under fake tensors raised, where that is not the error itself.
+fn uncaught(e: &PyBaseExceptionRef, function: &CompiledFunction, recorder: &Recorder, vm: &VirtualMachine) -> Option<Error> {
+    if !e.class().is(vm.ctx.exceptions.runtime_error) {
+        return None;
+    }
+    let said = said(e, vm);
+    // What was compiled for a tensor that is no leaf also serves a leaf: it runs, and what refuses the write is its copy.
+    let runs = said.contains("a leaf Variable that requires grad") && !function.frames.borrow().is_empty();
+    recorder.uncaught(&said).filter(|_| !runs)
+}
+
+/// A call that takes no symbol is none that the front end captures.
+fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
+    let is_symbol = e.class().is(vm.ctx.exceptions.type_error) && said(&e, vm).contains("SymFloat");
+    if !is_symbol {
+        return e;
+    }
+    let message = format!("TypeError when making fake tensor call\n  Explanation: {}", said(&e, vm));
+    raise(Error::new(ErrorKind::Unsupported, message), vm)
+}
+
+/// Ends a region of which nothing is compiled.
+fn drop_region(first: &Session, recorder: &Recorder) -> Result<()> {
+    let region = recorder.end(&[])?;
+    let place = first.at.get();
+    let unmet = first.about.verdict.borrow().unmet.clone();
+    let reasons = first.function.cache.borrow().missed(place, &region, &unmet);
+    if !reasons.is_empty() && !first.given_up.get() {
+        note_recompiled(first.function.frame(place), &reasons);
+    }
+    region.env.settle();
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Calls that fail while they are captured, and what is said where nobody catches that.
+
+use super::output_graph::tracer::Recorder;
+use crate::dispatch::{OpEntry, Rule, Value};
+use crate::error::{Error, ErrorKind};
+use crate::span::{Source, Written, current_source};
+
+/// A call that failed.
+pub struct Failure {
+    /// What the call itself said.
+    pub message: String,
+    pub(in crate::dynamo) written: String,
+    pub(in crate::dynamo) source: Option<Source>,
+}
+
+/// How PyTorch's front end ends every message.
+const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"";
+
+/// Where in the script, as PyTorch's front end ends its messages.
+pub fn from_user_code(source: Option<&Source>) -> String {
+    source.map_or_else(String::new, |s| {
+        let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
+        format!(
+            "\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n\n{VERBOSE}\n",
+            s.file, s.span.line, s.function, s.code
+        )
+    })
+}
+
+/// A value as PyTorch shows the arguments of a call that fails.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Tensor(t) => {
+            let sizes: Vec<String> = t.sizes().iter().map(ToString::to_string).collect();
+            let comma = if sizes.len() == 1 { "," } else { "" };
+            let grad = match super::output_graph::tracer::grad_fn(t) {
+                None => String::new(),
+                Some(leaf) if leaf.is_empty() => ", requires_grad=True".to_owned(),
+                Some(node) => format!(", grad_fn=<{node}>"),
+            };
+            format!("FakeTensor(..., size=({}{comma}){grad})", sizes.join(", "))
+        }
+        Value::None => "None".to_owned(),
+        Value::Bool(b) => if *b { "True" } else { "False" }.to_owned(),
+        Value::Int(i) => i.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A text as Python shows it.
+fn quoted(text: &str) -> String {
+    if text.contains('\'') && !text.contains('"') { format!("\"{text}\"") } else { format!("'{}'", text.replace('\'', "\\'")) }
+}
+
+impl Recorder {
+    /// Remembers that a call failed.
+    pub fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
+        // What a script's own operator raises passes through the script's functions.
+        let is_own = matches!(entry.rule, Rule::Script);
+        if error.kind != ErrorKind::Runtime || (error.foreign.is_some() && !is_own) {
+            return;
+        }
+        let called = match Written::current() {
+            Some(Written::Function("torch.ops.", name)) => format!("call_function {name}"),
+            Some(Written::Method(name)) => format!("call_method {name}"),
+            Some(Written::Function(prefix, name)) => format!("call_function {prefix}{name}"),
+            _ => format!("call_function <built-in function {}>", entry.base_name()),
+        };
+        let last = args.iter().zip(&entry.schema.arguments).rposition(|(v, a)| match &a.default {
+            Some(default) => {
+                !matches!((v, default.value()), (Value::None, Value::None)) && format!("{v:?}") != format!("{:?}", default.value())
+            }
+            None => true,
+        });
+        let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(|value| shown(&self.as_seen(value))).collect();
+        let comma = if given.len() == 1 { "," } else { "" };
+        let written = format!("{called}(*({}{comma}), **{{}})", given.join(", "));
+        *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
+    }
+
+    /// A value with the stand-ins of the caller's tensors in their place.
+    fn as_seen(&self, value: &Value) -> Value {
+        match value {
+            Value::Tensor(t) => {
+                let index = self.by_real.borrow().get(&t.id()).copied();
+                let twin = index.and_then(|i| self.inputs.borrow().get(i).map(|input| input.twin.clone()));
+                Value::Tensor(twin.unwrap_or_else(|| t.clone()))
+            }
+            Value::List(items) => Value::List(items.iter().map(|item| self.as_seen(item)).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// A message with the value of every symbol that stands alone in parentheses.
+    fn with_hints(&self, message: &str) -> String {
+        let env = self.symbols.borrow().env.clone();
+        let mut text = message.to_owned();
+        for (symbol, info) in env.symbols() {
+            if let (true, Some(value)) = (symbol.0.starts_with('s'), info.hint) {
+                text = text.replace(&format!("({})", symbol.0), &format!("({}: hint = {value})", symbol.0));
+            }
+        }
+        text
+    }
+
+    /// What `torch.compile` raises for the exception of a call that failed with this message; `None` where it comes from elsewhere.
+    pub fn uncaught(&self, message: &str) -> Option<Error> {
+        let failure = self.failure.take().filter(|f| f.message == message)?;
+        Some(Error::new(
+            ErrorKind::TorchRuntime,
+            format!(
+                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
+                failure.written,
+                quoted(&self.with_hints(&failure.message)),
+                from_user_code(failure.source.as_ref())
+            ),
+        ))
+    }
+}

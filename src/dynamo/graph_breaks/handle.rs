@@ -1,0 +1,267 @@
+//! A graph ends where the script needs what no graph can give: which functions end with it, and what it has to return for
+//! Python to go on.
+
+use std::rc::Rc;
+
+use rustpython_vm::PyResult;
+use rustpython_vm::builtins::PyCode;
+use rustpython_vm::vm::thread::with_current_vm;
+
+use crate::dispatch::Value;
+use crate::dynamo::cache::compiled_function::{breaks_are_errors, count, dynamo_error, ending_in_break, note_break};
+use crate::dynamo::eval_frame::call::Call;
+use crate::dynamo::eval_frame::frames::{self, Frame};
+use crate::dynamo::side_effects::outputs::{alive, is_among, is_known};
+use crate::dynamo::symbolic_convert::translator::Session;
+use crate::dynamo::{Recorder, Rest, Unsupported, from_user_code};
+use crate::error::{Error, ErrorKind, Result};
+use crate::python::current::emit;
+use crate::python::native::tensor::{raised, replace_payload};
+use crate::report::{Event, GraphBreak};
+use crate::span::Source;
+use crate::tensor::Tensor;
+
+/// How what was recorded is shared out among the functions that run, innermost last.
+struct Extent {
+    /// The first of the frames that belong to the function that is recorded, and the first of those that is its own code.
+    start: usize,
+    own: usize,
+    /// The function that what is behind the call in `own` was recorded for, and that calls recorded for the caller cannot be in.
+    inner: Option<usize>,
+    /// Whether `inner` is called as it is (a module of PyTorch's, a comprehension), and is recorded as none of the script's.
+    as_it_is: Option<usize>,
+    /// Where the frames end that belong to the graph that ends.
+    end: usize,
+    /// What was recorded of `inner`: the graph ends before it.
+    rest: Option<Rest>,
+}
+
+impl Extent {
+    fn of(frames: &[Frame], top: &Session, recorder: &Recorder) -> Self {
+        let start = top.depth().min(frames.len());
+        let first_own = (start..frames.len()).find(|i| frames[*i].standing.is_own);
+        let own = first_own.filter(|_| !top.is_library).unwrap_or(start);
+        let called = (own + 1..frames.len()).find(|i| frames[*i].standing.is_own);
+        // A module of PyTorch's that calls it is no part of a graph, nor is what that has done and will do; what calls a hook is
+        // none, but for the body of that module.
+        let is_around = |f: &Frame| f.standing.is_module || f.standing.calls_hooks;
+        let is_in_module = |called: &usize| !top.is_library && frames[own + 1..*called].iter().any(is_around);
+        let around_hook = |called: usize| (own + 1..called).rev().find(|i| is_around(&frames[*i]));
+        let hooked = called.filter(|_| top.is_library).and_then(around_hook).filter(|i| frames[*i].standing.calls_hooks);
+        let module = called.filter(is_in_module).map(|_| own + 1).or(hooked);
+        // Nor is a comprehension or a generator, and what those call is.
+        let mut between = own + 1..called.unwrap_or(frames.len()).max(own + 1);
+        let generator = between.find(|i| !top.is_library && frames[*i].standing.is_generator);
+        // Nor are modules and functions of PyTorch's in which a graph would end by themselves: they are called as they are.
+        let ends_in = |f: &Frame| f.standing.is_module || f.standing.is_function;
+        let library = (called.is_none() && !top.is_library && frames.iter().skip(own + 1).any(ends_in)).then_some(own + 1);
+        let as_it_is = module.into_iter().chain(generator).chain(library).min();
+        let inner = as_it_is.or(called);
+        let rest = inner.and_then(|inner| {
+            let places: Vec<u32> = frames[..inner].iter().map(|f| f.standing.at).collect();
+            recorder.split(&|stack| stack.len() > inner && stack[..inner] == places[..])
+        });
+        let end = inner.filter(|_| rest.is_some()).unwrap_or(frames.len());
+        Extent { start, own, inner, as_it_is, end, rest }
+    }
+
+    /// The frame whose own code the graph ends in, where that has gone on since it was recorded from.
+    fn went_on<'f>(&self, frames: &'f [Frame], top: &Session) -> Option<&'f Frame> {
+        frames.get(self.own).filter(|f| !top.is_library && f.position > top.from.get())
+    }
+
+    /// Whether a function ends in a place where PyTorch's front end cannot go on in the middle of it.
+    fn gives_up(&self, frames: &[Frame], top: &Session) -> bool {
+        match top.is_library {
+            true => frames[self.start..self.end].iter().any(|f| f.gives_up),
+            false => frames.get(self.own).is_some_and(|f| f.gives_up),
+        }
+    }
+
+    /// What the graph that ends returns: what Python goes on with, what the calls behind it read, numbers that are needed.
+    fn outputs(&self, frames: &[Frame], recorder: &Recorder) -> Result<Vec<Value>> {
+        let mut read = self.rest.as_ref().map_or_else(Vec::new, Rest::reads);
+        read.retain(|t| recorder.is_lazy(t));
+        // What a module of PyTorch's is called with are values of an expression under way.
+        let is_in_module = (self.own + 1..self.end).any(|i| frames[i].standing.is_module);
+        let looked = if is_in_module { self.own + 1 } else { self.end };
+        let wanted = with_current_vm(|vm| {
+            let alive = alive(recorder);
+            let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
+            // What the call reads that ends a graph in a comprehension or a generator, is not read here.
+            let ends_here = self.as_it_is.is_none_or(|m| !frames[m].standing.is_generator);
+            let needs = |t: &Tensor| recorder.needs(t).filter(|_| ends_here);
+            frames::wanted(&frames[self.start..looked], frames.get(self.end), alive, (&operands, &read), &needs, vm)
+        });
+        let wanted = wanted.map_err(raised)?;
+        // Python may have let go of what the function reads.
+        read.retain(|t| !is_among(t, &wanted));
+        let mut outputs: Vec<Value> = read.into_iter().map(Value::Tensor).collect();
+        // A called function that is recorded on its own reads them itself.
+        let needed = if self.rest.is_none() { recorder.needed_numbers() } else { Vec::new() };
+        for value in needed.into_iter().chain(wanted) {
+            match &value {
+                Value::Tensor(t) if is_among(t, &outputs) => {}
+                Value::Int(size) if !recorder.has_size(size) || recorder.is_number(size) || is_known(&value, &outputs) => {}
+                Value::SymFloat(float) if !recorder.has_float(float) || is_known(&value, &outputs) => {}
+                _ => outputs.push(value),
+            }
+        }
+        outputs.extend(recorder.stored_back().into_iter().map(|(twin, _)| Value::Tensor(twin)));
+        Ok(outputs)
+    }
+}
+
+/// Whether a result of the graph that has a history is read after a break.
+fn severs_history(recorder: &Recorder, frames: &[Frame]) -> Result<bool> {
+    with_current_vm(|vm| {
+        let mut differentiable = alive(recorder).into_iter().filter(crate::autograd::meta::requires_grad);
+        differentiable.try_fold(false, |found, t| Ok(found || frames::are_reading(frames, &t, vm)?))
+    })
+    .map_err(raised)
+}
+
+/// Says in the report and the counters where and why a graph ends.
+fn report(reason: &Unsupported, source: Option<&Source>, in_loop: bool) {
+    let title = if in_loop { "graph break in loop" } else { reason.title() };
+    let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
+    note_break(told, source.cloned());
+    emit(Event::Broke { graph_break: GraphBreak { reason: title.to_owned(), span: source.map(|s| s.span.clone()) } });
+}
+
+impl Call {
+    fn frames(&self) -> Result<Vec<Frame>> {
+        with_current_vm(|vm| frames::standing(self.base, vm)).map_err(raised)
+    }
+
+    /// Where a break is an error: that error.
+    fn refuse(&self, reason: &Unsupported, source: Option<&Source>) -> Result<()> {
+        // What was compiled before, when breaks were none, serves again.
+        let top = self.top();
+        let unmet = &top.about.verdict.borrow().unmet.clone();
+        let is_cached = top.function.passed.borrow().contains(&top.at.get()) && (unmet.is_empty() || unmet.iter().any(Vec::is_empty));
+        let is_error = breaks_are_errors().unwrap_or(self.fullgraph && !is_cached);
+        if !is_error {
+            return Ok(());
+        }
+        self.is_refused.set(true);
+        match reason.user_error(source) {
+            Some(said) => Err(dynamo_error("UserError", &said)),
+            None => Err(Error::new(ErrorKind::Unsupported, format!("{}{}", reason.text(), from_user_code(source)))),
+        }
+    }
+
+    /// Recording has to stop. What was recorded is shared out among the functions that run: the outermost gets what was recorded
+    /// before it called the next, which is recorded on its own from its beginning, and so on.
+    pub(in crate::dynamo) fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
+        self.refuse(reason, source.as_ref())?;
+        let mut frames = self.frames()?;
+        let mut parts = self.parts.take();
+        let (mut reported, mut counted) = (false, false);
+        loop {
+            let top = self.top();
+            let extent = Extent::of(&frames, &top, recorder);
+            // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
+            let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[extent.start..])?;
+            // PyTorch's front end makes no graph of a single call there.
+            let leaves_rest = reason.leaves_rest() && extent.inner.is_none() && recorder.count_calls() > 1;
+            let stops = reason.gives_function_up() && !leaves_rest || severs || extent.gives_up(&frames, &top);
+            top.resume(recorder);
+            let here = top.at.get();
+            let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
+            if !std::mem::replace(&mut reported, true) {
+                crate::dynamo::variables::nn_module::end_graph(stops);
+                report(reason, source.as_ref(), stops && !severs && !reason.gives_function_up());
+            }
+            if gives_up && !top.given_up.get() && !top.is_library {
+                // What is looked at for the first time has a number, whatever comes of it.
+                top.function.frame(here);
+                let parts = std::mem::take(&mut parts);
+                if extent.inner.is_none() || extent.rest.is_some() {
+                    self.compile_parts(parts, recorder, extent.rest.as_ref())?;
+                }
+            } else if !parts.is_empty() {
+                // They hold values that are looked at now for who holds them.
+                drop(std::mem::take(&mut parts));
+                frames = self.frames()?;
+            }
+            let outputs = extent.outputs(&frames, recorder)?;
+            let grad = recorder.grad_mode();
+            recorder.ends_at_call(extent.rest.is_some());
+            recorder.leave_grad_blocks(extent.start..extent.end);
+            // Where a loop went back, everything behind its beginning was read.
+            if let Some(frame) = extent.went_on(&frames, &top) {
+                let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
+                top.about.verdict.borrow_mut().needs = needs;
+            }
+            let compiles = if top.is_library { top.has_body() } else { !gives_up };
+            if let Some(frame) = extent.went_on(&frames, &top)
+                && let Some(code) = frame.code.downcast_ref::<PyCode>()
+            {
+                top.holds_number(code, frame.position);
+                with_current_vm(|vm| top.holds_constants(&frame.resumed(false, vm), vm));
+            }
+            let entries = || top.function.cache.borrow().len(here);
+            let (before, is_new) = (entries(), !top.function.passed.borrow().contains(&here));
+            let computes = ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
+            // What is in the cache was counted when it was compiled.
+            if !std::mem::replace(&mut counted, true) && (is_new || entries() > before) {
+                count("graph_break", &reason.text(), 1);
+            }
+            if !computes && compiles && here > 0 {
+                self.note_idle(&top, here);
+            }
+            top.function.passed.borrow_mut().insert(here);
+            top.grad.set(recorder.mode_around());
+            // That no derivative can be had of it shows when it is compiled.
+            let gives_up = gives_up || top.function.is_given_up(here);
+            if !top.is_library && !top.given_up.get() {
+                top.function.frame(here);
+            }
+            if gives_up || top.is_library {
+                // What calls the hooks of a module is given up, its body is not.
+                if top.body.is_none() {
+                    top.function.given_up.borrow_mut().insert(here);
+                }
+                top.given_up.set(true);
+            } else if leaves_rest {
+                top.given_up.set(true);
+            }
+            self.settle(&frames[extent.start..extent.end], &top)?;
+            if let Some(frame) = frames.get(extent.own) {
+                let (names, resumed) = with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
+                top.about.namer.replace(names.map_err(raised)?.1);
+                top.about.remembered.take();
+                top.about.resumed.replace(frame.rest());
+                top.pending.replace(Some((frame.place(), resumed)));
+                // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
+                if !((reason.is_branch() || reason.gives_number()) && extent.inner.is_none()) && !gives_up {
+                    top.resume(recorder);
+                }
+            }
+            let is_library = extent.as_it_is.is_some();
+            let (Some(inner), Some(rest)) = (extent.inner, extent.rest) else {
+                self.go_on(recorder);
+                return Ok(());
+            };
+            with_current_vm(|vm| self.enter(&frames, inner, is_library, grad, None, vm)).map_err(raised)?;
+            self.go_on(recorder);
+            // Nothing is called meanwhile.
+            self.busy.set(true);
+            let recorded = recorder.record_again(&rest, &mut [], &replace_payload);
+            self.busy.set(false);
+            recorded?;
+        }
+    }
+
+    /// The variables of the functions that a graph has ended in hold its results. What they held is kept: expressions under way
+    /// may hold it still.
+    fn settle(&self, frames: &[Frame], top: &Session) -> Result<()> {
+        let settled = with_current_vm(|vm| {
+            top.restore_numbers(vm);
+            frames.iter().filter(|f| f.is_script).map(|f| f.settle(vm)).collect::<PyResult<Vec<_>>>()
+        });
+        self.kept.borrow_mut().extend(settled.map_err(raised)?.into_iter().flatten());
+        Ok(())
+    }
+}

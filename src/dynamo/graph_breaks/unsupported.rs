@@ -1,0 +1,480 @@
+//! What PyTorch's front end says where it cannot go on: a title, why, what to do, and what it was about.
+
+use crate::span::Source;
+
+/// Why a graph ends.
+#[derive(Clone, Debug, Default)]
+pub struct Unsupported {
+    title: String,
+    explanation: String,
+    hints: Vec<String>,
+    context: String,
+    /// PyTorch's number of the kind of break.
+    number: u32,
+    /// Whether it gives the function up, whatever its number says.
+    ends_function: bool,
+}
+
+/// Not a number of PyTorch's: what is said of it is an exception of its own there.
+const DATA_DEPENDENT: u32 = u32::MAX;
+
+/// PyTorch's number 7, where that does not give the function up: the call of a builtin.
+const SKIPPED_BUILTIN: u32 = u32::MAX - 7;
+
+const FUNDAMENTAL: &str = "This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace through your code. Consider finding a workaround.";
+
+impl Unsupported {
+    fn new(number: u32, title: impl Into<String>, explanation: impl Into<String>, context: impl Into<String>, hints: &[&str]) -> Self {
+        Unsupported {
+            number,
+            title: title.into(),
+            explanation: explanation.into(),
+            context: context.into(),
+            hints: hints.iter().map(|h| (*h).to_owned()).collect(),
+            ends_function: false,
+        }
+    }
+
+    /// `tensor.item()`
+    pub fn item() -> Self {
+        Self::new(
+            124,
+            "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+            "Dynamo does not support tracing `Tensor.item()` with config.capture_scalar_outputs=False.",
+            "call_method TensorVariable() item () {}",
+            &[
+                "Set `torch._dynamo.config.capture_scalar_outputs = True` or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph.",
+            ],
+        )
+    }
+
+    /// A decision on a number that only the run knows. The title is what PyTorch says first.
+    pub fn data_dependent(expression: &str, size_like: &[String], is_decision: bool) -> Self {
+        let size_like = if size_like.is_empty() { "none".to_owned() } else { size_like.join(", ") };
+        let (asked, advice) = if is_decision {
+            (
+                "guard on",
+                "\nconsider using data-dependent friendly APIs such as guard_or_false, guard_or_true and statically_known_true. If this was caused by Python `not` on a symbolic boolean, use torch.sym_not() or an equivalent comparison instead; Python `not` cannot be overloaded outside Dynamo bytecode tracing.",
+            )
+        } else {
+            ("extract specialized integer from", "\n")
+        };
+        Self::new(
+            DATA_DEPENDENT,
+            format!(
+                "Consider annotating your code using torch._check*(). Could not {asked} data-dependent expression {expression} (unhinted: {expression}).  (Size-like symbols: {size_like})\n{advice}"
+            ),
+            "",
+            expression,
+            &[],
+        )
+    }
+
+    /// What `torch._dynamo.exc.UserError` says of it, where it is the script's to mend.
+    pub fn user_error(&self, source: Option<&Source>) -> Option<String> {
+        let place = source.filter(|_| self.number == DATA_DEPENDENT)?;
+        let marks = place.marks().map_or_else(String::new, |m| format!("\n    {m}"));
+        let (line, title) = (place.span.line, &self.title);
+        Some(format!(
+            "{title}\nCaused by: {code}  # {file}:{line} in {function}\nFor more information, run with TORCH_LOGS=\"dynamic\"\n\nUser Stack (most recent call last):\n  (snipped, see stack below for prefix)\n  File \"{file}\", line {line}, in {function}\n    {code}{marks}\n\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example{}",
+            crate::dynamo::exc::from_user_code(Some(place)),
+            code = place.code,
+            file = place.file,
+            function = place.function,
+        ))
+    }
+
+    /// `if tensor:`; `condition` says how the tensor was computed: the place, and the call.
+    pub fn branch(condition: Option<(&Source, String)>) -> Self {
+        let mut explanation =
+            "Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`). Dynamo does not support tracing dynamic control flow."
+                .to_owned();
+        if let Some((place, call)) = condition {
+            explanation.push_str(&format!(
+                "\n\n      The branch condition involves a tensor computed as follows:\n        # File \"{}\", line {}, in {}, code: {}\n        {call}\n    ",
+                place.file, place.span.line, place.function, place.code
+            ));
+        }
+        Self::new(
+            170,
+            "Data-dependent branching",
+            explanation,
+            "attempted to jump with TensorVariable()",
+            &[
+                "For the common pattern `if tensor_cond: x = transform(x)` (e.g. clamping inf/nan values), consider making the code branchless by always applying the transform. Operations like torch.clamp, torch.nan_to_num, and torch.where are typically no-ops on well-behaved inputs and compile without graph breaks.",
+                FUNDAMENTAL,
+                "Use `torch.cond` to express dynamic control flow.",
+            ],
+        )
+    }
+
+    /// A call of a builtin; `types` are those of its arguments, and what the front end calls them.
+    pub fn builtin(name: &str, types: &[String], kinds: &[String]) -> Self {
+        let list: Vec<String> = types.iter().map(|t| format!("'{t}'")).collect();
+        let list = list.join(", ");
+        let kinds: Vec<String> = kinds.iter().map(|k| format!("<class 'torch._dynamo.variables.{k}'>")).collect();
+        Self::new(
+            59,
+            "Failed to trace builtin operator",
+            format!("Dynamo does not know how to trace builtin operator `{name}` with argument types [{list}] (has_kwargs False)"),
+            format!("builtin {name} [{}] False", kinds.join(", ")),
+            &[
+                &format!(
+                    "Avoid calling builtin `{name}` with argument types [{list}]. Consider using an equivalent alternative function/method to `{name}`."
+                ),
+                "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`.",
+                "Please report an issue to PyTorch.",
+            ],
+        )
+    }
+
+    /// `torch._dynamo.graph_break(msg)`
+    pub fn requested(message: Option<&str>) -> Self {
+        let shown = message.map_or_else(|| "None".to_owned(), ToOwned::to_owned);
+        let args = message.map_or_else(String::new, |m| format!("ConstantVariable(str: '{m}')"));
+        Self::new(
+            25,
+            "Call to `torch._dynamo.graph_break()`",
+            format!("User-inserted graph break. Message: {shown}"),
+            format!("Called `torch._dynamo.graph_break()` with args `[{args}]`, kwargs `{{}}`"),
+            &["Remove the `torch._dynamo.graph_break()` call."],
+        )
+    }
+
+    /// A call of a function that `torch.compiler.disable` keeps out.
+    pub fn disabled(function: &str, reason: Option<&str>) -> Self {
+        Self::new(
+            98,
+            "Skip calling `torch.compiler.disable()`d function",
+            format!(
+                "Skip calling function `{function}` since it was wrapped with `torch.compiler.disable` (reason: {})",
+                reason.unwrap_or("None")
+            ),
+            function,
+            &["Remove the `torch.compiler.disable` call"],
+        )
+    }
+
+    /// A change of an input's geometry in place.
+    pub fn inplace_view(name: &str, method: &str) -> Self {
+        Self::new(
+            148,
+            "Unsupported function call (delayed)",
+            format!(
+                "Dynamo determined that a graph break should occur when calling `L['{name}'].{method}`. Reason: Getting an inplace view on a graph input is not supported"
+            ),
+            format!(
+                "source: AttrSource(base=LocalSource(local_name='{name}', is_input=True, dynamism=None, is_derefed_cell_contents=False), member='{method}')"
+            ),
+            &[
+                "Avoid mutating a graph input's tensor metadata with in-place view ops. If the mutation is only needed inside the compiled region, replace the in-place call with an out-of-place view, for example `x = x.transpose(1, 2)` instead of `x.transpose_(1, 2)`.",
+                "If you need to mutate the input tensor's metadata, move the in-place view call outside `torch.compile`.",
+            ],
+        )
+    }
+
+    /// An operator whose result has a size that its values decide.
+    pub fn dynamic_shape(operator: &str) -> Self {
+        let operator = operator.trim_end_matches(".default");
+        Self::new(
+            36,
+            "Dynamic shape operator",
+            format!("Operator `{operator}.default`'s output shape depends on input Tensor data."),
+            format!("{operator}.default"),
+            &["Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"],
+        )
+    }
+
+    /// `loss.backward()`
+    pub fn backward() -> Self {
+        Self::new(
+            123,
+            "Unsupported Tensor.backward() call",
+            "Dynamo currently does not support tracing `Tensor.backward()` when trace_autograd_ops is off.",
+            "call_method TensorVariable() backward None None None None",
+            &["Set torch._dynamo.trace_autograd_ops=True"],
+        )
+    }
+
+    /// `torch.autograd.grad(...)`, of something that the graph itself computes or not.
+    pub fn grad(of_intermediate: bool) -> Self {
+        let reason = Self::new(
+            9186,
+            "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`",
+            "Attempted to call `torch.autograd.grad` with config `torch._dynamo.config.trace_autograd_ops` set to `False`.",
+            "trace_autograd_ops=False",
+            &["Change `torch._dynamo.config.trace_autograd_ops` to `True`."],
+        );
+        Unsupported { ends_function: of_intermediate, ..reason }
+    }
+
+    /// `torch.nn.Parameter(tensor)` of what the graph computes.
+    pub fn parameter() -> Self {
+        Self::new(
+            264,
+            "Attempted to use `torch.nn.Parameter()` constructor with Dynamo",
+            "Dynamo does not support this",
+            "",
+            &[
+                "Try to construct `torch.nn.Parameter()` outside the compiled region.",
+                "If this is not possible, turn `graph_break_on_nn_param_ctor` off",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
+    /// `tensor.requires_grad_()` of an input.
+    pub fn requires_grad() -> Self {
+        Self::new(
+            125,
+            "Unsupported Tensor.requires_grad_() call",
+            "Dynamo does not support changes to a Tensor's `requires_grad` through calling `requires_grad_()`.",
+            "call_method TensorVariable() requires_grad_",
+            &[],
+        )
+    }
+
+    /// `tensor.data = value` where the graph cannot hold it: of a tensor of its own, or with another dtype or shape.
+    pub fn set_data(same_dtype: bool, same_shape: bool) -> Self {
+        let context = "setattr(TensorVariable(), ConstantVariable(str: 'data'), TensorVariable())";
+        let advice = "Don't mutate `.data` on this tensor, or move the mutation out of `torch.compile` region";
+        if !same_dtype {
+            let explanation = "Dynamo only supports mutating `.data` of tensor to a new one with the same dtype";
+            return Self::new(220, "Failed to mutate tensor data attribute to different dtype", explanation, context, &[advice]);
+        }
+        if !same_shape {
+            return Self::new(
+                6602,
+                "setattr() on Tensor.data with different shape",
+                "Dynamo does not trace shape-changing `.data` mutations on differentiable tensors. AOTAutograd assumes graph input metadata is stable while building the backward graph.",
+                context,
+                &[
+                    "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+                ],
+            );
+        }
+        let explanation = "Dynamo only supports mutating `.data` of tensor created outside `torch.compile` region";
+        Self::new(56, "Failed to mutate tensor data attribute", explanation, context, &[advice])
+    }
+
+    /// `tensor.retain_grad()`
+    pub fn retain_grad() -> Self {
+        Self::new(
+            108,
+            "Tensor.retain_grad() with AOTDispatcher",
+            "`Tensor.retain_grad()` does not work with AOTDispatcher.",
+            "tp_getattro_impl TensorVariable() retain_grad",
+            &[],
+        )
+    }
+
+    /// `tensor.tolist()` of numbers that are no integers.
+    pub fn tolist() -> Self {
+        Self::new(
+            109,
+            "Tensor.tolist() with non-integer tensor",
+            "Dynamo currently does not support tracing `tolist()` on non-integer tensors.",
+            "call_method TensorVariable() to_list",
+            &["Ensure the input tensor to `tolist()` is an integer type (e.g., int8, int16, int32, int64)."],
+        )
+    }
+
+    /// One of PyTorch's recurrent modules.
+    pub fn rnn(module: &str) -> Self {
+        Self::new(
+            14,
+            "Attempted to wrap RNN, GRU, or LSTM",
+            "Dynamo does not support RNN, GRU, or LSTM.",
+            module,
+            &[
+                "Set torch._dynamo.config.allow_rnn=True to enable experimental support for RNN, GRU, and LSTM in Dynamo",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
+    /// A module with backward hooks.
+    pub fn module_backward_hooks() -> Self {
+        Self::new(
+            83,
+            "Module-level backwards hooks require compiled autograd.",
+            "",
+            "",
+            &["Enable compiled autograd by setting torch._dynamo.config.compiled_autograd = True."],
+        )
+    }
+
+    /// A function of PyTorch's that is never traced.
+    pub fn skipped(function: &str, module: &str) -> Self {
+        Self::new(
+            7,
+            "Attempted to call function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{function}` should not be traced."),
+            format!("module: {module}, qualname: {function}, skip reason: <missing reason>"),
+            &[&format!("Avoid calling the function `{function}`.")],
+        )
+    }
+
+    /// A function of C that the front end knows nothing of.
+    pub fn unknown_builtin(function: &str, module: &str) -> Self {
+        Self::new(
+            SKIPPED_BUILTIN,
+            "Attempted to call function marked as skipped",
+            format!(
+                "Dynamo does not know how to trace the builtin `{module}.{function}.` This function is either a Python builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind)."
+            ),
+            format!(
+                "module: {module}, qualname: {function}, skip reason: cannot determine source file for  (likely a C extension or builtin)"
+            ),
+            &[
+                "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it and see the next case for a workaround.",
+                "If it is a third-party C/C++ Python extension, please either wrap it into a PyTorch-understood custom operator (see https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html for more details) or, if it is traceable, use `torch.compiler.allow_in_graph`.",
+            ],
+        )
+    }
+
+    /// A function of a file that is never traced, called by one that is.
+    pub fn not_inlined(function: &str, module: &str) -> Self {
+        Self::new(
+            8,
+            "Attempted to inline function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{function}` should not be traced."),
+            format!("qualname: {function}, name: {function}, skip reason: file matches MOD_SKIPLIST ({module})"),
+            &[&format!("Avoid calling the function `{function}`.")],
+        )
+    }
+
+    /// A clock is read.
+    pub fn clock(function: &str) -> Self {
+        Self::new(
+            9193,
+            "Call to a time function",
+            format!(
+                "Dynamo graph breaks on `time.{function}()` so that the clock read occurs at the correct point relative to compiled operations."
+            ),
+            format!("Called `time.{function}()` inside a compiled region"),
+            &[
+                &format!("Move the `time.{function}()` call outside the compiled function if the graph break is undesirable."),
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
+    /// `warnings.warn`, which Python has in C.
+    pub fn warning() -> Self {
+        Self::new(
+            SKIPPED_BUILTIN,
+            "Attempted to call function marked as skipped",
+            "Dynamo does not know how to trace the Python builtin `_warnings.warn`.",
+            "module: _warnings, qualname: warn, skip reason: cannot determine source file for _warnings (likely a C extension or builtin)",
+            &[
+                "If you are attempting to call a logging function (e.g. `_warnings.warn`), you can try adding it to `torch._dynamo.config.reorderable_logging_functions`.",
+                "Please file an issue on GitHub so the PyTorch team can add support for it. ",
+            ],
+        )
+    }
+
+    /// A method of a logger.
+    pub fn logging(logger: &str, method: &str, args: &[String]) -> Self {
+        Self::new(
+            291,
+            "logging.Logger method not supported for non-export cases",
+            "For non-export cases, logging.Logger methods are only supported if the logger has a source and the method is registered as reorderable.",
+            format!("method: {logger}.{method}, args: [{}], kwargs: {{}}", args.join(", ")),
+            &[
+                "If you do not need this logging side effect, add the exact method being called to `torch._dynamo.config.ignore_logging_functions`. Dynamo will skip the call and return `None`.",
+                &format!(
+                    "For example, for `logger.{method}(...)`, use `torch._dynamo.config.ignore_logging_functions.add(logger.{method})`. If `{method}` is defined on the logger class, add the class method `logging.Logger.{method}` to ignore this method for all instances of that class."
+                ),
+                &format!(
+                    "Dynamo does not trace into logging.Logger method bodies, so only the method you call directly (`{method}`) is checked against the ignore set. Ignoring a method that `{method}` calls internally has no effect."
+                ),
+                &format!(
+                    "If you need the log side effect to run, then you can try one of (1) create the logger outside the compiled region and add the method to `torch._dynamo.config.reorderable_logging_functions` (e.g. `torch._dynamo.config.reorderable_logging_functions.add(logger.{method})`) so that it runs after the compiled region, as long as it is called without kwargs and its arguments are tensors, constants, or string formatters, (2) `torch._higher_order_ops.print(...)`, (3) wrap the logging call in a custom op (marked as mutable), or (4) preserve the logging contents and move the logging call outside the compiled region."
+                ),
+            ],
+        )
+    }
+
+    /// Anything else, with a title that says it.
+    pub fn other(title: &str) -> Self {
+        Self::new(0, title, "", "", &[])
+    }
+
+    /// An exception of the script's, where nothing of the script's catches it: the function is given up.
+    pub fn exception() -> Self {
+        let reason = Self::new(
+            88,
+            "Observed exception",
+            "Dynamo found no exception handler at the top-level compiled function when encountering an exception. Exception will propagate outside the compiled region.",
+            "",
+            &[],
+        );
+        Unsupported { ends_function: true, ..reason }
+    }
+
+    /// A loop whose backward reads a number off a tensor, where graphs hold none: the function is given up.
+    pub fn backward_of_loop() -> Self {
+        let reason = Self::new(0, "Backend compiler exception", "The backward of while_loop reads a number off a tensor.", "", &[]);
+        Unsupported { ends_function: true, ..reason }
+    }
+
+    /// A block whose begin cannot be captured: PyTorch gives up the function that it stands in.
+    pub fn context_manager(name: &str) -> Self {
+        Self::new(
+            7,
+            "Attempted to inline function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{name}.__enter__` should not be traced."),
+            "",
+            &[],
+        )
+    }
+
+    /// Whether the function is given up, not only its graph: what comes before is not compiled, either.
+    pub fn gives_function_up(&self) -> bool {
+        self.ends_function || matches!(self.number, 7 | 108)
+    }
+
+    /// Whether what follows is left to Python, and what comes before is a graph of its own where that is worth it.
+    pub fn leaves_rest(&self) -> bool {
+        self.number == 108
+    }
+
+    /// Whether gradients are asked for: results of the graph that come of one another must not live on then, since a compiled graph
+    /// does not say so of its results.
+    pub fn asks_for_gradients(&self) -> bool {
+        self.number == 9186
+    }
+
+    /// Whether a tensor decides which way Python goes.
+    pub fn is_branch(&self) -> bool {
+        self.number == 170
+    }
+
+    /// Whether what ends the graph gives a tensor's number.
+    pub fn gives_number(&self) -> bool {
+        matches!(self.number, 109 | 124)
+    }
+
+    /// Its title.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// All that is said, but for the place.
+    pub fn text(&self) -> String {
+        if self.number == 0 || self.number == DATA_DEPENDENT {
+            return self.title.clone();
+        }
+        let mut text = format!("{}\n  Explanation: {}\n", self.title, self.explanation);
+        for hint in &self.hints {
+            text.push_str(&format!("  Hint: {hint}\n"));
+        }
+        let number = if self.number == SKIPPED_BUILTIN { 7 } else { self.number };
+        text.push_str(&format!(
+            "\n  Developer debug context: {}\n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb{number:04}.html",
+            self.context
+        ));
+        text
+    }
+}

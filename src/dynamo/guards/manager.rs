@@ -1,0 +1,725 @@
+//! The Python values of a compiled function's calls: which facts its entries depend on, which integers have varied and are
+//! symbols from then on, and the symbols' way into a call and out of it.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFloat, PyFunction, PyInt, PySlice, PyStr, PyTuple, PyType};
+use rustpython_vm::class::StaticType;
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::guard::{Fact, Kind, differing, unmet};
+use crate::dispatch::Value;
+use crate::dynamo::bytecode_analysis::rest_variables;
+use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
+use crate::dynamo::cache::found_inputs::{Found, holds};
+use crate::dynamo::eval_frame::frames::set_variable;
+use crate::dynamo::resume_functions::symbol_number;
+use crate::dynamo::source::{Locals, Source, cell, own_attribute};
+use crate::dynamo::symbolic_convert::{self, LookedAt, Resumed};
+use crate::dynamo::{Holder, Recorder, Unmet};
+use crate::python::native::tensor::{
+    TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
+};
+use crate::report::Guard;
+use crate::shape::{FloatExpr, SymFloat};
+use crate::tensor::Tensor;
+
+/// What an entry depends on, and the numbers that are symbols in it.
+#[derive(Default)]
+pub struct Needs {
+    /// Facts.
+    pub facts: Vec<Fact>,
+    /// Where the numbers are found.
+    pub dynamic: Vec<Rc<Source>>,
+    /// What they were in the call that it was made for.
+    pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
+    /// Tensors that are looked at without an operator.
+    pub looked_at: Vec<LookedAt>,
+}
+
+impl Needs {
+    /// Without facts that the function reads behind an instruction of its own, at which its graph ends, or in what it calls there.
+    pub fn until(&self, position: usize) -> Needs {
+        let is_read = |fact: &&Fact| fact.read.is_none_or(|(at, called)| at < position || at == position && !called);
+        Needs {
+            facts: self.facts.iter().filter(is_read).cloned().collect(),
+            dynamic: self.dynamic.clone(),
+            replaced: self.replaced.clone(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
+    /// And these.
+    pub fn and(&self, more: Needs) -> Needs {
+        Needs {
+            facts: self.facts.iter().cloned().chain(more.facts).collect(),
+            dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
+            replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
+            looked_at: self.looked_at.clone(),
+        }
+    }
+
+    /// Which values are modules, by where they are found.
+    pub fn modules(&self, vm: &VirtualMachine) -> HashMap<String, Holder> {
+        self.facts.iter().filter_map(|f| Some((f.source.text(vm), f.holder(vm)?))).collect()
+    }
+
+    /// As the report shows them.
+    pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
+        self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
+    }
+}
+
+/// Tensors that a call looks at without an operator, by the instructions that do it, first those that do it first.
+pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<[usize]>, Tensor)> {
+    let found = |(source, way): &LookedAt| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
+    let mut found: Vec<_> = needs.looked_at.iter().filter_map(found).collect();
+    found.sort_by(|(a, _), (b, _)| a.cmp(b));
+    found
+}
+
+/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
+pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
+    let mut found = HashMap::new();
+    for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
+        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {
+            let next = found.len();
+            found.entry(object.get_id()).or_insert(next);
+        }
+    }
+    found
+}
+
+/// What the values of a call mean for the entries of a place.
+#[derive(Clone, Default)]
+pub struct Verdict {
+    /// Per entry, the facts that do not hold.
+    pub unmet: Vec<Vec<Unmet>>,
+    /// What an entry made now depends on.
+    pub needs: Rc<Needs>,
+    /// The same as `unmet` of what was looked at before the first entry, and computed nothing.
+    pub idle: Vec<Vec<Unmet>>,
+}
+
+impl Verdict {
+    /// Why no entry serves, newest first, counted from the first that computed nothing.
+    pub fn counted(&self, reasons: Vec<String>) -> Vec<String> {
+        let count = self.idle.len();
+        let number = |reason: &String| reason.split_once(": ").and_then(|(i, text)| Some((i.parse::<usize>().ok()?, text.to_owned())));
+        let of_entries = reasons.iter().map(|reason| number(reason).map_or(reason.clone(), |(i, text)| format!("{}: {text}", i + count)));
+        let of_idle = self.idle.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?)));
+        of_entries.chain(of_idle).collect()
+    }
+
+    /// Why no entry serves, newest first; nothing where one may.
+    pub fn unserved(&self) -> Vec<String> {
+        let first = |(i, unmet): (usize, &Vec<Unmet>)| Some(format!("{i}: {}", first_of(unmet)?));
+        let all: Option<Vec<String>> = self.unmet.iter().enumerate().rev().map(first).collect();
+        all.unwrap_or_default()
+    }
+}
+
+/// The fact that is looked at first.
+fn first_of(unmet: &[Unmet]) -> Option<&str> {
+    unmet.iter().min_by_key(|u| (u.root.clone(), u.source.clone())).map(|u| &*u.text)
+}
+
+/// A tensor that was looked at before, under another name, is looked at as that one.
+fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+    let mut known: HashMap<usize, Rc<Source>> = HashMap::new();
+    let named = |fact: Fact| {
+        let Kind::Type(class) = &fact.kind else { return fact };
+        if !class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type())) {
+            return fact;
+        }
+        let Some(value) = fact.source.value(locals, vm) else { return fact };
+        match known.get(&value.get_id()) {
+            Some(other) => Fact { kind: Kind::Same(other.clone()), ..fact },
+            None => {
+                known.insert(value.get_id(), fact.source.clone());
+                fact
+            }
+        }
+    };
+    facts.into_iter().map(named).collect()
+}
+
+fn read_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+    let (facts, looked_at) = symbolic_convert::facts_from(resumed, vm);
+    (as_others(facts, &resumed.locals, vm), looked_at)
+}
+
+/// What is known of the values of a function's calls.
+#[derive(Default)]
+pub struct Values {
+    entries: RefCell<HashMap<usize, Vec<(Rc<Needs>, Rc<[Found]>)>>>,
+    /// What places depend on that compute nothing.
+    idle: RefCell<HashMap<usize, Vec<Rc<Needs>>>>,
+    /// Numbers that calls had when something was compiled; none where they varied.
+    seen: Rc<RefCell<HashMap<(usize, String), Option<PyObjectRef>>>>,
+    /// Floats whose numbers were needed: they are no symbols again.
+    numbers: RefCell<HashSet<String>>,
+}
+
+/// A call's function and the values it starts from.
+pub struct Bound {
+    callee: PyObjectRef,
+    /// The function that runs, where it is the script's; otherwise one of PyTorch's modules is called, or an object with a `__call__`.
+    function: Option<PyObjectRef>,
+    /// Arguments by name, and what the function closes over.
+    pub locals: Locals,
+    /// Names of arguments, in order of position.
+    names: Vec<Rc<str>>,
+    /// The names of `*args` and of `**kwargs`, where it has them, and the position at which the first begins.
+    rest: [Option<Rc<str>>; 2],
+    rest_at: usize,
+    /// How many of the names are parameters of their own.
+    parameters: usize,
+    bound_self: bool,
+}
+
+/// A call of what has no code of its own, one of PyTorch's modules or an object with a `__call__`: to PyTorch's front end, a function
+/// that calls `fn` with its `*args` and `**kwargs`.
+fn called_as_it_is(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
+    let kwargs = vm.ctx.new_dict();
+    for (k, v) in &args.kwargs {
+        kwargs.set_item(&*k.to_string_lossy(), v.clone(), vm).ok()?;
+    }
+    let locals = vec![
+        ("fn".into(), callee.to_owned()),
+        ("args".into(), vm.ctx.new_tuple(args.args.clone()).into()),
+        ("kwargs".into(), kwargs.into()),
+    ];
+    Some(Bound {
+        callee: callee.to_owned(),
+        function: None,
+        locals,
+        names: Vec::new(),
+        rest: [Some("args".into()), Some("kwargs".into())],
+        rest_at: 0,
+        parameters: 0,
+        bound_self: false,
+    })
+}
+
+/// The code that runs where something is called: a function's, or that of a module's `forward`.
+pub fn code_of(callee: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let forward = || callee.class().get_attr(vm.ctx.intern_str("forward"));
+    let function = if own_attribute(callee, "_modules", vm).is_some() { forward()? } else { callee.to_owned() };
+    function.get_attr("__code__", vm).ok()
+}
+
+/// Finds the names of a call's arguments.
+pub fn bind(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
+    let mut positional = args.args.clone();
+    let (function, bound_self) = if callee.downcast_ref::<PyFunction>().is_some() {
+        (callee.to_owned(), false)
+    } else if own_attribute(callee, "_modules", vm).is_some() {
+        if crate::dynamo::variables::nn_module::has_forward_of_library(callee, vm) {
+            return called_as_it_is(callee, args, vm);
+        }
+        positional.insert(0, callee.to_owned());
+        (callee.class().get_attr(vm.ctx.intern_str("forward"))?, true)
+    } else if let Ok(function) = callee.get_attr("__func__", vm) {
+        let own = callee.get_attr("__self__", vm).ok()?;
+        let is_call =
+            callee.get_attr("__name__", vm).is_ok_and(|n| n.downcast_ref::<PyStr>().is_some_and(|n| n.as_bytes() == b"_call_impl"));
+        if is_call && own_attribute(&own, "_modules", vm).is_some() {
+            // `module.compile()`
+            return bind(&own, args, vm);
+        }
+        positional.insert(0, own);
+        (function, true)
+    } else {
+        return called_as_it_is(callee, args, vm);
+    };
+    function.downcast_ref::<PyFunction>()?;
+    let code = function.get_attr("__code__", vm).ok()?;
+    let code = code.downcast_ref::<PyCode>()?;
+    let names: Vec<Rc<str>> = code.varnames.iter().map(|n| n.as_str().into()).collect();
+    let (count, only) = (code.arg_count as usize, code.kwonlyarg_count as usize);
+    let mut locals: Locals = names.iter().take(count).cloned().zip(positional.iter().cloned()).collect();
+    let others = vm.ctx.new_dict();
+    for (name, value) in &args.kwargs {
+        let name = name.to_string_lossy();
+        if names.iter().take(count + only).any(|n| **n == *name) {
+            locals.push((name.as_ref().into(), value.clone()));
+        } else {
+            others.set_item(&*name, value.clone(), vm).ok()?;
+        }
+    }
+    let rest = rest_variables(code).map(|i| names.get(i?).cloned());
+    if let Some(name) = &rest[0] {
+        locals.push((name.clone(), vm.ctx.new_tuple(positional.get(count..).unwrap_or_default().to_vec()).into()));
+    }
+    if let Some(name) = &rest[1] {
+        locals.push((name.clone(), others.into()));
+    }
+    let defaults = function.get_attr("__defaults__", vm).ok().and_then(|d| d.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec()));
+    for (i, value) in defaults.unwrap_or_default().into_iter().rev().enumerate() {
+        if let Some(name) = count.checked_sub(i + 1).and_then(|s| names.get(s))
+            && locals.iter().all(|(n, _)| n != name)
+        {
+            locals.push((name.clone(), value));
+        }
+    }
+    let only_defaults = function.get_attr("__kwdefaults__", vm).ok();
+    if let Some(defaults) = only_defaults.as_ref().and_then(|d| d.downcast_ref::<PyDict>()) {
+        for name in names.iter().skip(count).take(only) {
+            if let Ok(Some(value)) = defaults.get_item_opt(&**name, vm)
+                && locals.iter().all(|(n, _)| n != name)
+            {
+                locals.push((name.clone(), value));
+            }
+        }
+    }
+    for (i, name) in code.freevars.iter().enumerate() {
+        if let Some(value) = cell(&function, i, vm) {
+            locals.push((name.as_str().into(), value));
+        }
+    }
+    Some(Bound {
+        callee: callee.to_owned(),
+        function: Some(function),
+        locals,
+        names,
+        rest,
+        rest_at: count,
+        parameters: count + only,
+        bound_self,
+    })
+}
+
+impl Bound {
+    /// Whether one of PyTorch's modules is called.
+    pub fn is_of_module(&self, vm: &VirtualMachine) -> bool {
+        self.function.is_none() && own_attribute(&self.callee, "_modules", vm).is_some()
+    }
+
+    /// The code of its function.
+    pub fn code(&self, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        self.function.as_ref()?.get_attr("__code__", vm).ok()
+    }
+
+    /// The globals of its function.
+    pub fn globals(&self, vm: &VirtualMachine) -> Option<PyDictRef> {
+        self.function.as_ref()?.get_attr("__globals__", vm).ok()?.downcast().ok()
+    }
+
+    /// Where in a call's arguments a part of `*args` or `**kwargs` is.
+    fn slot<'a>(&self, source: &Source, args: &'a mut FuncArgs) -> Option<&'a mut PyObjectRef> {
+        let is_rest = |base: &Source, which: usize| matches!(base, Source::Local(name) if self.rest[which].as_ref() == Some(name));
+        match source {
+            Source::Index(base, i) if is_rest(base, 0) => args.args.get_mut((self.rest_at + i).checked_sub(usize::from(self.bound_self))?),
+            Source::Key(base, key) if is_rest(base, 1) => {
+                let key = key.downcast_ref::<PyStr>()?.to_string_lossy();
+                args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == key).map(|(_, v)| v)
+            }
+            _ => None,
+        }
+    }
+
+    /// The cell of a variable that the function closes over.
+    fn cell(&self, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        let function = self.function.as_ref()?;
+        let code = function.get_attr("__code__", vm).ok()?;
+        let index = code.downcast_ref::<PyCode>()?.freevars.iter().position(|n| n.as_str() == name)?;
+        let cells = function.get_attr("__closure__", vm).ok()?;
+        cells.downcast_ref::<PyTuple>()?.as_slice().get(index).cloned()
+    }
+}
+
+/// Whether a float that varies may become a symbol.
+fn is_dynamic_float(value: &PyObject, vm: &VirtualMachine) -> bool {
+    let plain = value.downcast_ref::<PyFloat>().filter(|_| value.class().is(vm.ctx.types.float_type));
+    plain.is_some_and(|f| f.to_f64().is_finite()) && !setting("specialize_float", vm)
+}
+
+/// Values that were replaced by symbols for a call.
+#[derive(Default)]
+pub struct Replaced(Vec<(Rc<Source>, PyObjectRef, PyObjectRef)>, Vec<PyObjectRef>);
+
+impl Replaced {
+    /// Puts the numbers back, where the script did not put something else.
+    pub fn restore(self, locals: &mut Locals, vm: &VirtualMachine) {
+        for cell in self.1 {
+            let Ok(now) = cell.get_attr("cell_contents", vm) else { continue };
+            // What the function has put there may have been computed from the symbol.
+            let number: PyObjectRef = match (symbolic_hint(&now, vm), float_hint(&now, vm)) {
+                (Some(n), _) => vm.ctx.new_int(n).into(),
+                (_, Some(f)) => vm.ctx.new_float(f).into(),
+                _ => continue,
+            };
+            // A cell takes any value.
+            let _ = cell.set_attr("cell_contents", number, vm);
+        }
+        for (source, number, symbol) in self.0 {
+            if source.value(locals, vm).is_some_and(|now| now.is(&symbol)) {
+                source.set(locals, number, vm);
+            }
+        }
+    }
+}
+
+impl Values {
+    /// Of a code whose numbers were seen before, when it was asked for in another way.
+    pub fn of_code(known: &Values) -> Self {
+        Values { seen: known.seen.clone(), ..Values::default() }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.entries.borrow_mut().clear();
+        self.idle.borrow_mut().clear();
+        self.seen.borrow_mut().clear();
+        self.numbers.borrow_mut().clear();
+    }
+
+    /// An entry was made for inputs that were found there.
+    pub fn push(&self, place: usize, needs: Rc<Needs>, inputs: Rc<[Found]>) {
+        self.entries.borrow_mut().entry(place).or_default().push((needs, inputs));
+    }
+
+    /// A place computes nothing in a call of this verdict: the facts that did not hold, newest entry first, where none served it before.
+    pub fn idle(&self, place: usize, verdict: &Verdict) -> Option<Vec<String>> {
+        let unmet = &verdict.unmet;
+        if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let mut idle = self.idle.borrow_mut();
+        let known = idle.entry(place).or_default();
+        // A number that was another one is a symbol, and nothing asks for it.
+        let varied = |fact: &Fact| {
+            let is_number = |kind: &Kind| matches!(kind, Kind::Equals(n) if n.downcast_ref::<PyInt>().is_some() || n.downcast_ref::<PyFloat>().is_some());
+            let differs = |f: &Fact| !matches!((&f.kind, &fact.kind), (Kind::Equals(a), Kind::Equals(b)) if a.is(b) || number_equals(a, b));
+            let same = |f: &Fact| is_number(&f.kind) && f.source.root() == fact.source.root() && differs(f);
+            is_number(&fact.kind) && matches!(*fact.source, Source::Local(_)) && known.iter().any(|needs| needs.facts.iter().any(same))
+        };
+        let facts = verdict.needs.facts.iter().map(|fact| match &fact.kind {
+            Kind::Equals(number) if varied(fact) => Fact { kind: Kind::Type(number.class().to_owned().into()), ..fact.clone() },
+            _ => fact.clone(),
+        });
+        let needs = Needs { facts: facts.collect(), dynamic: verdict.needs.dynamic.clone(), ..Needs::default() };
+        known.push(Rc::new(needs));
+        Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?))).collect())
+    }
+
+    /// What an entry depends on, and where its inputs were found.
+    pub fn entry(&self, place: usize, index: usize) -> Option<(Rc<Needs>, Rc<[Found]>)> {
+        self.entries.borrow().get(&place)?.get(index).cloned()
+    }
+
+    fn judge(
+        &self,
+        place: usize,
+        locals: &Locals,
+        read: impl FnOnce() -> (Vec<Fact>, Vec<LookedAt>),
+        (function, dynamic): (&CompiledFunction, Option<bool>),
+        vm: &VirtualMachine,
+    ) -> Verdict {
+        let mut known = self.entries.borrow().get(&place).cloned().unwrap_or_default();
+        let idle = self.idle.borrow().get(&place).cloned().unwrap_or_default();
+        let idle_unmet = idle.iter().map(|needs| unmet(&needs.facts, locals, vm)).collect();
+        if known.is_empty() {
+            known.extend(idle.into_iter().map(|needs| (needs, Rc::default())));
+        }
+        let failed: Vec<Vec<Unmet>> = known.iter().map(|(n, _)| unmet(&n.facts, locals, vm)).collect();
+        let met: Vec<usize> = (0..known.len()).filter(|i| failed[*i].is_empty()).collect();
+        // Where numbers are symbols in one and not in another, it is the first whose other guards hold, too.
+        let differ = met.len() > 1 && met.iter().any(|i| !known[*i].0.dynamic.is_empty());
+        let asked = if differ { function.cache.borrow().asked(place) } else { Vec::new() };
+        let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
+        // One that has a number which varied since serves such calls alone for which its other guards hold.
+        let serves = |i: &usize| !self.is_outdated(place, &known[*i].0, vm) || holds(function, place, *i, locals, vm);
+        let needs = match first.or_else(|| met.iter().copied().find(serves)) {
+            Some(i) => known[i].0.clone(),
+            None => {
+                let (facts, looked_at) = read();
+                Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, (function, dynamic), vm) })
+            }
+        };
+        Verdict { unmet: failed, needs, idle: idle_unmet }
+    }
+
+    /// Whether a number that an entry was made for has varied since.
+    fn is_outdated(&self, place: usize, needs: &Needs, vm: &VirtualMachine) -> bool {
+        let seen = self.seen.borrow();
+        let varied: HashSet<&str> =
+            seen.iter().filter(|((at, _), value)| *at == place && value.is_none()).map(|((_, s), _)| &**s).collect();
+        let is_varied = |fact: &Fact| matches!(fact.kind, Kind::Equals(_)) && varied.contains(fact.source.text(vm).as_str());
+        !varied.is_empty() && needs.facts.iter().any(is_varied)
+    }
+
+    /// What the values of a call mean at the start of a function.
+    pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
+        let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
+            Some(function) => {
+                let (facts, looked_at) = symbolic_convert::facts(function, &bound.locals, vm);
+                (as_others(facts, &bound.locals, vm), looked_at)
+            }
+            None => (symbolic_convert::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
+        };
+        self.judge(0, &bound.locals, read, (function, function.dynamic()), vm)
+    }
+
+    /// What they mean at the start of a function that is recorded on its own because another calls it.
+    pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
+        self.judge(0, &entered.locals, || read_from(entered, vm), function, vm)
+    }
+
+    /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
+    /// depends on itself.
+    pub fn catch_up(&self, before: &Verdict, count: usize, locals: &Locals, vm: &VirtualMachine) -> Verdict {
+        let known = self.entries.borrow().get(&0).cloned().unwrap_or_default();
+        let mut verdict = before.clone();
+        verdict.unmet.truncate(count);
+        for (needs, _) in known.iter().skip(count) {
+            let unmet = differing(&needs.facts, &before.needs.facts, locals, vm);
+            if unmet.is_empty() {
+                verdict.needs = needs.clone();
+            }
+            verdict.unmet.push(unmet);
+        }
+        verdict
+    }
+
+    /// Which floats were needed as numbers is not known any more.
+    pub fn forget_numbers(&self) {
+        self.numbers.borrow_mut().clear();
+    }
+
+    /// How many entries a function has from its beginning.
+    pub fn count(&self) -> usize {
+        self.entries.borrow().get(&0).map_or(0, Vec::len)
+    }
+
+    /// What they mean where a function goes on.
+    pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
+        self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm)
+    }
+
+    /// What an entry depends on where the numbers of some floats were needed.
+    pub fn with_numbers(&self, needs: &Needs, origins: &[String]) -> Needs {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            // Where a graph ends at a break, it is asked once more whether it needs them.
+            if !ends_in_break() {
+                self.numbers.borrow_mut().extend(origins.iter().cloned());
+            }
+            let is_needed = |source: &Source| origins.contains(&source.text(vm));
+            let number = |source: &Rc<Source>| needs.replaced.iter().find(|(s, _)| Rc::ptr_eq(s, source)).map(|(_, value)| value.clone());
+            let facts = needs.facts.iter().map(|fact| match number(&fact.source).filter(|_| is_needed(&fact.source)) {
+                Some(value) => Fact { kind: Kind::Equals(value), ..fact.clone() },
+                None => fact.clone(),
+            });
+            let keep = |(source, _): &&(Rc<Source>, PyObjectRef)| !is_needed(source);
+            Needs {
+                facts: facts.collect(),
+                dynamic: needs.dynamic.iter().filter(|s| !is_needed(s)).cloned().collect(),
+                replaced: needs.replaced.iter().filter(keep).cloned().collect(),
+                looked_at: needs.looked_at.clone(),
+            }
+        })
+    }
+
+    /// Whether a number was found there when something was compiled.
+    pub fn was_number(&self, place: usize, source: &str) -> bool {
+        self.seen.borrow().keys().any(|(at, known)| *at == place && known == source)
+    }
+
+    /// Facts with those numbers as symbols that varied, or that were tensors before.
+    pub fn needs(
+        &self,
+        place: usize,
+        locals: &Locals,
+        facts: Vec<Fact>,
+        (function, dynamic): (&CompiledFunction, Option<bool>),
+        vm: &VirtualMachine,
+    ) -> Needs {
+        let mut needs = Needs::default();
+        let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
+        let specializes_ints = setting("specialize_int", vm);
+        for fact in facts {
+            let Kind::Equals(value) = &fact.kind else {
+                needs.facts.push(fact);
+                continue;
+            };
+            let is_variable = place == 0 || matches!(*fact.source, Source::Local(_));
+            let is_float = is_dynamic_float(value, vm) && is_variable && !self.numbers.borrow().contains(&fact.source.text(vm));
+            let is_int = value.class().is(vm.ctx.types.int_type) && !specializes_ints;
+            let is_local = !fact.source.root().0 && (!fact.source.is_in_module(locals, vm) || unspecialized);
+            if !is_float && (!is_int || !is_local) {
+                needs.facts.push(fact);
+                continue;
+            }
+            let key = (place, fact.source.text(vm));
+            let was_tensor = function.seen.borrow().has(place, &key.1);
+            let mut seen = self.seen.borrow_mut();
+            let before = seen.entry(key).or_insert_with(|| Some(value.clone()));
+            if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
+                *before = None;
+            }
+            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {
+                let class = value.class().to_owned().into();
+                needs.dynamic.push(fact.source.clone());
+                needs.replaced.push((fact.source.clone(), value.clone()));
+                needs.facts.push(Fact { kind: Kind::Type(class), ..fact });
+            } else if place > 0 && before.is_none() {
+                needs.facts.push(Fact { kind: Kind::Type(value.class().to_owned().into()), ..fact });
+            } else {
+                needs.facts.push(fact);
+            }
+        }
+        needs
+    }
+}
+
+/// A switch of `torch._dynamo.config`, where a script has imported it.
+pub fn setting(name: &'static str, vm: &VirtualMachine) -> bool {
+    config(name, vm).and_then(|o| o.try_to_bool(vm).ok()).unwrap_or(false)
+}
+
+/// A value of `torch._dynamo.config`, where a script has imported it.
+pub fn config(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
+    modules.get_item("torch._dynamo.config", vm).ok()?.get_attr(name, vm).ok()
+}
+
+/// A symbol for a number that is found there.
+fn symbol(source: &Source, value: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    let text = source.text(vm);
+    let number = symbol_number(&text);
+    match (value.downcast_ref::<PyInt>(), value.downcast_ref::<PyFloat>()) {
+        (Some(i), _) => {
+            let object = size_object(&recorder.number(&text, number, i.try_to_primitive::<i64>(vm).ok()?), vm).ok()?;
+            note_made(&object, vm).ok()?;
+            Some(object)
+        }
+        (_, Some(f)) => float_object(&recorder.float_number(&text, number, f.to_f64()), vm).ok(),
+        _ => None,
+    }
+}
+
+/// Tuples that hold numbers for which there are symbols, by where they are found, with what takes their place: what a tuple holds
+/// cannot be changed.
+#[derive(Default)]
+struct Tuples(Vec<(String, PyObjectRef)>);
+
+impl Tuples {
+    /// The outermost tuple that a number is in, where it is in any, and that with a symbol for the number.
+    fn around(
+        &mut self,
+        source: &Rc<Source>,
+        value: PyObjectRef,
+        symbol: PyObjectRef,
+        locals: &Locals,
+        vm: &VirtualMachine,
+    ) -> (Rc<Source>, PyObjectRef, PyObjectRef) {
+        let Source::Index(base, index) = &**source else { return (source.clone(), value, symbol) };
+        let outer = base.value(locals, vm).filter(|outer| outer.class().is(vm.ctx.types.tuple_type));
+        let Some(outer) = outer else { return (source.clone(), value, symbol) };
+        let text = base.text(vm);
+        let known = self.0.iter().find(|(at, _)| *at == text).map_or(&outer, |(_, known)| known);
+        let mut items = items(known).unwrap_or_default();
+        items.get_mut(*index).into_iter().for_each(|item| *item = symbol.clone());
+        let made: PyObjectRef = vm.ctx.new_tuple(items).into();
+        self.0.retain(|(at, _)| *at != text);
+        self.0.push((text, made.clone()));
+        self.around(base, outer, made, locals, vm)
+    }
+}
+
+/// Puts symbols where a call finds its dynamic numbers.
+pub fn replace(bound: &mut Bound, needs: &Needs, recorder: &Recorder, args: &mut FuncArgs, vm: &VirtualMachine) -> Replaced {
+    let mut replaced = Replaced::default();
+    let mut tuples = Tuples::default();
+    for source in &needs.dynamic {
+        let Some(value) = source.value(&bound.locals, vm) else { continue };
+        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
+        let is_given = bound.slot(source, args).is_some();
+        let (source, value, symbol) =
+            if is_given { (source.clone(), value, symbol) } else { tuples.around(source, value, symbol, &bound.locals, vm) };
+        let source = &source;
+        if let Source::Local(name) = &**source {
+            let at = bound.names.iter().position(|n| n == name).and_then(|i| i.checked_sub(usize::from(bound.bound_self)));
+            if let Some(slot) = args.kwargs.iter_mut().find(|(k, _)| k.to_string_lossy() == **name).map(|(_, v)| v) {
+                *slot = symbol;
+            } else if let Some(slot) = at.and_then(|i| args.args.get_mut(i)) {
+                *slot = symbol;
+            } else if at.is_some_and(|i| i + usize::from(bound.bound_self) < bound.parameters) {
+                // A default.
+                args.kwargs.insert((&**name).into(), symbol);
+            } else if let Some(cell) = bound.cell(name, vm) {
+                // What the function closes over.
+                if cell.set_attr("cell_contents", symbol, vm).is_ok() {
+                    replaced.1.push(cell);
+                }
+            }
+        } else if let Some(slot) = bound.slot(source, args) {
+            *slot = symbol;
+        } else if source.set(&mut bound.locals, symbol.clone(), vm) {
+            replaced.0.push((source.clone(), value, symbol));
+        }
+    }
+    replaced
+}
+
+/// Puts symbols where a function that goes on, or has just begun, finds its dynamic numbers.
+pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorder, vm: &VirtualMachine) -> Replaced {
+    let mut replaced = Replaced::default();
+    let mut tuples = Tuples::default();
+    for source in &needs.dynamic {
+        let Some(value) = source.value(&resumed.locals, vm) else { continue };
+        let Some(symbol) = symbol(source, &value, recorder, vm) else { continue };
+        let (source, value, symbol) = tuples.around(source, value, symbol, &resumed.locals, vm);
+        let source = &source;
+        match &**source {
+            Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
+                resumed.given = Some((name.clone(), symbol));
+            }
+            // What an expression holds stays a number, as does a variable that cannot be written: the region is another one then.
+            Source::Local(name) if name.starts_with("___stack") => {}
+            Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
+            _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),
+            _ => {}
+        }
+    }
+    replaced
+}
+
+fn number_equals(a: &PyObject, b: &PyObject) -> bool {
+    match (a.downcast_ref::<PyFloat>(), b.downcast_ref::<PyFloat>(), a.downcast_ref::<PyInt>(), b.downcast_ref::<PyInt>()) {
+        (Some(a), Some(b), ..) => a.to_f64() == b.to_f64(),
+        (.., Some(a), Some(b)) => a.as_bigint() == b.as_bigint(),
+        _ => false,
+    }
+}
+
+/// The tensor or the symbolic number that an object is, or those that it has, where it is a tuple or a list.
+pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
+    if let Some(t) = to_tensor(object) {
+        return vec![Value::Tensor(t)];
+    }
+    let is_computed = |f: &SymFloat| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_));
+    match (symbolic(object, vm), symbolic_float(object, vm).filter(is_computed), items(object)) {
+        (Some(size), ..) => vec![Value::Int(size)],
+        (_, Some(float), _) => vec![Value::SymFloat(float)],
+        (.., Some(items)) => items.iter().flat_map(|o| held(o, vm)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Symbolic numbers among indices become inputs now.
+pub fn touch_numbers(index: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let Some(recorder) = crate::dynamo::eval_frame::call::recorder() else { return Ok(()) };
+    let parts = items(index).unwrap_or_else(|| vec![index.to_owned()]);
+    let ends = |part: PyObjectRef| match part.downcast_ref::<PySlice>() {
+        Some(slice) => slice.start.iter().chain([&slice.stop]).chain(&slice.step).cloned().collect(),
+        None => vec![part],
+    };
+    let parts: Vec<PyObjectRef> = parts.into_iter().flat_map(ends).collect();
+    let sizes = parts.iter().filter_map(|o| symbolic(o, vm)).filter(|size| recorder.has_size(size));
+    sizes.map(Value::Int).try_for_each(|size| recorder.argument(&size).map(|_| ())).map_err(|e| raise(e, vm))
+}

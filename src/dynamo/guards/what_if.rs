@@ -1,0 +1,233 @@
+//! Another size: which entry of a piece of code would serve other sizes, which guard fails, and what a recompile would make.
+//!
+//! It works on what the report says of entries, so that it can be asked of a run that is over. Conditions on Python values
+//! cannot be asked this way: the call is taken to be as before in everything but its sizes.
+
+use crate::dynamo::cache::{Entry, as_python, range};
+use crate::dynamo::dynamic_shapes::{DimMark, InputSource, SeenSizes, Symbols};
+use crate::error::{Error, Result};
+use crate::graph::parse_size;
+use crate::report::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Region, Span, Trial, Verdict, WhatIf};
+use crate::shape::{Relation, ints};
+use crate::tensor::Geometry;
+use std::collections::HashMap;
+
+/// Entries a piece of code may have.
+pub const RECOMPILE_LIMIT: usize = 8;
+
+/// An entry as plain data.
+pub fn view(entry: &Entry, frame: u32, dynamic: Option<bool>) -> EntryView {
+    let region = &entry.region;
+    let inputs = region.touched.iter().map(|input| {
+        let (geometry, source) = (&input.spec.spec.geometry, &input.source);
+        let real = |list: &[crate::shape::SymInt]| list.iter().map(|s| s.hint().unwrap_or(0)).collect();
+        let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
+        EntryInput {
+            source: source.source.clone(),
+            dtype: input.spec.spec.dtype.name().to_owned(),
+            requires_grad: input.spec.requires_grad,
+            is_static: source.is_static,
+            sizes: text(&geometry.sizes),
+            strides: text(&geometry.strides),
+            real_sizes: real(&geometry.sizes),
+            real_strides: real(&geometry.strides),
+            numbers: source.numbers.clone(),
+            marks: source.marks.iter().map(|(dim, mark)| mark_view(*dim, *mark)).collect(),
+        }
+    });
+    let conditions = region.env.guards().into_iter().map(|guard| EntryCondition {
+        left: guard.left.to_string(),
+        relation: guard.relation.text().to_owned(),
+        right: guard.right.to_string(),
+        span: guard.source.map(|s| s.span),
+    });
+    EntryView { frame, dynamic, inputs: inputs.collect(), symbols: symbol_views(&region.env), conditions: conditions.collect() }
+}
+
+fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<EntrySymbol> {
+    let one = |(symbol, info): (crate::shape::Symbol, crate::shape::SymbolInfo)| EntrySymbol {
+        name: symbol.0.to_string(),
+        source: info.origin,
+        value: info.hint,
+        lower: Some(info.lower).filter(|l| *l != i64::MIN),
+        upper: Some(info.upper).filter(|u| *u != i64::MAX),
+    };
+    env.symbols().into_iter().map(one).collect()
+}
+
+fn mark_view(dim: usize, mark: DimMark) -> EntryMark {
+    let (kind, min, max) = match mark {
+        DimMark::Dynamic(min, max) => ("dynamic", min, max),
+        DimMark::Maybe(min, max) => ("maybe", min, max),
+        DimMark::Unbacked(min, max) => ("unbacked", min, max),
+        DimMark::Static => ("static", None, None),
+    };
+    EntryMark { dim: dim as u32, kind: kind.to_owned(), min, max }
+}
+
+/// What would become of a call of the piece of code `frame` with the sizes of `trials`; inputs that are not tried are as they
+/// were when an entry was made.
+///
+/// # Errors
+/// Where no entry is of that piece of code, a size is negative, or an entry's expressions cannot be read.
+pub fn what_if(regions: &[Region], frame: u32, trials: &[Trial]) -> Result<WhatIf> {
+    let entries: Vec<(u32, &EntryView)> =
+        regions.iter().filter_map(|r| Some((r.id, r.entry.as_ref()?))).filter(|(_, e)| e.frame == frame).collect();
+    let Some((_, last)) = entries.last() else {
+        return Err(Error::value(format!("nothing was compiled for the piece of code {frame}")));
+    };
+    if let Some(trial) = trials.iter().find(|t| t.sizes.iter().any(|s| *s < 0)) {
+        return Err(Error::value(format!("{} has a negative size", trial.source)));
+    }
+    let mut verdicts = Vec::new();
+    for (region, entry) in &entries {
+        let failed = failed_guard(entry, trials)?;
+        let (failed, span) = failed.map_or((None, None), |(text, span)| (Some(text), span));
+        verdicts.push(Verdict { region: *region, failed, span });
+    }
+    let served = verdicts.iter().any(|v| v.failed.is_none());
+    let recompile = if served {
+        None
+    } else {
+        let made: Vec<&EntryView> = entries.iter().map(|(_, e)| *e).collect();
+        let (inputs, symbols) = recompiled(&made, last, trials)?;
+        Some(Recompile { inputs, symbols, limit: entries.len() >= RECOMPILE_LIMIT })
+    };
+    Ok(WhatIf { entries: verdicts, recompile })
+}
+
+/// The geometry an input would have: dense, dimensions lying in memory in the order in which they did.
+fn tried(input: &EntryInput, trials: &[Trial]) -> (Vec<i64>, Vec<i64>) {
+    let Some(trial) = trials.iter().find(|t| t.source == input.source && t.sizes != input.real_sizes) else {
+        return (input.real_sizes.clone(), input.real_strides.clone());
+    };
+    let rank = trial.sizes.len();
+    let mut order: Vec<usize> = (0..rank).rev().collect();
+    if rank == input.real_strides.len() {
+        order.sort_by_key(|d| input.real_strides[*d]);
+    }
+    let mut strides = vec![1; rank];
+    let mut next = 1i64;
+    for d in order {
+        strides[d] = next;
+        next = next.saturating_mul(trial.sizes[d].max(1));
+    }
+    (trial.sizes.clone(), strides)
+}
+
+/// A source as PyTorch names it to people: `L['x'].size()[0]` is `x.size()[0]`.
+fn local(source: &str) -> String {
+    source.replace("L['", "").replacen("']", "", 1)
+}
+
+/// The guard that an entry fails on, and the line that made it.
+fn failed_guard(entry: &EntryView, trials: &[Trial]) -> Result<Option<(String, Option<Span>)>> {
+    let values: HashMap<&str, i64> = entry.symbols.iter().filter_map(|s| Some((s.name.as_str(), value_of(s, entry, trials)?))).collect();
+    let number = |text: &str| -> Result<Option<i64>> { Ok(parse_size(text, &|name| values.get(name).copied())?.hint()) };
+    for input in &entry.inputs {
+        let (sizes, strides) = tried(input, trials);
+        let name = local(&input.source);
+        if sizes.len() != input.sizes.len() {
+            return Ok(Some((format!("tensor '{name}' rank mismatch. expected {}, actual {}", input.sizes.len(), sizes.len()), None)));
+        }
+        for (kind, wanted, found) in [("size", &input.sizes, &sizes), ("stride", &input.strides, &strides)] {
+            for (d, (text, actual)) in wanted.iter().zip(found).enumerate() {
+                if let Ok(expected) = text.parse::<i64>()
+                    && expected != *actual
+                {
+                    return Ok(Some((format!("tensor '{name}' {kind} mismatch at index {d}. expected {expected}, actual {actual}"), None)));
+                }
+            }
+        }
+    }
+    for symbol in &entry.symbols {
+        let (Some(value), source) = (values.get(symbol.name.as_str()), local(&symbol.source)) else { continue };
+        if symbol.lower.is_some_and(|l| *value < l) || symbol.upper.is_some_and(|u| *value > u) {
+            return Ok(Some((range(&source, symbol.lower, symbol.upper), None)));
+        }
+    }
+    // Sizes that share a symbol are equal.
+    for input in &entry.inputs {
+        let (sizes, _) = tried(input, trials);
+        for (d, (text, actual)) in input.sizes.iter().zip(&sizes).enumerate() {
+            if number(text)?.is_some_and(|expected| expected != *actual) {
+                return Ok(Some((format!("{}.size()[{d}] == {}", local(&input.source), in_source(text, entry)), None)));
+            }
+        }
+    }
+    for condition in &entry.conditions {
+        let (Some(left), Some(right)) = (number(&condition.left)?, number(&condition.right)?) else { continue };
+        let relation = Relation::ALL.into_iter().find(|r| r.text() == condition.relation);
+        if relation.is_some_and(|r| !r.holds(left, right)) {
+            let text = format!("{} {} {}", in_source(&condition.left, entry), condition.relation, in_source(&condition.right, entry));
+            return Ok(Some((text, condition.span.clone())));
+        }
+    }
+    Ok(None)
+}
+
+/// The value of a symbol that is a size of an input; another is as it was.
+fn value_of(symbol: &EntrySymbol, entry: &EntryView, trials: &[Trial]) -> Option<i64> {
+    let read = |input: &EntryInput| -> Option<i64> {
+        let dim = symbol.source.strip_prefix(&input.source)?.strip_prefix(".size()[")?.strip_suffix(']')?;
+        tried(input, trials).0.get(dim.parse::<usize>().ok()?).copied()
+    };
+    entry.inputs.iter().find_map(read).or(symbol.value)
+}
+
+/// An expression with its symbols written as the script finds them.
+fn in_source(text: &str, entry: &EntryView) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        let end = rest[at..].find(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(rest.len(), |n| at + n);
+        out.push_str(&rest[..at]);
+        let name = &rest[at..end];
+        out.push_str(&entry.symbols.iter().find(|s| s.name == name).map_or_else(|| name.to_owned(), |s| local(&s.source)));
+        rest = &rest[end..];
+    }
+    as_python(&(out + rest))
+}
+
+/// The inputs that a recompile would be for: sizes that have varied become symbols.
+fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result<(Vec<EntryInput>, Vec<EntrySymbol>)> {
+    let mut seen = SeenSizes::default();
+    for input in made.iter().flat_map(|e| &e.inputs) {
+        let real = Geometry { sizes: ints(&input.real_sizes), strides: ints(&input.real_strides), offset: 0.into() };
+        seen.note(0, &source_of(input), &real);
+    }
+    let mut symbols = Symbols::default();
+    let mut inputs = Vec::new();
+    for (index, input) in last.inputs.iter().enumerate() {
+        let (sizes, strides) = tried(input, trials);
+        let source = source_of(input);
+        let real = Geometry { sizes: ints(&sizes), strides: ints(&strides), offset: 0.into() };
+        let plan = seen.plan(0, &source, &real, last.dynamic, false);
+        let (geometry, _) = symbols.geometry(&source, index, &real, &plan);
+        let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
+        inputs.push(EntryInput {
+            sizes: text(&geometry.sizes),
+            strides: text(&geometry.strides),
+            real_sizes: sizes,
+            real_strides: strides,
+            ..input.clone()
+        });
+    }
+    Ok((inputs, symbol_views(&symbols.env)))
+}
+
+fn source_of(input: &EntryInput) -> InputSource {
+    let mark = |m: &EntryMark| match m.kind.as_str() {
+        "dynamic" => DimMark::Dynamic(m.min, m.max),
+        "maybe" => DimMark::Maybe(m.min, m.max),
+        "unbacked" => DimMark::Unbacked(m.min, m.max),
+        _ => DimMark::Static,
+    };
+    InputSource {
+        source: input.source.clone(),
+        is_static: input.is_static,
+        marks: input.marks.iter().map(|m| (m.dim as usize, mark(m))).collect(),
+        numbers: input.numbers.clone(),
+        ..InputSource::default()
+    }
+}

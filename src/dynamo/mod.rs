@@ -1,0 +1,54 @@
+//! Dynamo: from the calls of a compiled function to graphs, guards and the code after a graph break, by symbolic execution.
+//!
+//! The Python body of a compiled function runs on every call, on lazy tensors: operators are recorded and answered with fake
+//! tensors. When values are needed (return, or a graph break), the recorded region is compiled, or served by a cache entry whose
+//! guards hold, and run; the lazy tensors that are still alive get its results. So Python's side effects are real on every
+//! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
+//!
+//! Parts have the names of PyTorch's `torch/_dynamo`. Those that know no Python objects ([`output_graph`], [`dynamic_shapes`], most of
+//! [`guards`] and [`cache`]) do without the interpreter.
+
+pub mod cache;
+mod dynamic_shapes;
+mod exc;
+mod graph_breaks;
+pub mod guards;
+pub mod output_graph;
+mod side_effects;
+
+#[cfg(feature = "python")]
+pub(crate) mod backends;
+#[cfg(feature = "python")]
+pub(crate) mod bindings;
+#[cfg(feature = "python")]
+mod bytecode_analysis;
+#[cfg(feature = "python")]
+mod convert_frame;
+#[cfg(feature = "python")]
+mod eval_frame;
+#[cfg(feature = "python")]
+pub(crate) mod resume_functions;
+#[cfg(feature = "python")]
+mod source;
+#[cfg(feature = "python")]
+mod symbolic_convert;
+#[cfg(feature = "python")]
+pub(crate) mod tracing;
+#[cfg(feature = "python")]
+pub(crate) mod variables;
+
+pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet, strip_locals};
+pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
+pub use exc::from_user_code;
+pub use graph_breaks::unsupported::Unsupported;
+pub use guards::failures::Holder;
+pub use guards::global_state::{reset_state, set_state};
+pub use guards::{constraints, what_if};
+pub use output_graph::annotation::set_annotation;
+pub use output_graph::attribute::Attribute;
+pub use output_graph::captured_graph::{Region, RegionInput, computes};
+pub use output_graph::layer::CaptureLayer;
+pub use output_graph::retrace::{Rest, Section};
+pub use output_graph::subgraph::{Body, Cut, Mark, Part};
+pub use output_graph::torch_calls::{Fate, OpenCall, Variable};
+pub use output_graph::tracer::{Recorder, Surroundings};

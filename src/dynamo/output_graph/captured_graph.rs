@@ -1,0 +1,419 @@
+//! A recorded region: what one graph is made of when it ends, and what is dropped from it then.
+
+use super::torch_calls::{shown, with_source_fns};
+use super::tracer::Recorder;
+use crate::aot::compile::InputSpec;
+use crate::dispatch::{Value, modes};
+use crate::dynamo::dynamic_shapes::{InputSource, Place, Witness};
+use crate::dynamo::guards::global_state::State;
+use crate::error::{Error, Result};
+use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
+use crate::tensor::{Dtype, Tensor};
+use std::collections::{HashMap, HashSet};
+
+/// An input of a region: the caller's tensor and what stands for it while recording.
+#[derive(Clone)]
+pub struct RegionInput {
+    /// The caller's tensor.
+    pub real: Tensor,
+    /// Its fake stand-in.
+    pub twin: Tensor,
+    /// Its placeholder.
+    pub node: NodeId,
+    /// What the region's cache depends on.
+    pub spec: InputSpec,
+    /// Where the caller keeps it.
+    pub source: InputSource,
+}
+
+/// A recorded region, ready to be compiled.
+pub struct Region {
+    /// The captured graph; its outputs are the lazy tensors asked for.
+    pub graph: Graph,
+    /// Its inputs that are tensors, in order of first use.
+    pub inputs: Vec<RegionInput>,
+    /// All tensors of the caller's that were looked at.
+    pub touched: Vec<RegionInput>,
+    /// The grad mode it began in.
+    pub grad: bool,
+    /// The short dtype of autocast it began in.
+    pub autocast: Option<Dtype>,
+    /// Whether it is called in inference mode, where tensors dispatch otherwise.
+    pub inference: bool,
+    /// The settings of the program that it is called with.
+    pub(in crate::dynamo) state: State,
+    /// Its symbolic sizes.
+    pub env: ShapeEnv,
+    /// Where its symbols are read among `touched`.
+    pub witnesses: Vec<Witness>,
+    /// Per input, the first that has its storage, and whether it is shared, where the region writes to it.
+    pub(in crate::dynamo) storages: Vec<(usize, bool)>,
+    /// All nodes of the graph, with those that it dropped because nobody reads them.
+    recorded: Vec<NodeId>,
+    /// Floats of the call that nothing computes with.
+    unread: Vec<SymFloat>,
+}
+
+impl Region {
+    /// The region without the caller's tensors: what a cache may keep.
+    pub fn without_tensors(mut self) -> Self {
+        for input in self.inputs.iter_mut().chain(&mut self.touched) {
+            input.real = input.twin.clone();
+        }
+        self
+    }
+
+    /// The region with floats as the numbers that they are: those are no inputs any more.
+    pub fn with_numbers(mut self, floats: &[(Symbol, String, f64)]) -> Self {
+        let is_needed = |input: &RegionInput| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
+        let calls: Vec<(NodeId, FloatExpr)> = self
+            .graph
+            .nodes()
+            .filter_map(|n| match &n.meta.value {
+                Some(FakeValue::SymFloat(float)) => Some((n.id, (*float.expr).clone())),
+                _ => None,
+            })
+            .collect();
+        let value = |s: &Symbol| floats.iter().find(|(known, ..)| known == s).map(|(.., value)| *value);
+        for (id, expr) in calls {
+            if let Some(number) = expr.evaluate(&|_| None, &value) {
+                self.graph.replace_uses(id, &Arg::Float(number));
+                self.graph.erase(id);
+            }
+        }
+        let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
+        // Positions are those among what is left.
+        let left = |all: &[RegionInput], at: usize| all.iter().take(at).filter(|i| !is_needed(i)).count();
+        let inputs = std::mem::take(&mut self.inputs);
+        let storages = std::mem::take(&mut self.storages);
+        self.storages = storages
+            .into_iter()
+            .zip(&inputs)
+            .filter(|(_, i)| !is_needed(i))
+            .map(|((first, shared), _)| (left(&inputs, first), shared))
+            .collect();
+        self.inputs = inputs.into_iter().filter(|i| !is_needed(i)).collect();
+        for witness in &mut self.witnesses {
+            if let Place::Size(at, _) | Place::Stride(at, _) | Place::Offset(at) | Place::Item(at) = &mut witness.at {
+                *at = left(&self.touched, *at);
+            }
+        }
+        self.touched.retain(|i| !is_needed(i));
+        for id in gone {
+            self.graph.erase(id);
+        }
+        self.env.forget_floats(floats.iter().map(|(s, ..)| s));
+        self
+    }
+
+    /// The tensor of the caller's that it looked at under a name.
+    pub(in crate::dynamo) fn input_named(&self, name: &str) -> Option<&RegionInput> {
+        self.touched.iter().find(|input| input.source.name == name)
+    }
+
+    /// Floats of the call that nothing computes with.
+    pub fn unread_floats(&self) -> Vec<SymFloat> {
+        // What the script wrote may name one that no operator is given.
+        let read: HashSet<NodeId> = self.graph.nodes().flat_map(|n| n.inputs()).collect();
+        let named = self.graph.nodes().filter(|n| n.op() == Some("aten._local_scalar_dense.default") && !read.contains(&n.id));
+        let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
+        named.filter_map(float).chain(self.unread.iter().cloned()).collect()
+    }
+
+    /// The graph as the script wrote it, which is what PyTorch's front end shows.
+    pub fn written(&self) -> Graph {
+        self.with_attributes(shown(&self.graph, &self.recorded, None))
+    }
+
+    /// The graph that is traced: the operators, each with what the script called (`source_fn`).
+    pub fn traced(&self) -> Graph {
+        with_source_fns(&self.graph, &self.recorded, None)
+    }
+
+    /// What the front end keeps as attributes of the graph is read from there, after the inputs.
+    fn with_attributes(&self, mut graph: Graph) -> Graph {
+        let attributes: HashMap<&str, &Tensor> =
+            self.inputs.iter().filter(|i| i.source.attribute.is_some()).map(|i| (i.source.name.as_str(), &i.real)).collect();
+        if attributes.is_empty() {
+            return graph;
+        }
+        let found: Vec<NodeId> = graph.placeholders().filter(|n| attributes.contains_key(&*n.target.text())).map(|n| n.id).collect();
+        for id in &found {
+            let node = graph.node_mut(*id);
+            node.opcode = Opcode::GetAttr;
+            let name = node.target.text();
+            if let Some(t) = attributes.get(&*name) {
+                graph.constants.push((name.as_str().into(), (*t).clone()));
+            }
+        }
+        let rank = |n: &graph::Node| match n.opcode {
+            Opcode::Placeholder => 0,
+            _ if found.contains(&n.id) => 1,
+            _ => 2,
+        };
+        let mut order: Vec<(u8, NodeId)> = graph.nodes().map(|n| (rank(n), n.id)).collect();
+        order.sort_by_key(|(rank, _)| *rank);
+        graph.reorder(order.into_iter().map(|(_, id)| id).collect());
+        graph
+    }
+
+    /// Inputs that are one tensor in another region, and are not here.
+    pub(in crate::dynamo) fn duplicates(&self, other: &Region) -> Option<(String, String)> {
+        if other.touched.len() >= self.touched.len() {
+            return None;
+        }
+        // What modules hold may be held twice.
+        let given: Vec<&RegionInput> = self.touched.iter().filter(|i| !i.source.is_static && !i.source.is_number).collect();
+        let names: Vec<String> = given.iter().map(|i| format!("\"{}\"", crate::dynamo::cache::strip_locals(&i.source.source))).collect();
+        let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
+        let last = given.last()?.source.source.clone();
+        missing.then(|| (format!("Duplicate tensors found: [{}]", names.join(", ")), last))
+    }
+
+    /// The values of its symbols in the call it was recorded in.
+    pub fn hints(&self) -> HashMap<Symbol, i64> {
+        // Sizes that are not looked at while something is compiled have values, too.
+        let read = |symbol: &Symbol| {
+            let witness = self.witnesses.iter().find(|w| w.symbol == *symbol)?;
+            let Place::Size(input, dim) = witness.at else { return None };
+            self.touched.get(input)?.real.sizes().get(dim)?.as_int()
+        };
+        let value = |(symbol, info): (Symbol, SymbolInfo)| {
+            let value = info.hint.or_else(|| read(&symbol))?;
+            Some((symbol, value))
+        };
+        self.env.symbols().into_iter().filter_map(value).collect()
+    }
+}
+
+/// Whether a captured graph computes anything.
+pub fn computes(graph: &Graph) -> bool {
+    graph.nodes().any(|n| matches!(n.target, Target::HigherOrder(_)) || n.op().is_some_and(|o| crate::dispatch::lookup(o).is_some()))
+}
+
+impl Recorder {
+    /// Ends the region: `outputs` are the lazy tensors and the symbolic sizes whose values are wanted.
+    pub fn end(&self, outputs: &[Value]) -> Result<Region> {
+        let wanted = |output: &Value| match output {
+            Value::Tensor(t) => {
+                let stored = self.stored.borrow().iter().find(|(twin, _)| twin.is(t)).map(|(_, id)| *id);
+                stored
+                    .or_else(|| self.nodes.borrow().get(&t.id()).copied())
+                    .map(Arg::Node)
+                    .ok_or_else(|| Error::runtime("an output that was not recorded"))
+            }
+            // The graph gives floats as tensors.
+            Value::SymFloat(float) if self.has_float(float) => {
+                let held = crate::t!("scalar_tensor", output.clone(); dtype = Dtype::Float64, device = crate::tensor::Device::CPU, pin_memory = false)?;
+                self.argument(&Value::Tensor(held))
+            }
+            other => self.argument(other),
+        };
+        let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
+        // Blocks that change the grad mode are left where a graph ends, and entered again by the next one; what a function set stays.
+        let around = self.around.take();
+        if around.is_some_and(|mode| mode != self.grad_mode()) {
+            self.record_grad_mode(!self.grad_mode());
+        }
+        self.stored.borrow_mut().clear();
+        self.has_side_effect.set(false);
+        self.epoch.set(self.epoch.get() + 1);
+        let mut graph = self.graph.replace(Graph::new("GraphModule"));
+        self.check_defined(&mut graph);
+        let as_written = |(value, arg): (&Value, &Arg)| {
+            let node = value.as_tensor().and_then(|t| self.written_node(t, None));
+            node.map_or_else(|| arg.clone(), Arg::Node)
+        };
+        let written: Vec<Arg> = outputs.iter().zip(&args).map(as_written).collect();
+        let output = graph.set_output(Arg::Tuple(args));
+        let call = WrittenCall {
+            target: Target::Name("output".into()),
+            name: "output".into(),
+            args: vec![Arg::Tuple(written)],
+            kwargs: Vec::new(),
+            stored: Vec::new(),
+        };
+        graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
+        self.writing.clear();
+        let symbols = self.symbols.take();
+        self.sizes.borrow_mut().clear();
+        self.numbers.borrow_mut().clear();
+        self.deferred.borrow_mut().clear();
+        self.floats.borrow_mut().clear();
+        self.scalars.borrow_mut().clear();
+        drop_known_sizes(&mut graph);
+        unify_sizes(&mut graph);
+        let items = self.items.take();
+        drop_whole_slices(&mut graph, &items, &symbols.env);
+        let recorded = graph.nodes().map(|n| n.id).collect();
+        let unread = drop_unread_items(&mut graph, &items);
+        drop_idle_grad_modes(&mut graph, self.grad.get());
+        // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
+        let readers = readers(&graph);
+        let unused = |id: NodeId| readers[id.0 as usize] == 0;
+        let touched = self.inputs.take();
+        let mut inputs = touched.clone();
+        let given = self.given.take();
+        // A float that is only compared is none either.
+        inputs.retain(|i| !unused(i.node) || i.source.is_number && given.contains(&i.node));
+        let in_shapes = |i: &RegionInput| {
+            let geometry = &i.spec.spec.geometry;
+            geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
+        };
+        let mut in_shapes: std::collections::BTreeSet<Symbol> = inputs.iter().flat_map(in_shapes).collect();
+        in_shapes.extend(symbols.witnesses.iter().filter_map(|w| match w.at {
+            Place::Offset(input) if touched.get(input).is_some_and(|i| !unused(i.node)) => Some(w.symbol.clone()),
+            _ => None,
+        }));
+        // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
+        graph.retain(|n| match (&n.meta.value, n.opcode) {
+            (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
+                !unused(n.id) || given.contains(&n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
+            }
+            (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
+            _ => true,
+        });
+        let grad = self.grad.get();
+        let is_split = self.is_split.take();
+        self.grad.set(around.unwrap_or(if is_split { grad } else { modes().grad }));
+        if modes().grad != self.grad.get() {
+            self.record_grad_mode(modes().grad);
+        }
+        let autocast = self.autocast.replace(modes().autocast);
+        self.blocks.borrow_mut().clear();
+        self.inference_blocks.borrow_mut().clear();
+        self.nodes.borrow_mut().clear();
+        self.lazy.borrow_mut().clear();
+        self.stacks.borrow_mut().clear();
+        self.input_places.borrow_mut().clear();
+        self.glances.borrow_mut().clear();
+        self.read_around.borrow_mut().clear();
+        self.by_real.borrow_mut().clear();
+        let storages = inputs
+            .iter()
+            .enumerate()
+            .map(|(i, input)| {
+                let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
+                // Who shares memory matters where somebody writes to it.
+                let is_written = inputs.iter().filter(same).any(|o| o.twin.version() > 0);
+                let first = if is_written { inputs.iter().position(|o| same(&o)).unwrap_or(i) } else { i };
+                (first, is_written && inputs.iter().filter(same).count() > 1)
+            })
+            .collect();
+        let (env, witnesses, inference, state) = (symbols.env, symbols.witnesses, modes().inference, State::now());
+        Ok(Region { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+    }
+}
+
+/// `x[:, i]` takes no slice of a dimension whose size is known: of one that became a number later on, either.
+fn drop_whole_slices(graph: &mut Graph, items: &[NodeId], env: &ShapeEnv) {
+    let whole = |id: &NodeId| {
+        let (of, dim) = crate::dynamo::guards::same_graph::sliced_whole(graph.node(*id))?;
+        let size = graph.node(of).tensor()?.geometry.sizes.get(usize::try_from(dim).ok()?)?.clone();
+        let became_known = size.as_int().is_none() && env.simplify(&size.expr()).as_int().is_some();
+        became_known.then_some((*id, of))
+    };
+    for (id, of) in items.iter().filter_map(whole).collect::<Vec<_>>() {
+        graph.replace_uses(id, &Arg::Node(of));
+        graph.erase(id);
+    }
+}
+
+/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
+/// calls are, read or not.
+fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) -> Vec<SymFloat> {
+    let mut readers = readers(graph);
+    let nodes: Vec<_> = graph.nodes().map(|n| n.id).collect();
+    let mut dropped = std::collections::HashSet::new();
+    for id in nodes.into_iter().rev() {
+        let node = graph.node(id);
+        let is_item = match &node.target {
+            crate::graph::Target::Getitem | crate::graph::Target::Operator(_) => true,
+            _ => items.contains(&id) || matches!(node.meta.value, Some(FakeValue::SymFloat(_))),
+        };
+        if is_item && readers[id.0 as usize] == 0 {
+            node.reads().iter().for_each(|i| readers[i.0 as usize] -= 1);
+            dropped.insert(id);
+        }
+    }
+    let is_of_call = |n: &&graph::Node| dropped.contains(&n.id) && n.op() == Some("aten._local_scalar_dense.default");
+    let float = |n: &graph::Node| if let Some(FakeValue::SymFloat(f)) = &n.meta.value { Some(f.clone()) } else { None };
+    let unread = graph.nodes().filter(is_of_call).filter_map(float).filter(|f| f.hint().is_some()).collect();
+    graph.retain(|n| !dropped.contains(&n.id));
+    unread
+}
+
+/// The grad mode that a node sets.
+pub(in crate::dynamo) fn sets_grad_mode(node: &graph::Node) -> Option<bool> {
+    match (&node.target, node.args.as_slice()) {
+        (Target::Torch { op, .. }, [Arg::Bool(enabled)]) if &**op == "_C._set_grad_enabled" => Some(*enabled),
+        _ => None,
+    }
+}
+
+/// Drops changes of the grad mode that the next node takes back, as PyTorch's front end does: `grad` is the mode that the graph
+/// begins in.
+fn drop_idle_grad_modes(graph: &mut Graph, mut grad: bool) {
+    let mut idle = HashSet::new();
+    let nodes: Vec<_> = graph.nodes().map(|n| (n.id, sets_grad_mode(n))).collect();
+    for pair in nodes.windows(2) {
+        let [(first, set_first), (second, set_second)] = pair else { continue };
+        if *set_first != Some(!grad) || idle.contains(first) {
+            continue;
+        }
+        grad = !grad;
+        if *set_second == Some(!grad) {
+            grad = !grad;
+            idle.extend([*first, *second]);
+        }
+    }
+    if !idle.is_empty() {
+        graph.retain(|n| !idle.contains(&n.id));
+    }
+}
+
+/// How many nodes read each, as it runs or as it is written.
+fn readers(graph: &Graph) -> Vec<usize> {
+    let mut readers = vec![0; graph.arena_len()];
+    graph.nodes().flat_map(|n| n.reads()).for_each(|id| readers[id.0 as usize] += 1);
+    readers
+}
+
+/// Symbols that turned out to be the same number are one input, the first.
+fn unify_sizes(graph: &mut Graph) {
+    let mut first: HashMap<Expr, NodeId> = HashMap::new();
+    let mut again = Vec::new();
+    for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
+        let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
+        if size.expr().as_int().is_none() {
+            continue;
+        }
+        match first.get(&size.expr()) {
+            Some(known) => again.push((node.id, *known)),
+            None => drop(first.insert(size.expr(), node.id)),
+        }
+    }
+    for (id, known) in again {
+        graph.replace_uses(id, &Arg::Node(known));
+        graph.erase(id);
+    }
+}
+
+/// Sizes of tensors that turned out to be numbers are no inputs: what read them has the number.
+fn drop_known_sizes(graph: &mut Graph) {
+    let known: Vec<(NodeId, i64)> = graph
+        .placeholders()
+        .filter_map(|n| match &n.meta.value {
+            // The placeholder of a size is called by its symbol, that of a Python number by its place.
+            Some(FakeValue::Int(SymInt::Sym(size, env))) if size.as_symbol().is_some_and(|s| *s.0 == *n.target.text()) => {
+                Some((n.id, env.simplify(size).as_int()?))
+            }
+            _ => None,
+        })
+        .collect();
+    for (id, number) in known {
+        graph.replace_uses(id, &Arg::Int(number));
+        graph.erase(id);
+    }
+}

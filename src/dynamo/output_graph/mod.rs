@@ -1,0 +1,13 @@
+//! The graph being traced: its inputs, its calls, the numbers in it, and what becomes of it when it ends.
+
+pub(super) mod annotation;
+pub(super) mod attribute;
+pub(super) mod captured_graph;
+pub(super) mod layer;
+pub(super) mod retrace;
+pub(super) mod runtime_asserts;
+pub(super) mod subgraph;
+pub(super) mod subgraph_inputs;
+pub(super) mod symbolic_numbers;
+pub(super) mod torch_calls;
+pub(super) mod tracer;

@@ -1,0 +1,275 @@
+//! Bodies of higher-order operators: what was recorded since a mark is cut out of the region into a subgraph.
+//!
+//! Inputs that were first used inside stay inputs of the region, in order of first use; values the body reads from outside
+//! become its own inputs. A region that ended in between leaves nothing to cut: what follows is recorded as it is.
+
+use super::tracer::Recorder;
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Place, Target};
+use crate::tensor::Tensor;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A place in a recording.
+pub struct Mark {
+    place: Place,
+    epoch: u32,
+}
+
+/// A part of the recording that becomes a subgraph.
+pub struct Part {
+    /// Nodes, by position.
+    pub range: Range<usize>,
+    /// What it takes first, whether it reads it or not.
+    pub takes: Vec<NodeId>,
+    /// What it returns.
+    pub returns: Arg,
+}
+
+/// A subgraph that was cut out, and the values of the recording that it takes.
+pub struct Body {
+    /// The subgraph.
+    pub graph: Graph,
+    /// Per input of it, the node of the recording.
+    pub takes: Vec<NodeId>,
+}
+
+/// Parts cut out of a recording, which now ends where the mark was.
+pub struct Cut {
+    /// The bodies, in order.
+    pub bodies: Vec<Body>,
+    /// How many nodes are where they were.
+    start: usize,
+    moved: HashMap<NodeId, NodeId>,
+}
+
+impl Cut {
+    /// The node of what remains that a node of the recording became; none for what was cut out.
+    pub fn moved(&self, id: NodeId) -> Option<NodeId> {
+        if (id.0 as usize) < self.start { Some(id) } else { self.moved.get(&id).copied() }
+    }
+}
+
+/// Whether a node belongs to a part: its calls, and the subgraphs they name.
+fn is_inside(graph: &Graph, part: &Part, id: NodeId) -> bool {
+    let node = graph.node(id);
+    part.range.contains(&(id.0 as usize))
+        && match (&node.opcode, &node.target) {
+            (Opcode::Call, _) => true,
+            (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().any(|(n, _)| n == name),
+            _ => false,
+        }
+}
+
+/// The nodes of a part. A recording's nodes are in the order in which they were made.
+fn nodes_of<'g>(graph: &'g Graph, part: &'g Part) -> impl Iterator<Item = &'g Node> {
+    part.range.clone().map(|i| graph.node(NodeId(i as u32))).filter(|n| is_inside(graph, part, n.id))
+}
+
+/// Values that a part reads and does not compute, each once, in order of first use.
+fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    let inside = |id: NodeId| is_inside(graph, part, id);
+    let mut add = |id: NodeId| {
+        if !inside(id) && !part.takes.contains(&id) && !found.contains(&id) {
+            found.push(id);
+        }
+    };
+    for node in nodes_of(graph, part) {
+        node.reads().into_iter().for_each(&mut add);
+    }
+    part.returns.for_each_node(&mut add);
+    found
+}
+
+fn body_of(graph: &Graph, part: &Part) -> Body {
+    let mut takes = part.takes.clone();
+    takes.extend(free_values(graph, part));
+    let mut body = Graph::new("GraphModule");
+    let mut ids: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in &takes {
+        let node = graph.node(*id);
+        let meta = Meta { value: node.meta.value.clone(), ..Meta::default() };
+        ids.insert(*id, body.placeholder(&node.name, meta));
+    }
+    for node in nodes_of(graph, part) {
+        let id = body.copy_node(node, &mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n)));
+        ids.insert(node.id, id);
+    }
+    let subgraphs: Vec<_> = body
+        .nodes()
+        .flat_map(|n| n.inputs())
+        .filter_map(|id| match &body.node(id).target {
+            Target::Name(name) => graph.subgraphs.iter().find(|(n, _)| n == name).cloned(),
+            _ => None,
+        })
+        .collect();
+    body.subgraphs = subgraphs;
+    body.set_output(part.returns.map_nodes(&mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n))));
+    Body { graph: body, takes }
+}
+
+impl Recorder {
+    /// Marks the place from which a body is recorded.
+    pub fn mark(&self) -> Mark {
+        Mark { place: self.graph.borrow_mut().place(), epoch: self.epoch.get() }
+    }
+
+    /// Whether the region still is the one of the mark.
+    pub fn is_since(&self, mark: &Mark) -> bool {
+        mark.epoch == self.epoch.get()
+    }
+
+    /// How many nodes were recorded so far.
+    pub fn position(&self) -> usize {
+        self.graph.borrow().arena_len()
+    }
+
+    /// Where a mark was set.
+    pub fn start_of(&self, mark: &Mark) -> usize {
+        mark.place.arena_len()
+    }
+
+    /// The node of a tensor, where it has one; the caller's tensors become inputs.
+    pub fn node_of(&self, t: &Tensor) -> Result<NodeId> {
+        let t = self.stand_in(t)?;
+        let known = self.nodes.borrow().get(&t.id()).copied();
+        known.ok_or_else(|| Error::runtime("a tensor that is not recorded in this region"))
+    }
+
+    /// The node of a tensor, where it has one already.
+    pub fn known_node(&self, t: &Tensor) -> Option<NodeId> {
+        let t = self.current(t);
+        if let Some(id) = self.nodes.borrow().get(&t.id()) {
+            return Some(*id);
+        }
+        self.inputs.borrow().iter().find(|i| i.real.is(&t)).map(|i| i.node)
+    }
+
+    /// The node of a lazy tensor that was computed since a position.
+    pub fn computed_since(&self, t: &Tensor, start: usize) -> Option<NodeId> {
+        let id = self.nodes.borrow().get(&t.id()).copied()?;
+        (id.0 as usize >= start && self.graph.borrow().node(id).opcode == Opcode::Call).then_some(id)
+    }
+
+    /// Lazy tensors computed since a position that Python still knows.
+    pub fn kept_since(&self, start: usize) -> Vec<Tensor> {
+        let known = |t: &Tensor| t.imp().python.borrow().is_some();
+        self.alive().into_iter().filter(|t| known(t) && self.computed_since(t, start).is_some()).collect()
+    }
+
+    /// The tensors whose nodes these are.
+    pub fn tensors_of(&self, ids: &[NodeId]) -> Vec<Tensor> {
+        let nodes = self.nodes.borrow();
+        let twins = self.known_tensors();
+        ids.iter().filter_map(|id| twins.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
+    }
+
+    /// Inputs, and what was computed of them and is still alive.
+    pub fn known_tensors(&self) -> Vec<Tensor> {
+        self.inputs.borrow().iter().map(|i| i.twin.clone()).chain(self.alive()).collect()
+    }
+
+    /// A value that a body is given when it runs, such as a gradient.
+    pub fn given(&self, name: &str, t: &Tensor) -> NodeId {
+        let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
+        let id = self.graph.borrow_mut().placeholder(name, meta);
+        self.nodes.borrow_mut().insert(t.id(), id);
+        id
+    }
+
+    /// Values that a part reads and does not compute.
+    pub fn free_values(&self, part: &Part) -> Vec<NodeId> {
+        free_values(&self.graph.borrow(), part)
+    }
+
+    /// Cuts parts out of what was recorded since the mark. `given` are inputs of bodies alone.
+    pub fn cut(&self, mark: Mark, parts: &[Part], given: &[NodeId]) -> Cut {
+        let start = mark.place.arena_len();
+        let mut graph = self.graph.borrow_mut();
+        let bodies = parts.iter().map(|p| body_of(&graph, p)).collect();
+        let is_kept = |node: &&Node| match (&node.opcode, &node.target) {
+            (Opcode::Placeholder, _) => !given.contains(&node.id),
+            (Opcode::GetAttr, Target::Name(name)) => graph.constants.iter().any(|(n, _)| n == name),
+            _ => false,
+        };
+        let since = (start..graph.arena_len()).map(|i| graph.node(NodeId(i as u32)));
+        let kept: Vec<Node> = since.filter(is_kept).cloned().collect();
+        graph.go_back(mark.place);
+        let mut moved: HashMap<NodeId, NodeId> = HashMap::new();
+        for node in kept {
+            let Target::Name(name) = &node.target else { continue };
+            let id = match node.opcode {
+                Opcode::Placeholder => graph.placeholder(name, node.meta.clone()),
+                _ => graph.get_attr(name, node.meta.clone()),
+            };
+            moved.insert(node.id, id);
+        }
+        drop(graph);
+        let follow = |id: &mut NodeId| match moved.get(id) {
+            _ if (id.0 as usize) < start => true,
+            Some(new) => {
+                *id = *new;
+                true
+            }
+            None => false,
+        };
+        self.nodes.borrow_mut().retain(|_, id| follow(id));
+        self.sizes.borrow_mut().retain(|_, id| follow(id));
+        self.floats.borrow_mut().retain_mut(|(_, id)| follow(id));
+        self.items.borrow_mut().retain_mut(&follow);
+        self.writing.retain(&follow);
+        for input in self.inputs.borrow_mut().iter_mut() {
+            input.node = moved.get(&input.node).copied().unwrap_or(input.node);
+        }
+        let nodes = self.nodes.borrow();
+        self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        Cut { bodies, start, moved }
+    }
+
+    /// Adds a subgraph under the next free name of its kind (`wrap_body_0`); gives the node that names it.
+    pub fn subgraph(&self, kind: &str, body: Graph) -> NodeId {
+        let mut graph = self.graph.borrow_mut();
+        // Those of one kind are numbered in order.
+        let of_kind = |name: &str| name.rsplit_once('_').filter(|(k, _)| *k == kind).and_then(|(_, number)| number.parse::<usize>().ok());
+        let number = graph.subgraphs.iter().rev().find_map(|(name, _)| of_kind(name)).map_or(0, |last| last + 1);
+        let name = format!("{kind}_{number}");
+        graph.subgraphs.push((name.as_str().into(), body));
+        let meta = Meta { source: crate::span::current_source(), module_path: crate::span::current_module_path(), ..Meta::default() };
+        graph.get_attr(&name, meta)
+    }
+
+    /// Records the call of a higher-order operator with several results, of which some may be nothing; the tensors stand for them.
+    pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Option<Tensor>]) {
+        let value = |t: &Option<Tensor>| t.as_ref().map_or(FakeValue::None, |t| FakeValue::Tensor(t.spec()));
+        let meta = self.meta(FakeValue::List(results.iter().map(value).collect()));
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
+        for (i, t) in results.iter().enumerate() {
+            let Some(t) = t else { continue };
+            let grad_fn = super::tracer::grad_fn(t);
+            let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, ..meta.clone() };
+            let item =
+                self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            self.note(t, item);
+        }
+    }
+
+    /// Records the call of a higher-order operator that gives its operand back; the tensor is its result from now on.
+    pub fn call_in_place(&self, name: &str, args: Vec<Arg>, t: &Tensor) {
+        let meta = self.meta(FakeValue::Tensor(t.spec()));
+        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, Vec::new(), meta);
+        self.note(t, call);
+    }
+
+    /// From now on a lazy tensor is the value of a node.
+    pub(in crate::dynamo) fn note(&self, t: &Tensor, id: NodeId) {
+        if self.nodes.borrow_mut().insert(t.id(), id).is_none() {
+            return self.lazy.borrow_mut().push(t.downgrade());
+        }
+        let mut lazy = self.lazy.borrow_mut();
+        if !lazy.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
+            lazy.push(t.downgrade());
+        }
+    }
+}

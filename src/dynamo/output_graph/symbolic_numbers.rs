@@ -1,0 +1,364 @@
+//! Numbers of a region: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
+//! tensors hold.
+
+use super::captured_graph::RegionInput;
+use super::tracer::Recorder;
+use crate::aot::compile::InputSpec;
+use crate::aot::interpret::COUNT;
+use crate::aot::trace::fake_value;
+use crate::dispatch::{Key, Value};
+use crate::dynamo::dynamic_shapes::InputSource;
+use crate::dynamo::graph_breaks::unsupported::Unsupported;
+use crate::error::Result;
+use crate::graph::{self, Arg, FakeValue, FloatNodes, Meta, Shown, SizeNodes, Target, compute_float, compute_size};
+use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol};
+use crate::tensor::{Dtype, Tensor};
+use std::rc::Rc;
+
+/// The integer that a tensor of one element holds.
+pub(in crate::dynamo) fn number_of(t: &Tensor) -> Option<i64> {
+    let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+    crate::aten!("_local_scalar_dense", t).ok()?.int().ok()
+}
+
+impl Recorder {
+    /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
+    pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
+        let size = self.symbols.borrow_mut().number(source, number, value);
+        self.numbers.borrow_mut().insert(size.expr(), number_name(source));
+        size
+    }
+
+    /// Numbers of the call that are given to a call are inputs, also where it makes them the numbers that they are.
+    pub(in crate::dynamo) fn give_numbers(&self, args: &[Value]) -> Result<()> {
+        for arg in args {
+            match arg {
+                Value::List(items) => self.give_numbers(items)?,
+                Value::Int(size) if self.numbers.borrow().contains_key(&size.expr()) => {
+                    if let Arg::Node(id) = self.argument(arg)? {
+                        self.given.borrow_mut().insert(id);
+                    }
+                }
+                // An operator may ask for its number before it is recorded.
+                Value::SymFloat(float) if self.has_float(float) => self.asked_float(float),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The script compares a number: those of the call that it is computed from are inputs by then.
+    pub fn compared(&self, size: &SymInt) -> Result<()> {
+        let SymInt::Sym(expr, env) = size else { return Ok(()) };
+        for symbol in expr.symbols() {
+            let number = Expr::symbol(symbol);
+            if self.numbers.borrow().contains_key(&number) {
+                self.size(&SymInt::Sym(number, env.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
+    pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
+        self.symbols.borrow_mut().float(source, number, value)
+    }
+
+    /// A float was computed from others: the call stands here, where something reads it.
+    pub fn computed_float(&self, float: &SymFloat) {
+        if self.has_float(float) {
+            // What cannot be part of the graph is asked for its number where it is used.
+            let _ = compute_float(self, float);
+        }
+    }
+
+    /// The number that a float is was asked for: floats of the call in it are inputs, though nothing computes with them.
+    pub fn asked_float(&self, float: &SymFloat) {
+        self.computed_float(float);
+        let graph = self.graph.borrow();
+        for (expr, id) in self.floats.borrow().iter() {
+            if let FloatExpr::Symbol(symbol) = &**expr
+                && float.has(symbol)
+            {
+                self.given.borrow_mut().extend(graph.node(*id).inputs());
+            }
+        }
+    }
+
+    /// Whether a float was computed from floats of the call alone, not all of which are inputs so far, and is stored nowhere: it is
+    /// computed where something reads it.
+    pub fn defers_float(&self, float: &SymFloat) -> bool {
+        fn is_of_call(expr: &FloatExpr, env: &ShapeEnv) -> bool {
+            match expr {
+                FloatExpr::Number(_) => true,
+                FloatExpr::Symbol(_) => SymFloat { expr: Rc::new(expr.clone()), env: env.clone() }.hint().is_some(),
+                FloatExpr::Binary(_, a, b) => is_of_call(a, env) && is_of_call(b, env),
+                FloatExpr::Neg(a) => is_of_call(a, env),
+                FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Function(..) | FloatExpr::Round(..) => false,
+            }
+        }
+        let is_input = |expr: &FloatExpr| self.floats.borrow().iter().any(|(known, _)| **known == *expr);
+        fn are_inputs(expr: &FloatExpr, is_input: &dyn Fn(&FloatExpr) -> bool) -> bool {
+            match expr {
+                FloatExpr::Binary(_, a, b) => are_inputs(a, is_input) && are_inputs(b, is_input),
+                FloatExpr::Neg(a) => are_inputs(a, is_input),
+                FloatExpr::Number(_) => true,
+                other => is_input(other),
+            }
+        }
+        is_of_call(&float.expr, &float.env) && !are_inputs(&float.expr, &is_input) && !(self.surroundings.stores_result)()
+    }
+
+    /// Whether a symbolic float belongs to the region being recorded.
+    pub fn has_float(&self, float: &SymFloat) -> bool {
+        float.env.same(&self.symbols.borrow().env)
+    }
+
+    /// The input that a float of the call becomes, and the call that reads its number.
+    pub(in crate::dynamo) fn float_input(&self, float: &SymFloat, symbol: &Symbol) -> Result<Arg> {
+        let origin = float.env.float_origin(symbol).unwrap_or_default();
+        let real = {
+            let _below = crate::dispatch::Exclude::down_to(Key::Autograd);
+            crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
+        };
+        let spec = InputSpec::of(&real)?;
+        let twin = Tensor::fake(&spec.spec)?;
+        let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
+        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
+        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.input_places.borrow_mut().push(self.place());
+        self.inputs.borrow_mut().push(RegionInput { real, twin, node, spec, source });
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
+    }
+
+    pub(in crate::dynamo) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
+        let meta = self.meta(FakeValue::SymFloat(float.clone()));
+        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        self.floats.borrow_mut().push((float.expr.clone(), id));
+        Arg::Node(id)
+    }
+
+    /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
+    pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
+        self.needed_numbers.borrow_mut().push(number.clone());
+        let broke = self.break_graph(reason);
+        self.needed_numbers.borrow_mut().clear();
+        broke
+    }
+
+    /// Numbers that what ends the region reads, as far as they belong to it, also as ones of the region that it was cut out of.
+    pub fn needed_numbers(&self) -> Vec<Value> {
+        let current = |v: &Value| match v {
+            Value::Int(size) => Value::Int(size.succeeded().unwrap_or_else(|| size.clone())),
+            other => other.clone(),
+        };
+        let belongs = |v: &Value| match v {
+            Value::Int(size) => self.has_size(size),
+            Value::SymFloat(float) => self.has_float(float),
+            _ => false,
+        };
+        self.needed_numbers.borrow().iter().map(current).filter(belongs).collect()
+    }
+
+    /// A size that the values of a call decide: the graph reads it off the result and checks that it is one.
+    pub(in crate::dynamo) fn bind_size(&self, size: &SymInt, result: &Value) -> Result<()> {
+        let mut found = None;
+        result.for_each_tensor(&mut |t| {
+            let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
+            found = found.or(dim.and_then(|d| Some((self.nodes.borrow().get(&t.id()).copied()?, d))));
+        });
+        let Some((node, dim)) = found else { return Ok(()) };
+        let meta = self.meta(FakeValue::Int(size.clone()));
+        let target = Target::Op("aten.sym_size.int".into());
+        let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
+        self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+        self.sizes.borrow_mut().insert(size.expr(), id);
+        self.defined.borrow_mut().push((size.clone(), id));
+        Ok(())
+    }
+
+    /// Whether `.item()` is part of the graph.
+    pub fn wants_scalars(&self) -> bool {
+        (self.surroundings.wants_scalars)()
+    }
+
+    /// The number that a tensor holds, as part of the graph: that of an input is known in this call and guarded on where it decides,
+    /// another only when the graph runs. `None` where it cannot be part of it.
+    pub(in crate::dynamo) fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
+        let twin = self.stand_in(t)?;
+        let Some(node) = self.nodes.borrow().get(&twin.id()).copied() else { return Ok(None) };
+        let dtype = twin.dtype();
+        let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
+        if !is_integer && !dtype.is_floating() {
+            return Ok(None);
+        }
+        let known = self.scalars.borrow().get(&twin.id()).cloned();
+        let number = match known {
+            Some(number) => number,
+            None if is_integer => {
+                let index = self.inputs.borrow().iter().position(|i| i.twin.is(&twin) && i.real.dim() == 0 && i.twin.version() == 0);
+                Value::Int(match index {
+                    Some(index) => {
+                        let input = self.inputs.borrow()[index].clone();
+                        let value = number_of(&input.real).unwrap_or_default();
+                        self.symbols.borrow_mut().item(&input.source, index, value)
+                    }
+                    None => self.symbols.borrow().env.unbacked("item", i64::MIN),
+                })
+            }
+            None => Value::SymFloat(self.symbols.borrow().env.unbacked_float("item")),
+        };
+        let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
+        let inputs = self.inputs.borrow().len();
+        let id = match &number {
+            Value::SymFloat(float) => match self.float_call("item", target, vec![Arg::Node(node)], float) {
+                Arg::Node(id) => id,
+                _ => return Ok(None),
+            },
+            other => {
+                let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
+                if let Value::Int(size) = other {
+                    self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
+                    if size.hint().is_none() {
+                        self.defined.borrow_mut().push((size.clone(), id));
+                    }
+                }
+                id
+            }
+        };
+        self.stacks.borrow_mut().insert(id, (self.place(), inputs));
+        self.scalars.borrow_mut().insert(twin.id(), number.clone());
+        Ok(Some(number))
+    }
+
+    /// The node of a symbolic size; one of another region is the number it was there.
+    pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
+        match size {
+            SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
+            _ => Ok(Arg::Int(size.guard_int()?)),
+        }
+    }
+
+    /// The script computed a size from two others: the call stands here, where something reads it.
+    pub fn computed(&self, name: &'static str, operands: &[&SymInt], result: &SymInt) {
+        let SymInt::Sym(expr, env) = result else { return };
+        if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
+            return;
+        }
+        // What is stored in an object is computed there, other numbers where they are read.
+        if self.is_of_numbers(&result.expr()) && !(self.surroundings.stores_result)() {
+            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
+        } else if let Ok(args) = self.operands_of(name, &mut operands.iter().copied()) {
+            Sizes(self, env).emit(name, args, &result.expr());
+        }
+    }
+
+    /// The script reads a size of a tensor: where that is computed from symbols, the call stands here.
+    pub fn read_size(&self, size: &SymInt) -> Result<()> {
+        match self.has_size(size) && size.expr().as_symbol().is_none() && !self.is_in_call() {
+            true => self.size(size).map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// The script asks for the number of a tensor's elements: that of an input is read off it, that of another is computed from the
+    /// symbols.
+    pub fn counted(&self, t: &Tensor, count: &SymInt) -> Result<()> {
+        let expr = count.expr();
+        let is_known = || self.sizes.borrow().contains_key(&expr) || self.deferred.borrow().contains_key(&expr);
+        if expr.as_int().is_some() || expr.as_symbol().is_some() || !self.has_size(count) || is_known() {
+            return Ok(());
+        }
+        let Some(node) = self.nodes.borrow().get(&self.stand_in(t)?.id()).copied() else { return Ok(()) };
+        if self.graph.borrow().node(node).opcode != graph::Opcode::Placeholder {
+            return self.size(count).map(|_| ());
+        }
+        let target = Target::Torch { op: COUNT.into(), shown: Shown::Method("numel".into()) };
+        let id = self.graph.borrow_mut().call("numel", target, vec![Arg::Node(node)], Vec::new(), self.meta(FakeValue::Int(count.clone())));
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        self.sizes.borrow_mut().insert(expr, id);
+        Ok(())
+    }
+
+    /// The arguments of a call that computes a size: a sum has one, its terms.
+    fn operands_of(&self, name: &str, operands: &mut dyn Iterator<Item = &SymInt>) -> Result<Vec<Arg>> {
+        let args = operands.map(|size| self.size(size)).collect::<Result<Vec<_>>>()?;
+        Ok(if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args })
+    }
+
+    /// Whether a symbolic size belongs to the region being recorded.
+    pub fn has_size(&self, size: &SymInt) -> bool {
+        matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
+    }
+}
+
+impl FloatNodes for Recorder {
+    fn size(&self, size: &SymInt) -> Result<Arg> {
+        Recorder::size(self, size)
+    }
+
+    fn known(&self, float: &SymFloat) -> Option<Arg> {
+        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
+        match &*float.expr {
+            FloatExpr::Symbol(symbol) => self.float_input(float, symbol),
+            _ => Ok(self.float_call(name, Target::operator(name), args, float)),
+        }
+    }
+}
+
+/// The placeholder of a Python number that is found there.
+fn number_name(source: &str) -> String {
+    let name: String = source.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { ' ' }).collect();
+    name.split(' ').filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_") + if source.ends_with(']') { "_" } else { "" }
+}
+
+/// Sizes of the graph being recorded, and their symbols.
+struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
+
+impl SizeNodes for Sizes<'_> {
+    fn known(&self, expr: &Expr) -> Option<Arg> {
+        if let Some(name) = self.0.numbers.borrow_mut().remove(expr) {
+            let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
+            let id = self.0.graph.borrow_mut().placeholder(&name, meta);
+            self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        }
+        let deferred = self.0.deferred.borrow_mut().remove(expr);
+        if let Some((name, operands)) = deferred
+            && let Ok(args) = self.0.operands_of(name, &mut operands.iter())
+        {
+            return Some(self.emit(name, args, expr));
+        }
+        self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
+    }
+
+    fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
+        let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
+        let id = self.0.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
+        self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
+        self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        Arg::Node(id)
+    }
+
+    fn emit_sum(&self, terms: Vec<Arg>, expr: &Expr) -> Option<Arg> {
+        Some(self.emit("sym_sum", vec![Arg::Tuple(terms)], expr))
+    }
+
+    // Factors are in sympy's order.
+    fn rank(&self, _expr: &Expr) -> u32 {
+        0
+    }
+
+    fn number_first(&self) -> bool {
+        true
+    }
+
+    fn float(&self, float: &Rc<FloatExpr>) -> Result<Arg> {
+        compute_float(self.0, &SymFloat { expr: float.clone(), env: self.1.clone() })
+    }
+}

@@ -1,0 +1,584 @@
+//! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
+
+use super::captured_graph::{RegionInput, computes};
+use super::torch_calls::Writing;
+use crate::aot::compile::InputSpec;
+use crate::aot::subclass;
+use crate::aot::trace::fake_value;
+use crate::autograd::meta as autograd_meta;
+use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
+use crate::dynamo::dynamic_shapes::{InputSource, Symbols, Treatment};
+use crate::dynamo::exc::Failure;
+use crate::dynamo::graph_breaks::unsupported::Unsupported;
+use crate::error::{Error, Result};
+use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
+use crate::shape::{Expr, FloatExpr, Relation, SymInt};
+use crate::span::{Source, Written, current_module_path, current_source};
+use crate::tensor::{Dtype, Geometry, Tensor};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Names an input: where the caller keeps it (`L_x_`).
+pub type InputName = Rc<dyn Fn(&Tensor, usize) -> InputSource>;
+/// Says how the sizes and strides of an input are treated.
+pub type Plan = Rc<dyn Fn(&InputSource, &Geometry) -> Treatment>;
+/// Called where recording has to stop: the reason and the place.
+pub type OnBreak = Rc<dyn Fn(&Recorder, &Unsupported, Option<Source>) -> Result<()>>;
+
+/// What the recorder asks of the front end whose calls it records.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Where the frames of the recorded call stand, outermost first.
+    pub places: Rc<dyn Fn() -> Rc<[u32]>>,
+    /// Asked before anything is recorded: a function that was recorded may have returned, another may have been called.
+    pub look_around: Rc<dyn Fn(&Recorder) -> Result<()>>,
+    /// Tensors that the script has looked at before the instruction that runs, without an operator; tells each once.
+    pub looked_at: Rc<dyn Fn() -> Vec<Tensor>>,
+    /// Called where recording has to stop.
+    pub on_break: OnBreak,
+    /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
+    pub stores_result: Rc<dyn Fn() -> bool>,
+    /// Whether `.item()` is part of the graph.
+    pub wants_scalars: Rc<dyn Fn() -> bool>,
+    /// Whether calls whose results' sizes their values decide are part of the graph.
+    pub wants_sizes: Rc<dyn Fn() -> bool>,
+}
+
+/// What is recorded of one call of a compiled function, region after region.
+pub struct Recorder {
+    pub(in crate::dynamo) graph: RefCell<Graph>,
+    pub(in crate::dynamo) nodes: RefCell<HashMap<u64, NodeId>>,
+    /// Nodes that stood for a tensor before a call gave it again, as `x.float()` does where it has nothing to convert.
+    pub(in crate::dynamo) earlier: RefCell<HashMap<u64, Vec<NodeId>>>,
+    pub(in crate::dynamo) inputs: RefCell<Vec<RegionInput>>,
+    pub(in crate::dynamo) by_real: RefCell<HashMap<u64, usize>>,
+    /// Whether gradients are on around the function that is recorded.
+    pub(in crate::dynamo) grad: Cell<bool>,
+    pub(in crate::dynamo) autocast: Cell<Option<Dtype>>,
+    /// Blocks of autocast that began in this region.
+    pub(in crate::dynamo) blocks: RefCell<Vec<NodeId>>,
+    /// Blocks of inference mode that began in this region.
+    pub(in crate::dynamo) inference_blocks: RefCell<Vec<NodeId>>,
+    /// Lazy tensors whose values have come: what stands for them now.
+    pub(in crate::dynamo) arrived: RefCell<HashMap<u64, Tensor>>,
+    /// Lazy tensors of the region being recorded.
+    pub(in crate::dynamo) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    /// Arguments of the call that ends the region, whose values it reads.
+    pub(in crate::dynamo) needed: RefCell<Vec<Tensor>>,
+    /// Calls as they are written.
+    pub(in crate::dynamo) writing: Writing,
+    /// Numbers that only the run knows and that what ends the region reads.
+    pub(in crate::dynamo) needed_numbers: RefCell<Vec<Value>>,
+    /// While something is recorded that counts only as a whole: what would have ended the graph, once something has.
+    pub(in crate::dynamo) trial: RefCell<Option<Option<Unsupported>>>,
+    /// Numbers of tensors that are part of the graph, by tensor.
+    pub(in crate::dynamo) scalars: RefCell<HashMap<u64, Value>>,
+    /// Calls that `x[...]` makes.
+    pub(in crate::dynamo) items: RefCell<Vec<NodeId>>,
+    /// Per call, where the frames stood, and how many inputs there were before it.
+    pub(in crate::dynamo) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
+    /// Per input, where the frames stood when it became one.
+    pub(in crate::dynamo) input_places: RefCell<Vec<Rc<[u32]>>>,
+    /// Lazy tensors, and inputs, that were looked at without a call, where the frames stood, the number of the call that came next, and
+    /// how many inputs there were.
+    pub(in crate::dynamo) glances: RefCell<Vec<(u64, Rc<[u32]>, u32, usize)>>,
+    /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
+    pub(in crate::dynamo) read_around: RefCell<Vec<u64>>,
+    /// Where the frames stood when what is recorded again was recorded first.
+    pub(in crate::dynamo) repeated_at: RefCell<Option<Rc<[u32]>>>,
+    /// Inputs that were written to and stored back where they came from, and the calls that did it.
+    pub(in crate::dynamo) stored: RefCell<Vec<(Tensor, NodeId)>>,
+    pub(in crate::dynamo) surroundings: Surroundings,
+    pub(in crate::dynamo) input_name: InputName,
+    pub(in crate::dynamo) plan: Plan,
+    /// Blocks that changed the grad mode and are not over: the mode around each, and the position of the frame that it is in.
+    grad_blocks: RefCell<Vec<(usize, bool, usize)>>,
+    /// The mode around those that are left where the graph ends.
+    pub(in crate::dynamo) around: Cell<Option<bool>>,
+    /// Whether what a called function recorded was taken out of the graph that ends.
+    pub(in crate::dynamo) is_split: Cell<bool>,
+    /// Tensors that a function that is recorded on its own returns before others.
+    pub first_outputs: RefCell<Vec<u64>>,
+    /// Whether attributes of tensors were changed since the last region ended.
+    pub has_side_effect: Cell<bool>,
+    pub(in crate::dynamo) constants: Cell<usize>,
+    pub(in crate::dynamo) is_over: Cell<bool>,
+    /// Which region this is: counts up where one ends.
+    pub(in crate::dynamo) epoch: Cell<u32>,
+    pub(in crate::dynamo) symbols: RefCell<Symbols>,
+    /// The last call that failed.
+    pub(in crate::dynamo) failure: RefCell<Option<Failure>>,
+    /// Nodes that compute symbolic sizes.
+    pub(in crate::dynamo) sizes: RefCell<HashMap<Expr, NodeId>>,
+    /// Numbers that only the run knows, and the nodes that give them.
+    pub(in crate::dynamo) defined: RefCell<Vec<(SymInt, NodeId)>>,
+    /// Conditions that the script checks itself.
+    pub(in crate::dynamo) stated: RefCell<Vec<(Expr, Relation, Expr)>>,
+    /// Nodes that compute symbolic floats.
+    pub(in crate::dynamo) floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
+    /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
+    pub(in crate::dynamo) numbers: RefCell<HashMap<Expr, String>>,
+    /// Inputs that are such numbers and were given to a call, which may have needed the number itself.
+    pub(in crate::dynamo) given: RefCell<HashSet<NodeId>>,
+    /// What the script computed from such numbers alone: calls that are made where something reads them.
+    pub(in crate::dynamo) deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
+}
+
+/// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
+pub(in crate::dynamo) fn grad_fn(t: &Tensor) -> Option<Rc<str>> {
+    let node = || autograd_meta::peek(t, |m| m.grad_fn.as_ref().map(|(node, _)| node.name.as_str().into()));
+    autograd_meta::requires_grad(t).then(|| node().unwrap_or_else(|| "".into()))
+}
+
+impl Recorder {
+    /// A recorder for one call.
+    pub fn new(input_name: InputName, plan: Plan, surroundings: Surroundings) -> Rc<Self> {
+        Rc::new(Recorder {
+            graph: RefCell::new(Graph::new("GraphModule")),
+            nodes: RefCell::default(),
+            earlier: RefCell::default(),
+            inputs: RefCell::default(),
+            by_real: RefCell::default(),
+            grad: Cell::new(modes().grad),
+            autocast: Cell::new(modes().autocast),
+            blocks: RefCell::default(),
+            inference_blocks: RefCell::default(),
+            arrived: RefCell::default(),
+            lazy: RefCell::default(),
+            needed: RefCell::default(),
+            writing: Writing::default(),
+            needed_numbers: RefCell::default(),
+            trial: RefCell::default(),
+            scalars: RefCell::default(),
+            items: RefCell::default(),
+            stacks: RefCell::default(),
+            input_places: RefCell::default(),
+            glances: RefCell::default(),
+            read_around: RefCell::default(),
+            repeated_at: RefCell::default(),
+            stored: RefCell::default(),
+            surroundings,
+            input_name,
+            plan,
+            failure: RefCell::default(),
+            grad_blocks: RefCell::default(),
+            around: Cell::new(None),
+            first_outputs: RefCell::default(),
+            is_split: Cell::new(false),
+            has_side_effect: Cell::new(false),
+            constants: Cell::new(0),
+            is_over: Cell::new(false),
+            epoch: Cell::new(0),
+            symbols: RefCell::default(),
+            sizes: RefCell::default(),
+            defined: RefCell::default(),
+            stated: RefCell::default(),
+            floats: RefCell::default(),
+            numbers: RefCell::default(),
+            given: RefCell::default(),
+            deferred: RefCell::default(),
+        })
+    }
+
+    /// Whether nothing was recorded since the last region ended.
+    pub fn is_empty(&self) -> bool {
+        !computes(&self.graph.borrow())
+    }
+
+    /// Whether not even a mode was changed since the last region ended.
+    pub fn has_no_calls(&self) -> bool {
+        self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
+    }
+
+    /// How many calls were recorded since the last region ended.
+    pub fn count_calls(&self) -> usize {
+        self.graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
+    }
+
+    /// Whether a tensor is a lazy one of the region being recorded.
+    pub fn is_lazy(&self, t: &Tensor) -> bool {
+        t.is_fake() && self.nodes.borrow().contains_key(&t.id())
+    }
+
+    /// Lazy tensors of this region that are still alive, in order of creation.
+    pub fn alive(&self) -> Vec<Tensor> {
+        self.lazy.borrow().iter().filter_map(Tensor::upgrade).collect()
+    }
+
+    /// At which place among its arguments the call that ends the region reads a tensor.
+    pub fn needs(&self, t: &Tensor) -> Option<usize> {
+        self.needed.borrow().iter().position(|n| n.is(t) || self.current(n).is(t))
+    }
+
+    /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
+    /// buffers are `is_static`: they live as long as the model.
+    pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
+        if t.is_fake() {
+            if self.is_lazy(t) {
+                self.glance(t, self.inputs.borrow().len());
+            }
+            return Ok(());
+        }
+        match self.twin(t) {
+            Some(twin) => self.glance(&twin, self.inputs.borrow().len()),
+            None => drop(self.stand_in(t)?),
+        }
+        if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
+            self.inputs.borrow_mut()[*i].spec.is_static = true;
+        }
+        Ok(())
+    }
+
+    /// A lazy tensor, or one that is an input already, was looked at: to a called function that is recorded on its own it is an input
+    /// from there on.
+    pub(in crate::dynamo) fn glance(&self, t: &Tensor, inputs: usize) {
+        let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
+        let place = self.place();
+        let is_new = self.glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
+        if is_new {
+            self.glances.borrow_mut().push((t.id(), place, next, inputs));
+        }
+    }
+
+    /// What stands for a tensor of the caller's while recording, if it is an input already: its sizes may be symbolic.
+    pub fn twin(&self, t: &Tensor) -> Option<Tensor> {
+        self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].twin.clone())
+    }
+
+    /// Says that a lazy tensor's value has come.
+    pub fn arrive(&self, lazy: &Tensor, real: &Tensor) {
+        self.arrived.borrow_mut().insert(lazy.id(), real.clone());
+    }
+
+    /// The tensor that stands for a lazy one of an earlier region; others stand for themselves.
+    pub fn current(&self, t: &Tensor) -> Tensor {
+        let arrived = self.arrived.borrow();
+        std::iter::successors(Some(t), |t| arrived.get(&t.id())).last().unwrap_or(t).clone()
+    }
+
+    /// Stops the region here.
+    pub fn break_graph(&self, reason: &Unsupported) -> Result<()> {
+        self.look_around()?;
+        if self.is_over.get() {
+            return Ok(());
+        }
+        if let Some(refused) = self.trial.borrow_mut().as_mut() {
+            refused.get_or_insert_with(|| reason.clone());
+            return Err(Error::runtime("a graph break in the backward of a custom function"));
+        }
+        (self.surroundings.on_break.clone())(self, reason, current_source())
+    }
+
+    /// Does something in which the graph must not end. Also gives what would have ended it, which failed.
+    pub fn attempt<R>(&self, f: impl FnOnce() -> R) -> (R, Option<Unsupported>) {
+        let before = self.trial.replace(Some(None));
+        let done = f();
+        (done, self.trial.replace(before).flatten())
+    }
+
+    /// Stops the region here, at a call that reads tensors.
+    pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Value>) -> Result<()> {
+        let (tensors, numbers): (Vec<Value>, Vec<Value>) = read.into_iter().partition(|v| matches!(v, Value::Tensor(_)));
+        self.needed.replace(tensors.into_iter().filter_map(|v| v.into_tensor().ok()).collect());
+        self.needed_numbers.borrow_mut().extend(numbers);
+        let broke = self.break_graph(reason);
+        self.needed.borrow_mut().clear();
+        self.needed_numbers.borrow_mut().clear();
+        broke
+    }
+
+    /// Where the frames of the recorded call stand.
+    pub(in crate::dynamo) fn place(&self) -> Rc<[u32]> {
+        self.repeated_at.borrow().clone().unwrap_or_else(|| (self.surroundings.places)())
+    }
+
+    /// Finds out which function is recorded now.
+    pub fn look_around(&self) -> Result<()> {
+        (self.surroundings.look_around.clone())(self)
+    }
+
+    /// Says whether what follows is recorded, and whether gradients are on around it.
+    pub fn go_on(&self, records: bool, grad: bool) {
+        self.is_over.set(!records);
+        self.grad.set(grad);
+    }
+
+    /// Whether recording was given up.
+    pub fn is_over(&self) -> bool {
+        self.is_over.get()
+    }
+
+    /// How a lazy tensor was computed: the place, and the call as the front end shows it (`gt(sum_1, 0)`).
+    pub fn computed_as(&self, t: &Tensor) -> Option<(Source, String)> {
+        let id = self.nodes.borrow().get(&t.id()).copied()?;
+        let graph = self.graph.borrow();
+        let node = graph.node(id);
+        let shown = |arg: &Arg| match arg {
+            Arg::Node(id) => graph.node(*id).name.to_string(),
+            other => crate::graph::arg_repr(&graph, other),
+        };
+        let args: Vec<String> = node.args.iter().map(shown).collect();
+        let name = match &node.target {
+            Target::Torch { op, .. } => op.split('.').nth(1).unwrap_or(op).to_owned(),
+            other => other.text(),
+        };
+        Some((node.meta.source.clone()?, format!("{} = {name}({})", node.name, args.join(", "))))
+    }
+
+    /// The lazy tensors that a lazy tensor was computed from.
+    pub fn operands(&self, t: &Tensor) -> Vec<Tensor> {
+        let nodes = self.nodes.borrow();
+        let Some(id) = nodes.get(&t.id()) else { return Vec::new() };
+        let inputs = self.graph.borrow().node(*id).inputs();
+        self.alive().into_iter().filter(|a| nodes.get(&a.id()).is_some_and(|n| inputs.contains(n))).collect()
+    }
+
+    pub(in crate::dynamo) fn meta(&self, value: FakeValue) -> Meta {
+        Meta {
+            value: Some(value),
+            source: current_source(),
+            module_path: current_module_path(),
+            annotation: super::annotation::annotation(),
+            ..Meta::default()
+        }
+    }
+
+    /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.
+    pub(in crate::dynamo) fn stand_in(&self, t: &Tensor) -> Result<Tensor> {
+        let t = &self.current(t);
+        if self.nodes.borrow().contains_key(&t.id()) {
+            return Ok(t.clone());
+        }
+        if let Some(i) = self.by_real.borrow().get(&t.id()) {
+            return Ok(self.inputs.borrow()[*i].twin.clone());
+        }
+        for looked_at in (self.surroundings.looked_at.clone())() {
+            self.stand_in(&looked_at)?;
+        }
+        if let Some(i) = self.by_real.borrow().get(&t.id()) {
+            return Ok(self.inputs.borrow()[*i].twin.clone());
+        }
+        let mut spec = InputSpec::of(t)?;
+        let index = self.inputs.borrow().len();
+        let source = (self.input_name)(t, index);
+        spec.is_static = source.is_static || source.is_held;
+        let dims = (self.plan)(&source.propagated(t), &spec.spec.geometry);
+        crate::dynamo::guards::constraints::check(&dims, &spec.spec.geometry)?;
+        let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
+        for size in &made {
+            let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+            let id = self.graph.borrow_mut().placeholder(&size.to_string(), meta);
+            self.sizes.borrow_mut().insert(size.expr(), id);
+        }
+        let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
+        spec.spec.geometry = geometry;
+        let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
+        let twin = subclass::wrap_fake(plain, &spec.subclass)?;
+        twin.set_lazy(spec.lazy);
+        if spec.requires_grad {
+            autograd_meta::set_requires_grad(&twin, true)?;
+        }
+        // One that is no leaf may be written to: its stand-in is the result of a call.
+        let twin = if spec.requires_grad && !spec.is_leaf {
+            let _guard = crate::dispatch::Exclude::only(Key::Capture);
+            let before = set_modes(Modes { grad: true, fake: true, ..modes() });
+            let cloned = crate::t!("clone", &twin);
+            set_modes(before);
+            let cloned = cloned?;
+            cloned.adopt(&Tensor::fake(&spec.spec)?);
+            cloned
+        } else {
+            twin
+        };
+        let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
+        let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, ..Meta::default() };
+        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
+        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.by_real.borrow_mut().insert(t.id(), index);
+        self.input_places.borrow_mut().push(self.place());
+        self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec, source });
+        unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
+        Ok(twin)
+    }
+
+    /// The tensor the script knows for a stand-in.
+    pub(in crate::dynamo) fn known_as(&self, t: &Tensor) -> Tensor {
+        self.inputs.borrow().iter().find(|i| i.twin.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
+    }
+
+    pub(in crate::dynamo) fn constant(&self, t: &Tensor) -> NodeId {
+        let name = format!("_tensor_constant{}", self.constants.get());
+        self.constants.set(self.constants.get() + 1);
+        let meta = self.meta(FakeValue::Tensor(t.spec()));
+        let mut graph = self.graph.borrow_mut();
+        graph.constants.push((name.as_str().into(), t.clone()));
+        graph.get_attr(&name, meta)
+    }
+
+    /// A value as an argument of a recorded call.
+    pub fn argument(&self, value: &Value) -> Result<Arg> {
+        Ok(match value {
+            Value::None | Value::Opaque(_) => Arg::None,
+            Value::Bool(b) => Arg::Bool(*b),
+            Value::Int(i) => self.size(i)?,
+            Value::Float(f) => Arg::Float(*f),
+            Value::SymFloat(f) if self.has_float(f) => compute_float(self, f)?,
+            Value::SymFloat(f) => Arg::Float(f.guard_float()?),
+            Value::Complex(re, im) => Arg::Complex(*re, *im),
+            Value::Str(s) => Arg::Str(s.clone()),
+            Value::Tensor(t) => {
+                let known = self.nodes.borrow().get(&t.id()).copied();
+                Arg::Node(known.unwrap_or_else(|| {
+                    let id = self.constant(t);
+                    self.nodes.borrow_mut().insert(t.id(), id);
+                    id
+                }))
+            }
+            Value::List(items) => Arg::List(items.iter().map(|v| self.argument(v)).collect::<Result<_>>()?),
+            Value::Dtype(d) => Arg::Dtype(*d),
+            Value::Device(d) => Arg::Device(*d),
+            Value::Layout(l) => Arg::Layout(*l),
+            Value::MemoryFormat(m) => Arg::MemoryFormat(*m),
+        })
+    }
+
+    /// A block begins, in the frame at that position, that changes the grad mode, which was `before`.
+    pub fn begin_grad_block(&self, block: usize, before: bool, frame: usize) {
+        self.grad_blocks.borrow_mut().push((block, before, frame));
+    }
+
+    /// The graph ends inside of blocks of these frames: they are left there, and entered again by the next one.
+    pub fn leave_grad_blocks(&self, frames: std::ops::Range<usize>) {
+        let blocks = self.grad_blocks.borrow();
+        self.around.set(blocks.iter().find(|(.., frame)| frames.contains(frame)).map(|(_, mode, _)| *mode));
+    }
+
+    /// A block is over.
+    pub fn end_grad_block(&self, block: usize) {
+        self.grad_blocks.borrow_mut().retain(|(known, ..)| *known != block);
+    }
+
+    /// Whether the graph ends at the call of a function that is recorded on its own from there.
+    pub fn ends_at_call(&self, is_split: bool) {
+        self.is_split.set(is_split);
+    }
+
+    /// The grad mode that the next graph begins in.
+    pub fn mode_around(&self) -> bool {
+        self.grad.get()
+    }
+
+    /// Records a change of the grad mode.
+    pub fn record_grad_mode(&self, enabled: bool) {
+        self.graph.borrow_mut().set_grad_enabled(enabled);
+    }
+
+    /// Records that a block of inference mode begins: one without gradients.
+    pub fn record_inference_mode(&self) {
+        let id = self.inference_call("_enter_inference_mode", false, Arg::Bool(true));
+        self.inference_blocks.borrow_mut().push(id);
+    }
+
+    /// Records that it ends; gradients are as they were around it.
+    pub fn record_inference_mode_end(&self, grad: bool) {
+        let block = self.inference_blocks.borrow_mut().pop();
+        match block {
+            Some(block) => drop(self.inference_call("_exit_inference_mode", grad, Arg::Node(block))),
+            // It began in an earlier region.
+            None => self.record_grad_mode(grad),
+        }
+    }
+
+    fn inference_call(&self, name: &str, grad: bool, shown: Arg) -> NodeId {
+        let path = Shown::Function(format!("torch.autograd.grad_mode.{name}").into());
+        let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown: path };
+        let id = self.graph.borrow_mut().call(name, target, vec![Arg::Bool(grad)], Vec::new(), Meta::default());
+        self.write(self.graph.borrow_mut().node_mut(id), vec![shown], Vec::new());
+        id
+    }
+
+    /// Records that a block of autocast begins: with the short dtype, which the script says or not, or off.
+    pub fn record_autocast(&self, dtype: Dtype, enabled: bool, is_said: bool) {
+        let args = |dtype: Arg| vec![Arg::Str("cpu".into()), dtype, Arg::Bool(enabled), Arg::None];
+        let id = self.autocast_call("_enter_autocast", args(Arg::Dtype(dtype)));
+        if !is_said {
+            self.write(self.graph.borrow_mut().node_mut(id), args(Arg::None), Vec::new());
+        }
+        self.blocks.borrow_mut().push(id);
+    }
+
+    /// Records that a block of autocast ends; `outer` is the short dtype around it.
+    pub fn record_autocast_end(&self, outer: Option<Dtype>) {
+        let block = self.blocks.borrow_mut().pop();
+        match block {
+            Some(block) => self.autocast_call("_exit_autocast", vec![Arg::Node(block)]),
+            // It began in an earlier region: this one goes on in what was around it.
+            None => self.autocast_call(
+                "_enter_autocast",
+                vec![Arg::Str("cpu".into()), Arg::Dtype(outer.unwrap_or(Dtype::BFloat16)), Arg::Bool(outer.is_some()), Arg::None],
+            ),
+        };
+    }
+
+    fn autocast_call(&self, name: &str, args: Vec<Arg>) -> NodeId {
+        let shown = Shown::Function(format!("torch.amp.autocast_mode.{name}").into());
+        let target = Target::Torch { op: format!("autocast.{name}").into(), shown };
+        self.graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
+    }
+
+    pub(in crate::dynamo) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
+        let (positional, keywords) = entry.schema.shown(args, |_, value| self.argument(value))?;
+        let (shown, name) = match Written::current() {
+            Some(Written::Function(prefix, name)) => {
+                (Shown::Function(format!("{prefix}{name}").into()), name.rsplit('.').next().unwrap_or(name))
+            }
+            Some(Written::Method(name)) => (Shown::Method(name.into()), name),
+            Some(Written::Operator(symbol)) if symbol.starts_with(|c: char| "+-*/%@&|^<>=!~".contains(c)) => {
+                (Shown::Operator(symbol.into()), entry.base_name())
+            }
+            // A factory that nobody called from Python.
+            None if entry.schema.position("pin_memory").is_some() => {
+                (Shown::Function(format!("torch.ops.{}", entry.name).into()), entry.base_name())
+            }
+            _ => (Shown::Function(format!("torch.{}", entry.base_name()).into()), entry.base_name()),
+        };
+        let target = Target::Torch { op: entry.name.into(), shown };
+        let meta = Meta { grad_fn: result.as_tensor().and_then(grad_fn), ..self.meta(fake_value(result)) };
+        let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        let place = self.place();
+        self.stacks.borrow_mut().insert(id, (place.clone(), inputs));
+        if Written::current() == Some(Written::Operator("[]")) {
+            self.items.borrow_mut().push(id);
+        }
+        let note = |t: &Tensor, id: NodeId| match self.nodes.borrow_mut().insert(t.id(), id) {
+            Some(before) => {
+                self.earlier.borrow_mut().entry(t.id()).or_default().push(before);
+                self.writing.gave_again(t, Some(before), id)
+            }
+            None => self.lazy.borrow_mut().push(t.downgrade()),
+        };
+        match result {
+            Value::Tensor(t) if entry.schema.returns.first().is_some_and(|r| r.alias.is_some()) && entry.is_mutable() => {
+                // The written tensor keeps its node: replaying the write replays it on that value.
+                self.writing.gave_again(t, None, id);
+                self.note_stored(t, id);
+            }
+            Value::Tensor(t) => note(t, id),
+            Value::List(items) => {
+                for (i, item) in items.iter().enumerate() {
+                    let Value::Tensor(t) = item else { continue };
+                    let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn: grad_fn(t), ..meta.clone() };
+                    let item =
+                        self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
+                    self.graph.borrow_mut().node_mut(item).written = self.writing.stamp();
+                    self.stacks.borrow_mut().insert(item, (place.clone(), inputs));
+                    note(t, item);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,181 @@
+//! What a function's last graph gives back: values that it returns, and those that it left elsewhere.
+
+use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
+use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
+
+use super::escapes;
+use crate::dispatch::Value;
+use crate::dynamo::Recorder;
+use crate::dynamo::guards::manager;
+use crate::dynamo::source::Locals;
+use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
+use crate::shape::FloatExpr;
+use crate::tensor::Tensor;
+
+/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
+pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
+    if let Some(t) = o.downcast_ref::<TensorBase>() {
+        let t = t.tensor();
+        if recorder.is_lazy(&t) {
+            if !is_among(&t, found) {
+                found.push(Value::Tensor(t));
+            }
+        } else if let Some((twin, times)) = recorder.given_again(&t) {
+            // Each call that gave it again is a value of its own to PyTorch's front end.
+            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&twin))).count();
+            found.extend((known < times).then_some(Value::Tensor(twin)));
+        }
+    } else if let Some(size) = symbolic(o, vm) {
+        let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
+        found.extend(is_new.then_some(Value::Int(size)));
+    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
+        let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
+        found.extend(is_new.then_some(Value::SymFloat(float)));
+    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
+        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
+    } else if let Some(items) = o.downcast_ref::<PyList>() {
+        let items = items.borrow_vec().to_vec();
+        items.iter().for_each(|i| returned(i, recorder, found, vm));
+    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
+        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
+    }
+}
+
+/// A returned structure with symbolic sizes as the numbers they are in this call.
+pub fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyResult {
+    if let Some(number) = symbolic_hint(&o, vm) {
+        return Ok(vm.ctx.new_int(number).into());
+    }
+    if let Some(number) = float_hint(&o, vm) {
+        return Ok(vm.ctx.new_float(number).into());
+    }
+    if depth > 4 {
+        return Ok(o);
+    }
+    if o.class().is(vm.ctx.types.tuple_type) {
+        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
+        let new = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), depth + 1, vm)).collect::<PyResult<Vec<_>>>()?;
+        let is_same = new.iter().zip(items.as_slice()).all(|(a, b)| a.is(b));
+        return Ok(if is_same { o } else { vm.ctx.new_tuple(new).into() });
+    }
+    if let Some(list) = o.downcast_ref::<PyList>() {
+        let items = list.borrow_vec().to_vec();
+        for (i, item) in items.into_iter().enumerate() {
+            let new = numbers_for_sizes(item, depth + 1, vm)?;
+            if let Some(slot) = list.borrow_vec_mut().get_mut(i) {
+                *slot = new;
+            }
+        }
+    }
+    if let Some(dict) = o.downcast_ref::<PyDict>() {
+        for (key, value) in dict {
+            let new = numbers_for_sizes(value.clone(), depth + 1, vm)?;
+            if !new.is(&value) {
+                dict.set_item(&*key, new, vm)?;
+            }
+        }
+    }
+    Ok(o)
+}
+
+/// A tensor of the caller's that is all that a function returns: PyTorch's front end returns it from the graph, which does more.
+pub fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
+    if recorder.has_side_effect.get() {
+        return None;
+    }
+    let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());
+    recorder.touch(&t, false).ok()?;
+    recorder.twin(&t).map(Value::Tensor)
+}
+
+/// Symbolic numbers that a function left in objects, and the objects: when its graph has run, they are the numbers that they were.
+#[derive(Default)]
+pub struct Left(Vec<(PyObjectRef, PyObjectRef)>);
+
+impl Left {
+    /// Puts numbers in their place.
+    pub fn settle(self, vm: &VirtualMachine) -> PyResult<()> {
+        for (holder, symbol) in self.0 {
+            let number = numbers_for_sizes(symbol.clone(), 0, vm)?;
+            let dict = holder.clone().downcast::<PyDict>().ok().or_else(|| holder.dict());
+            if let Some(list) = holder.downcast_ref::<PyList>() {
+                list.borrow_vec_mut().iter_mut().filter(|slot| slot.is(&symbol)).for_each(|slot| *slot = number.clone());
+            } else if let Some(dict) = dict {
+                for (key, _) in dict.clone().into_iter().filter(|(_, value)| value.is(&symbol)) {
+                    dict.set_item(&*key, number.clone(), vm)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds what escaped otherwise, to a global, an attribute, a list: it is wanted too. Gives the numbers among it.
+pub fn add_escaped(
+    outputs: &mut Vec<Value>,
+    recorder: &Recorder,
+    result: Option<&PyObjectRef>,
+    (bound, needs): (Option<&manager::Bound>, &manager::Needs),
+    vm: &VirtualMachine,
+) -> Left {
+    let symbols = take_made(vm);
+    let mut escaped: Vec<(Value, Tensor)> = Vec::new();
+    escaped.extend(alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (Value::Tensor(t.clone()), t)));
+    escaped.extend(recorder.stored_back().into_iter().map(|(twin, known)| (Value::Tensor(twin), known)));
+    if symbols.is_empty() && escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
+        outputs.extend(escaped.into_iter().map(|(value, _)| value));
+        return Left::default();
+    }
+    let tensors = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id()));
+    let objects: Vec<usize> = tensors.chain(symbols.iter().map(|o| o.get_id())).collect();
+    let none = Locals::new();
+    let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
+    let locals = bound.map_or(&none, |b| &b.locals);
+    let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
+    let looked_into = manager::looked_into(needs, locals, vm);
+    let kept = escapes::find(&objects, &roots, &looked_into, !symbols.is_empty(), vm);
+    let count = escaped.len();
+    let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));
+    let mut ranked: Vec<(escapes::Rank, Value)> = Vec::new();
+    for (i, (rank, value)) in kept.ranks.iter().zip(values).enumerate() {
+        let Some(value) = value.filter(|v| i < count || rank.is_some() && !is_known(v, outputs)) else { continue };
+        if !ranked.iter().any(|(_, known)| is_known(&value, std::slice::from_ref(known))) {
+            ranked.push((rank.unwrap_or_else(|| escapes::alone(i)), value));
+        }
+    }
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let first = ranked.iter().filter(|(rank, _)| rank.is_first()).count();
+    let mut values: Vec<Value> = ranked.into_iter().map(|(_, value)| value).collect();
+    outputs.extend(values.split_off(first));
+    outputs.splice(0..0, values);
+    let symbol = |id: usize| symbols.iter().find(|o| o.get_id() == id).cloned();
+    Left(kept.holders.into_iter().filter_map(|(holder, id)| Some((holder, symbol(id)?))).collect())
+}
+
+/// A symbolic number that the function computed: the graph returns it.
+fn computed(o: &PyObject, recorder: &Recorder, vm: &VirtualMachine) -> Option<Value> {
+    let size = symbolic(o, vm).filter(|size| recorder.has_size(size) && !recorder.is_number(size)).map(Value::Int);
+    size.or_else(|| symbolic_float(o, vm).filter(|float| recorder.has_float(float)).map(Value::SymFloat))
+}
+
+/// Whether a symbolic number is among values.
+pub fn is_known(number: &Value, values: &[Value]) -> bool {
+    values.iter().any(|v| match (v, number) {
+        (Value::Int(a), Value::Int(b)) => a.expr() == b.expr(),
+        (Value::SymFloat(a), Value::SymFloat(b)) => a.expr == b.expr,
+        _ => false,
+    })
+}
+
+pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
+    values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
+}
+
+/// Lazy tensors that Python knows, or that the call that ends the region reads.
+pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
+    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
+}
+
+pub fn known_to_python(t: &Tensor) -> bool {
+    t.imp().python.borrow().is_some()
+}

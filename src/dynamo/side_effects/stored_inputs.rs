@@ -1,0 +1,51 @@
+//! What a region gives back besides what it computes anew: inputs that the script writes to and stores back where they came from
+//! (`self.n += 1`), which PyTorch's front end returns, and numbers of the call, which it does not.
+
+use crate::dynamo::Recorder;
+use crate::dynamo::dynamic_shapes::Place;
+use crate::graph::NodeId;
+use crate::shape::{Expr, SymInt, Symbol};
+use crate::span::Written;
+use crate::tensor::Tensor;
+
+impl Recorder {
+    /// A tensor was written to by a call.
+    pub(in crate::dynamo) fn note_stored(&self, t: &Tensor, call: NodeId) {
+        let is_operator = matches!(Written::current(), Some(Written::Operator(_)));
+        if is_operator && self.inputs.borrow().iter().any(|i| i.twin.is(t)) && (self.surroundings.stores_result)() {
+            let mut stored = self.stored.borrow_mut();
+            stored.retain(|(known, _)| !known.is(t));
+            stored.push((t.clone(), call));
+        }
+    }
+
+    /// A tensor of the caller's was stored where it was, as the result of the call that gave it again.
+    pub fn note_stored_again(&self, t: &Tensor) {
+        let Some((twin, _)) = self.given_again(t) else { return };
+        let Some(call) = self.writing.last_call(twin.id()) else { return };
+        let mut stored = self.stored.borrow_mut();
+        if !stored.iter().any(|(known, _)| known.is(&twin)) {
+            stored.push((twin, call));
+        }
+    }
+
+    /// Inputs that were stored back: what stands for each, and the script's tensor.
+    pub fn stored_back(&self) -> Vec<(Tensor, Tensor)> {
+        let inputs = self.inputs.borrow();
+        let known = |t: &Tensor| inputs.iter().find(|i| i.twin.is(t)).map(|i| i.real.clone());
+        self.stored.borrow().iter().filter_map(|(t, _)| Some((t.clone(), known(t)?))).collect()
+    }
+
+    /// Whether a symbolic size is a number of the call as it was given: Python has it already.
+    pub fn is_number(&self, size: &SymInt) -> bool {
+        size.expr().as_symbol().is_some() && self.is_of_numbers(&size.expr())
+    }
+
+    /// Whether an expression has no other symbols than numbers of the call.
+    pub(in crate::dynamo) fn is_of_numbers(&self, expr: &Expr) -> bool {
+        let symbols = self.symbols.borrow();
+        let is_number = |s: &&Symbol| symbols.witnesses.iter().any(|w| w.symbol == **s && w.at == Place::Number);
+        let found = expr.symbols();
+        !found.is_empty() && found.iter().all(|s| is_number(&s))
+    }
+}

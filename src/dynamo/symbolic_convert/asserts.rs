@@ -1,0 +1,62 @@
+//! `assert tensor`: a check that is part of the graph, where other decisions on a tensor end it.
+//!
+//! The front end knows an assertion by the instructions behind the jump: they raise `AssertionError`, with a message that is a
+//! literal, or without one. Where the message is computed, the assertion is a branch like any other.
+
+use rustpython_vm::builtins::{PyCode, PyStr};
+use rustpython_vm::bytecode::{CommonConstant, Instruction, RaiseKind};
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{Py, PyResult, VirtualMachine};
+
+use crate::dynamo::bytecode_analysis::Code;
+use crate::dynamo::cache::compiled_function::is_on;
+use crate::dynamo::eval_frame::call;
+use crate::dynamo::eval_frame::frames::decoded;
+use crate::dynamo::variables::torch::{Callee, as_written};
+use crate::python::native::tensor::{raise, wrap};
+use crate::tensor::Tensor;
+
+/// What an assertion without a message says.
+const NO_MESSAGE: &str = "assertion error";
+
+/// The message of the assertion whose condition the instruction at a position tests, where it is one.
+fn message(code: &Py<PyCode>, decoded: &Code, position: usize) -> Option<String> {
+    let mut after = decoded.steps.get(position..)?.iter().filter(|step| !matches!(step.op, Instruction::NotTaken));
+    let [test, jump, error] = [after.next()?, after.next()?, after.next()?];
+    let raises =
+        matches!(error.op, Instruction::LoadCommonConstant { .. }) && error.arg == u32::from(CommonConstant::AssertionError.as_u8());
+    let tests = matches!(test.op, Instruction::ToBool | Instruction::CompareOp { .. });
+    if !raises || !tests || !matches!(jump.op, Instruction::PopJumpIfTrue { .. }) {
+        return None;
+    }
+    let is_raise = |op: Instruction, arg: u32| matches!(op, Instruction::RaiseVarargs { .. }) && arg == u32::from(RaiseKind::Raise.as_u8());
+    let next = after.next()?;
+    if is_raise(next.op, next.arg) {
+        return Some(NO_MESSAGE.to_owned());
+    }
+    let [call, raised] = [after.next()?, after.next()?];
+    if !matches!((next.op, call.op), (Instruction::LoadConst { .. }, Instruction::Call { .. })) || !is_raise(raised.op, raised.arg) {
+        return None;
+    }
+    let constant: rustpython_vm::PyObjectRef = code.constants.get(next.arg as usize)?.clone().into();
+    constant.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())
+}
+
+/// Records the check of `assert t` where Python asks for the truth of a tensor on behalf of one. Says whether it did: then Python goes on
+/// as if the assertion held.
+pub fn record(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
+    if call::recorder().is_none() || !is_on("rewrite_assert_with_torch_assert") {
+        return Ok(false);
+    }
+    let frames = call::frames();
+    let Some((code, at)) = frames.first() else { return Ok(false) };
+    let decoded = decoded(code);
+    let Some(message) = decoded.position(*at).and_then(|position| message(code, &decoded, position)) else { return Ok(false) };
+    let args = FuncArgs::from(vec![wrap(t, vm)?, vm.ctx.new_str(message.as_str()).into()]);
+    let check = || {
+        crate::aten!("_assert_async.msg", t, message.as_str()).map_err(|e| raise(e, vm))?;
+        Ok(vm.ctx.none())
+    };
+    as_written(|| Callee::function("torch._assert_async".to_owned()), &args, vm, check)?;
+    Ok(true)
+}

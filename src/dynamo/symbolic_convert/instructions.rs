@@ -1,0 +1,616 @@
+//! Following a function's code: one instruction after the other, each branch that may be taken.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::bytecode::{Instruction, oparg};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
+
+use super::values::{is_constant, is_enum, is_tensor, string};
+use super::{Reader, Seen, constant, join};
+use crate::dynamo::bytecode_analysis::Step;
+use crate::dynamo::eval_frame::frames::{decoded, place_of};
+use crate::dynamo::guards::guard::Kind;
+use crate::dynamo::source::{Source, entry, is_known_dict};
+
+/// A path that is still to be followed.
+pub(super) struct Path {
+    /// The next instruction.
+    pub position: usize,
+    /// What expressions under way hold.
+    pub stack: Vec<Seen>,
+    /// What variables hold.
+    pub slots: Vec<Seen>,
+}
+
+impl Reader<'_> {
+    /// Follows a function's code; gives what it returns.
+    pub(super) fn run(&mut self, code: &Py<PyCode>, start: Path, globals: Option<PyDictRef>, depth: usize) -> Seen {
+        let decoded = decoded(code);
+        let here = self.place.clone();
+        let mut visited = HashSet::new();
+        let mut paths = vec![start];
+        let mut result: Option<Seen> = None;
+        let outer = self.way.len();
+        while let Some(mut path) = paths.pop() {
+            while visited.insert(path.position) && self.budget > 0 {
+                self.budget -= 1;
+                self.at = if depth == 0 { Some((path.position, false)) } else { self.at.map(|(at, _)| (at, true)) };
+                let step = decoded.steps[path.position];
+                // A comprehension stands in its function.
+                self.way.truncate(outer);
+                let begin = decoded.comprehension(step.at).filter(|(begin, _)| *begin < step.at);
+                self.way.extend(begin.and_then(|(begin, _)| decoded.position(begin)));
+                self.way.push(path.position);
+                if let Some(place) = place_of(code, step.at) {
+                    self.place = Some(place);
+                }
+                if matches!(step.op, Instruction::ReturnValue) {
+                    let value = path.stack.pop().unwrap_or(Seen::Unknown);
+                    if depth == 0 {
+                        self.hand_back(&value);
+                    }
+                    result = Some(match result {
+                        None => value,
+                        Some(r) => join(r, value),
+                    });
+                    break;
+                }
+                let jump = self.step(code, &step, &mut path, globals.as_ref(), depth);
+                let next =
+                    decoded.position(step.next).filter(|_| (step.next as usize) <= decoded.steps.last().map_or(0, |s| s.at as usize));
+                let target = step.target.and_then(|t| decoded.position(t));
+                match (jump, next, target) {
+                    (Jump::Never, Some(next), _) => path.position = next,
+                    (Jump::Always, _, Some(target)) => path.position = target,
+                    (Jump::Maybe, Some(next), Some(target)) => {
+                        paths.push(Path { position: target, stack: path.stack.clone(), slots: path.slots.clone() });
+                        path.position = next;
+                    }
+                    _ => break,
+                }
+            }
+        }
+        self.way.truncate(outer);
+        self.place = here;
+        result.unwrap_or(Seen::Unknown)
+    }
+
+    /// A comprehension begins. PyTorch's front end looks at what it closes over, by name, up to the first that is no constant.
+    fn enclose(&mut self, code: &Py<PyCode>, step: &Step, slots: &[Seen]) {
+        let decoded = decoded(code);
+        if decoded.comprehension(step.at).is_none_or(|(begin, _)| begin != step.at) {
+            return;
+        }
+        let names: Vec<String> = super::slot_names(code).collect();
+        let mut read = decoded.enclosed(step.at);
+        read.sort_by_key(|slot| names.get(*slot as usize));
+        let values = read.into_iter().filter_map(|slot| slots.get(slot as usize));
+        if let Some(first) = values.into_iter().find(|seen| self.known_constant(seen).is_none()) {
+            self.look_at(&first.clone());
+        }
+    }
+
+    /// One instruction.
+    pub(super) fn step(&mut self, code: &Py<PyCode>, step: &Step, path: &mut Path, globals: Option<&PyDictRef>, depth: usize) -> Jump {
+        let vm = self.vm;
+        let arg = step.arg as usize;
+        let stack = &mut path.stack;
+        let slot = |slots: &[Seen], i: u32| slots.get(i as usize).cloned().unwrap_or(Seen::Unknown);
+        let pair = || {
+            let (a, b) = oparg::VarNums::from_u32(step.arg).indexes();
+            (a.as_u32(), b.as_u32())
+        };
+        fn pop(stack: &mut Vec<Seen>) -> Seen {
+            stack.pop().unwrap_or(Seen::Unknown)
+        }
+        fn take(stack: &mut Vec<Seen>, n: usize) -> Vec<Seen> {
+            let at = stack.len().saturating_sub(n);
+            stack.split_off(at)
+        }
+        match step.op {
+            Instruction::LoadConst { .. } => {
+                let value: PyObjectRef = code.constants[step.arg.into()].clone().into();
+                stack.push(constant(value));
+            }
+            Instruction::LoadSmallInt { .. } => stack.push(constant(vm.ctx.new_int(step.arg).into())),
+            Instruction::LoadFastAndClear { .. } => {
+                stack.push(slot(&path.slots, step.arg));
+                self.enclose(code, step, &path.slots);
+            }
+            Instruction::LoadFast { .. }
+            | Instruction::LoadFastBorrow { .. }
+            | Instruction::LoadFastCheck { .. }
+            | Instruction::LoadDeref { .. } => {
+                let seen = slot(&path.slots, step.arg);
+                // What is loaded from a cell that was there before is looked at where something is done with it.
+                let first_free = code.localspluskinds.len() - code.freevars.len();
+                let is_cell = matches!(step.op, Instruction::LoadDeref { .. }) && (step.arg as usize) < first_free;
+                if is_cell || decoded(code).is_enclosed(step.arg) {
+                    self.look_at(&seen);
+                }
+                stack.push(seen);
+            }
+            Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
+                let (a, b) = pair();
+                for i in [a, b] {
+                    let seen = slot(&path.slots, i);
+                    if decoded(code).is_enclosed(i) {
+                        self.look_at(&seen);
+                    }
+                    stack.push(seen);
+                }
+            }
+            Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => {
+                let value = pop(stack);
+                if matches!((step.op, &value), (Instruction::StoreFast { .. }, Seen::Computed(..))) {
+                    self.realize_number(&value);
+                }
+                if let Some(s) = path.slots.get_mut(arg) {
+                    *s = value;
+                }
+            }
+            Instruction::StoreFastStoreFast { .. } => {
+                let (a, b) = pair();
+                for i in [a, b] {
+                    let value = pop(stack);
+                    if matches!(value, Seen::Computed(..)) {
+                        self.realize_number(&value);
+                    }
+                    if let Some(s) = path.slots.get_mut(i as usize) {
+                        *s = value;
+                    }
+                }
+            }
+            Instruction::StoreFastLoadFast { .. } => {
+                let (a, b) = pair();
+                let value = pop(stack);
+                if matches!(value, Seen::Computed(..)) {
+                    self.realize_number(&value);
+                }
+                if let Some(s) = path.slots.get_mut(a as usize) {
+                    *s = value;
+                }
+                stack.push(slot(&path.slots, b));
+            }
+            Instruction::LoadGlobal { .. } | Instruction::LoadName { .. } => {
+                let is_global = matches!(step.op, Instruction::LoadGlobal { .. });
+                let name = code.names[if is_global { arg >> 1 } else { arg }];
+                let own = globals.and_then(|g| g.get_item_opt(name.as_str(), vm).ok().flatten());
+                let is_root = globals.zip(self.globals.as_ref()).is_some_and(|(a, b)| a.is(b));
+                stack.push(match (own, globals) {
+                    (Some(value), Some(globals)) if is_root => {
+                        Seen::Known(vec![(value, Some(Rc::new(Source::Global(globals.clone(), name.as_str().into()))))])
+                    }
+                    (Some(value), Some(globals)) if place_of(code, step.at).is_some() => {
+                        let module = string(globals.get_item_opt("__name__", vm).ok().flatten().as_ref());
+                        let source = module.map(|m| Rc::new(Source::Imported(globals.clone(), m.into(), name.as_str().into())));
+                        Seen::Known(vec![(value, source)])
+                    }
+                    (Some(value), _) => constant(value),
+                    (None, _) => vm.builtins.get_attr(name, vm).map_or(Seen::Unknown, |value| {
+                        let source = self.tells.then(|| Rc::new(Source::Builtin(name.as_str().into())));
+                        Seen::Known(vec![(value, source)])
+                    }),
+                });
+                if is_global && arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::LoadAttr { .. } => {
+                let object = pop(stack);
+                let name = code.names[arg >> 1];
+                let found = self.attribute(&object, name.as_str());
+                let stack = &mut path.stack;
+                stack.push(found);
+                if arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::LoadSuperAttr { .. } => {
+                let taken = take(stack, 3);
+                let name = code.names[arg >> 2];
+                let found = match (taken.get(1), taken.get(2)) {
+                    (Some(Seen::Known(classes)), Some(own @ Seen::Known(objects))) => {
+                        let class = classes.first().and_then(|(c, _)| c.downcast_ref::<PyType>().map(|c| c.to_owned()));
+                        let mro = objects.first().map(|(o, _)| o.class().mro_map_collect(|c| c.to_owned())).unwrap_or_default();
+                        let after = mro.iter().position(|c| class.as_ref().is_some_and(|k| c.is(k))).map_or(mro.len(), |i| i + 1);
+                        let held = |c: &Py<PyType>| c.as_object().get_attr("__dict__", vm).ok()?.get_item(name.as_str(), vm).ok();
+                        let found = mro[after.min(mro.len())..].iter().find_map(|c| held(c));
+                        found
+                            .filter(|f| f.downcast_ref::<PyFunction>().is_some())
+                            .map_or(Seen::Unknown, |f| Seen::Method(f, Box::new(own.clone())))
+                    }
+                    _ => Seen::Unknown,
+                };
+                stack.push(found);
+                if arg & 1 == 1 {
+                    stack.push(Seen::Null);
+                }
+            }
+            Instruction::Call { .. } | Instruction::CallKw { .. } => {
+                let names = match step.op {
+                    Instruction::CallKw { .. } => match pop(stack) {
+                        Seen::Known(all) => all.first().and_then(|(o, _)| {
+                            o.downcast_ref::<PyTuple>().map(|t| {
+                                t.as_slice()
+                                    .iter()
+                                    .filter_map(|n| n.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()))
+                                    .collect()
+                            })
+                        }),
+                        _ => None,
+                    }
+                    .unwrap_or_default(),
+                    _ => Vec::new(),
+                };
+                let mut args = take(stack, arg);
+                let own = pop(stack);
+                let callee = pop(stack);
+                if !matches!(own, Seen::Null) {
+                    args.insert(0, own);
+                }
+                let result = self.call(&callee, args, names, depth);
+                path.stack.push(result);
+            }
+            Instruction::CallFunctionEx => {
+                let (keywords, args) = (pop(stack), pop(stack));
+                let own = pop(stack);
+                let callee = pop(stack);
+                let mut given = match args {
+                    Seen::Items(items) => items,
+                    other => self.parts(&other),
+                };
+                if !matches!(own, Seen::Null) {
+                    given.insert(0, own);
+                }
+                let (names, keywords): (Vec<String>, Vec<Seen>) = self.keywords(&keywords).into_iter().unzip();
+                given.extend(keywords);
+                let result = self.call(&callee, given, names, depth);
+                path.stack.push(result);
+            }
+            Instruction::PushNull => stack.push(Seen::Null),
+            Instruction::Copy { .. } => {
+                let value = stack.len().checked_sub(arg).and_then(|i| stack.get(i)).cloned().unwrap_or(Seen::Unknown);
+                stack.push(value);
+            }
+            Instruction::Swap { .. } => {
+                let top = stack.len().wrapping_sub(1);
+                if let Some(other) = stack.len().checked_sub(arg).filter(|_| !stack.is_empty()) {
+                    stack.swap(top, other);
+                }
+            }
+            Instruction::BuildTuple { .. } | Instruction::BuildList { .. } => {
+                let items = take(stack, arg);
+                stack.push(Seen::Items(items));
+            }
+            Instruction::ListExtend { .. } => {
+                let more = match pop(stack) {
+                    Seen::Items(items) => items,
+                    other => {
+                        self.realize(&other);
+                        self.parts(&other)
+                    }
+                };
+                if let Some(Seen::Items(items)) = path.stack.last_mut() {
+                    items.extend(more);
+                }
+            }
+            Instruction::ListAppend { .. } => {
+                let value = pop(stack);
+                let list = stack.len().checked_sub(arg).and_then(|at| stack.get_mut(at));
+                if let Some(Seen::Items(items)) = list {
+                    items.push(value);
+                }
+            }
+            // What is called stands below the dictionary of its keywords, and stays there.
+            Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
+                let more = pop(stack);
+                self.realize(&more);
+                // All of its keys count.
+                self.written_to(&more);
+                let stack = &mut path.stack;
+                let more = self.keywords(&more);
+                if let Some(Seen::Keywords(known)) = stack.last_mut() {
+                    known.retain(|(k, _)| more.iter().all(|(name, _)| name != k));
+                    known.extend(more);
+                }
+            }
+            Instruction::BuildMap { .. } => {
+                let items = take(stack, 2 * arg);
+                let pair = |[key, value]: &[Seen; 2]| Some((string(self.known_constant(key).as_ref())?, value.clone()));
+                let pairs: Option<Vec<(String, Seen)>> = items.as_chunks().0.iter().map(pair).collect();
+                stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
+            }
+            Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
+            Instruction::UnpackSequence { .. } => {
+                let value = pop(stack);
+                let parts: Vec<Seen> = match &value {
+                    Seen::Items(items) if items.len() == arg => items.clone(),
+                    Seen::Known(_) => (0..arg).map(|i| self.item(&value, &constant(vm.ctx.new_int(i).into()))).collect(),
+                    _ => vec![Seen::Unknown; arg],
+                };
+                path.stack.extend(parts.into_iter().rev());
+            }
+            Instruction::BinarySlice => {
+                let (stop, start, container) = (pop(stack), pop(stack), pop(stack));
+                let result = self.slice(&container, &start, &stop);
+                path.stack.push(result);
+            }
+            Instruction::BinaryOp { op } => {
+                let (b, a) = (pop(stack), pop(stack));
+                let op = op.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let deferred = if defers(op) { self.deferred(&[&a, &b], |v| binary(op, &v[0], &v[1], vm)) } else { None };
+                let result = if matches!(op, oparg::BinaryOperator::Subscr) {
+                    self.item(&a, &b)
+                } else if let Some(deferred) = deferred {
+                    deferred
+                } else {
+                    self.realize(&a);
+                    self.realize(&b);
+                    match (self.known_constant(&a), self.known_constant(&b)) {
+                        (Some(a), Some(b)) => binary(op, &a, &b, vm).map_or(Seen::Unknown, constant),
+                        _ => Seen::Unknown,
+                    }
+                };
+                path.stack.push(result);
+            }
+            Instruction::CompareOp { opname } => {
+                let (b, a) = (pop(stack), pop(stack));
+                let op = opname.get(rustpython_vm::bytecode::OpArg::new(step.arg));
+                let compare = |v: &[PyObjectRef]| v[0].rich_compare_bool(&v[1], compare_op(op), vm).ok().map(|t| vm.ctx.new_bool(t).into());
+                if let Some(deferred) = self.deferred(&[&a, &b], compare) {
+                    path.stack.push(deferred);
+                    return Jump::Never;
+                }
+                self.realize(&a);
+                self.realize(&b);
+                let single = |s: &Seen| match s {
+                    Seen::Computed(value, _) => Some(value.clone()),
+                    Seen::Known(all) if all.len() == 1 && (is_constant(&all[0].0, vm) || is_enum(&all[0].0, vm)) => Some(all[0].0.clone()),
+                    _ => None,
+                };
+                let result = match (single(&a), single(&b)) {
+                    (Some(a), Some(b)) => a.rich_compare_bool(&b, compare_op(op), vm).ok().map(|t| constant(vm.ctx.new_bool(t).into())),
+                    _ => None,
+                };
+                path.stack.push(result.unwrap_or(Seen::Unknown));
+            }
+            Instruction::IsOp { invert } => {
+                let (b, a) = (pop(stack), pop(stack));
+                self.realize(&a);
+                self.realize(&b);
+                self.look_at(&a);
+                self.look_at(&b);
+                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
+                let result = match (&a, &b) {
+                    (Seen::Known(a), Seen::Known(b)) if a.len() == 1 && b.len() == 1 => {
+                        Some(constant(vm.ctx.new_bool(a[0].0.is(&b[0].0) != negated).into()))
+                    }
+                    _ => None,
+                };
+                path.stack.push(result.unwrap_or(Seen::Unknown));
+            }
+            Instruction::ContainsOp { invert } => {
+                let (container, key) = (pop(stack), pop(stack));
+                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
+                self.realize(&key);
+                let mut result = Seen::Unknown;
+                let is_found = matches!(&key, Seen::Known(all) if all.iter().any(|(_, source)| source.is_some()));
+                if let (Seen::Known(all), Some(key)) = (&container, self.known_constant(&key)) {
+                    match all.as_slice() {
+                        [(o, Some(source))] if o.downcast_ref::<PyDict>().is_some() => {
+                            let has = o.downcast_ref::<PyDict>().is_some_and(|d| entry(d, &key, vm).is_some());
+                            self.realize_one(o, source);
+                            if is_found && !has {
+                                // Which keys there are is all that can be said of one that is a value itself.
+                                self.written_to(&container);
+                            } else if is_known_dict(o) {
+                                self.note(source, Kind::Contains(key, has), None);
+                            }
+                            result = constant(vm.ctx.new_bool(has != negated).into());
+                        }
+                        _ => self.realize(&container),
+                    }
+                }
+                path.stack.push(result);
+            }
+            Instruction::ToBool => {
+                let value = pop(stack);
+                self.realize_truth(&value);
+                let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
+                path.stack.push(truth);
+            }
+            Instruction::UnaryNot => {
+                let value = pop(stack);
+                let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(!t).into()));
+                path.stack.push(truth);
+            }
+            Instruction::PopJumpIfFalse { .. } | Instruction::PopJumpIfTrue { .. } => {
+                let value = pop(stack);
+                self.realize_truth(&value);
+                let on = matches!(step.op, Instruction::PopJumpIfTrue { .. });
+                return match self.truth(&value) {
+                    Some(t) if t == on => Jump::Always,
+                    Some(_) => Jump::Never,
+                    None => Jump::Maybe,
+                };
+            }
+            Instruction::PopJumpIfNone { .. } | Instruction::PopJumpIfNotNone { .. } => {
+                let value = pop(stack);
+                self.realize(&value);
+                self.look_at(&value);
+                let on = matches!(step.op, Instruction::PopJumpIfNone { .. });
+                return match &value {
+                    Seen::Known(all) if all.len() == 1 => {
+                        if vm.is_none(&all[0].0) == on {
+                            Jump::Always
+                        } else {
+                            Jump::Never
+                        }
+                    }
+                    Seen::Method(..) | Seen::Items(_) => {
+                        if on {
+                            Jump::Never
+                        } else {
+                            Jump::Always
+                        }
+                    }
+                    _ => Jump::Maybe,
+                };
+            }
+            Instruction::GetIter => {
+                let value = pop(stack);
+                let each = self.elements(&value);
+                path.stack.push(each);
+            }
+            Instruction::ForIter { .. } => {
+                let one = match stack.last() {
+                    Some(Seen::Each(one)) => (**one).clone(),
+                    _ => Seen::Unknown,
+                };
+                stack.push(one);
+                return Jump::Maybe;
+            }
+            Instruction::JumpForward { .. } | Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => {
+                return Jump::Always;
+            }
+            Instruction::RaiseVarargs { .. } | Instruction::Reraise { .. } => return Jump::Nowhere,
+            op => {
+                let effect = op.stack_effect_info(step.arg);
+                let (popped, pushed) = (effect.popped() as usize, effect.pushed() as usize);
+                let uses = !matches!(
+                    op,
+                    Instruction::PopTop
+                        | Instruction::StoreAttr { .. }
+                        | Instruction::StoreSubscr
+                        | Instruction::StoreGlobal { .. }
+                        | Instruction::EndFor
+                        | Instruction::PopIter
+                );
+                let taken = take(stack, popped);
+                for value in taken.iter().filter(|_| uses) {
+                    self.realize(value);
+                }
+                // An object or a container is given numbers that are known.
+                if let (Instruction::StoreAttr { .. }, [value, _]) | (Instruction::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
+                    self.realize_number(value);
+                }
+                if let (Instruction::StoreAttr { .. }, [_, object]) = (op, taken.as_slice()) {
+                    self.realize(object);
+                }
+                // Where something is stored decides.
+                if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
+                    self.written_to(container);
+                    self.realize(key);
+                }
+                path.stack.extend(std::iter::repeat_n(Seen::Unknown, pushed));
+            }
+        }
+        Jump::Never
+    }
+
+    /// A value is returned: tensors and containers are looked at then, if nothing did before; constants are handed on unseen.
+    fn hand_back(&mut self, seen: &Seen) {
+        match seen {
+            Seen::Items(items) => items.iter().for_each(|item| self.hand_back(item)),
+            Seen::Known(all) => {
+                for (o, source) in all {
+                    let is_container = || {
+                        o.downcast_ref::<PyTuple>().is_some()
+                            || o.downcast_ref::<PyList>().is_some()
+                            || o.downcast_ref::<PyDict>().is_some()
+                    };
+                    match source {
+                        Some(source) if is_tensor(o) => self.note(source, Kind::Type(o.class().to_owned().into()), None),
+                        Some(source) if is_container() => self.realize_one(o, source),
+                        _ => {}
+                    }
+                }
+            }
+            // It is computed again when the function returns, of values of the same types.
+            Seen::Computed(_, operands) => {
+                for (o, source) in operands {
+                    self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A dictionary is written to, or asked for its length: which keys it has matters.
+    pub(super) fn written_to(&mut self, seen: &Seen) {
+        let Seen::Known(all) = seen else { return };
+        for (o, source) in all {
+            if let (Some(dict), Some(source)) = (o.downcast_ref::<PyDict>().filter(|_| is_known_dict(o)), source) {
+                self.note(source, Kind::Type(o.class().to_owned().into()), None);
+                self.note(source, Kind::Length(dict.__len__()), None);
+                for (i, (key, _)) in dict.into_iter().enumerate().take(64) {
+                    self.note(source, Kind::KeyAt(i, key), None);
+                }
+            }
+        }
+    }
+
+    /// A value decides which way to go.
+    fn realize_truth(&mut self, seen: &Seen) {
+        if let Seen::Known(all) = seen {
+            for (o, source) in all.clone() {
+                let Some(source) = &source else { continue };
+                if is_known_dict(&o) {
+                    self.written_to(&Seen::Known(vec![(o.clone(), Some(source.clone()))]));
+                } else if let Some(dict) = o.downcast_ref::<PyDict>() {
+                    self.note(source, Kind::Entries(dict.__len__()), None);
+                }
+                self.look_at_first(&o, source);
+            }
+        }
+        self.realize(seen);
+    }
+}
+
+/// Where an instruction goes on.
+pub(super) enum Jump {
+    Never,
+    Always,
+    Maybe,
+    Nowhere,
+}
+
+fn compare_op(op: oparg::ComparisonOperator) -> rustpython_vm::types::PyComparisonOp {
+    use rustpython_vm::types::PyComparisonOp as Op;
+    match op {
+        oparg::ComparisonOperator::Less => Op::Lt,
+        oparg::ComparisonOperator::LessOrEqual => Op::Le,
+        oparg::ComparisonOperator::Equal => Op::Eq,
+        oparg::ComparisonOperator::NotEqual => Op::Ne,
+        oparg::ComparisonOperator::Greater => Op::Gt,
+        oparg::ComparisonOperator::GreaterOrEqual => Op::Ge,
+    }
+}
+
+/// Whether arithmetic is put off until its result is used: what cannot fail.
+fn defers(op: oparg::BinaryOperator) -> bool {
+    use oparg::BinaryOperator as Op;
+    let plain = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::And | Op::Or | Op::Xor);
+    plain || matches!(op, Op::InplaceAdd | Op::InplaceSubtract | Op::InplaceMultiply | Op::InplaceAnd | Op::InplaceOr | Op::InplaceXor)
+}
+
+/// Arithmetic of constants.
+fn binary(op: oparg::BinaryOperator, a: &PyObject, b: &PyObject, vm: &VirtualMachine) -> Option<PyObjectRef> {
+    use oparg::BinaryOperator as Op;
+    match op {
+        Op::Add | Op::InplaceAdd => vm._add(a, b),
+        Op::Subtract | Op::InplaceSubtract => vm._sub(a, b),
+        Op::Multiply | Op::InplaceMultiply => vm._mul(a, b),
+        Op::FloorDivide | Op::InplaceFloorDivide => vm._floordiv(a, b),
+        Op::Remainder | Op::InplaceRemainder => vm._mod(a, b),
+        Op::TrueDivide | Op::InplaceTrueDivide => vm._truediv(a, b),
+        Op::And | Op::InplaceAnd => vm._and(a, b),
+        Op::Or | Op::InplaceOr => vm._or(a, b),
+        Op::Xor | Op::InplaceXor => vm._xor(a, b),
+        _ => return None,
+    }
+    .ok()
+}

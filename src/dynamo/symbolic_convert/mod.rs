@@ -1,0 +1,317 @@
+//! Which Python values a function reads: its bytecode is followed without running it, with the values that its arguments,
+//! globals and modules have, into the functions and modules that it calls.
+//!
+//! Branches on known values are taken one way, others both ways, a loop's body once. What comes out are the facts that the
+//! front end guards on; a read that is missed costs a guard, never a wrong result: regions are compared as they are recorded.
+
+pub(super) mod asserts;
+mod calls;
+mod instructions;
+pub(super) mod translator;
+mod values;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
+use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
+
+use super::bytecode_analysis::slots;
+use super::eval_frame::frames::decoded;
+use super::guards::explain;
+use super::guards::guard::{Fact, Kind};
+use super::source::{Locals, Source, own_attribute};
+use crate::python::native::tensor::{symbolic, symbolic_float};
+use crate::span;
+use instructions::Path;
+use values::is_constant;
+
+/// How deep calls are followed, and how many instructions in all.
+const DEPTH: usize = 24;
+const BUDGET: usize = 40_000;
+
+/// What is known of a value.
+#[derive(Clone)]
+enum Seen {
+    /// Nothing.
+    Unknown,
+    /// No value: what calls push for a missing `self`.
+    Null,
+    /// One of these, each with where it was found, if anywhere.
+    Known(Vec<(PyObjectRef, Option<Rc<Source>>)>),
+    /// A function with its first argument.
+    Method(PyObjectRef, Box<Seen>),
+    /// A tuple or list made here.
+    Items(Vec<Seen>),
+    /// A dictionary made here, with strings as keys: keywords of a call.
+    Keywords(Vec<(String, Seen)>),
+    /// What a loop goes through.
+    Each(Box<Seen>),
+    /// A constant computed from others, of which those that are found somewhere are listed: nothing depends on it until it is used.
+    Computed(PyObjectRef, Vec<(PyObjectRef, Rc<Source>)>),
+}
+
+fn constant(o: PyObjectRef) -> Seen {
+    Seen::Known(vec![(o, None)])
+}
+
+/// Puts two together.
+fn join(a: Seen, b: Seen) -> Seen {
+    match (a, b) {
+        (Seen::Known(mut a), Seen::Known(b)) => {
+            a.extend(b);
+            Seen::Known(a)
+        }
+        (Seen::Unknown, _) | (_, Seen::Unknown) => Seen::Unknown,
+        (a, _) => a,
+    }
+}
+
+/// Where a tensor is found, and the instructions that look at it: that of the function, that of what it calls, and so on.
+pub type LookedAt = (Rc<Source>, Rc<[usize]>);
+
+/// The facts that a call of a function depends on.
+pub struct Reader<'a> {
+    vm: &'a VirtualMachine,
+    globals: Option<PyDictRef>,
+    facts: Vec<Fact>,
+    /// Facts by what they say.
+    known: HashMap<String, usize>,
+    place: Option<span::Source>,
+    /// The instruction of the function's own that is followed, and whether what it calls is.
+    at: Option<(usize, bool)>,
+    /// The instructions that are followed, of the function and of what it calls, outermost first.
+    way: Vec<usize>,
+    /// Tensors that are compared with others by identity, or with None, and the instructions that do it.
+    looked_at: Vec<LookedAt>,
+    budget: usize,
+    /// Whether gradients are looked at: not where a call is still to be made that may give some.
+    reads_gradients: bool,
+    /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
+    tells: bool,
+    /// Where objects were found first.
+    found: HashMap<usize, Rc<Source>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(globals: Option<PyDictRef>, vm: &'a VirtualMachine) -> Self {
+        Reader {
+            vm,
+            globals,
+            facts: Vec::new(),
+            known: HashMap::new(),
+            place: None,
+            at: None,
+            way: Vec::new(),
+            looked_at: Vec::new(),
+            budget: BUDGET,
+            reads_gradients: true,
+            tells: explain::is_asked(),
+            found: HashMap::new(),
+        }
+    }
+}
+
+/// Where a function goes on after a graph ended.
+pub struct Resumed {
+    /// Its code.
+    pub code: PyObjectRef,
+    /// Its globals.
+    pub globals: Option<PyDictRef>,
+    /// Its variables.
+    pub locals: Locals,
+    /// The instruction that ended the graph; none at the function's beginning.
+    pub position: Option<usize>,
+    /// Which way Python goes, where that was the question.
+    pub truth: Option<bool>,
+    /// The number that what ended the graph gave, by the name that it has among values of expressions under way.
+    pub given: Option<(Rc<str>, PyObjectRef)>,
+    /// Its frame.
+    pub frame: PyObjectRef,
+    /// What expressions under way hold.
+    pub stack: UnderWay,
+}
+
+/// Values of expressions under way, first those that lie lowest.
+#[derive(Default)]
+pub struct UnderWay(Vec<Seen>);
+
+/// A constant that an expression under way holds, with its name there.
+fn constant_at(value: PyObjectRef, number: usize, locals: &mut Locals) -> Seen {
+    let name: Rc<str> = format!("___stack{number}").into();
+    locals.push((name.clone(), value.clone()));
+    Seen::Known(vec![(value, Some(Rc::new(Source::Local(name))))])
+}
+
+impl Resumed {
+    /// Finds out what expressions under way hold at the instruction that ended the graph. Constants have names there.
+    pub fn hold(&mut self, vm: &VirtualMachine) {
+        let Some((mut stack, taken, _)) = self.under_way(|_| false, vm) else { return };
+        stack.truncate(stack.len() - taken);
+        let mut number = 0;
+        for seen in stack {
+            let held = match seen {
+                Seen::Null => Seen::Null,
+                Seen::Known(all) => match all.as_slice() {
+                    [(value, _)] if is_constant(value, vm) => constant_at(value.clone(), number, &mut self.locals),
+                    [(value, _)] if symbolic(value, vm).is_some() || symbolic_float(value, vm).is_some() => Seen::Unknown,
+                    _ => Seen::Known(all.into_iter().map(|(value, _)| (value, None)).collect()),
+                },
+                Seen::Computed(value, _) if is_constant(&value, vm) => constant_at(value, number, &mut self.locals),
+                other => other,
+            };
+            number += usize::from(!matches!(held, Seen::Null));
+            self.stack.0.push(held);
+        }
+    }
+
+    /// Constants and containers among what expressions under way hold, and what is called is given, as facts: the front end keeps them as values of
+    /// what follows. Variables that
+    /// the function has set since the graph began, at an instruction, are its own.
+    pub fn holds(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
+        let Some(code) = self.code.downcast_ref::<PyCode>() else { return Vec::new() };
+        let decoded = decoded(code);
+        let last = self.position.unwrap_or(0);
+        let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| slots(s.op, s.arg).1).collect();
+        let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
+        reader.facts.clear();
+        reader.known.clear();
+        // What the statement held when the graph began has a name there, and was looked at.
+        let is_new = (began + 1..=last).any(|i| decoded.height(i).is_some_and(|(height, _)| height == 0));
+        let before = decoded.height(began).map_or(0, |(height, taken)| if began == 0 || is_new { 0 } else { height.saturating_sub(taken) });
+        stack.iter().skip(before).for_each(|seen| reader.realize(seen));
+        let types = &vm.ctx.types;
+        let is_container = |class: &PyObjectRef| class.is(types.tuple_type) || class.is(types.list_type) || class.is(types.dict_type);
+        reader.facts.retain(|fact| match &fact.kind {
+            Kind::Type(class) => is_container(class),
+            kind => matches!(kind, Kind::Equals(_) | Kind::Length(_)),
+        });
+        reader.facts
+    }
+
+    /// Follows the statement up to the instruction that ended the graph: the values then, how many of them that takes, and the reader. None
+    /// where it branches.
+    fn under_way<'a>(&self, is_own: impl Fn(u32) -> bool, vm: &'a VirtualMachine) -> Option<(Vec<Seen>, usize, Reader<'a>)> {
+        let code = self.code.downcast_ref::<PyCode>()?;
+        let decoded = decoded(code);
+        let last = self.position?;
+        let (height, taken) = decoded.height(last)?;
+        let start = (0..=last).rev().find(|i| decoded.height(*i).is_some_and(|(height, _)| height == 0))?;
+        if decoded.steps[start..last].iter().any(|s| s.target.is_some()) {
+            return None;
+        }
+        let mut reader = Reader::new(self.globals.clone(), vm);
+        let mut slots = slots_of(code, &self.locals);
+        for (_, seen) in slots.iter_mut().enumerate().filter(|(slot, _)| is_own(*slot as u32)) {
+            if let Seen::Known(all) = seen {
+                all.iter_mut().for_each(|(_, source)| *source = None);
+            }
+        }
+        let mut path = Path { position: start, stack: Vec::new(), slots };
+        for position in start..last {
+            path.position = position;
+            reader.at = Some((position, false));
+            reader.step(code, &decoded.steps[position], &mut path, self.globals.as_ref(), 0);
+        }
+        (path.stack.len() == height && taken <= height).then_some((path.stack, taken, reader))
+    }
+}
+
+fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
+    let slot = |name: String| match locals.iter().find(|(n, _)| **n == *name) {
+        Some((n, v)) => Seen::Known(vec![(v.clone(), Some(Rc::new(Source::Local(n.clone()))))]),
+        None => Seen::Unknown,
+    };
+    slot_names(code).map(slot).collect()
+}
+
+/// Facts that a call of a function depends on, and tensors that it looks at without an operator. `locals` are its arguments by name,
+/// and what it closes over.
+pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+    let globals = function.as_object().get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
+    let mut reader = Reader::new(globals.clone(), vm);
+    if let Ok(code) = function.as_object().get_attr("__code__", vm)
+        && let Some(code) = code.downcast_ref::<PyCode>()
+    {
+        reader.run(code, Path { position: 0, stack: Vec::new(), slots: slots_of(code, locals) }, globals, 0);
+    }
+    (reader.facts, reader.looked_at)
+}
+
+/// Facts that a call of one of PyTorch's modules, or of an object, depends on: it is `fn`, called with `args` and `kwargs`.
+pub fn facts_of_call(callee: &PyObjectRef, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
+    let mut reader = Reader::new(None, vm);
+    let given = |name: &str| locals.iter().find(|(n, _)| **n == *name).map(|(_, v)| v);
+    let args = given("args").and_then(|v| v.downcast_ref::<PyTuple>().map(|t| t.as_slice().to_vec())).unwrap_or_default();
+    let source = Rc::new(Source::Local("args".into()));
+    let seen = |value: PyObjectRef, source: Source| Seen::Known(vec![(value, Some(Rc::new(source)))]);
+    let mut args: Vec<Seen> = args.into_iter().enumerate().map(|(i, v)| seen(v, Source::Index(source.clone(), i))).collect();
+    let source = Rc::new(Source::Local("kwargs".into()));
+    let mut names = Vec::new();
+    if let Some(kwargs) = given("kwargs") {
+        reader.written_to(&seen(kwargs.clone(), Source::Local("kwargs".into())));
+    }
+    for (key, value) in given("kwargs").and_then(|v| v.downcast_ref::<PyDict>()).into_iter().flat_map(|d| d.into_iter()) {
+        names.extend(values::string(Some(&key)));
+        args.push(seen(value, Source::Key(source.clone(), key)));
+    }
+    reader.call(&seen(callee.clone(), Source::Local("fn".into())), args, names, 0);
+    reader.facts
+}
+
+/// Facts that a step of an optimizer depends on: the options of its groups.
+fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
+    let is_step = resumed.code.downcast_ref::<PyCode>().is_some_and(|c| c.obj_name.as_str() == "step");
+    let (_, optimizer) = resumed.locals.iter().find(|(name, _)| is_step && &**name == "self")?;
+    let groups = own_attribute(optimizer, "param_groups", vm)?;
+    own_attribute(optimizer, "state", vm)?;
+    let source = Rc::new(Source::Attr(Rc::new(Source::Local("self".into())), "param_groups".into()));
+    let mut facts = Vec::new();
+    for (i, group) in crate::python::native::tensor::items(&groups)?.iter().enumerate() {
+        let of_group = Rc::new(Source::Index(source.clone(), i));
+        let constant = |o: &PyObjectRef| is_constant(o, vm);
+        for (key, value) in group.downcast_ref::<PyDict>()?.into_iter().filter(|(_, value)| constant(value)) {
+            let source = Rc::new(Source::Key(of_group.clone(), key));
+            facts.push(Fact { source, kind: Kind::Equals(value), place: None, hint: None, read: None });
+        }
+    }
+    Some(facts)
+}
+
+/// Facts that the rest of a function depends on, and tensors that it looks at without an operator.
+pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+    if resumed.position.is_none()
+        && let Some(facts) = facts_of_step(resumed, vm)
+    {
+        return (facts, Vec::new());
+    }
+    let mut reader = Reader::new(resumed.globals.clone(), vm);
+    reader.reads_gradients = resumed.position.is_none();
+    let Some(code) = resumed.code.downcast_ref::<PyCode>() else { return (Vec::new(), Vec::new()) };
+    let slots = slots_of(code, &resumed.locals);
+    let decoded = decoded(code);
+    let Some(last) = resumed.position else {
+        reader.run(code, Path { position: 0, stack: Vec::new(), slots }, resumed.globals.clone(), 0);
+        return (reader.facts, reader.looked_at);
+    };
+    let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
+    let top = match (&resumed.given, resumed.truth) {
+        (Some((name, number)), _) => Seen::Known(vec![(number.clone(), Some(Rc::new(Source::Local(name.clone()))))]),
+        (None, Some(truth)) => constant(vm.ctx.new_bool(truth).into()),
+        (None, None) => Seen::Unknown,
+    };
+    let position = if jumps { last } else { last + 1 };
+    if position < decoded.steps.len() {
+        let stack = resumed.stack.0.iter().cloned().chain([top]).collect();
+        reader.run(code, Path { position, stack, slots }, resumed.globals.clone(), 0);
+    }
+    (reader.facts, reader.looked_at)
+}
+
+/// Names of a code's slots, in order.
+fn slot_names(code: &Py<PyCode>) -> impl Iterator<Item = String> {
+    let names: Vec<String> = code.varnames.iter().map(|n| n.as_str().to_owned()).collect();
+    let cells: Vec<String> = code.cellvars.iter().map(|n| n.as_str().to_owned()).filter(|n| !names.contains(n)).collect();
+    let free: Vec<String> = code.freevars.iter().map(|n| n.as_str().to_owned()).collect();
+    names.into_iter().chain(cells).chain(free)
+}

@@ -1,0 +1,114 @@
+//! What the bindings of tensors, numbers and builtins ask and tell while a function is traced.
+
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{PyObject, PyResult, VirtualMachine};
+
+use super::cache::compiled_function;
+use super::eval_frame::{call, frames};
+use super::graph_breaks::unsupported::Unsupported;
+use super::guards::manager;
+use super::variables::{higher_order_ops, nn_module};
+
+pub(crate) use super::backends::studies::{ask, reset as forget_studies};
+pub(crate) use super::cache::compiled_function::branch_reason;
+pub(crate) use super::eval_frame::call::{
+    branched, break_graph, capturing, given_number, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode,
+    recorder, touch, twin,
+};
+pub(crate) use super::eval_frame::frames::{comprehension, is_checked};
+pub(crate) use super::guards::manager::touch_numbers;
+pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
+pub(crate) use super::symbolic_convert::asserts::record as record_assert;
+pub(crate) use super::variables::autograd_function::context_of;
+pub(crate) use super::variables::torch::{Callee, as_written};
+
+/// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,
+/// and the value is a tensor of the script's.
+pub(crate) fn capture_hook(
+    t: &crate::tensor::Tensor,
+    hook: &rustpython_vm::PyObject,
+    vm: &rustpython_vm::VirtualMachine,
+) -> rustpython_vm::PyResult<bool> {
+    let Some(recorder) = recorder().filter(|r| r.is_lazy(t)) else { return Ok(false) };
+    if higher_order_ops::hook(&recorder, t, hook, vm)? {
+        return Ok(true);
+    }
+    break_graph(&Unsupported::other("HOP: Unsafe side effect")).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    Ok(false)
+}
+
+/// Ends the region that computes a tensor, where one does.
+pub(crate) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> crate::error::Result<()> {
+    match recorder() {
+        Some(recorder) if recorder.is_lazy(t) => break_graph(reason),
+        _ => Ok(()),
+    }
+}
+
+/// Ends the region being recorded, if one is: PyTorch's front end leaves what follows to Python.
+pub(crate) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
+    if recorder().is_some() { break_graph(reason) } else { Ok(()) }
+}
+
+/// A tensor comes to require grad, or no longer does. PyTorch's front end leaves that to Python; of a value of the graph it is found out
+/// at the end, when a graph would return what comes of it, unless gradients are asked for first: then all of the function is left to Python.
+pub(crate) fn end_region_where_grad_is_required(t: &crate::tensor::Tensor, requires: bool, what: &str) -> crate::error::Result<()> {
+    let is_asked = recorder().is_some_and(|r| requires && r.is_lazy(t)) && frames::asks_for_gradients(&call::frames());
+    end_region(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
+}
+
+/// `print`: what is printed while a function is captured ends its graph.
+pub(crate) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if recorder().is_some() {
+        let read = args.args.iter().flat_map(|o| manager::held(o, vm)).collect();
+        call::break_graph_at(&compiled_function::builtin_reason("print", &args), read)
+            .map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    }
+    plain.call(args, vm)
+}
+
+/// Whether the frame so many calls above the running one is the script's own.
+fn is_script(depth: usize) -> bool {
+    crate::python::span::caller(depth).is_some_and(|(code, at)| frames::place_of(&code, at).is_some())
+}
+
+/// The script compares numbers.
+pub(crate) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<()> {
+    // What runs is the number's method.
+    match recorder().filter(|_| is_script(1)) {
+        Some(recorder) => sizes.iter().try_for_each(|size| recorder.compared(size)),
+        None => Ok(()),
+    }
+}
+
+/// `open`: a script's own file ends the graph of the function that opens it.
+pub(crate) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if recorder().is_some() && is_script(0) {
+        break_graph(&compiled_function::builtin_reason("open", &args)).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    }
+    plain.call(args, vm)
+}
+
+/// A builtin that asks the elements of its argument one by one: of a tensor, the graph ends before the call, which is Python's.
+pub(crate) fn of_elements(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    let tensor = args.args.first().and_then(|o| crate::python::native::tensor::to_tensor(o)).filter(|t| t.dim() > 0);
+    if tensor.is_none() || recorder().is_none() {
+        return plain.call(args, vm);
+    }
+    break_graph(&compiled_function::builtin_reason(name, &args)).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    let result = {
+        let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+        plain.call(args, vm)?
+    };
+    call::note_returned(&result, vm);
+    Ok(result)
+}
+
+/// Forgets what an earlier run compiled.
+pub(crate) fn reset() {
+    compiled_function::reset();
+    higher_order_ops::reset();
+    frames::reset();
+    super::backends::bundle::reset();
+    nn_module::reset();
+}

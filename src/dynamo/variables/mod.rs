@@ -1,0 +1,8 @@
+//! What the values of a traced function are to Dynamo: torch's functions, modules, closures, higher-order operators.
+
+pub(super) mod autograd_function;
+pub(super) mod closures;
+pub(super) mod control_flow;
+pub(super) mod higher_order_ops;
+pub(super) mod nn_module;
+pub(super) mod torch;

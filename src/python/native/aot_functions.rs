@@ -1,0 +1,346 @@
+//! Native functions behind `torch._functorch.aot_autograd`, `make_fx` and `torch.export`: functions traced by themselves, without
+//! `torch.compile` around them.
+
+use std::cell::RefCell;
+
+use rustpython_vm::PyObjectRef;
+
+use crate::aot::compile::{GraphCallable, GraphCompiler};
+use crate::dispatch::Value;
+use crate::error::Result;
+use crate::tensor::Tensor;
+
+thread_local! {
+    static REGION: RefCell<Option<CustomRegion>> = const { RefCell::new(None) };
+    /// What a partitioner of ours decided when a script called it.
+    static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
+}
+
+/// A captured region that a backend of the script's compiles: its number, and its inputs with their stand-ins.
+type CustomRegion = (u32, Vec<(Tensor, Tensor)>);
+
+/// Says which captured region is being compiled by a backend of the script's.
+pub fn set_region(region: Option<CustomRegion>) {
+    REGION.set(region);
+}
+
+/// What stands for a tensor of the captured region that a backend of the script's compiles.
+pub fn twin(t: &Tensor) -> Option<Tensor> {
+    REGION.with_borrow(|region| {
+        region.as_ref().and_then(|(_, twins)| twins.iter().find(|(real, _)| real.is(t)).map(|(_, twin)| twin.clone()))
+    })
+}
+
+/// A compiler of the script's: called with a `GraphModule` and fake examples, gives a callable.
+struct PythonCompiled(PyObjectRef);
+
+impl GraphCallable for PythonCompiled {
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
+        let _below = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
+        crate::dynamo::backends::call_python(&self.0, std::mem::take(inputs))
+    }
+}
+
+fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
+    use super::graph_module::{PyGraphModule, script_module};
+    use crate::python::native::tensor::{from_value, raised};
+    use rustpython_vm::PyResult;
+    use std::rc::Rc;
+    Rc::new(move |graph, examples| {
+        rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let module = script_module(PyGraphModule::new(graph), vm).map_err(raised)?;
+            let examples = examples.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
+            let callable = compiler.call((module, vm.ctx.new_list(examples)), vm).map_err(raised)?;
+            Ok(Rc::new(PythonCompiled(callable)) as Rc<dyn GraphCallable>)
+        })
+    })
+}
+
+pub(crate) use native::module_def;
+
+#[pymodule(name = "torch._native_aot")]
+mod native {
+    use std::rc::Rc;
+
+    use rustpython_vm::builtins::PyStrRef;
+    use rustpython_vm::function::FuncArgs;
+    use rustpython_vm::types::Callable;
+    use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+    use crate::aot::compile::InputSpec;
+    use crate::aot::{self};
+    use crate::dispatch::Value;
+    use crate::dynamo::backends;
+    use crate::partition::{PartitionConfig, Partitioner};
+    use crate::python::native::graph_module::{self, Attributes, PyGraphModule};
+    use crate::python::native::tensor::{from_value, raise, raised, to_tensor, to_value, wrap};
+    use crate::tensor::Tensor;
+
+    /// A function compiled by AOTAutograd alone.
+    #[pyattr]
+    #[pyclass(module = "torch._functorch.aot_autograd", name = "CompiledFunction")]
+    #[derive(PyPayload)]
+    struct PyAot(aot::Compiled, Attributes);
+
+    impl std::fmt::Debug for PyAot {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("CompiledFunction")
+        }
+    }
+
+    impl Callable for PyAot {
+        type Args = FuncArgs;
+        fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+            let mut inputs: Vec<Value> =
+                args.args.iter().filter_map(|o| to_value(o, vm)).filter(|v| matches!(v, Value::Tensor(_) | Value::Int(_))).collect();
+            graph_module::with_attributes(&zelf.1, &mut inputs, |t| Value::Tensor(t.clone()));
+            let inputs = backends::as_tensors(inputs).map_err(|e| raise(e, vm))?;
+            let out = zelf.0.call(inputs).map_err(|e| raise(e, vm))?;
+            let items = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+            Ok(vm.ctx.new_list(items).into())
+        }
+    }
+
+    #[pyclass(with(Callable))]
+    impl PyAot {}
+
+    fn option(args: &FuncArgs, name: &str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+        args.kwargs.get(name).filter(|o| !vm.is_none(o)).cloned()
+    }
+
+    /// A Python function of tensors that gives a list, or a captured graph, and what is known of its inputs.
+    fn traced_function(function: PyObjectRef, inputs: &PyObjectRef, vm: &VirtualMachine) -> PyResult<(aot::Function, Vec<InputSpec>)> {
+        let inputs: Vec<PyObjectRef> = inputs.try_to_value(vm)?;
+        let mut specs = inputs
+            .iter()
+            .map(|o| {
+                if let Some(Value::Int(size @ crate::shape::SymInt::Sym(..))) = to_value(o, vm) {
+                    return Ok(InputSpec::of_symbol(&size));
+                }
+                let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
+                InputSpec::of(&super::twin(&t).unwrap_or(t)).map_err(|e| raise(e, vm))
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let module = graph_module::native(&function, vm);
+        if let Some(module) = &module {
+            for (position, t) in module.attributes.iter() {
+                specs.insert((*position).min(specs.len()), InputSpec::of(t).map_err(|e| raise(e, vm))?);
+            }
+        }
+        let f: aot::Function = match module {
+            // A captured graph is replayed with the lines it came from.
+            Some(module) => {
+                let (graph, specs) = (module.graph.clone(), specs.clone());
+                Rc::new(move |inputs: &[Tensor]| {
+                    let mut inputs = specs.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect();
+                    aot::interpret::replay_graph(&graph.borrow(), &mut inputs)
+                })
+            }
+            None => Rc::new(move |inputs: &[Tensor]| {
+                rustpython_vm::vm::thread::with_current_vm(|vm| {
+                    let args = inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
+                    let out = function.call(FuncArgs::from(args), vm).map_err(raised)?;
+                    match to_value(&out, vm) {
+                        Some(Value::List(items)) => Ok(items),
+                        Some(single) => Ok(vec![single]),
+                        None => Err(crate::error::Error::type_error("a traced function returns tensors and numbers")),
+                    }
+                })
+            }),
+        };
+        Ok((f, specs))
+    }
+
+    /// `_aot_compile(flat_function, inputs, fw_compiler=, bw_compiler=, inference_compiler=, partition_fn=, keep_inference_input_mutations=)`:
+    /// `flat_function` takes tensors and returns a list; with `dynamic`, all its sizes are symbols; compilers default to running
+    /// graphs as they are.
+    #[pyfunction]
+    fn _aot_compile(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
+            return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
+        };
+        let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
+        let (f, mut specs) = traced_function(function, inputs, vm)?;
+        if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
+            let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
+            let twins =
+                crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
+            for (spec, twin) in specs.iter_mut().zip(twins.iter().filter_map(Value::as_tensor)) {
+                spec.spec = twin.spec();
+            }
+        }
+        let partition_fn = option(&args, "partition_fn", vm);
+        let named = partition_fn
+            .as_ref()
+            .and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned()));
+        let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
+        let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
+        let region = super::REGION.with_borrow(|region| region.as_ref().map(|(number, _)| *number));
+        let mut config = backends::config(&backends::Pipeline::plain(partitioner), keep, region);
+        if let (None, Some(split)) = (&named, partition_fn) {
+            config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
+                rustpython_vm::vm::thread::with_current_vm(|vm| {
+                    let module = graph_module::script_module(PyGraphModule::new(joint.clone()), vm).map_err(raised)?;
+                    let static_inputs = static_inputs.iter().map(|i| PyObjectRef::from(vm.ctx.new_int(*i))).collect();
+                    let keywords: rustpython_vm::function::KwArgs = [
+                        ("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs))),
+                        ("static_lifetime_input_indices".to_owned(), vm.ctx.new_list(static_inputs).into()),
+                    ]
+                    .into_iter()
+                    .collect();
+                    let inputs = crate::dynamo::backends::config::joint_inputs(joint, vm)?;
+                    super::LAST_PARTITION.take();
+                    let pair = split.call(FuncArgs::new(vec![module, inputs], keywords), vm).map_err(raised)?;
+                    let pair: Vec<PyObjectRef> = pair.try_to_value(vm).map_err(raised)?;
+                    let decided = super::LAST_PARTITION.take();
+                    let parts: Vec<_> = pair.iter().filter_map(|o| graph_module::native(o, vm)).collect();
+                    match parts.as_slice() {
+                        [f, b] => Ok((f.graph.borrow().clone(), b.graph.borrow().clone(), decided)),
+                        _ => Err(crate::error::Error::type_error(
+                            "partition_fn must return two GraphModules as PyTorch's partitioners made them; edited ones are not supported in the playground",
+                        )),
+                    }
+                })
+            }));
+        }
+        if let Some(table) = option(&args, "decompositions", vm) {
+            let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
+            config.script_decompositions = Some(crate::python::native::make_fx::decompose_by(&table, vm)?);
+        }
+        // A compiler of the script's own gets PyTorch's graphs as they are.
+        config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();
+        if let Some(c) = option(&args, "fw_compiler", vm) {
+            config.fw_compiler = super::python_compiler(c.clone());
+            config.bw_compiler = super::python_compiler(c.clone());
+            config.inference_compiler = super::python_compiler(c);
+        }
+        if let Some(c) = option(&args, "bw_compiler", vm) {
+            config.bw_compiler = super::python_compiler(c);
+        }
+        if let Some(c) = option(&args, "inference_compiler", vm) {
+            config.inference_compiler = super::python_compiler(c);
+        }
+        let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
+        Ok(PyAot(compiled, attributes).into_pyobject(vm))
+    }
+
+    /// `_make_fx(flat_function, names, inputs, class_name, mode, table, pre_dispatch)`: what the function calls, as a graph.
+    #[pyfunction]
+    #[allow(clippy::too_many_arguments, reason = "Python's side gives them one by one")]
+    fn _make_fx(
+        function: PyObjectRef,
+        names: Vec<String>,
+        inputs: Vec<PyObjectRef>,
+        class_name: PyStrRef,
+        mode: PyStrRef,
+        table: Option<rustpython_vm::builtins::PyDictRef>,
+        pre_dispatch: bool,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let class_name = class_name.to_string_lossy().into_owned();
+        crate::python::native::make_fx::trace(function, names, inputs, class_name, &mode.to_string_lossy(), table, pre_dispatch, vm)
+    }
+
+    /// `_export(flat_function, names, inputs, state, symbols)`: the graph of what is called, and the constants it reads.
+    #[pyfunction]
+    fn _export(
+        function: PyObjectRef,
+        names: Vec<String>,
+        inputs: Vec<PyObjectRef>,
+        state: usize,
+        symbols: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let env = crate::python::native::tensor::environment_of(&symbols)
+            .ok_or_else(|| vm.new_type_error("_export() takes an environment of symbols"))?;
+        crate::python::native::export::called(function, &names, &inputs, state, env, vm)
+    }
+
+    /// `_exported_functional(graph, inputs, rules, apart)`: the graph functionalized, and of each input whether it is written to.
+    #[pyfunction]
+    fn _exported_functional(
+        function: PyObjectRef,
+        inputs: PyObjectRef,
+        rules: rustpython_vm::builtins::PyDictRef,
+        apart: Vec<String>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let (f, specs) = traced_function(function, &inputs, vm)?;
+        crate::python::native::export::functionalized(&f, &specs, rules, apart, vm)
+    }
+
+    /// Names of operators that exported programs may keep, though they are composed of others.
+    #[pyfunction]
+    fn _may_stay_whole(vm: &VirtualMachine) -> PyObjectRef {
+        let names = crate::python::native::export::may_stay_whole();
+        vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
+    /// `_functionalize(flat_function, inputs, copies_views)`: what the function gives, its writes made functional.
+    #[pyfunction]
+    fn _functionalize(function: PyObjectRef, inputs: Vec<PyObjectRef>, copies_views: bool, vm: &VirtualMachine) -> PyResult {
+        crate::python::native::make_fx::functionalize(function, &inputs, copies_views, vm)
+    }
+
+    /// `_decomposed(overload, *args, **kwargs)`: what the call comes to by Inductor's table, or `NotImplemented`.
+    #[pyfunction]
+    fn _decomposed(mut args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let operator = args.take_positional().ok_or_else(|| vm.new_type_error("_decomposed() takes an operator"))?;
+        crate::python::native::make_fx::decomposed(&operator, args, vm)
+    }
+
+    /// Overloads that Inductor's table has rules for.
+    #[pyfunction]
+    fn _decomposition_names(vm: &VirtualMachine) -> PyObjectRef {
+        let names = crate::decompositions::inductor_with_eager_random().names();
+        vm.ctx.new_list(names.into_iter().map(|name| vm.ctx.new_str(name).into()).collect()).into()
+    }
+
+    /// `_aot_export(flat_function, inputs, "inference" | "joint" | "loss", table)`: the graph, operators taken apart by the table; of
+    /// each input whether it is mutated; of each output what it aliases, whether it requires grad, and its sizes.
+    #[pyfunction]
+    fn _aot_export(
+        function: PyObjectRef,
+        inputs: PyObjectRef,
+        kind: PyStrRef,
+        table: Option<rustpython_vm::builtins::PyDictRef>,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        use crate::aot::export::{Exported, export};
+        let kind = match &*kind.to_string_lossy() {
+            "inference" => Exported::Inference,
+            "joint" => Exported::Joint,
+            _ => Exported::OfLoss,
+        };
+        let (f, specs) = traced_function(function, &inputs, vm)?;
+        let mut config = backends::config(&backends::Pipeline::plain(Partitioner::Default), false, None);
+        config.script_decompositions = table.map(|table| crate::python::native::make_fx::decompose_by(&table, vm)).transpose()?;
+        let (graph, metadata) = export(&f, &specs, &config, kind).map_err(|e| raise(e, vm))?;
+        let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
+        let flag = |b: bool| PyObjectRef::from(vm.ctx.new_bool(b));
+        let mutated = metadata.input_info.iter().map(|i| flag(i.mutates_data || i.mutates_metadata)).collect();
+        let outputs = metadata.output_info.iter().map(|o| {
+            let sizes = o.spec.iter().flat_map(|s| &s.geometry.sizes).map(|size| from_value(Value::Int(size.clone()), vm));
+            let sizes = vm.ctx.new_tuple(sizes.collect::<PyResult<Vec<_>>>()?);
+            Ok(vm.ctx.new_tuple(vec![vm.ctx.new_str(o.output_type.name()).into(), flag(o.requires_grad), sizes.into()]).into())
+        });
+        let outputs = outputs.collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_tuple(vec![module, vm.ctx.new_list(mutated).into(), vm.ctx.new_list(outputs).into()]).into())
+    }
+
+    /// `_partition(joint, num_fwd_outputs, "default" | "min_cut", static_inputs)`: two graph modules.
+    #[pyfunction]
+    fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, static_inputs: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let static_inputs: Vec<usize> = static_inputs.try_to_value(vm)?;
+        let module = graph_module::native(&joint, vm).ok_or_else(|| {
+            vm.new_type_error("a partitioner takes the joint GraphModule as it was traced; edited ones are not supported in the playground")
+        })?;
+        let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
+        let config = PartitionConfig { static_inputs, ..crate::dynamo::backends::config::partition(partitioner) };
+        let split = crate::partition::partition(&module.graph.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
+        super::LAST_PARTITION.set(Some(split.report));
+        let parts = [split.forward, split.backward].map(|part| graph_module::script_module(PyGraphModule::new(part), vm));
+        let parts = parts.into_iter().collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_tuple(parts).into())
+    }
+}

@@ -1,0 +1,60 @@
+//! What `torch.export` is written on: a program's graph as it is called, and that graph functionalized and taken apart.
+
+use std::collections::HashSet;
+
+use rustpython_vm::builtins::PyDictRef;
+use rustpython_vm::{PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+use super::graph_module::{self, PyGraphModule};
+use super::make_fx::{decompose_by, flat_function, values_of};
+use crate::aot::compile::{Function, InputSpec};
+use crate::aot::export::{Exported, can_stay_whole, export};
+use crate::aot::make_fx::{Tracing, lift_constants, make_fx};
+use crate::dispatch::{KeepWhole, Rule, all};
+use crate::dynamo::backends::{Pipeline, config};
+use crate::ops::convolution::ForAnyLibrary;
+use crate::partition::Partitioner;
+use crate::python::native::tensor::{raise, wrap};
+use crate::python::span::source_in_forward;
+use crate::shape::ShapeEnv;
+
+/// The graph of a function of a list of stand-ins, the first `state` of them parameters and buffers, its operators as they are called;
+/// behind those come the constants that it reads, which are given beside the graph.
+pub fn called(
+    function: PyObjectRef,
+    names: &[String],
+    inputs: &[PyObjectRef],
+    state: usize,
+    env: ShapeEnv,
+    vm: &VirtualMachine,
+) -> PyResult {
+    let given = values_of(inputs, vm)?;
+    let tracing =
+        Tracing { class_name: "GraphModule".to_owned(), real: false, decompose: None, pre_dispatch: Some((source_in_forward, Some(env))) };
+    let mut graph = make_fx(&flat_function(function), names, &given, tracing).map_err(|e| raise(e, vm))?;
+    let constants = lift_constants(&mut graph, state);
+    let constants = constants.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
+    Ok(vm.ctx.new_tuple(vec![PyGraphModule::new(graph).into_pyobject(vm), vm.ctx.new_list(constants).into()]).into())
+}
+
+/// Such a graph functionalized: `rules` take operators apart, and what is composed of others stays whole unless `apart` names it.
+/// Gives the graph, and of each input whether it is written to.
+pub fn functionalized(f: &Function, specs: &[InputSpec], rules: PyDictRef, apart: Vec<String>, vm: &VirtualMachine) -> PyResult {
+    let mut config = config(&Pipeline::plain(Partitioner::Default), false, None);
+    config.script_decompositions = Some(decompose_by(&rules, vm)?);
+    let apart: HashSet<String> = apart.into_iter().collect();
+    let (graph, metadata) = {
+        let _library = ForAnyLibrary::new();
+        let _whole = KeepWhole::new(move |entry| can_stay_whole(entry) && !apart.contains(entry.name));
+        export(f, specs, &config, Exported::Inference).map_err(|e| raise(e, vm))?
+    };
+    let module = graph_module::script_module(PyGraphModule::new((*graph).clone()), vm)?;
+    let mutated = metadata.input_info.iter().map(|i| vm.ctx.new_bool(i.mutates_data || i.mutates_metadata).into()).collect();
+    Ok(vm.ctx.new_tuple(vec![module, vm.ctx.new_list(mutated).into()]).into())
+}
+
+/// The operators that may stay whole, by their names.
+pub fn may_stay_whole() -> Vec<&'static str> {
+    let composite = all().iter().filter(|entry| matches!(entry.rule, Rule::Composite(_)));
+    composite.filter(|entry| can_stay_whole(entry)).map(|entry| entry.name).collect()
+}
