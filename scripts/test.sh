@@ -20,11 +20,11 @@ trap 'kill "$page" 2>/dev/null || true; rm -f "$built"' EXIT
 step "Format"
 cargo fmt --all --check
 step "Lints"
-cargo clippy --locked --all-targets
+cargo clippy --locked --workspace --all-targets
 step "Native tests"
-cargo test --locked --package aot-playground --package unicode_names2@3.1.0
+cargo test --locked --workspace
 step "Documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 step "Tools and the page"
 status=0
 wait "$page" || status=$?

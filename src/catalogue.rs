@@ -3,7 +3,7 @@
 //! `aot-playground operators` prints it; `docs/operators.md` and the editor's
 //! `www/src/generated/names.txt` are kept copies that a test compares.
 
-use crate::backend::gpu;
+use crate::backend::{cpu, gpu};
 use crate::dispatch::{OpEntry, Rule, Tags, Type, all, has_kernel, op};
 use crate::report::PYTORCH_VERSION;
 use serde::Serialize;
@@ -21,10 +21,15 @@ pub struct Line {
     pub gpu: &'static str,
 }
 
+fn entries() -> &'static [&'static OpEntry] {
+    cpu::install();
+    all()
+}
+
 /// Every operator, by name.
 pub fn lines() -> Vec<Line> {
     let kernels = gpu::supported();
-    let mut lines: Vec<Line> = all()
+    let mut lines: Vec<Line> = entries()
         .iter()
         // What stands for `out=` is the playground's own.
         .filter(|entry| entry.name != "aten._copy_result_.default")
@@ -91,7 +96,7 @@ pub fn words(name: &str) -> &'static str {
 /// hides, and the catalogue's line of it.
 fn calls(name: &str) -> Vec<(String, Line)> {
     let kernels = gpu::supported();
-    all()
+    entries()
         .iter()
         .filter(|entry| entry.name.starts_with("aten.") && entry.schema.name == name)
         .map(|entry| {

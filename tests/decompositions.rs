@@ -5,6 +5,7 @@
 use aot_playground::aot::interpret::replay_graph;
 use aot_playground::aot::run_graph;
 use aot_playground::aot::trace::{Pushed, TraceLayer, Tracer};
+use aot_playground::backend::cpu;
 use aot_playground::decompositions::inductor;
 use aot_playground::dispatch::{Exclude, Key, Modes, Tags, Value, lookup, modes, set_modes};
 use aot_playground::error::Result;
@@ -70,6 +71,7 @@ fn body(text: &str) -> Vec<String> {
 
 #[test]
 fn calls_decompose_as_in_pytorch() {
+    cpu::install();
     let mut failures = Vec::new();
     let records = recorded();
     for record in &records {
@@ -129,6 +131,7 @@ fn close(a: &Tensor, b: &Tensor) -> bool {
 
 #[test]
 fn both_forms_compute_the_same() {
+    cpu::install();
     let (mut failures, mut compared) = (Vec::new(), 0);
     for record in recorded() {
         let call = parse(&record.call, &|_| None).unwrap().graph;

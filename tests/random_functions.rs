@@ -13,7 +13,7 @@
 use aot_playground::aot::compile::InputSpec;
 use aot_playground::aot::{Config, GraphCallable, GraphCompiler, compile};
 use aot_playground::autograd::{BackwardOptions, gradient_edge, install, meta, run_backward};
-use aot_playground::backend::cpu::interpret::interpret;
+use aot_playground::backend::cpu::{self, interpret::interpret};
 use aot_playground::dispatch::{Modes, Value, modes, set_modes};
 use aot_playground::error::{Error, Result};
 use aot_playground::graph::Graph;
@@ -346,6 +346,7 @@ fn wrong(outcome: &Outcome, recorded: Option<&str>) -> Option<String> {
 
 #[test]
 fn compiled_functions_show_what_functions_show() {
+    cpu::install();
     install();
     let recorded: HashMap<u64, &str> = include_str!("random_functions/recorded.txt")
         .lines()

@@ -74,6 +74,7 @@ impl Default for Interpreter {
 impl Interpreter {
     /// Starts an interpreter. Costly, and its memory is not all given back: start one and keep it.
     pub fn new() -> Self {
+        crate::backend::cpu::install();
         crate::autograd::install();
         crate::transforms::autocast::install();
         crate::transforms::levels::install();

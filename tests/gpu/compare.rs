@@ -123,5 +123,6 @@ pub fn graph(inputs: &str, lines: &str, result: &str) -> Graph {
 
 /// Operators of a graph that the catalogue does not have.
 pub fn unknown(graph: &Graph) -> Vec<String> {
+    aot_playground::backend::cpu::install();
     graph.nodes().filter_map(Node::op).filter(|op| lookup(op).is_none() && *op != "aten.sym_size.int").map(str::to_owned).collect()
 }

@@ -1,0 +1,468 @@
+//! The engine: runs the tape backward, in order of falling sequence number among what is ready.
+
+use super::anomaly;
+use super::meta;
+use super::node::{Body, Edge, InputMeta, Node, next_seq_nr};
+use super::ready::ReadyQueue;
+use super::views::GradMode;
+use diagnostics::error::{Error, Result};
+use dispatch::modes;
+use dispatch::t;
+use shape::SymInt;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use tensor::Tensor;
+
+thread_local! {
+    static CURRENT: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
+    /// The sequence number of the node that the backward under way, or the last one, ran last.
+    static LAST: Cell<Option<u64>> = const { Cell::new(None) };
+    static ADDING: Cell<bool> = const { Cell::new(false) };
+    /// Backwards that are running, and the number of the next one.
+    static TASKS: RefCell<(Vec<i64>, i64)> = const { RefCell::new((Vec::new(), 0)) };
+}
+
+/// The number of the backward that is running (`torch._C._current_graph_task_id()`); -1 outside of one.
+pub fn current_graph_task() -> i64 {
+    TASKS.with_borrow(|t| t.0.last().copied().unwrap_or(-1))
+}
+
+/// While it lives, a backward is running.
+struct GraphTask;
+
+impl GraphTask {
+    fn begin() -> Self {
+        TASKS.with_borrow_mut(|t| {
+            t.0.push(t.1);
+            t.1 += 1;
+        });
+        GraphTask
+    }
+}
+
+impl Drop for GraphTask {
+    fn drop(&mut self) {
+        TASKS.with_borrow_mut(|t| t.0.pop());
+    }
+}
+
+thread_local! {
+    static KEEPS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+/// Whether the backward under way keeps the graph (`retain_graph` or `create_graph`).
+pub fn keeps_graph() -> bool {
+    KEEPS.get()
+}
+
+/// Says whether the graph is kept, until dropped: a hook may run a backward of its own.
+struct Keeping(bool);
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEEPS.set(self.0);
+    }
+}
+
+/// Whether the engine is adding up gradients that meet, which is the work of no node.
+pub fn adding_up() -> bool {
+    ADDING.get()
+}
+
+/// The node that the engine is running.
+pub fn current_node() -> Option<Rc<Node>> {
+    CURRENT.with_borrow(|c| c.last().cloned())
+}
+
+/// The sequence number of the node that a backward ran last: hooks between two nodes belong to it.
+pub fn last_node() -> Option<u64> {
+    LAST.get()
+}
+
+/// How a backward runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BackwardOptions {
+    /// `retain_graph`
+    pub retain_graph: bool,
+    /// `create_graph`
+    pub create_graph: bool,
+}
+
+fn key(node: &Rc<Node>) -> usize {
+    Rc::as_ptr(node) as usize
+}
+
+/// Everything below the roots: nodes, how many edges lead to each, and (if inputs are given) which nodes lead to an input.
+struct Plan {
+    dependencies: HashMap<usize, usize>,
+    needed: Option<HashSet<usize>>,
+}
+
+fn plan(roots: &[Edge], inputs: Option<&[Edge]>) -> Plan {
+    let mut dependencies: HashMap<usize, usize> = HashMap::new();
+    let mut order: Vec<Rc<Node>> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut stack: Vec<(Rc<Node>, usize)> = Vec::new();
+    for root in roots {
+        *dependencies.entry(key(&root.node)).or_insert(0) += 1;
+        if seen.insert(key(&root.node)) {
+            stack.push((root.node.clone(), 0));
+        }
+        // Depth first, so that `order` is a postorder: what a node needs comes before it.
+        while let Some((node, at)) = stack.pop() {
+            let next = node.edges.borrow().get(at).cloned();
+            match next {
+                Some(edge) => {
+                    stack.push((node, at + 1));
+                    if let Some(edge) = edge {
+                        *dependencies.entry(key(&edge.node)).or_insert(0) += 1;
+                        if seen.insert(key(&edge.node)) {
+                            stack.push((edge.node, 0));
+                        }
+                    }
+                }
+                None => order.push(node),
+            }
+        }
+    }
+    let needed = inputs.map(|inputs| {
+        let mut needed: HashSet<usize> = inputs.iter().map(|e| key(&e.node)).collect();
+        for node in &order {
+            if node.edges.borrow().iter().flatten().any(|e| needed.contains(&key(&e.node))) {
+                needed.insert(key(node));
+            }
+        }
+        needed
+    });
+    Plan { dependencies, needed }
+}
+
+/// Runs backward from `roots` with their gradients. With `inputs`, nothing is accumulated: the gradients that arrive at them
+/// are returned. Without, leaves accumulate into `.grad` and the result is empty.
+pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options: BackwardOptions) -> Result<Vec<Option<Tensor>>> {
+    let root_edges: Vec<Edge> = roots.iter().map(|(e, _)| e.clone()).collect();
+    let Plan { mut dependencies, needed } = plan(&root_edges, inputs);
+    let mut captured: Vec<Option<Tensor>> = vec![None; inputs.map_or(0, <[Edge]>::len)];
+    let mut buffers: HashMap<usize, Vec<Option<Tensor>>> = HashMap::new();
+    let mut waiting: HashMap<usize, Rc<Node>> = HashMap::new();
+    LAST.set(None);
+    let mut ready = ReadyQueue::default();
+    let _mode = GradMode::set(options.create_graph);
+    let _keeping = Keeping(KEEPS.replace(options.retain_graph || options.create_graph));
+    let _task = GraphTask::begin();
+
+    let deliver = |edge: &Edge,
+                   grad: Option<Tensor>,
+                   dependencies: &mut HashMap<usize, usize>,
+                   buffers: &mut HashMap<usize, Vec<Option<Tensor>>>,
+                   waiting: &mut HashMap<usize, Rc<Node>>,
+                   ready: &mut ReadyQueue|
+     -> Result<()> {
+        let k = key(&edge.node);
+        if needed.as_ref().is_some_and(|n| !n.contains(&k)) {
+            return Ok(());
+        }
+        let width = edge.node.inputs.borrow().len().max(edge.index + 1);
+        let buffer = buffers.entry(k).or_insert_with(|| vec![None; width]);
+        if let Some(grad) = grad {
+            let slot = &mut buffer[edge.index];
+            *slot = Some(match slot.take() {
+                Some(have) => {
+                    ADDING.set(true);
+                    let sum = t!("add.Tensor", have, grad);
+                    ADDING.set(false);
+                    sum?
+                }
+                None => grad,
+            });
+        }
+        waiting.entry(k).or_insert_with(|| edge.node.clone());
+        let left = dependencies.entry(k).or_insert(1);
+        *left -= 1;
+        if *left == 0 {
+            ready.push(edge.node.seq_nr, k);
+        }
+        Ok(())
+    };
+
+    // Several roots hang on a node of their own, which takes a sequence number like any other.
+    if roots.len() > 1 {
+        next_seq_nr();
+    }
+    for (edge, grad) in roots {
+        deliver(&edge, Some(grad), &mut dependencies, &mut buffers, &mut waiting, &mut ready)?;
+    }
+    while let Some(next_key) = ready.pop() {
+        let (Some(node), Some(mut grads)) = (waiting.remove(&next_key), buffers.remove(&next_key)) else { continue };
+        run_hooks(&node, &mut grads).inspect_err(|_| anomaly::tell(&node))?;
+        if let Some(inputs) = inputs {
+            let mut wanted_below = false;
+            for (slot, edge) in captured.iter_mut().zip(inputs) {
+                if key(&edge.node) == next_key {
+                    *slot = grads.get(edge.index).cloned().flatten();
+                }
+            }
+            if let Some(needed) = &needed {
+                wanted_below = node.edges.borrow().iter().flatten().any(|e| needed.contains(&key(&e.node)));
+            }
+            if !wanted_below {
+                continue;
+            }
+        }
+        let edges = node.edges.borrow().clone();
+        // With inputs, only edges that lead to one are computed.
+        if let Some(needed) = &needed {
+            let pruned = edges.iter().map(|e| e.clone().filter(|e| needed.contains(&key(&e.node)))).collect();
+            *node.edges.borrow_mut() = pruned;
+        }
+        CURRENT.with_borrow_mut(|c| c.push(node.clone()));
+        let result = call_node(&node, grads, options.retain_graph || options.create_graph);
+        CURRENT.with_borrow_mut(Vec::pop);
+        LAST.set(Some(node.seq_nr));
+        *node.edges.borrow_mut() = edges.clone();
+        let outputs = result.and_then(|o| anomaly::check(&node, &o).map(|()| o)).inspect_err(|_| anomaly::tell(&node))?;
+        // Gradients are checked and added up on behalf of the node that computed them.
+        CURRENT.with_borrow_mut(|c| c.push(node.clone()));
+        let delivered = validate(&node, &edges, outputs).and_then(|checked| {
+            edges.iter().zip(checked).try_for_each(|(edge, grad)| match edge {
+                Some(edge) => deliver(edge, grad, &mut dependencies, &mut buffers, &mut waiting, &mut ready),
+                None => Ok(()),
+            })
+        });
+        CURRENT.with_borrow_mut(Vec::pop);
+        delivered?;
+    }
+    Ok(captured)
+}
+
+fn run_hooks(node: &Rc<Node>, grads: &mut Vec<Option<Tensor>>) -> Result<()> {
+    let hooks = node.tensor_hooks.borrow().clone();
+    for (index, _, hook) in hooks {
+        if let Some(grad) = grads.get_mut(index)
+            && let Some(replaced) = hook(grad.as_ref())?
+        {
+            *grad = Some(replaced);
+        }
+    }
+    // Hooks on a leaf sit on the tensor, not on its accumulator.
+    if let Some(accumulate) = node.body.as_any().downcast_ref::<AccumulateGrad>() {
+        let hooks: Vec<_> = meta::peek(&accumulate.variable, |m| m.hooks.clone());
+        for (_, hook) in hooks {
+            if let Some(grad) = grads.first_mut()
+                && let Some(replaced) = hook(grad.as_ref())?
+            {
+                *grad = Some(replaced);
+            }
+        }
+    }
+    let pre: Vec<_> = node.pre_hooks.borrow().clone();
+    for (_, hook) in pre {
+        *grads = hook(std::mem::take(grads), &[])?;
+    }
+    let retain: Vec<_> = node.retain_grad.borrow().clone();
+    for (index, weak) in retain {
+        if let (Some(t), Some(Some(grad))) = (Tensor::upgrade(&weak), grads.get(index)) {
+            let total = match meta::grad(&t) {
+                Some(have) => t!("add.Tensor", have, grad)?,
+                None => grad.clone(),
+            };
+            meta::set_grad(&t, Some(total));
+        }
+    }
+    Ok(())
+}
+
+fn call_node(node: &Rc<Node>, grads: Vec<Option<Tensor>>, retain: bool) -> Result<Vec<Option<Tensor>>> {
+    let post: Vec<_> = node.post_hooks.borrow().clone();
+    let seen = if post.is_empty() { Vec::new() } else { grads.clone() };
+    let mut outputs = node.body.apply(node, grads)?;
+    if !retain {
+        node.body.release();
+    }
+    for (_, hook) in post {
+        outputs = hook(outputs, &seen)?;
+    }
+    Ok(outputs)
+}
+
+/// Brings each gradient to the shape and dtype its receiver expects.
+fn validate(node: &Rc<Node>, edges: &[Option<Edge>], outputs: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+    if outputs.len() < edges.len() {
+        return Err(Error::runtime(format!(
+            "Function {} returned an invalid number of gradients (expected {}, but got {})",
+            node.name,
+            edges.len(),
+            outputs.len()
+        )));
+    }
+    outputs
+        .into_iter()
+        .zip(edges)
+        .enumerate()
+        .map(|(i, (grad, edge))| match (grad, edge) {
+            (Some(grad), Some(edge)) => {
+                let expected = edge.node.inputs.borrow().get(edge.index).cloned();
+                expected.map_or(Ok(Some(grad.clone())), |m| fit(node, i, grad, &m).map(Some))
+            }
+            _ => Ok(None),
+        })
+        .collect()
+}
+
+fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
+    // A real input of a complex result: only the real part reaches it.
+    let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
+    let sizes = grad.sizes();
+    let mut same = sizes.len() == expected.sizes.len();
+    for (a, b) in sizes.iter().zip(&expected.sizes) {
+        same = same && a.sym_eq(b.clone())?;
+    }
+    let grad = if same {
+        grad
+    } else {
+        sum_to(&grad, &expected.sizes)?.ok_or_else(|| {
+            Error::runtime(format!(
+                "Function {} returned an invalid gradient at index {index} - got {sizes:?} but expected shape compatible with {:?}",
+                node.name, expected.sizes
+            ))
+        })?
+    };
+    if grad.dtype() != expected.dtype && !grad.is_wrapped_number() {
+        return t!("_to_copy", grad; dtype = expected.dtype);
+    }
+    Ok(grad)
+}
+
+/// `at::sum_to`: reduces the dimensions along which `shape` was broadcast; `None` where it cannot have been.
+fn sum_to(grad: &Tensor, shape: &[SymInt]) -> Result<Option<Tensor>> {
+    let sizes = grad.sizes();
+    let Some(lead) = sizes.len().checked_sub(shape.len()) else { return Ok(None) };
+    let mut dims: Vec<i64> = (0..lead as i64).collect();
+    for (i, want) in shape.iter().enumerate() {
+        let have = &sizes[lead + i];
+        if want.sym_eq(1)? {
+            if !have.sym_eq(1)? {
+                dims.push((lead + i) as i64);
+            }
+        } else if !have.sym_eq(want.clone())? {
+            return Ok(None);
+        }
+    }
+    let mut out = grad.clone();
+    if shape.is_empty() {
+        return t!("sum", out).map(Some);
+    }
+    if !dims.is_empty() {
+        out = t!("sum.dim_IntList", out, dims, true)?;
+    }
+    if lead > 0 {
+        out = t!("view", out, shape)?;
+    }
+    Ok(Some(out))
+}
+
+/// Adds arriving gradients into a leaf's `.grad`.
+pub(super) struct AccumulateGrad {
+    pub(super) variable: Tensor,
+}
+
+impl Body for AccumulateGrad {
+    fn apply(&self, _node: &Rc<Node>, mut grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let Some(grad) = grads.first_mut().and_then(Option::take) else { return Ok(Vec::new()) };
+        drop(grads);
+        let variable = &self.variable;
+        if !meta::requires_grad(variable) {
+            return Ok(Vec::new());
+        }
+        accumulate(variable, grad)?;
+        let hooks: Vec<_> = meta::peek(variable, |m| m.post_accumulate_hooks.clone());
+        for (_, hook) in hooks {
+            hook(Some(variable))?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The leaf an accumulator belongs to.
+pub fn accumulated_variable(node: &Node) -> Option<Tensor> {
+    node.body.as_any().downcast_ref::<AccumulateGrad>().map(|a| a.variable.clone())
+}
+
+/// Whether elements fill memory without gaps and none is seen twice.
+fn is_dense(t: &Tensor) -> bool {
+    let g = t.geometry();
+    let mut dims: Vec<(i64, i64)> = g.sizes.iter().zip(&g.strides).map(|(n, s)| (s.hint().unwrap_or(1), n.hint().unwrap_or(1))).collect();
+    if dims.iter().any(|(_, size)| *size == 0) {
+        return true;
+    }
+    dims.retain(|(_, size)| *size != 1);
+    dims.sort_unstable();
+    let mut expected = 1;
+    dims.iter().all(|(stride, size)| {
+        let fits = *stride == expected;
+        expected *= size;
+        fits
+    })
+}
+
+/// Whether a gradient lies in memory as its variable does, or row by row where the variable has gaps.
+fn obeys_layout(grad: &Tensor, variable: &Tensor) -> bool {
+    if !is_dense(variable) {
+        return grad.is_contiguous().unwrap_or(false);
+    }
+    let (a, b) = (grad.geometry(), variable.geometry());
+    let same = |((x, y), n): ((&SymInt, &SymInt), &SymInt)| n.statically_eq(1) || x.statically_eq(y.clone());
+    a.strides.len() == b.strides.len() && a.strides.iter().zip(&b.strides).zip(&a.sizes).all(same)
+}
+
+/// A copy of a gradient that lies in memory as its variable does, or row by row where the variable has gaps.
+pub fn in_layout_of(variable: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    if is_dense(variable) {
+        let g = variable.geometry();
+        let like = t!("new_empty_strided", grad, &g.sizes, &g.strides)?;
+        return t!("copy_", like, grad);
+    }
+    t!("clone", grad; memory_format = tensor::MemoryFormat::Contiguous)
+}
+
+/// Adds a gradient into `.grad`, which takes the variable's layout; the first one is taken over where nobody else holds it.
+pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
+    match meta::grad(variable) {
+        None => {
+            if super::compiled::is_recording() {
+                // Who else holds the gradient is not known yet.
+                super::compiled::look_at(variable)?;
+                let stored = t!("_first_gradient", variable, grad)?;
+                super::compiled::received(variable, &stored);
+                meta::set_grad(variable, Some(stored));
+                return Ok(());
+            }
+            let keeps_graph = modes().grad;
+            let fits = obeys_layout(&grad, variable);
+            let stored = if keeps_graph {
+                t!("clone", grad)?
+            } else if fits && grad.handles() == 1 {
+                t!("detach", grad)?
+            } else if fits {
+                t!("clone", grad)?
+            } else {
+                in_layout_of(variable, &grad)?
+            };
+            meta::set_grad(variable, Some(stored));
+        }
+        Some(have) if modes().grad => {
+            let total = t!("add.Tensor", have, grad)?;
+            meta::set_grad(variable, Some(total));
+        }
+        Some(have) => {
+            t!("add_.Tensor", have, grad)?;
+        }
+    }
+    Ok(())
+}

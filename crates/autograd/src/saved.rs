@@ -1,0 +1,152 @@
+//! Saved values: what a node keeps of the forward, and the check that nobody wrote to it since.
+
+use super::meta;
+use super::node::Node;
+use diagnostics::error::{Error, Result};
+use dispatch::{Key, call_below};
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tensor::Tensor;
+
+/// `torch.autograd.graph.saved_tensors_hooks`.
+pub trait SavedTensorHooks {
+    /// Turns a tensor into what is kept.
+    fn pack(&self, t: &Tensor) -> Result<Rc<dyn Any>>;
+    /// Turns what was kept into the tensor again.
+    fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor>;
+}
+
+thread_local! {
+    static HOOKS: RefCell<Vec<Rc<dyn SavedTensorHooks>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// From now on, saved tensors go through these hooks.
+pub fn push_saved_tensor_hooks(hooks: Rc<dyn SavedTensorHooks>) {
+    HOOKS.with_borrow_mut(|h| h.push(hooks));
+}
+
+/// While it lives, saved tensors are kept as they are: what is traced or recorded is not the script's forward.
+pub struct WithoutSavedTensorHooks(Vec<Rc<dyn SavedTensorHooks>>);
+
+impl WithoutSavedTensorHooks {
+    /// Puts hooks aside.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        WithoutSavedTensorHooks(HOOKS.take())
+    }
+}
+
+impl Drop for WithoutSavedTensorHooks {
+    fn drop(&mut self) {
+        HOOKS.set(std::mem::take(&mut self.0));
+    }
+}
+
+/// Ends what [`push_saved_tensor_hooks`] began.
+pub fn pop_saved_tensor_hooks() {
+    HOOKS.with_borrow_mut(Vec::pop);
+}
+
+enum Kept {
+    /// An input, as it is.
+    Original(Tensor),
+    /// A result, without its history: the node itself is its history.
+    Result(Tensor, usize),
+    /// Through hooks.
+    Packed(Rc<dyn SavedTensorHooks>, Rc<dyn Any>),
+}
+
+/// A value kept for the backward.
+pub struct SavedVariable {
+    kept: Kept,
+    version: u64,
+    /// The tensor whose version is checked.
+    checked: Option<Tensor>,
+}
+
+/// `detach` as layers below autograd see it.
+fn detach(t: &Tensor) -> Result<Tensor> {
+    // A tensor of a transform's level is detached without a call.
+    if let Some(bare) = dispatch::levels::detached(t) {
+        return Ok(bare);
+    }
+    static OP: dispatch::OpRef = dispatch::OpRef::new("detach");
+    call_below(Key::Autograd, OP.get(), vec![t.into()])?.into_tensor()
+}
+
+impl SavedVariable {
+    /// Keeps an input of the forward.
+    pub fn input(t: &Tensor) -> Result<Self> {
+        if meta::is_inference(t) {
+            return Err(Error::runtime(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.",
+            ));
+        }
+        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
+            let packed = hooks.pack(t)?;
+            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        }
+        Ok(SavedVariable { kept: Kept::Original(t.clone()), version: t.version(), checked: Some(t.clone()) })
+    }
+
+    /// Keeps result `index` of the forward.
+    pub fn result(t: &Tensor, index: usize) -> Result<Self> {
+        if let Some(hooks) = HOOKS.with_borrow(|h| h.last().cloned()) {
+            let packed = hooks.pack(t)?;
+            return Ok(SavedVariable { kept: Kept::Packed(hooks, packed), version: 0, checked: None });
+        }
+        let bare = detach(t)?;
+        Ok(SavedVariable { version: t.version(), checked: Some(bare.clone()), kept: Kept::Result(bare, index) })
+    }
+
+    /// The value; an error where it was written to in place.
+    pub fn unpack(&self, node: &Rc<Node>) -> Result<Tensor> {
+        if let Some(t) = &self.checked
+            && t.version() != self.version
+        {
+            return Err(modified(t, node, self.version, matches!(self.kept, Kept::Result(..))));
+        }
+        match &self.kept {
+            Kept::Original(t) => Ok(t.clone()),
+            Kept::Result(t, index) => {
+                let fresh = detach(t)?;
+                // Where its level has ended, it is what it stood for, which has no part in that level's tape.
+                if dispatch::levels::stands_for(t, &fresh) {
+                    return Ok(fresh);
+                }
+                meta::with(&fresh, |m| m.grad_fn = Some((node.clone(), *index)));
+                Ok(fresh)
+            }
+            Kept::Packed(hooks, packed) => hooks.unpack(packed),
+        }
+    }
+}
+
+/// What a node is the backward of: `Exp` for `ExpBackward0`.
+pub(super) fn operation(node: &str) -> &str {
+    node.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches("Backward")
+}
+
+fn modified(t: &Tensor, node: &Rc<Node>, expected: u64, is_result: bool) -> Error {
+    let kind = match t.dtype().scalar_type() {
+        "ComplexFloat" => "torch.ComplexFloatTensor".to_owned(),
+        name => format!("torch.{name}Tensor"),
+    };
+    let sizes = t.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let made_by = if is_result {
+        format!(", which is output 0 of {},", operation(&node.full_name()))
+    } else {
+        meta::peek(t, |m| m.grad_fn.as_ref().map(|(n, i)| format!(", which is output {i} of {},", operation(&n.full_name()))))
+            .unwrap_or_default()
+    };
+    let hint = if super::anomaly::mode().0 {
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in there or anywhere later. Good luck!"
+    } else {
+        "enable anomaly detection to find the operation that failed to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    };
+    Error::runtime(format!(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [{kind} [{sizes}]]{made_by} is at version {}; expected version {expected} instead. Hint: {hint}",
+        t.version()
+    ))
+}

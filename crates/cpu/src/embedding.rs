@@ -1,0 +1,55 @@
+//! Embedding tables: rows by index, and their gradient.
+
+use super::dense::{Lane, Real};
+use crate::dense::for_floats;
+use diagnostics::error::{Error, Result};
+use dispatch::{Call, KernelTable};
+use tensor::Tensor;
+
+/// Registers the family.
+pub fn register(t: &mut KernelTable) {
+    t.fill("aten.embedding.default", embedding);
+    t.fill("aten.embedding_dense_backward.default", dense_backward);
+}
+
+fn rows(indices: &Tensor, count: usize) -> Result<Vec<usize>> {
+    i64::read(indices)?
+        .into_iter()
+        .map(|i| if (0..count as i64).contains(&i) { Ok(i as usize) } else { Err(Error::index("index out of range in self")) })
+        .collect()
+}
+
+fn embedding(c: &Call, out: &[Tensor]) -> Result<()> {
+    let weight = c.tensor("weight")?;
+    let sizes = weight.concrete()?.sizes;
+    let rows = rows(c.tensor("indices")?, sizes[0])?;
+    fn pick<T: Lane>(weight: &Tensor, rows: &[usize], width: usize, out: &Tensor) -> Result<()> {
+        let table = T::read(weight)?;
+        let picked: Vec<T> = rows.iter().flat_map(|r| table[r * width..(r + 1) * width].iter().copied()).collect();
+        T::write(out, &picked)
+    }
+    if weight.dtype().is_integral() {
+        return pick::<i64>(weight, &rows, sizes[1], &out[0]);
+    }
+    for_floats!("embedding", weight.dtype(), T => pick::<T>(weight, &rows, sizes[1], &out[0]))
+}
+
+fn dense_backward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let sizes = out[0].concrete()?.sizes;
+    let (count, width) = (sizes[0], sizes[1]);
+    let (rows, padding) = (rows(c.tensor("indices")?, count)?, c.int("padding_idx")?);
+    let mut uses = vec![0usize; count];
+    rows.iter().for_each(|r| uses[*r] += 1);
+    let by_frequency = c.bool("scale_grad_by_freq")?;
+    for_floats!("embedding_backward", out[0].dtype(), T => {
+        let grad = T::read(c.tensor("grad_output")?)?;
+        let mut sums = vec![T::of(0.0); count * width];
+        for (i, row) in rows.into_iter().enumerate().filter(|(_, r)| *r as i64 != padding) {
+            let scale = if by_frequency { T::of(1.0) / T::of(uses[row] as f64) } else { T::of(1.0) };
+            for j in 0..width {
+                sums[row * width + j] += grad[i * width + j] * scale;
+            }
+        }
+        T::write(&out[0], &sums)
+    })
+}

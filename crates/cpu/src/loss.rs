@@ -1,0 +1,180 @@
+//! Losses element by element, reduced where asked, and their gradients.
+
+use super::cascade;
+use super::dense::{Lane, Real, expanded};
+use super::vectorized::Vectorized;
+use crate::dense::for_floats;
+use diagnostics::error::{Error, Result};
+use dispatch::{Call, KernelTable};
+use operators::loss::{MEAN, NONE};
+use operators::shapes::broadcast_two;
+use tensor::Tensor;
+
+/// Registers the family.
+pub fn register(t: &mut KernelTable) {
+    t.fill("aten.mse_loss.default", |c, out| forward(c, out, "mse_cpu", Formula::Mse));
+    t.fill("aten.mse_loss_backward.default", |c, out| backward(c, out, "mse_backward_cpu_out", Formula::Mse));
+    t.fill("aten.smooth_l1_loss.default", |c, out| forward(c, out, "smooth_l1_cpu", Formula::SmoothL1(c.float("beta")?)));
+    t.fill("aten.smooth_l1_loss_backward.default", |c, out| {
+        backward(c, out, "smooth_l1_backward_cpu_out", Formula::SmoothL1(c.float("beta")?))
+    });
+    t.fill("aten.huber_loss.default", |c, out| forward(c, out, "huber_cpu", Formula::Huber(c.float("delta")?)));
+    t.fill("aten.huber_loss_backward.default", |c, out| backward(c, out, "huber_backward_cpu_out", Formula::Huber(c.float("delta")?)));
+    t.fill("aten.soft_margin_loss.default", |c, out| forward(c, out, "soft_margin", Formula::SoftMargin));
+    t.fill("aten.soft_margin_loss_backward.default", |c, out| backward(c, out, "soft_margin", Formula::SoftMargin));
+    t.fill("aten.binary_cross_entropy.default", bce);
+    t.fill("aten.binary_cross_entropy_backward.default", bce_backward);
+    t.fill("aten.binary_cross_entropy_with_logits.default", bce_logits);
+}
+
+/// A loss of one element.
+#[derive(Clone, Copy)]
+enum Formula {
+    Mse,
+    SmoothL1(f64),
+    Huber(f64),
+    SoftMargin,
+}
+
+impl Formula {
+    fn value<T: Real>(self, x: T, y: T) -> T {
+        let (z, half) = ((x - y).abs(), T::of(0.5));
+        match self {
+            Formula::Mse => (x - y) * (x - y),
+            Formula::SmoothL1(beta) if z < T::of(beta) => half * z * z / T::of(beta),
+            Formula::SmoothL1(beta) => z - half * T::of(beta),
+            Formula::Huber(delta) if z <= T::of(delta) => half * z * z,
+            Formula::Huber(delta) => T::of(delta) * (z - half * T::of(delta)),
+            Formula::SoftMargin => (-y * x).exp().ln_1p(),
+        }
+    }
+
+    fn slope<T: Real>(self, x: T, y: T) -> T {
+        let d = x - y;
+        let sign = |t: T| {
+            if t > T::of(0.0) {
+                T::of(1.0)
+            } else if t < T::of(0.0) {
+                T::of(-1.0)
+            } else {
+                T::of(0.0)
+            }
+        };
+        match self {
+            Formula::Mse => T::of(2.0) * d,
+            Formula::SmoothL1(beta) if d.abs() < T::of(beta) => d / T::of(beta),
+            Formula::SmoothL1(_) => sign(d),
+            Formula::Huber(delta) if d.abs() <= T::of(delta) => d,
+            Formula::Huber(delta) => T::of(delta) * sign(d),
+            Formula::SoftMargin => {
+                let z = (-y * x).exp();
+                -y * z / (z + T::of(1.0))
+            }
+        }
+    }
+}
+
+/// Writes the elements, their mean or their sum.
+fn reduce<T: Vectorized>(values: Vec<T>, reduction: i64, out: &Tensor) -> Result<()> {
+    if reduction == NONE {
+        return T::write(out, &values);
+    }
+    let sum = cascade::sum_of(&values);
+    T::write(out, &[if reduction == MEAN { sum / T::of(values.len() as f64) } else { sum }])
+}
+
+/// Two tensors broadcast against each other.
+fn pair<T: Lane>(a: &Tensor, b: &Tensor) -> Result<(Vec<T>, Vec<T>)> {
+    let sizes = broadcast_two(&a.sizes(), &b.sizes())?;
+    Ok((T::read(&expanded(a, &sizes)?)?, T::read(&expanded(b, &sizes)?)?))
+}
+
+/// A tensor broadcast to another's sizes.
+fn along<T: Lane>(t: &Tensor, like: &Tensor) -> Result<Vec<T>> {
+    T::read(&expanded(t, &like.sizes())?)
+}
+
+fn forward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<()> {
+    for_floats!(kernel, out[0].dtype(), T => {
+        let (x, y) = pair::<T>(c.tensor("self")?, c.tensor("target")?)?;
+        reduce(x.into_iter().zip(y).map(|(x, y)| formula.value(x, y)).collect(), c.int("reduction")?, &out[0])
+    })
+}
+
+fn backward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<()> {
+    for_floats!(kernel, out[0].dtype(), T => {
+        let (x, y) = pair::<T>(c.tensor("self")?, c.tensor("target")?)?;
+        let grad = along::<T>(c.tensor("grad_output")?, &out[0])?;
+        let norm = if c.int("reduction")? == MEAN { T::of(1.0) / T::of(x.len() as f64) } else { T::of(1.0) };
+        let values: Vec<T> = x.into_iter().zip(y).zip(grad).map(|((x, y), g)| norm * formula.slope(x, y) * g).collect();
+        T::write(&out[0], &values)
+    })
+}
+
+fn bce(c: &Call, out: &[Tensor]) -> Result<()> {
+    let input = c.tensor("self")?;
+    for_floats!("binary_cross_entropy", input.dtype(), T => {
+        let (zero, one, floor) = (T::of(0.0), T::of(1.0), T::of(-100.0));
+        let (x, y) = (T::read(input)?, along::<T>(c.tensor("target")?, input)?);
+        if x.iter().any(|v| !(*v >= zero && *v <= one)) {
+            return Err(Error::runtime("all elements of input should be between 0 and 1"));
+        }
+        let clamped = |v: T| if v < floor { floor } else { v };
+        let mut loss: Vec<T> = x
+            .into_iter()
+            .zip(y)
+            .map(|(x, y)| (y - one) * clamped((-x).ln_1p()) - y * clamped(x.ln()))
+            .collect();
+        if let Some(weight) = c.opt_tensor("weight") {
+            loss.iter_mut().zip(along::<T>(weight, input)?).for_each(|(l, w)| *l *= w);
+        }
+        reduce(loss, c.int("reduction")?, &out[0])
+    })
+}
+
+fn bce_backward(c: &Call, out: &[Tensor]) -> Result<()> {
+    let input = c.tensor("self")?;
+    for_floats!("binary_cross_entropy_backward", input.dtype(), T => {
+        let (x, y) = (T::read(input)?, along::<T>(c.tensor("target")?, input)?);
+        let grad = along::<T>(c.tensor("grad_output")?, input)?;
+        let count = x.len();
+        let mut result: Vec<T> = x
+            .into_iter()
+            .zip(y)
+            .zip(grad)
+            .map(|((x, y), g)| {
+                let spread = (T::of(1.0) - x) * x;
+                g * (x - y) / if spread < T::of(1e-12) { T::of(1e-12) } else { spread }
+            })
+            .collect();
+        if let Some(weight) = c.opt_tensor("weight") {
+            result.iter_mut().zip(along::<T>(weight, input)?).for_each(|(l, w)| *l *= w);
+        }
+        if c.int("reduction")? == MEAN {
+            result.iter_mut().for_each(|v| *v /= T::of(count as f64));
+        }
+        T::write(&out[0], &result)
+    })
+}
+
+fn bce_logits(c: &Call, out: &[Tensor]) -> Result<()> {
+    let input = c.tensor("self")?;
+    for_floats!("log_sigmoid_cpu", out[0].dtype(), T => {
+        let one = T::of(1.0);
+        let (x, y) = (T::read(input)?, T::read(c.tensor("target")?)?);
+        let pos: Option<Vec<T>> = c.opt_tensor("pos_weight").map(|p| along::<T>(p, input)).transpose()?;
+        let mut loss: Vec<T> = Vec::with_capacity(x.len());
+        for (i, (x, y)) in x.into_iter().zip(y).enumerate() {
+            let low = if x < T::of(0.0) { x } else { T::of(0.0) };
+            let mut log_sigmoid = low - (-x.abs()).exp().ln_1p();
+            if let Some(pos) = &pos {
+                log_sigmoid *= (pos[i] - one) * y + one;
+            }
+            loss.push((one - y) * x - log_sigmoid);
+        }
+        if let Some(weight) = c.opt_tensor("weight") {
+            loss.iter_mut().zip(along::<T>(weight, input)?).for_each(|(l, w)| *l *= w);
+        }
+        reduce(loss, c.int("reduction")?, &out[0])
+    })
+}

@@ -1,0 +1,318 @@
+//! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
+
+use super::{Call, OpEntry, Rule, Value, lookup};
+use diagnostics::error::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
+
+/// A CPU lowering.
+#[derive(Clone, Copy)]
+pub enum Kernel {
+    /// Fills results that the shape rule described and that were allocated zeroed; undefined results are left out.
+    Fill(fn(&Call, &[Tensor]) -> Result<()>),
+    /// Makes the whole result (operators whose rule is `Data`).
+    Make(fn(&Call) -> Result<Value>),
+    /// Writes into `self` directly (in-place operators with a kernel of their own).
+    Mutate(fn(&Call) -> Result<()>),
+}
+
+/// CPU lowerings by full operator name.
+#[derive(Default)]
+pub struct KernelTable {
+    real: HashMap<&'static str, Kernel>,
+    /// For calls in which a tensor is complex.
+    complex: HashMap<&'static str, Kernel>,
+}
+
+impl KernelTable {
+    /// Registers a kernel that fills results: `fill("aten.mm.default", mm)`.
+    pub fn fill(&mut self, name: &'static str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
+        self.real.insert(name, Kernel::Fill(kernel));
+    }
+    /// Registers a kernel that makes the whole result.
+    pub fn make(&mut self, name: &'static str, kernel: fn(&Call) -> Result<Value>) {
+        self.real.insert(name, Kernel::Make(kernel));
+    }
+    /// Registers a kernel that writes into `self`.
+    pub fn mutate(&mut self, name: &'static str, kernel: fn(&Call) -> Result<()>) {
+        self.real.insert(name, Kernel::Mutate(kernel));
+    }
+    /// Registers the kernel of calls with complex tensors.
+    pub fn complex(&mut self, name: &'static str, kernel: Kernel) {
+        self.complex.insert(name, kernel);
+    }
+}
+
+/// What registers every kernel: kernels are written in terms of dispatch, so that it can't name them.
+static KERNELS: OnceLock<fn(&mut KernelTable)> = OnceLock::new();
+
+/// Says what registers every CPU kernel, before the first runs: `cpu::install` does. What comes later changes nothing.
+pub fn install_kernels(register: fn(&mut KernelTable)) {
+    let _ = KERNELS.set(register);
+}
+
+fn table() -> &'static KernelTable {
+    static TABLE: OnceLock<KernelTable> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = KernelTable::default();
+        let register = KERNELS.get().expect("no kernels are known yet: call `cpu::install()`");
+        register(&mut table);
+        table
+    })
+}
+
+/// The kernel of calls without complex tensors.
+pub fn real_kernel(entry: &OpEntry) -> Option<Kernel> {
+    table().real.get(entry.name).copied()
+}
+
+fn complex_kernel(entry: &OpEntry) -> Result<Kernel> {
+    table()
+        .complex
+        .get(entry.name)
+        .copied()
+        .ok_or_else(|| Error::not_implemented(format!("\"{}\" not implemented for 'ComplexFloat'", entry.base_name())))
+}
+
+fn any_complex(args: &[Value]) -> bool {
+    let mut complex = false;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| complex |= t.dtype().is_complex()));
+    complex
+}
+
+/// The kernel of a call, by what it is called on and what it makes.
+fn kernel(entry: &OpEntry, args: &[Value], made: &[Tensor]) -> Result<Option<Kernel>> {
+    if any_complex(args) || made.iter().any(|t| t.dtype().is_complex()) {
+        return complex_kernel(entry).map(Some);
+    }
+    Ok(real_kernel(entry))
+}
+
+/// Whether real tensors can go through this operator: by its rule alone or by a kernel.
+pub fn has_kernel(entry: &'static OpEntry) -> bool {
+    match entry.rule {
+        Rule::Composite(_) | Rule::View(_) | Rule::InplaceView(_) => true,
+        Rule::Inplace(functional) => real_kernel(entry).is_some() || super::op(functional).is_some_and(has_kernel),
+        Rule::Script => super::script_has(super::Part::Kernel, entry),
+        Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || table().complex.contains_key(entry.name),
+    }
+}
+
+fn missing(entry: &OpEntry) -> Error {
+    Error::not_implemented(format!(
+        "The operator 'aten::{}' is not currently implemented for the CPU (the playground does not have it; operators.html lists what it has).",
+        &entry.name["aten.".len().min(entry.name.len())..]
+    ))
+}
+
+/// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
+/// rule alone.
+pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
+    let call = Call { entry, args };
+    let pretended = fake;
+    let fake = fake || Value::any_fake(args);
+    if !fake {
+        super::refusals::check(entry, args)?;
+        if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(puts_off) {
+            let out = run_backend(entry, &done(entry, args)?, pretended)?;
+            // What was written to is what was given.
+            let written = entry.schema.arguments.iter().position(|a| a.mutated).and_then(|i| args[i].as_tensor());
+            return Ok(written.filter(|_| matches!(out, Value::Tensor(_))).map_or(out, |t| t.into()));
+        }
+    }
+    match entry.rule {
+        Rule::Composite(f) => f(&call),
+        Rule::Script => super::script::run(entry, args, fake),
+        Rule::View(rule) => {
+            // A number that stands where a tensor is expected has memory when it is viewed.
+            let number = match args.first() {
+                Some(Value::Complex(re, im)) => Some(Tensor::from_bytes(bytemuck::cast_slice(&[*re, *im]), &[], Dtype::Complex128)?),
+                _ => None,
+            };
+            let found = number.as_ref().or_else(|| args.iter().find_map(Value::as_tensor));
+            let base = found.ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
+            let dtype = entry.view_dtype.map_or(Ok(base.dtype()), |f| f(&call))?;
+            let view = |g| {
+                let view = if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
+                view.set_lazy(put_off_by(entry, base.lazy()));
+                view
+            };
+            let views = rule(&call)?.into_iter().map(|g| Value::Tensor(view(g))).collect();
+            Ok(wrap(entry, views))
+        }
+        Rule::Fresh(rule) => {
+            let specs = rule(&call)?;
+            let fake = if pretended { true } else { without_values(&call, &specs, fake)? };
+            // The one kind of result that is neither filled nor a view: it shares memory, and autograd takes it for a new tensor.
+            if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
+                return made(&call);
+            }
+            let make = |spec: &TensorSpec| if fake { Tensor::fake(spec) } else { Tensor::zeros(spec) };
+            let made: Vec<Option<Tensor>> = specs.iter().map(|s| s.as_ref().map(make).transpose()).collect::<Result<_>>()?;
+            if !fake {
+                let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();
+                let Some(Kernel::Fill(fill)) = kernel(entry, args, &outs)? else { return Err(missing(entry)) };
+                fill(&call, &outs)?;
+            }
+            Ok(wrap(entry, made.into_iter().map(Value::from).collect()))
+        }
+        Rule::Inplace(_) if super::foreach::is_foreach(entry) => {
+            for each in super::foreach::each(&call, true)? {
+                run_backend(each.entry, &each.args, fake)?;
+            }
+            Ok(Value::None)
+        }
+        Rule::Inplace(functional) => {
+            let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
+            let functional = super::op(functional).ok_or_else(|| missing(entry))?;
+            if !fake {
+                super::overlap::check_overlap(functional, &target, &args[1..])?;
+                let own = if any_complex(args) { table().complex.get(entry.name).copied() } else { real_kernel(entry) };
+                if let Some(Kernel::Mutate(mutate)) = own {
+                    mutate(&call)?;
+                    return Ok(Value::Tensor(target));
+                }
+            }
+            let result = run_backend(functional, args, fake)?.into_tensor()?;
+            check_inplace(&target, &result)?;
+            if !fake {
+                let copy = lookup("aten.copy_.default").ok_or_else(|| missing(entry))?;
+                let args = [Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)];
+                let Some(Kernel::Mutate(copy_)) = kernel(copy, &args, &[])? else { return Err(missing(copy)) };
+                copy_(&Call { entry: copy, args: &args })?;
+            }
+            Ok(Value::Tensor(target))
+        }
+        Rule::InplaceView(rule) => {
+            let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
+            let geometry: Geometry = rule(&call)?;
+            target.set_geometry(geometry);
+            Ok(Value::Tensor(target))
+        }
+        Rule::Data if fake && entry.looks.is_some() => {
+            let specs = entry.looks.map_or(Ok(Vec::new()), |looks| looks(&call))?;
+            let made = |spec: Option<TensorSpec>| spec.map_or(Ok(Value::None), |s| Tensor::fake(&s).map(Value::Tensor));
+            Ok(wrap(entry, specs.into_iter().map(made).collect::<Result<_>>()?))
+        }
+        Rule::Data if fake => Err(Error::new(ErrorKind::DataDependent, entry.name)),
+        Rule::Data => match kernel(entry, args, &[])? {
+            Some(Kernel::Make(make)) => make(&call),
+            _ => Err(missing(entry)),
+        },
+    }
+}
+
+/// What a view puts off, by what the tensor that it is taken of does.
+pub fn put_off_by(entry: &OpEntry, of: Lazy) -> Lazy {
+    match entry.base_name() {
+        "_conj" => Lazy { conj: !of.conj, ..of },
+        "_neg_view" => Lazy { neg: !of.neg, ..of },
+        _ => of,
+    }
+}
+
+fn puts_off(value: &Value) -> bool {
+    let mut any = false;
+    value.for_each_tensor(&mut |t| any |= t.lazy().any());
+    any
+}
+
+/// The arguments of a call with everything done that was put off: kernels read and write memory as it is.
+fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
+    let mut target = Lazy::default();
+    let mut given = Vec::new();
+    for (argument, value) in entry.schema.arguments.iter().zip(args) {
+        given.push(match value {
+            Value::Tensor(t) if argument.mutated && t.lazy().any() => {
+                target = t.lazy();
+                let memory = t.view_as((*t.geometry()).clone());
+                Value::Tensor(memory)
+            }
+            other => other.map_tensors(&mut |t| apply(t, t.lazy()))?,
+        });
+    }
+    if target.any() {
+        // What is written is what will be read, once it is conjugated again.
+        let source = given.get(1).and_then(Value::as_tensor).filter(|_| entry.base_name() == "copy_" && !target.zero).cloned();
+        let Some(source) = source else {
+            let name = entry.base_name();
+            return Err(Error::not_implemented(format!("{name} on a tensor whose conjugate or negative is put off; clone it first")));
+        };
+        let source = if target.conj && !source.dtype().is_complex() { source } else { apply(&source, target)? };
+        given[1] = Value::Tensor(source);
+    }
+    Ok(given)
+}
+
+/// A tensor's memory with something done to it.
+fn apply(t: &Tensor, lazy: Lazy) -> Result<Tensor> {
+    if !lazy.any() {
+        return Ok(t.clone());
+    }
+    let run = |name: &str, t: Tensor| {
+        let entry = lookup(name).ok_or_else(|| Error::runtime(format!("the catalogue has no operator {name}")))?;
+        run_backend(entry, &super::fill_args(entry, vec![Value::Tensor(t)], &[])?, false)?.into_tensor()
+    };
+    let mut out = t.view_as((*t.geometry()).clone());
+    if lazy.zero {
+        return run("aten.zeros_like.default", out);
+    }
+    if lazy.conj {
+        out = run("aten._conj_physical.default", out)?;
+    }
+    if lazy.neg {
+        out = run("aten.neg.default", out)?;
+    }
+    Ok(out)
+}
+
+/// A tensor that is read as it lies in memory: with what was put off done.
+pub fn as_in_memory(t: &Tensor) -> Result<Tensor> {
+    if t.is_fake() { Ok(t.clone()) } else { apply(t, t.lazy()) }
+}
+
+/// Whether a call has no values to compute: where its results lie on the meta device, or an argument has none. What only looks like
+/// an argument (`empty_like`, `new_zeros`) has values wherever it is made on a device that has them.
+fn without_values(call: &Call, specs: &[Option<TensorSpec>], fake: bool) -> Result<bool> {
+    let on_meta = |kind: DeviceType| kind == DeviceType::Meta;
+    let Some(spec) = specs.iter().flatten().next() else { return Ok(fake) };
+    if !fake || on_meta(spec.device.kind) {
+        return Ok(fake || on_meta(spec.device.kind));
+    }
+    let leaves_meta =
+        call.args.first().and_then(Value::as_tensor).is_some_and(|t| on_meta(t.device().kind) && t.storage().fake_mode() == 0);
+    if !leaves_meta {
+        return Ok(true);
+    }
+    let name = call.entry.base_name();
+    if name == "_to_copy" {
+        return Err(Error::not_implemented("Cannot copy out of meta tensor; no data!"));
+    }
+    Ok(!(name.ends_with("_like") || name.starts_with("new_")))
+}
+
+/// One result as itself, several as a list.
+fn wrap(entry: &OpEntry, mut values: Vec<Value>) -> Value {
+    if entry.returns_list() || entry.schema.returns.len() > 1 { Value::List(values) } else { values.pop().unwrap_or_default() }
+}
+
+/// What an in-place operator demands of its result, in PyTorch's words.
+fn check_inplace(target: &Tensor, result: &Tensor) -> Result<()> {
+    let (have, want) = (target.sizes(), result.sizes());
+    let mut same = have.len() == want.len();
+    for (a, b) in have.iter().zip(&want) {
+        same = same && a.sym_eq(b.clone())?;
+    }
+    if !same {
+        return Err(Error::runtime(format!("output with shape {have:?} doesn't match the broadcast shape {want:?}")));
+    }
+    if !result.dtype().can_cast(target.dtype()) {
+        return Err(Error::runtime(format!(
+            "result type {} can't be cast to the desired output type {}",
+            result.dtype().scalar_type(),
+            target.dtype().scalar_type()
+        )));
+    }
+    Ok(())
+}

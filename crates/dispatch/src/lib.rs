@@ -1,0 +1,54 @@
+//! Dispatch: what an operator is, and the re-entrant stack of layers a call of it goes through.
+//!
+//! A call goes from the top of the stack down: function transforms, capture (torch-level), autocast, autograd with view and
+//! version tracking, functionalization, a script's `__torch_dispatch__`, tracing, and last a kernel or a fake kernel. A
+//! layer sees calls and makes calls and knows nothing of those below it. Eager mode is the same way with fewer layers.
+//! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
+
+mod arithmetic;
+mod entry;
+pub mod foreach;
+mod kernel;
+pub mod levels;
+mod overlap;
+mod refusals;
+mod registry;
+mod schema;
+mod script;
+mod stack;
+mod unbacked;
+mod value;
+
+pub use arithmetic::{
+    Fact, add_sizes, ask_broadcast, ask_broadcast_all, ask_call, ask_contiguity, ask_empty, ask_numel, ask_order, ask_view, ask_view_made,
+    ask_write, compare_sizes, count_of, counted, divide_sizes, multiply, remainder_sizes, subtract_sizes,
+};
+pub use entry::{Backward, Call, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
+pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, put_off_by, real_kernel, run_backend};
+pub use overlap::check_overlap;
+pub use registry::{OpRef, all, install_catalogue, lookup, op, overloads, overloads_as_called};
+pub use schema::{Argument, Default, Return, Schema, Type};
+pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
+pub use stack::{
+    Exclude, KeepWhole, Key, Layer, Modes, Restore, call, call_below, default_device, fill_args, fill_factory_options, has_layer,
+    is_excluded, is_kept_whole, look_at, measure_float, modes, pop_layer, push_layer, recorded_size, set_default_device, set_modes,
+    take_layers,
+};
+pub use unbacked::{Naming, SizeNamer, size_of_values};
+pub use value::Value;
+
+/// Calls an operator by name from Rust: `aten!("add.Tensor", a, b; alpha = 2.0)?` gives a [`Value`].
+#[macro_export]
+macro_rules! aten {
+    ($name:literal $(, $arg:expr)* $(; $($key:ident = $value:expr),+)?) => {{
+        static OP: $crate::OpRef = $crate::OpRef::new($name);
+        $crate::fill_args(OP.get(), vec![$($crate::Value::from($arg)),*], &[$($((stringify!($key), $crate::Value::from($value))),+)?])
+            .and_then(|args| $crate::call(OP.get(), args))
+    }};
+}
+
+/// Calls an operator whose result is one tensor: `t!("mm", a, b)?` gives a `Tensor`.
+#[macro_export]
+macro_rules! t {
+    ($($all:tt)*) => { $crate::aten!($($all)*).and_then($crate::Value::into_tensor) };
+}

@@ -1,0 +1,137 @@
+//! The registry: every operator of the catalogue, built once, found by name.
+
+use super::entry::{OpBuilder, OpEntry, Pending};
+use super::{Schema, Type};
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+struct Registry {
+    entries: Vec<&'static OpEntry>,
+    by_name: HashMap<&'static str, &'static OpEntry>,
+    by_packet: HashMap<String, Vec<&'static OpEntry>>,
+    /// Of packets that calls try in another order: that order.
+    as_called: HashMap<String, Vec<&'static OpEntry>>,
+}
+
+/// What registers every operator. Operators are made of dispatch, so that it can't name them.
+static CATALOGUE: OnceLock<fn(&mut OpBuilder)> = OnceLock::new();
+
+/// Says what registers every operator, before the first is looked up: `operators::install` does. What comes later changes nothing.
+pub fn install_catalogue(register: fn(&mut OpBuilder)) {
+    let _ = CATALOGUE.set(register);
+}
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(|| {
+        let mut builder = OpBuilder::new();
+        let register = CATALOGUE
+            .get()
+            .expect("no operators are known yet: call `operators::install()`, or `cpu::install()`, which brings kernels, too");
+        register(&mut builder);
+        let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new(), as_called: HashMap::new() };
+        for pending in builder.entries {
+            let entry = entry(registry.entries.len(), pending).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
+            let name = entry.name;
+            assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
+            registry.entries.push(entry);
+            registry.by_packet.entry(entry.packet().to_owned()).or_default().push(entry);
+        }
+        for (packet, entries) in &registry.by_packet {
+            let ordered = order_of_calls(entries);
+            if ordered.iter().zip(entries).any(|(a, b)| a.id != b.id) {
+                registry.as_called.insert(packet.clone(), ordered);
+            }
+        }
+        registry
+    })
+}
+
+/// An entry, for as long as the process lives. The error says what is wrong with its signature.
+pub(super) fn entry(id: usize, pending: Pending) -> Result<&'static OpEntry, String> {
+    let schema = Schema::parse(&pending.schema)?;
+    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+    let name: &'static str = format!("{}.{}.{overload}", pending.namespace, schema.name).leak();
+    Ok(Box::leak(Box::new(OpEntry {
+        id,
+        name,
+        schema,
+        tags: pending.tags,
+        rule: pending.rule,
+        derivative: pending.derivative,
+        not_differentiable: pending.not_differentiable,
+        non_differentiable_results: pending.non_differentiable_results,
+        view_dtype: pending.view_dtype,
+        counts_elements: pending.counts_elements,
+        forward: pending.forward,
+        looks: pending.looks,
+    })))
+}
+
+/// Every entry, in the order of registration.
+pub fn all() -> &'static [&'static OpEntry] {
+    &registry().entries
+}
+
+/// The entry of a full name: `aten.add.Tensor`; of the catalogue, or of the script's own.
+pub fn lookup(name: &str) -> Option<&'static OpEntry> {
+    registry().by_name.get(name).copied().or_else(|| super::script::lookup(name))
+}
+
+/// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`; of another namespace, that comes first: `prims.fma`.
+pub fn op(name: &str) -> Option<&'static OpEntry> {
+    if name.starts_with("prims.") {
+        return lookup(&format!("{name}.default"));
+    }
+    if name.contains('.') { lookup(&format!("aten.{name}")) } else { lookup(&format!("aten.{name}.default")) }
+}
+
+/// The overloads of a packet, in the order of registration: `aten.add`.
+pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
+    registry().by_packet.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
+}
+
+/// The overloads of a packet in the order in which a call from Python tries them: a tensor without dimensions also passes for a
+/// number, so a signature that has a tensor where another has a number comes first, as in PyTorch's argument parser.
+pub fn overloads_as_called(packet: &str) -> &'static [&'static OpEntry] {
+    registry().as_called.get(packet).map_or_else(|| overloads(packet), Vec::as_slice)
+}
+
+fn order_of_calls(entries: &[&'static OpEntry]) -> Vec<&'static OpEntry> {
+    fn number_for_tensor(number: &Type, tensor: &Type) -> bool {
+        match (number, tensor) {
+            (Type::Scalar, Type::Tensor) => true,
+            (Type::Optional(a), Type::Optional(b)) => number_for_tensor(a, b),
+            _ => false,
+        }
+    }
+    let yields_to = |a: &OpEntry, b: &OpEntry| {
+        let (a, b) = (&a.schema.arguments, &b.schema.arguments);
+        let mut pairs = a.iter().zip(b).map(|(a, b)| (a.ty == b.ty, number_for_tensor(&a.ty, &b.ty)));
+        a.len() == b.len() && pairs.all(|(same, smaller)| same || smaller) && a.iter().zip(b).any(|(a, b)| a.ty != b.ty)
+    };
+    let mut ordered: Vec<&'static OpEntry> = Vec::new();
+    for entry in entries {
+        let place = ordered.iter().position(|before| yields_to(before, entry)).unwrap_or(ordered.len());
+        ordered.insert(place, entry);
+    }
+    ordered
+}
+
+/// A name in the program's text that becomes an entry on first use.
+pub struct OpRef {
+    name: &'static str,
+    entry: OnceLock<&'static OpEntry>,
+}
+
+impl OpRef {
+    /// A reference by signature-style name.
+    pub const fn new(name: &'static str) -> Self {
+        OpRef { name, entry: OnceLock::new() }
+    }
+
+    /// The entry. Names here are the program's own: one that does not exist is a bug that the first use shows.
+    pub fn get(&self) -> &'static OpEntry {
+        self.entry.get_or_init(|| op(self.name).unwrap_or_else(|| panic!("the catalogue has no operator {}", self.name)))
+    }
+}

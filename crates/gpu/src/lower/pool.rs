@@ -1,0 +1,206 @@
+//! Pooling over windows and resizing, of images with or without samples.
+
+use super::super::ir::{Combine, Loop, View, X, coord, float, int, over, truth};
+use super::{Lower, Rule, floats_only};
+use diagnostics::error::{Error, Result};
+
+/// Lowerings by operator name.
+pub const RULES: &[(&str, Rule)] = &[
+    ("aten.max_pool2d_with_indices.default", max_pool),
+    ("aten.max_pool2d_with_indices_backward.default", max_pool_backward),
+    ("aten.avg_pool2d.default", avg_pool),
+    ("aten.avg_pool2d_backward.default", avg_pool_backward),
+    ("aten._adaptive_avg_pool2d.default", adaptive),
+    ("aten._adaptive_avg_pool2d_backward.default", adaptive_backward),
+    ("aten.upsample_nearest2d.default", nearest),
+];
+
+/// A window's numbers, for rows and columns.
+struct Window {
+    kernel: [i64; 2],
+    stride: [i64; 2],
+    padding: [i64; 2],
+    dilation: [i64; 2],
+}
+
+impl Window {
+    fn of(l: &Lower) -> Result<Window> {
+        let two = |name: &str, otherwise: [i64; 2]| -> Result<[i64; 2]> {
+            if l.call.entry.schema.position(name).is_none() {
+                return Ok(otherwise);
+            }
+            Ok(match l.call.ints(name)?.as_slice() {
+                [] => otherwise,
+                [both] => [*both; 2],
+                [a, b, ..] => [*a, *b],
+            })
+        };
+        let kernel = two("kernel_size", [1; 2])?;
+        Ok(Window { kernel, stride: two("stride", kernel)?, padding: two("padding", [0; 2])?, dilation: two("dilation", [1; 2])? })
+    }
+
+    /// Where tap `k` of output position `o` reads in dimension `s`.
+    fn position(&self, s: usize, o: X, k: X) -> X {
+        o * int(self.stride[s]) + k * int(self.dilation[s]) - int(self.padding[s])
+    }
+
+    /// The output position whose tap `k` reads `p` in dimension `s`, and whether there is one.
+    fn origin(&self, s: usize, p: X, k: X, size: i64) -> (X, X) {
+        let scaled = p + int(self.padding[s]) - k * int(self.dilation[s]);
+        let mut exists = scaled.ge(&int(0));
+        if self.stride[s] > 1 {
+            exists = exists.and(&scaled.rem_by(self.stride[s]).equals(&int(0)));
+        }
+        let o = scaled.div_by(self.stride[s]);
+        exists = exists.and(&o.lt(&int(size)));
+        (o, exists)
+    }
+}
+
+fn inside(p: &X, size: i64) -> X {
+    p.ge(&int(0)).and(&p.lt(&int(size)))
+}
+
+/// Coordinates of the dimensions before the image's.
+fn lead(view: &View) -> Vec<X> {
+    (0..view.dim() - 2).map(coord).collect()
+}
+
+fn image(l: &mut Lower) -> Result<View> {
+    let x = l.view("self")?;
+    floats_only(&x)?;
+    if x.dim() < 3 { Err(Error::not_implemented("an image without channels")) } else { Ok(x) }
+}
+
+fn max_pool(l: &mut Lower) -> Result<()> {
+    let (x, values, indices) = (image(l)?, l.out(0)?, l.out(1)?);
+    let (w, r) = (Window::of(l)?, x.dim() - 2);
+    let (height, width) = (x.sizes[r], x.sizes[r + 1]);
+    let (row, column) = (w.position(0, coord(r), over(0)), w.position(1, coord(r + 1), over(1)));
+    let mask = inside(&row, height).and(&inside(&column, width));
+    let best = l.b.temp(&values.sizes, tensor::Dtype::Int32);
+    let body = x.at([lead(&x), vec![row, column]].concat()).f();
+    l.b.emit(&best, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::ArgMax, body, mask: Some(mask) });
+    let tap = best.here();
+    let row = w.position(0, coord(r), tap.div_by(w.kernel[1]));
+    let column = w.position(1, coord(r + 1), tap.rem_by(w.kernel[1]));
+    l.b.pointwise(&indices, row.clone() * int(width) + column.clone());
+    l.b.pointwise(&values, x.at([lead(&x), vec![row, column]].concat()));
+    Ok(())
+}
+
+fn max_pool_backward(l: &mut Lower) -> Result<()> {
+    let (g, x, indices, out) = (l.view("grad_output")?, image(l)?, l.view("indices")?, l.out(0)?);
+    let (w, r) = (Window::of(l)?, x.dim() - 2);
+    let (o_row, row_exists) = w.origin(0, coord(r), over(0), g.sizes[r]);
+    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), g.sizes[r + 1]);
+    let at = [lead(&g), vec![o_row, o_column]].concat();
+    let me = coord(r) * int(x.sizes[r + 1]) + coord(r + 1);
+    let chosen = indices.at(at.clone()).i().equals(&me);
+    // The choice is looked up only where the window exists.
+    let body = X::where_(&chosen, &g.at(at).f(), &float(0.0));
+    let mask = Some(row_exists.and(&column_exists));
+    l.b.emit(&out, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::Sum, body, mask });
+    Ok(())
+}
+
+/// What a window's sum is divided by, its output position given.
+fn divisor(l: &Lower, w: &Window, sizes: [i64; 2], o: [X; 2]) -> Result<X> {
+    if !l.call.get("divisor_override").is_none() {
+        return Ok(float(l.call.int("divisor_override")? as f64));
+    }
+    let padded = l.call.bool("count_include_pad")?;
+    let mut count = float(1.0);
+    for (s, o) in o.into_iter().enumerate() {
+        let start = o * int(w.stride[s]) - int(w.padding[s]);
+        let end = X::call_int("min", &[&(start.clone() + int(w.kernel[s])), &int(sizes[s] + w.padding[s])]);
+        let length =
+            if padded { end - start } else { X::call_int("min", &[&end, &int(sizes[s])]) - X::call_int("max", &[&start, &int(0)]) };
+        count = count * length.f();
+    }
+    Ok(count)
+}
+
+fn avg_pool(l: &mut Lower) -> Result<()> {
+    let (x, out) = (image(l)?, l.out(0)?);
+    let (w, r) = (Window::of(l)?, x.dim() - 2);
+    let (row, column) = (w.position(0, coord(r), over(0)), w.position(1, coord(r + 1), over(1)));
+    let mask = Some(inside(&row, x.sizes[r]).and(&inside(&column, x.sizes[r + 1])));
+    let sum = l.temp(&out.sizes);
+    let body = x.at([lead(&x), vec![row, column]].concat()).f();
+    l.b.emit(&sum, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::Sum, body, mask });
+    let by = divisor(l, &w, [x.sizes[r], x.sizes[r + 1]], [coord(r), coord(r + 1)])?;
+    l.b.pointwise(&out, sum.here() / by);
+    Ok(())
+}
+
+fn avg_pool_backward(l: &mut Lower) -> Result<()> {
+    let (g, x, out) = (l.view("grad_output")?, image(l)?, l.out(0)?);
+    let (w, r) = (Window::of(l)?, x.dim() - 2);
+    let (o_row, row_exists) = w.origin(0, coord(r), over(0), g.sizes[r]);
+    let (o_column, column_exists) = w.origin(1, coord(r + 1), over(1), g.sizes[r + 1]);
+    let by = divisor(l, &w, [x.sizes[r], x.sizes[r + 1]], [o_row.clone(), o_column.clone()])?;
+    let body = g.at([lead(&g), vec![o_row, o_column]].concat()).f() / by;
+    let mask = Some(row_exists.and(&column_exists));
+    l.b.emit(&out, Loop::Reduce { over: w.kernel.to_vec(), combine: Combine::Sum, body, mask });
+    Ok(())
+}
+
+/// First position of window `o` of `count` over `size` elements, and the one after its last.
+fn span(o: X, size: i64, count: i64) -> (X, X) {
+    let start = (o.clone() * int(size)).div_by(count);
+    let end = ((o + int(1)) * int(size) + int(count - 1)).div_by(count);
+    (start, end)
+}
+
+/// The longest window of `count` over `size` elements.
+fn longest(size: i64, count: i64) -> i64 {
+    (0..count).map(|o| ((o + 1) * size + count - 1) / count - o * size / count).max().unwrap_or(1)
+}
+
+fn adaptive(l: &mut Lower) -> Result<()> {
+    let (x, out) = (image(l)?, l.out(0)?);
+    let r = x.dim() - 2;
+    let (mut mask, mut at, mut count, mut turns) = (truth(true), lead(&x), float(1.0), Vec::new());
+    for s in [r, r + 1] {
+        let (start, end) = span(coord(s), x.sizes[s], out.sizes[s]);
+        let position = start.clone() + over(s - r);
+        mask = mask.and(&position.lt(&end));
+        count = count * (end - start).f();
+        at.push(position);
+        turns.push(longest(x.sizes[s], out.sizes[s]));
+    }
+    let sum = l.temp(&out.sizes);
+    l.b.emit(&sum, Loop::Reduce { over: turns, combine: Combine::Sum, body: x.at(at).f(), mask: Some(mask) });
+    l.b.pointwise(&out, sum.here() / count);
+    Ok(())
+}
+
+fn adaptive_backward(l: &mut Lower) -> Result<()> {
+    let (g, x, out) = (l.view("grad_output")?, image(l)?, l.out(0)?);
+    let r = x.dim() - 2;
+    let (mut mask, mut count) = (truth(true), float(1.0));
+    for s in [r, r + 1] {
+        let (start, end) = span(over(s - r), x.sizes[s], g.sizes[s]);
+        mask = mask.and(&start.le(&coord(s))).and(&coord(s).lt(&end));
+        count = count * (end - start).f();
+    }
+    let body = g.at([lead(&g), vec![over(0), over(1)]].concat()).f() / count;
+    let turns = vec![g.sizes[r], g.sizes[r + 1]];
+    l.b.emit(&out, Loop::Reduce { over: turns, combine: Combine::Sum, body, mask: Some(mask) });
+    Ok(())
+}
+
+fn nearest(l: &mut Lower) -> Result<()> {
+    let (x, out) = (image(l)?, l.out(0)?);
+    let r = x.dim() - 2;
+    let mut at = lead(&x);
+    for (s, scale) in [(r, "scales_h"), (r + 1, "scales_w")] {
+        if !l.call.get(scale).is_none() && (out.sizes[s] as f64) != x.sizes[s] as f64 * l.call.float(scale)? {
+            return Err(Error::not_implemented("a scale that is not the ratio of the sizes"));
+        }
+        at.push((coord(s) * int(x.sizes[s])).div_by(out.sizes[s]));
+    }
+    l.b.pointwise(&out, x.at(at));
+    Ok(())
+}

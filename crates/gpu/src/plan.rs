@@ -1,0 +1,245 @@
+//! A plan: kernels built, buffers laid out, dispatches recorded once, to be run ([`super::run`]) as often as wanted.
+//!
+//! Buffers come from a pool: a storage gives its buffer back after the last step that reads it. A plan is for the very sizes
+//! it was made for.
+
+use super::device::GpuDevice;
+use super::ir::View;
+use super::kernel;
+use super::program::{self, Argument, Fallback, Output, Program};
+use super::schedule::{Step, schedule};
+use diagnostics::error::{Error, Result};
+use graph::{Graph, NodeId};
+use report::bundle;
+use std::collections::HashMap;
+
+/// What a step of a plan does.
+pub(super) enum Planned {
+    Dispatch {
+        account: bundle::Dispatch,
+        pipeline: wgpu::ComputePipeline,
+        bind_group: wgpu::BindGroup,
+        reads: Vec<usize>,
+        writes: Vec<usize>,
+    },
+    Cpu {
+        kernel: usize,
+        fallback: Box<Fallback>,
+    },
+}
+
+/// A compiled graph.
+pub struct Plan {
+    pub(super) program: Program,
+    pub(super) steps: Vec<Planned>,
+    pub(super) buffers: HashMap<usize, wgpu::Buffer>,
+    pub(super) queries: Option<(wgpu::QuerySet, wgpu::Buffer)>,
+    /// The kernels, and the nodes that run on the CPU with no text.
+    pub kernels: Vec<bundle::Kernel>,
+    /// Per node on the CPU: its name, its operator and why.
+    pub fallbacks: Vec<FallbackInfo>,
+    /// Bytes of device memory the plan holds.
+    pub bytes: u64,
+    /// What a reader of the results should know.
+    pub notes: Vec<String>,
+}
+
+/// A node that runs on the CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FallbackInfo {
+    /// Its name.
+    pub node: String,
+    /// Its operator.
+    pub op: String,
+    /// Why it does not run on the GPU.
+    pub reason: String,
+}
+
+/// A value that stays on the device.
+#[derive(Clone)]
+pub struct Resident {
+    pub(super) buffer: wgpu::Buffer,
+    pub(super) view: View,
+}
+
+/// What a placeholder is given.
+pub enum Input<'a> {
+    /// A value from the host.
+    Host(&'a bundle::Value),
+    /// A value that another plan left on the device.
+    Device(&'a Resident),
+}
+
+/// What running a plan gave.
+pub struct Outcome {
+    /// One value per output of the graph, with the name of the node it is of.
+    pub outputs: Vec<(String, bundle::Value)>,
+    /// The same values on the device, where they are there. They are overwritten when the plan runs again.
+    pub resident: Vec<Option<Resident>>,
+    /// The dispatches, in order; a node on the CPU has no workgroups.
+    pub dispatches: Vec<bundle::Dispatch>,
+}
+
+/// Dispatches whose time is measured; a query set holds two queries each.
+pub(super) const MAX_TIMED: usize = 2048;
+
+/// Compiles a graph for the sizes that its own metadata says.
+pub async fn compile(device: &GpuDevice, graph: &Graph) -> Result<Plan> {
+    compile_for(device, graph, &program::arguments_of(graph)?).await
+}
+
+/// Compiles a graph for given arguments.
+pub async fn compile_for(device: &GpuDevice, graph: &Graph, arguments: &[Argument]) -> Result<Plan> {
+    compile_with(device, graph, arguments, false).await
+}
+
+/// Compiles a graph for given arguments. Where inputs are kept, no other value takes the place of one that is read for the
+/// last time: the plan can run again on what it left.
+pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
+    let program = program::lower(graph, arguments)?;
+    let scheduled = schedule(&program);
+    let name_of = |id: NodeId| graph.node(id).name.to_string();
+    let storage_name = |s: usize| {
+        let mut name = format!("{}_buf", program.storages[s].name);
+        while name.contains("__") {
+            name = name.replace("__", "_");
+        }
+        name
+    };
+    let (mut kernels, mut fallbacks, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+    for step in &scheduled.steps {
+        match step {
+            Step::Kernel(group, nodes) => {
+                let mut names: Vec<String> = Vec::new();
+                for id in nodes {
+                    let name = name_of(*id);
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                let title = names.join(", ");
+                let source = kernel::write(group, &title, &|prim| scheduled.stored.contains(&prim.out.storage), &storage_name);
+                let shown = if names.len() > 4 { format!("{}_{}", names[..4].join("_"), names.len() - 4) } else { names.join("_") };
+                kernels.push(bundle::Kernel { name: format!("k{}_{shown}", kernels.len()), nodes: names, wgsl: source.wgsl.clone() });
+                sources.push(Some(source));
+            }
+            Step::Fallback(fallback) => {
+                let node = name_of(fallback.node);
+                fallbacks.push(FallbackInfo { node: node.clone(), op: fallback.callee.name().to_owned(), reason: fallback.reason.clone() });
+                kernels.push(bundle::Kernel { name: format!("cpu_{node}"), nodes: vec![node], wgsl: String::new() });
+                sources.push(None);
+            }
+        }
+    }
+    let (buffers, bytes) = allocate(device, &program, &scheduled.steps, &sources, keep_inputs);
+    let mut steps = Vec::new();
+    for (i, (step, source)) in scheduled.steps.into_iter().zip(sources).enumerate() {
+        match (step, source) {
+            (Step::Fallback(fallback), _) => steps.push(Planned::Cpu { kernel: i, fallback }),
+            (Step::Kernel(..), Some(source)) => {
+                let pipeline = device.pipeline(&kernels[i].name, &source.wgsl);
+                let mut entries = Vec::new();
+                for (binding, b) in source.bindings.iter().enumerate() {
+                    let buffer = buffers.get(&b.storage).ok_or_else(|| Error::runtime("a kernel reads a value without a buffer"))?;
+                    entries.push(wgpu::BindGroupEntry { binding: binding as u32, resource: buffer.as_entire_binding() });
+                }
+                let bind_group = device.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                    label: Some(&kernels[i].name),
+                    layout: &pipeline.get_bind_group_layout(0),
+                    entries: &entries,
+                });
+                let bound = |write: bool| source.bindings.iter().filter(move |b| b.write == write).map(|b| b.storage);
+                let size = |storages: &[usize]| storages.iter().map(|s| program.storages[*s].elements.max(0) as u64 * 4).sum();
+                let (reads, writes): (Vec<usize>, Vec<usize>) = (bound(false).collect(), bound(true).collect());
+                let account = bundle::Dispatch {
+                    kernel: i as u32,
+                    workgroups: source.workgroups,
+                    bytes: [size(&reads), size(&writes)],
+                    microseconds: None,
+                };
+                steps.push(Planned::Dispatch { account, pipeline, bind_group, reads, writes });
+            }
+            (Step::Kernel(..), None) => return Err(Error::runtime("a kernel has no source")),
+        }
+        device.check().map_err(|e| Error { message: format!("{} (kernel {})\n{}", e.message, kernels[i].name, kernels[i].wgsl), ..e })?;
+    }
+    let queries = (device.timestamps && !steps.is_empty()).then(|| {
+        let count = 2 * steps.len().min(MAX_TIMED) as u32;
+        let set = device.device.create_query_set(&wgpu::QuerySetDescriptor { label: Some("times"), ty: wgpu::QueryType::Timestamp, count });
+        let resolved = device.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("times"),
+            size: u64::from(count) * 8,
+            usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        (set, resolved)
+    });
+    let notes = program.notes.clone();
+    Ok(Plan { program, steps, buffers, queries, kernels, fallbacks, bytes, notes })
+}
+
+/// Buffers for every storage that a kernel binds, reused once their storage is dead.
+fn allocate(
+    device: &GpuDevice,
+    program: &Program,
+    steps: &[Step],
+    sources: &[Option<kernel::Source>],
+    keep_inputs: bool,
+) -> (HashMap<usize, wgpu::Buffer>, u64) {
+    let mut life: HashMap<usize, (usize, usize)> = HashMap::new();
+    let mut touch = |storage: usize, at: usize| {
+        let span = life.entry(storage).or_insert((at, at));
+        *span = (span.0.min(at), span.1.max(at));
+    };
+    let mut bound = std::collections::HashSet::new();
+    for (i, (step, source)) in steps.iter().zip(sources).enumerate() {
+        if let Some(source) = source {
+            source.bindings.iter().for_each(|b| {
+                touch(b.storage, i);
+                bound.insert(b.storage);
+            });
+        }
+        if let Step::Fallback(f) = step {
+            f.reads.iter().chain(&f.writes).for_each(|v| touch(v.storage, i));
+        }
+    }
+    // Inputs arrive before the first step, constants and outputs stay for good.
+    for view in program.inputs.iter().flatten() {
+        touch(view.storage, 0);
+        if keep_inputs {
+            touch(view.storage, usize::MAX);
+        }
+    }
+    for (view, _) in &program.constants {
+        touch(view.storage, 0);
+        touch(view.storage, usize::MAX);
+    }
+    for (_, output) in &program.outputs {
+        if let Output::Tensor(view) = output {
+            touch(view.storage, usize::MAX);
+        }
+    }
+    let mut storages: Vec<usize> = life.keys().copied().filter(|s| bound.contains(s)).collect();
+    storages.sort_by_key(|s| (life[s].0, *s));
+    let (mut buffers, mut bytes) = (HashMap::new(), 0);
+    let mut pool: Vec<(u64, usize, wgpu::Buffer)> = Vec::new();
+    for storage in storages {
+        let (first, last) = life[&storage];
+        let size = program.storages[storage].elements.max(1) as u64;
+        let fit = (0..pool.len()).filter(|p| pool[*p].1 < first && pool[*p].0 >= size && pool[*p].0 <= 2 * size).min_by_key(|p| pool[*p].0);
+        let buffer = match fit {
+            Some(p) => {
+                pool[p].1 = last;
+                pool[p].2.clone()
+            }
+            None => {
+                let buffer = device.buffer(&program.storages[storage].name, size);
+                bytes += size * 4;
+                pool.push((size, last, buffer.clone()));
+                buffer
+            }
+        };
+        buffers.insert(storage, buffer);
+    }
+    (buffers, bytes)
+}

@@ -1,0 +1,305 @@
+//! Scalar expressions as WGSL text.
+//!
+//! An [`Emitter`] writes one kernel's body: loads and calls become `let`s, each once per scope; everything else is written
+//! in place. Sizes and strides are constants in the text: a plan is for one set of sizes.
+
+use super::ir::{Kind, Ty, View, X, int, row_major};
+use std::collections::HashMap;
+use std::fmt::Write;
+use tensor::Dtype;
+
+/// Where a load lies, as a function of the element's coordinates.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// The element's row-major position, plus an offset.
+    Flat(i64),
+    /// The sum of coordinates times strides, plus an offset; over coordinates of these sizes.
+    Affine(Vec<i64>, Vec<i64>, i64),
+}
+
+/// The address of `view[index]` where every index is a coordinate or a constant; `None` otherwise.
+pub fn address(view: &View, index: &[X], sizes: &[i64]) -> Option<Address> {
+    let (mut strides, mut offset) = (vec![0; sizes.len()], view.offset);
+    for (x, stride) in index.iter().zip(&view.strides) {
+        match &x.0.kind {
+            Kind::Coord(d) if *d < sizes.len() => strides[*d] += stride,
+            Kind::Int(v) => offset += i64::from(*v) * stride,
+            _ => return None,
+        }
+    }
+    for (stride, size) in strides.iter_mut().zip(sizes) {
+        if *size == 1 {
+            *stride = 0;
+        }
+    }
+    let mut flat = row_major(sizes);
+    for (stride, size) in flat.iter_mut().zip(sizes) {
+        if *size == 1 {
+            *stride = 0;
+        }
+    }
+    Some(if strides == flat { Address::Flat(offset) } else { Address::Affine(sizes.to_vec(), strides, offset) })
+}
+
+/// The address that a region's own element has.
+pub fn own_address(view: &View) -> Option<Address> {
+    let index: Vec<X> = (0..view.dim()).map(super::ir::coord).collect();
+    address(view, &index, &view.sizes)
+}
+
+/// A storage as a kernel binds it.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Index of the storage in the program.
+    pub storage: usize,
+    /// Whether the kernel writes to it.
+    pub write: bool,
+    /// Its name in the kernel.
+    pub name: String,
+    /// Its element type in storage.
+    pub ty: &'static str,
+}
+
+/// Writes the body of a kernel.
+pub struct Emitter<'a> {
+    names: &'a dyn Fn(usize) -> String,
+    /// Storages that are bound, in order.
+    pub bindings: Vec<Binding>,
+    scopes: Vec<HashMap<String, String>>,
+    text: String,
+    next: usize,
+    /// Values that this thread has computed itself.
+    registers: HashMap<(usize, Address), (String, Ty)>,
+    /// Names of the coordinates of the element being computed.
+    pub coords: Vec<String>,
+    /// Sizes of the coordinates.
+    pub sizes: Vec<i64>,
+    /// Names of the coordinates of the reduction.
+    pub overs: Vec<String>,
+    /// The element's row-major position, where it is known.
+    pub linear: Option<String>,
+}
+
+impl<'a> Emitter<'a> {
+    /// An empty body. `names` gives a storage its name.
+    pub fn new(names: &'a dyn Fn(usize) -> String) -> Self {
+        Emitter {
+            names,
+            bindings: Vec::new(),
+            scopes: vec![HashMap::new()],
+            text: String::new(),
+            next: 0,
+            registers: HashMap::new(),
+            coords: Vec::new(),
+            sizes: Vec::new(),
+            overs: Vec::new(),
+            linear: None,
+        }
+    }
+
+    /// Writes one line at the current depth.
+    pub fn line(&mut self, text: &str) {
+        let depth = self.scopes.len();
+        let _ = writeln!(self.text, "{:1$}{text}", "", depth * 2);
+    }
+
+    /// Writes a line that opens a block; what is named inside is forgotten when it closes.
+    pub fn open(&mut self, text: &str) {
+        self.line(text);
+        self.scopes.push(HashMap::new());
+    }
+
+    /// Closes a block.
+    pub fn close(&mut self) {
+        self.scopes.pop();
+        self.line("}");
+    }
+
+    /// The body.
+    pub fn finish(self) -> (String, Vec<Binding>) {
+        (self.text, self.bindings)
+    }
+
+    /// A fresh name.
+    pub fn fresh(&mut self, stem: &str) -> String {
+        self.next += 1;
+        format!("{stem}{}", self.next)
+    }
+
+    /// Names the value of an expression, once per scope.
+    fn name(&mut self, stem: &str, source: String) -> String {
+        if let Some(name) = self.scopes.iter().rev().find_map(|s| s.get(&source)) {
+            return name.clone();
+        }
+        let name = self.fresh(stem);
+        self.line(&format!("let {name} = {source};"));
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(source, name.clone());
+        }
+        name
+    }
+
+    fn bind(&mut self, storage: usize, dtype: Dtype, write: bool) -> String {
+        if let Some(binding) = self.bindings.iter_mut().find(|b| b.storage == storage) {
+            binding.write |= write;
+            return binding.name.clone();
+        }
+        let mut name = (self.names)(storage);
+        while self.bindings.iter().any(|b| b.name == name) {
+            name.push('_');
+        }
+        let ty = Ty::of(dtype).unwrap_or(Ty::Float).stored();
+        self.bindings.push(Binding { storage, write, name: name.clone(), ty });
+        name
+    }
+
+    /// Enters the coordinates of an element of the given sizes from its row-major position.
+    pub fn unravel(&mut self, linear: &str, sizes: &[i64]) {
+        self.linear = Some(linear.to_owned());
+        self.sizes = sizes.to_vec();
+        self.coords = digits(linear, sizes);
+    }
+
+    fn address_text(&mut self, view: &View, index: &[X]) -> String {
+        if let (Some(Address::Flat(offset)), Some(linear)) = (address(view, index, &self.sizes), self.linear.clone()) {
+            return if offset == 0 { linear } else { format!("{linear} + {offset}") };
+        }
+        let mut sum = int(view.offset);
+        for (x, stride) in index.iter().zip(&view.strides) {
+            sum = &sum + &(x.clone() * int(*stride));
+        }
+        strip(self.x(&sum))
+    }
+
+    /// The text of an expression: a name, a number, or something in parentheses.
+    pub fn x(&mut self, x: &X) -> String {
+        match &x.0.kind {
+            Kind::Float(v) if v.is_nan() => "nan()".to_owned(),
+            Kind::Float(v) if v.is_infinite() => if *v > 0.0 { "inf()" } else { "(-inf())" }.to_owned(),
+            Kind::Float(v) if *v < 0.0 || (*v == 0.0 && v.is_sign_negative()) => format!("({v:?}f)"),
+            Kind::Float(v) => format!("{v:?}f"),
+            Kind::Int(i32::MIN) => "i32(-2147483647 - 1)".to_owned(),
+            Kind::Int(v) if *v < 0 => format!("({v})"),
+            Kind::Int(v) => v.to_string(),
+            Kind::Bool(v) => v.to_string(),
+            Kind::Coord(d) => self.coord_text(*d),
+            Kind::Over(d) => self.overs.get(*d).cloned().unwrap_or_else(|| "0".to_owned()),
+            Kind::Load(view, index) => self.load(view, index),
+            Kind::Infix(op, a, b) => {
+                let (a, b) = (self.x(a), self.x(b));
+                self.short(format!("({a} {op} {b})"))
+            }
+            Kind::Call(name, args) => {
+                let args: Vec<String> = args.iter().map(|a| strip(self.x(a))).collect();
+                self.name("t", format!("{name}({})", args.join(", ")))
+            }
+            Kind::Prefix(op, a) => {
+                let a = self.x(a);
+                format!("({op}{a})")
+            }
+            Kind::Select(c, a, b) => {
+                let (c, a, b) = (strip(self.x(c)), strip(self.x(a)), strip(self.x(b)));
+                self.short(format!("select({b}, {a}, {c})"))
+            }
+            Kind::Cast(a) => {
+                let text = strip(self.x(a));
+                match (a.ty(), x.ty()) {
+                    (Ty::Float, Ty::Bool) => format!("({text} != 0.0f)"),
+                    (Ty::Int, Ty::Bool) => format!("({text} != 0)"),
+                    (_, to) => format!("{}({text})", to.wgsl()),
+                }
+            }
+        }
+    }
+
+    fn coord_text(&mut self, d: usize) -> String {
+        let text = self.coords.get(d).cloned().unwrap_or_else(|| "0".to_owned());
+        if text.contains(['/', '%']) { self.name("i", text) } else { text }
+    }
+
+    /// Long texts get a name, so that lines stay readable and nothing is written twice.
+    fn short(&mut self, text: String) -> String {
+        if text.len() > 72 { self.name("t", strip(text)) } else { text }
+    }
+
+    fn load(&mut self, view: &View, index: &[X]) -> String {
+        if let Some(at) = address(view, index, &self.sizes)
+            && let Some((name, _)) = self.registers.get(&(view.storage, at))
+        {
+            return name.clone();
+        }
+        let buffer = self.bind(view.storage, view.dtype, false);
+        let at = self.address_text(view, index);
+        let load = format!("{buffer}[{at}]");
+        match Ty::of(view.dtype) {
+            Some(Ty::Bool) => self.name("v", format!("{load} != 0u")),
+            _ => self.name("v", load),
+        }
+    }
+
+    /// Computes an element, named for later members of the kernel, and rounded to what the dtype can hold.
+    pub fn define(&mut self, out: &View, value: &str, ty: Ty) -> String {
+        let to = Ty::of(out.dtype).unwrap_or(Ty::Float);
+        let value = match (ty, to) {
+            (Ty::Float, Ty::Bool) => format!("{value} != 0.0f"),
+            (Ty::Int, Ty::Bool) => format!("{value} != 0"),
+            (a, b) if a == b => value.to_owned(),
+            (_, to) => format!("{}({})", to.wgsl(), value),
+        };
+        let value = match out.dtype {
+            Dtype::Float16 => format!("round_f16({value})"),
+            Dtype::BFloat16 => format!("round_bf16({value})"),
+            Dtype::UInt8 => format!("({value}) & 255"),
+            Dtype::Int8 => format!("(({value}) << 24u) >> 24u"),
+            Dtype::Int16 => format!("(({value}) << 16u) >> 16u"),
+            _ => value,
+        };
+        let name = self.name("x", strip(value));
+        if let Some(at) = own_address(out) {
+            self.registers.insert((out.storage, at), (name.clone(), to));
+        }
+        name
+    }
+
+    /// Writes a named element to its storage.
+    pub fn store(&mut self, out: &View, name: &str) {
+        let buffer = self.bind(out.storage, out.dtype, true);
+        let index: Vec<X> = (0..out.dim()).map(super::ir::coord).collect();
+        let at = self.address_text(out, &index);
+        match Ty::of(out.dtype) {
+            Some(Ty::Bool) => self.line(&format!("{buffer}[{at}] = select(0u, 1u, {name});")),
+            _ => self.line(&format!("{buffer}[{at}] = {name};")),
+        }
+    }
+}
+
+/// A row-major position taken apart into coordinates, as texts.
+pub fn digits(linear: &str, sizes: &[i64]) -> Vec<String> {
+    let strides = row_major(sizes);
+    let first = sizes.iter().position(|s| *s != 1);
+    sizes
+        .iter()
+        .zip(&strides)
+        .enumerate()
+        .map(|(d, (size, stride))| match (*size, *stride) {
+            (1, _) => "0".to_owned(),
+            (_, 1) if first == Some(d) => linear.to_owned(),
+            (size, 1) => format!("{linear} % {size}"),
+            (_, stride) if first == Some(d) => format!("{linear} / {stride}"),
+            (size, stride) => format!("({linear} / {stride}) % {size}"),
+        })
+        .collect()
+}
+
+/// Without the outermost parentheses.
+pub fn strip(text: String) -> String {
+    let Some(inner) = text.strip_prefix('(').and_then(|t| t.strip_suffix(')')) else { return text };
+    let mut depth = 0i32;
+    for c in inner.chars() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        if depth < 0 {
+            return text;
+        }
+    }
+    inner.to_owned()
+}

@@ -1,0 +1,307 @@
+//! A graph as the Python code torch.fx generates for it: `print_readable` with types and source lines, or plain `code`.
+//!
+//! Invariants: a value is released (`x = None`) on the line of its last reader, or on its own line where nobody reads it;
+//! a comment stands where the place in the script changes; subgraphs follow as nested classes. [`super::parse`] reads the
+//! text back.
+
+use super::literal::{arg_repr, symbol_of};
+use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Recompute, Shown, Target};
+use shape::SymInt;
+
+/// What `print_readable` shows of each value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Strides beside sizes.
+    pub strides: bool,
+    /// Devices.
+    pub devices: bool,
+}
+
+impl Style {
+    /// `print_readable(include_stride=True, include_device=True)`, as the logs show graphs.
+    pub const FULL: Style = Style { strides: true, devices: true };
+    /// `print_readable()`.
+    pub const PLAIN: Style = Style { strides: false, devices: false };
+}
+
+/// A printed graph.
+#[derive(Clone, Debug, Default)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Indexed by node id: the line of the text, counted from 0, that defines the node. Subgraphs' nodes are not in it.
+    pub line_of_node: Vec<Option<u32>>,
+}
+
+/// `gm.print_readable(include_stride=True, include_device=True)`.
+pub fn readable(graph: &Graph) -> String {
+    print_readable(graph, Style::FULL).text
+}
+
+/// `gm.print_readable(...)`, with the line of each node.
+pub fn print_readable(graph: &Graph, style: Style) -> Printed {
+    let mut lines = Lines::default();
+    class(graph, &graph.class_name, style, 0, &mut lines);
+    lines.finish(graph)
+}
+
+/// `gm.code`.
+pub fn code(graph: &Graph) -> String {
+    let mut lines = Lines::default();
+    function(graph, None, 0, &mut lines);
+    format!("\n\n\n{}    ", lines.text)
+}
+
+/// Lines written so far.
+#[derive(Default)]
+struct Lines {
+    text: String,
+    count: u32,
+    /// Lines of the outermost graph's nodes.
+    nodes: Vec<(NodeId, u32)>,
+}
+
+impl Lines {
+    /// Adds a line (or several, joined by newlines); a blank one carries no indentation.
+    fn push(&mut self, indent: usize, line: &str) {
+        for one in line.split('\n') {
+            if !one.is_empty() {
+                self.text.extend(std::iter::repeat_n(' ', indent));
+                self.text.push_str(one);
+            }
+            self.text.push('\n');
+            self.count += 1;
+        }
+    }
+
+    fn finish(self, graph: &Graph) -> Printed {
+        let mut line_of_node = vec![None; graph.arena_len()];
+        for (id, line) in self.nodes {
+            line_of_node[id.0 as usize] = Some(line);
+        }
+        Printed { text: self.text, line_of_node }
+    }
+}
+
+fn class(graph: &Graph, name: &str, style: Style, indent: usize, lines: &mut Lines) {
+    lines.push(indent, &format!("class {name}(torch.nn.Module):"));
+    function(graph, Some(style), indent + 4, lines);
+    let own = std::mem::take(&mut lines.nodes);
+    for (name, subgraph) in &graph.subgraphs {
+        lines.push(0, "");
+        class(subgraph, name, style, indent + 4, lines);
+    }
+    lines.nodes = own;
+}
+
+/// The `forward` function; with a style, with types and comments.
+fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Lines) {
+    let releases = releases(graph);
+    let annotate = |node: &Node| style.and_then(|s| annotation(node, s)).map(|a| format!(": \"{a}\"")).unwrap_or_default();
+    let parameter = |node: &Node| match &node.target {
+        Target::Name(raw) => raw.to_string(),
+        _ => node.name.to_string(),
+    };
+    let parameters: Vec<(&Node, String)> = graph.placeholders().map(|n| (n, parameter(n))).collect();
+    let signature_line = lines.count;
+    let body = indent + 4;
+    if graph.joint_signature {
+        lines.push(indent, "def forward(self, primals, tangents):");
+        let typed: Vec<_> =
+            parameters.iter().map(|(n, p)| (p, annotate(n))).filter(|(_, a)| !a.is_empty()).map(|(p, a)| format!("{p}{a}")).collect();
+        let defined = if typed.is_empty() { signature_line + 1 } else { lines.count };
+        if !typed.is_empty() {
+            lines.push(body, &format!("{};\n", typed.join("; ")));
+        }
+        lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, defined)));
+        if !parameters.is_empty() {
+            let names: Vec<_> = parameters.iter().map(|(_, p)| p.as_str()).collect();
+            lines.push(body, &format!("{}, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)", names.join(", ")));
+        }
+    } else {
+        let mut header = String::from("def forward(self");
+        for (node, raw) in &parameters {
+            let default = node.args.first().map(|a| format!(" = {}", arg_repr(graph, a))).unwrap_or_default();
+            header.push_str(&format!(", {raw}{}{default}", annotate(node)));
+            lines.nodes.push((node.id, signature_line));
+        }
+        lines.push(indent, &format!("{header}):"));
+    }
+    let mut place: Option<String> = None;
+    let mut first = true;
+    for node in graph.nodes() {
+        if style.is_some() && !matches!(node.opcode, Opcode::Placeholder | Opcode::Output) {
+            let here = comment(node);
+            if place.as_ref() != Some(&here) {
+                // The blank line before a comment is left out at the top of the body.
+                if !first {
+                    lines.push(0, "");
+                }
+                lines.push(body, &here);
+                place = Some(here);
+                first = false;
+            }
+        }
+        let text = match node.opcode {
+            Opcode::Placeholder => {
+                let raw = parameter(node);
+                if *raw == *node.name {
+                    continue;
+                }
+                format!("{} = {raw}", node.name)
+            }
+            Opcode::GetAttr => format!("{}{} = {}", node.name, annotate(node), attribute("self", &node.target.text())),
+            Opcode::Call => call(graph, node, &annotate(node)),
+            Opcode::Output => {
+                let value = node.args.first().map(|a| arg_repr(graph, a)).unwrap_or_else(|| "None".to_owned());
+                if graph.joint_signature {
+                    format!("return pytree.tree_unflatten({value}, self._out_spec)")
+                } else {
+                    format!("return {value}")
+                }
+            }
+        };
+        let released = match node.opcode {
+            Opcode::Call | Opcode::GetAttr => releases[node.id.0 as usize].as_slice(),
+            _ => &[],
+        };
+        let mut line = text;
+        if !released.is_empty() {
+            line.push_str(";  ");
+            for id in released {
+                line.push_str(&graph.node(*id).name);
+                line.push_str(" = ");
+            }
+            line.push_str("None");
+        }
+        lines.nodes.push((node.id, lines.count));
+        lines.push(body, &line);
+        first = false;
+    }
+}
+
+/// Per node, the values it is the last to read, itself included where nobody reads it.
+fn releases(graph: &Graph) -> Vec<Vec<NodeId>> {
+    let mut read = vec![false; graph.arena_len()];
+    let mut releases = vec![Vec::new(); graph.arena_len()];
+    for node in graph.nodes().rev() {
+        for input in node.inputs() {
+            if !std::mem::replace(&mut read[input.0 as usize], true) {
+                releases[node.id.0 as usize].push(input);
+            }
+        }
+        if !read[node.id.0 as usize] {
+            releases[node.id.0 as usize].push(node.id);
+        }
+    }
+    releases
+}
+
+/// What is written above a node.
+fn comment(node: &Node) -> String {
+    let mut out = String::from("#");
+    if let Some(annotation) = &node.meta.annotation {
+        out.push_str(&format!(" Annotation: {}", annotation.shown));
+    }
+    let tag = node.meta.recompute.map(recompute_name);
+    match (tag, node.meta.checkpoint_region) {
+        (Some(tag), Some(region)) => out.push_str(&format!(" ac_graph_id: {region} - {tag}")),
+        (Some(tag), None) => out.push_str(&format!(" recompute: {tag}")),
+        (None, Some(region)) => out.push_str(&format!(" ac_graph_id: {region}")),
+        (None, None) => {}
+    }
+    match &node.meta.source {
+        Some(source) => {
+            let backward = if node.meta.is_backward && !node.meta.own_source { "Backward of forward node: " } else { "" };
+            out.push_str(&format!(" {backward}File: {}:{} in {}, code: {}", source.file, source.line(), source.function, source.code));
+        }
+        None => out.push_str(" No stacktrace found for following nodes"),
+    }
+    out
+}
+
+/// `MUST_SAVE`, ...
+pub fn recompute_name(tag: Recompute) -> &'static str {
+    match tag {
+        Recompute::MustSave => "MUST_SAVE",
+        Recompute::PreferSave => "PREFER_SAVE",
+        Recompute::MustRecompute => "MUST_RECOMPUTE",
+        Recompute::PreferRecompute => "PREFER_RECOMPUTE",
+    }
+}
+
+/// What is known of a value, as its type annotation; `None` where nothing is written.
+fn annotation(node: &Node, style: Style) -> Option<String> {
+    match node.meta.value.as_ref()? {
+        FakeValue::Tensor(spec) => {
+            let list = |v: &[SymInt]| format!("[{}]", v.iter().map(SymInt::to_string).collect::<Vec<_>>().join(", "));
+            let strides = if style.strides { list(&spec.geometry.strides) } else { String::new() };
+            let device = if style.devices { spec.device.to_string() } else { String::new() };
+            Some(format!("{}{}{strides}{device}", spec.dtype.short(), list(&spec.geometry.sizes)))
+        }
+        FakeValue::Int(size @ SymInt::Sym(..)) => Some(format!("Sym({size})")),
+        FakeValue::SymFloat(float) => Some(format!("Sym({float})")),
+        FakeValue::Condition(text) => Some(format!("Sym({text})")),
+        _ => None,
+    }
+}
+
+/// `base.a.b`, with `getattr` where a part is no identifier.
+fn attribute(base: &str, path: &str) -> String {
+    path.split('.').fold(base.to_owned(), |base, part| {
+        if is_identifier(part) { format!("{base}.{part}") } else { format!("getattr({base}, \"{part}\")") }
+    })
+}
+
+/// The owners of an attribute, outermost first, and its own name: `a.b.c` is `["a", "b"]` and `c`.
+pub(super) fn attribute_names(path: &str) -> (Vec<&str>, &str) {
+    let mut names: Vec<&str> = path.split('.').collect();
+    let last = names.pop().unwrap_or_default();
+    (names, last)
+}
+
+fn is_identifier(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit()) && !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The call of a node, assigned to its name.
+fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
+    let name = &node.name;
+    let arg = |i: usize| node.args.get(i).map(|a| arg_repr(graph, a)).unwrap_or_default();
+    let arguments = |skip: usize| {
+        let positional = node.args.iter().skip(skip).map(|a| arg_repr(graph, a));
+        let keywords = node.kwargs.iter().map(|(k, v)| format!("{k} = {}", arg_repr(graph, v)));
+        positional.chain(keywords).collect::<Vec<_>>().join(", ")
+    };
+    let assign = |value: String| format!("{name}{annotation} = {value}");
+    let with_symbol = |symbol: &str| match symbol {
+        "[]=" => format!("{}[{}] = {};  {name}{annotation} = {}", arg(0), arg(1), arg(2), arg(0)),
+        s if node.args.len() == 1 => assign(format!("{s}{}", arg(0))),
+        s if s.len() > 1 && s.ends_with('=') && !matches!(s, "==" | "!=" | "<=" | ">=") => {
+            format!("{} {s} {};  {name}{annotation} = {}", arg(0), arg(1), arg(0))
+        }
+        s => assign(format!("{} {s} {}", arg(0), arg(1))),
+    };
+    match &node.target {
+        Target::Op(op) => assign(format!("torch.ops.{op}({})", arguments(0))),
+        Target::HigherOrder(op) => assign(format!("torch.ops.higher_order.{op}({})", arguments(0))),
+        Target::Getitem => assign(format!("{}[{}]", arg(0), arg(1))),
+        Target::Operator(op) => match (&**op, symbol_of(op)) {
+            ("neg", _) => with_symbol("-"),
+            ("pos", _) => with_symbol("+"),
+            ("invert", _) => with_symbol("~"),
+            ("setitem", _) => with_symbol("[]="),
+            (_, Some(symbol)) => with_symbol(symbol),
+            (other, None) if other.starts_with("sym_") || other.starts_with("_sym_") => assign(format!("torch.{other}({})", arguments(0))),
+            (other, None) if other.starts_with("math_") || other == "round" => assign(format!("{other}({})", arguments(0))),
+            (other, None) => assign(format!("_operator_{other}({})", arguments(0))),
+        },
+        Target::Torch { shown: Shown::Method(method), .. } => assign(format!("{}({})", attribute(&arg(0), method), arguments(1))),
+        Target::Torch { shown: Shown::Operator(symbol), .. } => with_symbol(symbol),
+        Target::Torch { shown: Shown::Function(function), .. } => match (&**function, node.args.get(1)) {
+            ("getattr", Some(Arg::Str(field))) if node.args.len() == 2 && is_identifier(field) => assign(attribute(&arg(0), field)),
+            _ => assign(format!("{function}({})", arguments(0))),
+        },
+        Target::Name(other) => assign(format!("{other}({})", arguments(0))),
+    }
+}

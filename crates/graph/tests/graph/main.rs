@@ -1,0 +1,161 @@
+//! Every graph that PyTorch printed reads and prints back, byte for byte.
+
+use graph::{Style, code, listing, parse, print_readable, readable, tabular};
+use serde_json::Value;
+use std::path::Path;
+
+fn expected() -> Vec<(String, Value)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/expected");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    files
+        .into_iter()
+        .map(|f| {
+            (f.file_stem().unwrap().to_string_lossy().into_owned(), serde_json::from_str(&std::fs::read_to_string(&f).unwrap()).unwrap())
+        })
+        .collect()
+}
+
+/// Where two texts first differ, for a message.
+fn difference(want: &str, got: &str) -> String {
+    let at = want.lines().zip(got.lines()).position(|(a, b)| a != b);
+    match at {
+        Some(i) => format!("line {}:\n  want {}\n  got  {}", i + 1, want.lines().nth(i).unwrap(), got.lines().nth(i).unwrap()),
+        None => format!("lengths {} and {}", want.len(), got.len()),
+    }
+}
+
+#[test]
+fn printed_graphs_round_trip() {
+    let (mut count, mut failures) = (0, Vec::new());
+    for (name, file) in expected() {
+        for (i, compilation) in file["compilations"].as_array().unwrap().iter().enumerate() {
+            for part in ["joint", "inference", "forward", "backward"] {
+                let Some(text) = compilation[part]["readable"].as_str() else { continue };
+                count += 1;
+                match parse(text, &|_| None) {
+                    Err(e) => failures.push(format!("{name} {i} {part}: {e}")),
+                    Ok(parsed) => {
+                        let again = readable(&parsed.graph);
+                        if again != text {
+                            failures.push(format!("{name} {i} {part}: {}", difference(text, &again)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count} differ\n{}", failures.len(), failures.join("\n"));
+    assert!(count > 500, "{count} graphs");
+}
+
+/// A text that is no graph is refused with the line and what was expected.
+#[test]
+fn errors_name_the_line() {
+    let cases = [
+        ("", "line 1: expected `class NAME(torch.nn.Module):` or `def forward(self, ...):`, found the end of the line"),
+        ("class G(torch.nn.Module):\n    pass", "line 2: expected `def forward(self, ...):`, found `pass`"),
+        (
+            "def forward(self, a):\n    b = torch.ops.aten.sin.default(c)\n    return (b,)",
+            "line 2: expected a constant or a value computed above, found `c)`",
+        ),
+        ("def forward(self, a):\n    b = torch.ops.aten.sin.default(a)", "line 3: expected `return`, found the end of the line"),
+        (
+            "def forward(self, a: \"q9[2]\"):\n    return (a,)",
+            "line 1: expected a type such as `f32[2, 3][3, 1]cpu` or `Sym(s77)`, found `q9[2]`",
+        ),
+        ("def forward(self, a, a):\n    return (a,)", "line 1: expected a name that is free, found `a`"),
+    ];
+    for (text, message) in cases {
+        assert_eq!(parse(text, &|_| None).unwrap_err().to_string(), message);
+    }
+}
+
+/// A log's prefixes and headings are not part of a graph.
+#[test]
+fn logs_read() {
+    let prefix = "I1120 15:51:52.107000 7031 torch/_functorch/_aot_autograd/graph_compile.py:1844] [0/0] [__aot_joint_graph] ";
+    let graph = "class GraphModule(torch.nn.Module):\n    def forward(self, a: \"f32[s77][1]cpu\"):\n        # No stacktrace found for following nodes\n        sin: \"f32[s77][1]cpu\" = torch.ops.aten.sin.default(a);  a = None\n        return (sin,)\n";
+    let mut log = format!("{prefix}TRACED GRAPH\n{prefix} ===== Forward graph 0 =====\n{prefix} /x/torch/fx/_lazy_graph_module.py ");
+    log.push_str(&graph.lines().collect::<Vec<_>>().join(&format!("\n{prefix}")));
+    assert_eq!(readable(&parse(&log, &|_| None).unwrap().graph), graph);
+}
+
+/// Captured graphs, of torch-level calls, read and print back as well.
+#[test]
+fn captured_graphs_round_trip() {
+    let (mut count, mut failures) = (0, Vec::new());
+    for (name, file) in expected() {
+        for (i, text) in file["captured"].as_array().unwrap().iter().enumerate() {
+            let text = text.as_str().unwrap();
+            // Compiled autograd's own inputs are lists; they are read by nobody.
+            // Nor is there a type for a tensor subclass or a symbolic float.
+            if ["L_inputs_ : list", "\"TwoTensor(", "\"Sym(0."].iter().any(|t| text.contains(t)) {
+                continue;
+            }
+            count += 1;
+            match parse(text, &|_| None) {
+                Err(e) => failures.push(format!("{name} {i}: {e}")),
+                Ok(parsed) => {
+                    let again = readable(&parsed.graph);
+                    if again != text {
+                        failures.push(format!("{name} {i}: {}", difference(text, &again)));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {count} differ\n{}", failures.len(), failures.join("\n"));
+}
+
+/// What scripts print of graphs: `gm.code`, `print_readable()` and `print(gm.graph)`.
+#[test]
+fn scripts_print_graphs() {
+    let mut found = [0; 3];
+    for (name, file) in expected() {
+        if !["02_", "03_", "26_", "42_"].iter().any(|p| name.starts_with(p)) {
+            continue;
+        }
+        let stdout = file["stdout"].as_str().unwrap();
+        for compilation in file["compilations"].as_array().unwrap() {
+            for part in ["joint", "inference", "forward", "backward"] {
+                let Some(text) = compilation[part]["readable"].as_str() else { continue };
+                let graph = parse(text, &|_| None).unwrap().graph;
+                let forms = [code(&graph).trim_matches(['\n', ' ']).to_owned(), print_readable(&graph, Style::PLAIN).text, listing(&graph)];
+                for (count, form) in found.iter_mut().zip(&forms) {
+                    *count += usize::from(stdout.contains(form));
+                }
+            }
+        }
+    }
+    // In three files each: two graphs of 02, four of 03, two of 26; of 42 one of each other form.
+    assert_eq!(found, [24, 3, 3]);
+}
+
+#[test]
+fn graphs_print_as_tables() {
+    let text = "def forward(self, primals_1, primals_2):
+    mul = torch.ops.aten.mul.Tensor(primals_1, 2.5);  primals_1 = None
+    var_mean = torch.ops.aten.var_mean.correction(mul, [0], correction = 1, keepdim = True)
+    getitem = var_mean[0];  var_mean = None
+    _to_copy = torch.ops.aten._to_copy.default(primals_2, dtype = torch.float64);  primals_2 = None
+    sum_1 = torch.ops.aten.sum.default(_to_copy);  _to_copy = None
+    add = torch.ops.aten.add.Tensor(getitem, sum_1);  getitem = sum_1 = None
+    return (add, mul)
+    ";
+    let graph = parse(text, &|_| None).unwrap().graph;
+    assert_eq!(code(&graph), format!("\n\n\n{text}"));
+    let table = "\
+opcode         name       target                       args              kwargs
+-------------  ---------  ---------------------------  ----------------  ----------------------------------
+placeholder    primals_1  primals_1                    ()                {}
+placeholder    primals_2  primals_2                    ()                {}
+call_function  mul        aten.mul.Tensor              (primals_1, 2.5)  {}
+call_function  var_mean   aten.var_mean.correction     (mul, [0])        {'correction': 1, 'keepdim': True}
+call_function  getitem    <built-in function getitem>  (var_mean, 0)     {}
+call_function  _to_copy   aten._to_copy.default        (primals_2,)      {'dtype': torch.float64}
+call_function  sum_1      aten.sum.default             (_to_copy,)       {}
+call_function  add        aten.add.Tensor              (getitem, sum_1)  {}
+output         output     output                       ((add, mul),)     {}";
+    assert_eq!(tabular(&graph), table);
+}

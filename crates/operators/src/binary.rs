@@ -1,0 +1,599 @@
+//! Pointwise arithmetic of two and three operands, with type promotion.
+//!
+//! Where the signature says Tensor and the tag NUMBERS_AS_TENSORS is set, a Python number stays a number down to the kernel.
+//! Gradients are computed in the alphabetical order of the arguments' names, as PyTorch's generated code does; reducing them
+//! to a broadcast operand's shape is the engine's work.
+
+use super::activation::tied_after;
+use super::common::*;
+use super::complex::conj;
+use super::shapes::result_type;
+use diagnostics::error::{Error, Result};
+use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{aten, t};
+use tensor::{Category, Dtype, MemoryFormat, Tensor};
+
+const NUMBERS: Tags = Tags(Tags::POINTWISE.0 | Tags::CORE.0 | Tags::NUMBERS_AS_TENSORS.0);
+
+/// Two operands, promoted.
+fn two(c: &Call) -> Specs {
+    promoted(c, &["self", "other"])
+}
+
+/// Two operands, promoted to a float.
+fn two_float(c: &Call) -> Specs {
+    promoted_float(c, &["self", "other"])
+}
+
+/// add, sub, rsub: the multiplier must fit the result.
+fn sum_spec(c: &Call) -> Specs {
+    let specs = two(c)?;
+    let dtype = specs[0].as_ref().map_or(Dtype::Float32, |s| s.dtype);
+    if c.entry.base_name() != "add" && c.entry.base_name() != "add_" {
+        for name in ["self", "other"] {
+            if matches!(c.get(name), Value::Tensor(t) if t.dtype() == Dtype::Bool) {
+                return Err(Error::not_implemented(if dtype == Dtype::Bool {
+                    "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+                } else {
+                    "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+                }));
+            }
+        }
+    }
+    let alpha = c.get("alpha");
+    if matches!(alpha, Value::Bool(_)) && dtype != Dtype::Bool {
+        return Err(Error::runtime("Boolean alpha only supported for Boolean results."));
+    }
+    if matches!(alpha, Value::Float(_)) && dtype.is_integral() {
+        return Err(Error::runtime("For integral input tensors, argument alpha must not be a floating point number."));
+    }
+    Ok(specs)
+}
+
+/// Division: true division gives floats, rounding modes keep the dtype.
+fn div_spec(c: &Call) -> Specs {
+    match c.get("rounding_mode") {
+        Value::None => two_float(c),
+        Value::Str(mode) if matches!(&**mode, "trunc" | "floor") => two(c),
+        _ => Err(Error::runtime(format!(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'",
+            c.str("rounding_mode").unwrap_or_default()
+        ))),
+    }
+}
+
+fn grad_of<'a>(b: &'a Backward) -> Result<&'a Tensor> {
+    b.grad()
+}
+
+/// `grad * value`
+fn mul(grad: &Tensor, value: &Value) -> Result<Tensor> {
+    t!("mul.Tensor", grad, value)
+}
+
+fn saved<'a>(b: &'a Backward, name: &str) -> Result<&'a Tensor> {
+    b.saved(name)
+}
+
+/// Registers the family.
+pub fn register(b: &mut OpBuilder) {
+    register_sums(b);
+    register_products(b);
+    register_remainders(b);
+    register_extrema(b);
+    register_floats(b);
+    register_ternary(b);
+    register_aliases(b);
+}
+
+fn add_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || maybe_multiply(b.grad()?.clone(), b.arg("alpha")))?;
+    grads.set(b, "self", || b.grad().cloned())?;
+    Ok(grads)
+}
+
+fn sub_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || maybe_multiply(t!("neg", b.grad()?)?, b.arg("alpha")))?;
+    grads.set(b, "self", || b.grad().cloned())?;
+    Ok(grads)
+}
+
+fn rsub_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    if matches!(b.arg("other"), Value::None | Value::Tensor(_)) {
+        grads.set(b, "other", || b.grad().cloned())?;
+    }
+    grads.set(b, "self", || maybe_multiply(t!("neg", b.grad()?)?, b.arg("alpha")))?;
+    Ok(grads)
+}
+
+fn only_self(b: &Backward) -> Result<Grads> {
+    Grads::one(b, "self", || b.grad().cloned())
+}
+
+fn register_sums(b: &mut OpBuilder) {
+    b.op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(NUMBERS);
+    b.grad("AddBackward", &[], add_backward).inplace();
+    b.op("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.grad("AddBackward1", &[], only_self).inplace();
+    b.op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(NUMBERS);
+    b.grad("SubBackward", &[], sub_backward).inplace();
+    b.op("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.grad("SubBackward1", &[], only_self).inplace();
+    b.op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.grad("RsubBackward", &[], rsub_backward);
+    b.op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.grad("RsubBackward1", &[], rsub_backward);
+}
+
+/// A factor's conjugate.
+fn conjugate(value: &Value) -> Result<Value> {
+    Ok(match value {
+        Value::Tensor(t) => conj(t)?.into(),
+        // To autograd it is a tensor.
+        Value::Complex(..) => t!("_conj", value)?.into(),
+        other => other.clone(),
+    })
+}
+
+fn mul_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || real_where_it_is(b, "other", mul(b.grad()?, &conjugate(b.arg("self"))?)?))?;
+    grads.set(b, "self", || real_where_it_is(b, "self", mul(b.grad()?, &conjugate(b.arg("other"))?)?))?;
+    Ok(grads)
+}
+
+/// A number's conjugate, as a number.
+fn conjugate_number(value: &Value) -> Value {
+    match value {
+        Value::Complex(re, im) => Value::Complex(*re, -im),
+        other => other.clone(),
+    }
+}
+
+/// The real part of a gradient, where the argument is real.
+fn real_where_it_is(b: &Backward, name: &str, grad: Tensor) -> Result<Tensor> {
+    let is_real = !b.spec(name)?.dtype.is_complex();
+    if is_real && grad.dtype().is_complex() { t!("real", grad) } else { Ok(grad) }
+}
+
+fn div_backward(b: &Backward) -> Result<Grads> {
+    let rounded = !b.arg("rounding_mode").is_none();
+    let zeros = |name: &str| -> Result<Tensor> {
+        let g = grad_of(b)?;
+        let dtype = b.spec(name).map_or(g.dtype(), |s| s.dtype);
+        t!("zeros_like", g; dtype = dtype, layout = Value::Layout(tensor::Layout::Strided), device = g.device())
+    };
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || {
+        if rounded {
+            return zeros("other");
+        }
+        let quotient = t!("div.Tensor", t!("div.Tensor", b.arg("self"), b.arg("other"))?, b.arg("other"))?;
+        let slope = conj(&quotient)?;
+        real_where_it_is(b, "other", t!("mul.Tensor", t!("neg", b.grad()?)?, slope)?)
+    })?;
+    grads.set(b, "self", || match rounded {
+        true => zeros("self"),
+        false => real_where_it_is(b, "self", t!("div.Tensor", b.grad()?, conjugate(b.arg("other"))?)?),
+    })?;
+    Ok(grads)
+}
+
+fn register_products(b: &mut OpBuilder) {
+    b.op("mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(NUMBERS);
+    b.grad("MulBackward", &["self", "other"], mul_backward).serves(&[("self", "other"), ("other", "self")]).inplace();
+    b.op("mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("MulBackward1", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, b.arg("other")))).inplace();
+    b.op("div.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(NUMBERS);
+    b.grad("DivBackward", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
+    b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("DivBackward1", &[], |b| unary_grad(b, |g| real_where_it_is(b, "self", t!("div.Scalar", g, conjugate_number(b.arg("other")))?)));
+    b.inplace();
+    b.op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(NUMBERS);
+    b.grad("DivBackward2", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
+    b.op("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(Tags::POINTWISE);
+    b.grad("DivBackward3", &[], div_backward).inplace();
+    b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::NUMBERS_AS_TENSORS | Tags::POINTWISE);
+    b.op("floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", Rule::Inplace("floor_divide")).tags(Tags::NUMBERS_AS_TENSORS);
+    b.op("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE).inplace();
+    register_powers(b);
+}
+
+/// `exponent == 0` has a gradient of zero, whatever the base.
+fn pow_self(b: &Backward) -> Result<Grads> {
+    let exponent = b.arg("exponent").float()?;
+    unary_grad(b, |g| {
+        let x = saved(b, "self")?;
+        if exponent == 0.0 {
+            return t!("zeros_like", x; memory_format = MemoryFormat::Contiguous);
+        }
+        let power = t!("pow.Tensor_Scalar", x, exponent - 1.0)?;
+        t!("mul.Tensor", g, conj(&t!("mul.Scalar", power, exponent)?)?)
+    })
+}
+
+fn pow_tensors(b: &Backward) -> Result<Grads> {
+    let (x, e) = (saved(b, "self")?, saved(b, "exponent")?);
+    let mut grads = Grads::new(b);
+    grads.set(b, "exponent", || {
+        let positive = t!("ge.Scalar", e, 0)?;
+        let at_zero = t!("logical_and", t!("eq.Scalar", x, 0)?, positive)?;
+        let slope = t!("mul.Tensor", b.result(0)?, t!("log", x)?)?;
+        let zero = scalar_like(0.0, &slope)?;
+        t!("mul.Tensor", b.grad()?, conj(&t!("where.self", at_zero, zero, slope)?)?)
+    })?;
+    grads.set(b, "self", || {
+        let lower = t!("pow.Tensor_Tensor", x, t!("sub.Scalar", e, 1)?)?;
+        let out = t!("mul.Tensor", b.grad()?, conj(&t!("mul.Tensor", e, lower)?)?)?;
+        let zero = scalar_like(0.0, &out)?;
+        t!("where.self", t!("eq.Scalar", e, 0.0)?, zero, out)
+    })?;
+    Ok(grads)
+}
+
+fn pow_scalar_base(b: &Backward) -> Result<Grads> {
+    let base = b.arg("self").float()?;
+    Grads::one(b, "exponent", || {
+        let slope = if base == 0.0 {
+            let e = saved(b, "exponent")?;
+            let zero = scalar_like(0.0, b.grad()?)?;
+            let slope = t!("mul.Scalar", b.result(0)?, base.ln())?;
+            t!("where.self", t!("ge.Scalar", e, 0)?, zero, slope)?
+        } else {
+            t!("mul.Scalar", b.result(0)?, base.ln())?
+        };
+        t!("mul.Tensor", b.grad()?, slope)
+    })
+}
+
+fn pow_spec(c: &Call) -> Specs {
+    let mut specs = promoted(c, &["self", "exponent"])?;
+    if !matches!(c.get("self"), Value::Tensor(_)) {
+        // A number's powers lie contiguously, however the exponents do.
+        for spec in specs.iter_mut().flatten() {
+            spec.geometry.strides = tensor::contiguous_strides(&spec.geometry.sizes);
+        }
+    }
+    let integral = specs[0].as_ref().is_some_and(|s| s.dtype.is_integral());
+    if integral && matches!(c.get("exponent"), Value::Int(e) if e.sym_lt(0)?) {
+        return Err(Error::runtime("Integers to negative integer powers are not allowed."));
+    }
+    Ok(specs)
+}
+
+fn register_powers(b: &mut OpBuilder) {
+    b.op("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("PowBackward", &["self"], pow_self);
+    b.op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("PowBackward1", &["self", "exponent", "result"], pow_tensors);
+    b.op("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("PowBackward2", &["exponent", "result"], pow_scalar_base);
+    b.op("pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", Rule::Inplace("pow.Tensor_Scalar")).grad(
+        "PowBackward",
+        &["self"],
+        pow_self,
+    );
+    b.op("pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", Rule::Inplace("pow.Tensor_Tensor"));
+    b.grad("PowBackward1", &["self", "exponent", "result"], pow_tensors);
+    b.op(
+        "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        Rule::Composite(|c| aten!("pow.Tensor_Scalar", widest(c, "self")?, widest_number(c, "exponent")?)),
+    );
+    b.op(
+        "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+        Rule::Composite(|c| {
+            let exponent = widest(c, "exponent")?;
+            aten!("pow.Tensor_Tensor", widest(c, "self")?, exponent)
+        }),
+    );
+    b.op(
+        "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+        Rule::Composite(|c| aten!("pow.Scalar", widest_number(c, "self")?, widest(c, "exponent")?)),
+    );
+    for (overload, kind) in [("Scalar", "Scalar"), ("Tensor", "Tensor")] {
+        b.op(&format!("float_power_.{overload}(Tensor(a!) self, {kind} exponent) -> Tensor(a!)"), Rule::Composite(float_power_in_place));
+    }
+}
+
+/// The dtype that `float_power` computes in.
+fn widest_dtype(c: &Call) -> Dtype {
+    let complex = |v: &Value| matches!(v, Value::Complex(..)) || matches!(v, Value::Tensor(t) if t.dtype().is_complex());
+    if c.args[..2].iter().any(complex) { Dtype::Complex128 } else { Dtype::Float64 }
+}
+
+fn widest(c: &Call, name: &str) -> Result<Tensor> {
+    t!("to.dtype", c.get(name), widest_dtype(c))
+}
+
+fn widest_number(c: &Call, name: &str) -> Result<Value> {
+    Ok(match c.get(name) {
+        Value::Complex(re, im) => Value::Complex(*re, *im),
+        _ if widest_dtype(c).is_complex() => Value::Complex(c.float(name)?, 0.0),
+        _ => Value::Float(c.float(name)?),
+    })
+}
+
+fn float_power_in_place(c: &Call) -> Result<Value> {
+    let (base, dtype) = (c.tensor("self")?, widest_dtype(c));
+    if base.dtype() != dtype {
+        return Err(Error::runtime(format!(
+            "the base given to float_power_ has dtype {} but the operation's result requires dtype {}",
+            base.dtype().scalar_type(),
+            dtype.scalar_type()
+        )));
+    }
+    match c.get("exponent") {
+        Value::Tensor(_) => aten!("pow_.Tensor", base, widest(c, "exponent")?),
+        _ => aten!("pow_.Scalar", base, widest_number(c, "exponent")?),
+    }
+}
+
+fn remainder_backward(b: &Backward, mode: &'static str) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || {
+        let quotient = t!("div.Tensor_mode", b.arg("self"), b.arg("other"); rounding_mode = mode)?;
+        t!("mul.Tensor", t!("neg", b.grad()?)?, quotient)
+    })?;
+    grads.set(b, "self", || b.grad().cloned())?;
+    Ok(grads)
+}
+
+fn register_remainders(b: &mut OpBuilder) {
+    b.op("remainder.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("RemainderBackward1", &["self", "other"], |b| remainder_backward(b, "floor")).inplace();
+    b.op("remainder.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("RemainderBackward", &[], only_self).inplace();
+    b.op("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("fmod.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("FmodBackward1", &["self", "other"], |b| remainder_backward(b, "trunc")).inplace();
+    b.op("fmod.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("FmodBackward", &[], only_self).inplace();
+}
+
+/// Ties share the gradient; `over` says which mask drops the gradient of `other`, `under` that of `self`.
+fn extremum(b: &Backward, over: fn(&Tensor, &Tensor) -> Result<Tensor>, under: fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Grads> {
+    let (x, y) = (saved(b, "self")?, saved(b, "other")?);
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || tied_after(b.grad()?, x, y, || over(x, y)))?;
+    grads.set(b, "self", || tied_after(b.grad()?, x, y, || under(x, y)))?;
+    Ok(grads)
+}
+
+fn gt(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    t!("gt.Tensor", x, y)
+}
+
+fn lt(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    t!("lt.Tensor", x, y)
+}
+
+fn or_nan(mask: Tensor, y: &Tensor) -> Result<Tensor> {
+    t!("logical_or_", mask, t!("isnan", y)?)
+}
+
+fn register_extrema(b: &mut OpBuilder) {
+    const BOTH: &[&str] = &["self", "other"];
+    b.op("maximum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("MaximumBackward", BOTH, |b| extremum(b, gt, lt));
+    b.op("minimum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("MinimumBackward", BOTH, |b| extremum(b, lt, gt));
+    b.op("fmax(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("FmaxBackward", BOTH, |b| {
+        extremum(b, |x, y| or_nan(gt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("ge.Tensor", x, y)?, y)?))
+    });
+    b.op("fmin(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("FminBackward", BOTH, |b| {
+        extremum(b, |x, y| or_nan(lt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("le.Tensor", x, y)?, y)?))
+    });
+    b.op("max.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("maximum", c.get("self"), c.get("other"))));
+    b.op("min.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("minimum", c.get("self"), c.get("other"))));
+}
+
+fn atan2_backward(b: &Backward) -> Result<Grads> {
+    let (x, y) = (saved(b, "self")?, saved(b, "other")?);
+    let square = t!("mul.Tensor", y, y)?;
+    let norm = t!("add.Tensor", t!("mul.Tensor", x, x)?, square)?;
+    let inverse = t!("reciprocal", &norm)?;
+    let inverse = t!("masked_fill.Scalar", inverse, t!("eq.Scalar", norm, 0)?, 0)?;
+    let mut grads = Grads::new(b);
+    grads.set(b, "self", || t!("mul.Tensor", t!("mul.Tensor", b.grad()?, y)?, &inverse))?;
+    grads.set(b, "other", || t!("mul.Tensor", t!("mul.Tensor", b.grad()?, t!("neg", x)?)?, &inverse))?;
+    Ok(grads)
+}
+
+fn hypot_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    for name in ["other", "self"] {
+        grads.set(b, name, || t!("div.Tensor", t!("mul.Tensor", b.grad()?, saved(b, name)?)?, b.result(0)?))?;
+    }
+    Ok(grads)
+}
+
+fn copysign_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    if let Ok(spec) = b.spec("other") {
+        grads.set(
+            b,
+            "other",
+            || t!("zeros", &spec.geometry.sizes; dtype = spec.dtype, layout = Value::Layout(tensor::Layout::Strided), device = spec.device),
+        )?;
+    }
+    grads.set(b, "self", || {
+        let x = saved(b, "self")?;
+        let ratio = t!("div.Tensor", b.result(0)?, x)?;
+        let ratio = t!("masked_fill_.Scalar", ratio, t!("eq.Scalar", x, 0)?, 0)?;
+        t!("mul.Tensor", b.grad()?, ratio)
+    })?;
+    Ok(grads)
+}
+
+/// `grad / (1 + f(a - b))`
+fn logadd(b: &Backward, f: fn(Tensor) -> Result<Tensor>) -> Result<Grads> {
+    let (x, y) = (saved(b, "self")?, saved(b, "other")?);
+    let mut grads = Grads::new(b);
+    let part = |p: &Tensor, q: &Tensor| t!("div.Tensor", b.grad()?, t!("add.Scalar", f(t!("sub.Tensor", p, q)?)?, 1)?);
+    grads.set(b, "other", || part(x, y))?;
+    grads.set(b, "self", || part(y, x))?;
+    Ok(grads)
+}
+
+fn ldexp_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "other", || t!("mul.Scalar", t!("mul.Tensor", b.grad()?, b.result(0)?)?, std::f64::consts::LN_2))?;
+    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, t!("pow.Scalar", 2.0, saved(b, "other")?)?))?;
+    Ok(grads)
+}
+
+fn xlogy_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    let (x, y) = (b.arg("self"), b.arg("other"));
+    if b.needs("other") {
+        grads.set(b, "other", || {
+            let scaled = if x.is_scalar() { t!("mul.Scalar", b.grad()?, x)? } else { t!("mul.Tensor", b.grad()?, x)? };
+            t!("div.Tensor", scaled, y)
+        })?;
+    }
+    if b.needs("self") {
+        grads.set(b, "self", || {
+            if y.is_scalar() {
+                let out = t!("xlogy.Scalar_Other", b.grad()?, y)?;
+                return if y.float()? > 0.0 { Ok(out) } else { t!("masked_fill.Scalar", out, t!("eq.Scalar", x, 0.0)?, 0.0) };
+            }
+            let out = t!("xlogy.Tensor", b.grad()?, y)?;
+            let low = t!("le.Scalar", y, 0.0)?;
+            let mask = t!("bitwise_and.Tensor", t!("eq.Scalar", x, 0.0)?, low)?;
+            t!("masked_fill.Scalar", out, mask, 0.0)
+        })?;
+    }
+    Ok(grads)
+}
+
+fn register_floats(b: &mut OpBuilder) {
+    const BOTH: &[&str] = &["self", "other"];
+    b.op("atan2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE | Tags::CORE);
+    b.grad("Atan2Backward", BOTH, atan2_backward).inplace();
+    b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("HypotBackward", &["self", "other", "result"], hypot_backward).inplace();
+    b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("CopysignBackward", &["self", "result"], copysign_backward).inplace();
+    b.op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("CopysignBackward1", &["self", "result"], copysign_backward).inplace();
+    b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("LogaddexpBackward", BOTH, |b| logadd(b, |d| t!("exp", d)));
+    b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.grad("Logaddexp2Backward", BOTH, |b| logadd(b, |d| t!("pow.Scalar", 2, d)));
+    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("LdexpBackward", &["other", "result"], ldexp_backward).inplace();
+    b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("XlogyBackward", BOTH, xlogy_backward).inplace();
+    b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("XlogyBackward1", &["other"], xlogy_backward);
+    b.op("xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.grad("XlogyBackward2", &["self"], xlogy_backward).inplace();
+    b.op("heaviside(Tensor self, Tensor values) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "values"])))
+        .tags(Tags::POINTWISE)
+        .inplace();
+}
+
+fn lerp_spec(c: &Call) -> Specs {
+    promoted(c, &["self", "end", "weight"])
+}
+
+fn lerp_tensor(b: &Backward) -> Result<Grads> {
+    let w = saved(b, "weight")?;
+    let mut grads = Grads::new(b);
+    grads.set(b, "end", || t!("mul.Tensor", b.grad()?, w))?;
+    grads.set(b, "self", || t!("mul.Tensor", b.grad()?, number_minus(1, w)?))?;
+    grads.set(b, "weight", || t!("mul.Tensor", b.grad()?, t!("sub.Tensor", saved(b, "end")?, saved(b, "self")?)?))?;
+    Ok(grads)
+}
+
+fn addcmul_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    grads.set(b, "self", || b.grad().cloned())?;
+    for (name, factor) in [("tensor1", "tensor2"), ("tensor2", "tensor1")] {
+        grads.set(b, name, || t!("mul.Tensor", b.grad()?, t!("mul.Scalar", saved(b, factor)?, b.arg("value"))?))?;
+    }
+    Ok(grads)
+}
+
+fn addcdiv_backward(b: &Backward) -> Result<Grads> {
+    let divisor = saved(b, "tensor2")?;
+    let mut grads = Grads::new(b);
+    grads.set(b, "self", || b.grad().cloned())?;
+    grads.set(b, "tensor1", || t!("mul.Tensor", b.grad()?, number_over(b.arg("value"), divisor)?))?;
+    grads.set(b, "tensor2", || {
+        let square = t!("mul.Tensor", divisor, divisor)?;
+        let quotient = t!("div.Tensor", t!("mul.Scalar", saved(b, "tensor1")?, b.arg("value"))?, square)?;
+        t!("mul.Tensor", t!("neg", b.grad()?)?, quotient)
+    })?;
+    Ok(grads)
+}
+
+fn addcdiv_spec(c: &Call) -> Specs {
+    let both = result_type(&[c.get("tensor1"), c.get("tensor2")])?;
+    if both.category() <= Category::Integral {
+        return Err(Error::runtime(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 and tensor2.",
+        ));
+    }
+    promoted(c, &["self", "tensor1", "tensor2"])
+}
+
+fn register_ternary(b: &mut OpBuilder) {
+    b.op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "end"])))
+        .tags(Tags::POINTWISE);
+    b.grad("LerpBackward", &[], |b| {
+        let mut grads = Grads::new(b);
+        grads.set(b, "end", || t!("mul.Scalar", b.grad()?, b.arg("weight")))?;
+        grads.set(b, "self", || t!("mul.Scalar", b.grad()?, 1.0 - b.arg("weight").float()?))?;
+        Ok(grads)
+    });
+    b.inplace();
+    b.op("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", Rule::Fresh(lerp_spec)).tags(Tags::POINTWISE);
+    b.grad("LerpBackward1", &["self", "end", "weight"], lerp_tensor).inplace();
+    b.op(
+        "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+        Rule::Fresh(|c| promoted(c, &["self", "tensor1", "tensor2"])),
+    );
+    b.tags(Tags::POINTWISE)
+        .grad("AddcmulBackward", &["tensor1", "tensor2"], addcmul_backward)
+        .serves(&[("tensor1", "tensor2"), ("tensor2", "tensor1")])
+        .inplace();
+    b.op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Rule::Fresh(addcdiv_spec));
+    b.tags(Tags::POINTWISE).grad("AddcdivBackward", &["tensor1", "tensor2"], addcdiv_backward).serves(&[("tensor1", "tensor2")]).inplace();
+}
+
+/// Other names of the same operators.
+fn register_aliases(b: &mut OpBuilder) {
+    macro_rules! alias {
+        ($($schema:literal => $of:literal ($($arg:literal),*) ($($key:ident),*);)*) => { $(
+            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*; $($key = c.get(stringify!($key))),*)));
+        )* };
+        (plain $($schema:literal => $of:literal ($($arg:literal),*);)*) => { $(
+            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*)));
+        )* };
+    }
+    alias! {
+        "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" => "sub.Tensor" ("self", "other") (alpha);
+        "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode);
+        "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode);
+    }
+    alias! { plain
+        "subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor" => "sub.Scalar" ("self", "other", "alpha");
+        "multiply.Tensor(Tensor self, Tensor other) -> Tensor" => "mul.Tensor" ("self", "other");
+        "multiply.Scalar(Tensor self, Scalar other) -> Tensor" => "mul.Scalar" ("self", "other");
+        "divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other");
+        "divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other");
+        "true_divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other");
+        "true_divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other");
+        "true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)" => "div_.Tensor" ("self", "other");
+        "arctan2(Tensor self, Tensor other) -> Tensor" => "atan2" ("self", "other");
+        "special_xlogy(Tensor self, Tensor other) -> Tensor" => "xlogy.Tensor" ("self", "other");
+        "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor" => "xlogy.Scalar_Self" ("self", "other");
+        "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor" => "xlogy.Scalar_Other" ("self", "other");
+    }
+}

@@ -1,0 +1,63 @@
+//! Embedding tables.
+
+use diagnostics::error::{Error, Result};
+use dispatch::t;
+use dispatch::{Call, Grads, OpBuilder, Rule, Value};
+use tensor::{Dtype, TensorSpec};
+
+/// Registers the family.
+pub fn register(b: &mut OpBuilder) {
+    b.op(
+        "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+        Rule::Fresh(embedding_spec),
+    )
+    .grad("EmbeddingBackward", &["indices"], |b| {
+        let rows = b.sizes("weight")?[0].clone();
+        Grads::one(b, "weight", || {
+            t!(
+                "embedding_backward",
+                b.grad()?,
+                b.saved("indices")?,
+                rows,
+                b.arg("padding_idx"),
+                b.arg("scale_grad_by_freq"),
+                b.arg("sparse")
+            )
+        })
+    });
+    b.op(
+        "embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor",
+        Rule::Composite(|c| {
+            if c.bool("sparse")? {
+                return Err(Error::not_implemented("embedding with sparse=True: sparse gradients are not implemented in this playground"));
+            }
+            let args = [0, 1, 2, 3, 4].map(|i| Value::from(&c.args[i]));
+            let [grad, indices, rows, padding, scale] = args;
+            Ok(t!("embedding_dense_backward", grad, indices, rows, padding, scale)?.into())
+        }),
+    );
+    b.op(
+        "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
+        Rule::Fresh(|c| {
+            let grad = c.tensor("grad_output")?;
+            let sizes = vec![c.sym_int("num_weights")?, grad.size(grad.dim() - 1)];
+            Ok(vec![Some(TensorSpec::contiguous(sizes, grad.dtype(), grad.device()))])
+        }),
+    );
+}
+
+fn embedding_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (weight, indices) = (c.tensor("weight")?, c.tensor("indices")?);
+    if weight.dim() != 2 {
+        return Err(Error::runtime("'weight' must be 2-D"));
+    }
+    if !matches!(indices.dtype(), Dtype::Int64 | Dtype::Int32) {
+        return Err(Error::runtime(format!(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.{}Tensor instead (while checking arguments for embedding)",
+            indices.dtype().scalar_type()
+        )));
+    }
+    let mut sizes = indices.sizes();
+    sizes.push(weight.size(1));
+    Ok(vec![Some(TensorSpec::contiguous(sizes, weight.dtype(), weight.device()))])
+}

@@ -1,0 +1,143 @@
+//! The operator catalogue: a file per family, an entry per overload. No state.
+//!
+//! Adding an operator touches its entry here and its lowerings in the backends, nothing else.
+
+pub mod activation;
+pub mod advanced;
+pub mod affine;
+pub mod attention;
+pub mod binary;
+mod clamp_tensor;
+pub mod common;
+pub mod compare;
+pub mod complex;
+pub mod convolution;
+pub mod copies;
+pub mod copy;
+pub mod ctc;
+pub mod distance;
+mod eigen;
+pub mod einsum;
+pub mod embedding;
+pub mod factors;
+pub mod factory;
+mod foreach;
+mod forward;
+mod forward_reductions;
+pub mod fourier;
+mod fractional;
+pub mod gathering;
+pub mod geometry;
+pub mod grids;
+pub mod indexing;
+pub mod joining;
+pub mod layout;
+pub mod linalg;
+pub mod loss;
+mod lu;
+pub mod margin;
+pub mod matmul;
+pub mod matrix;
+mod mismatch;
+mod native_attention;
+pub mod nll;
+pub mod normalization;
+pub mod norms;
+mod other_names;
+mod packing;
+mod padding;
+pub mod patches;
+pub mod pooling;
+pub mod prims;
+mod pseudo_inverse;
+pub mod random;
+pub mod recurrent;
+pub mod reduce;
+mod reflectors;
+pub mod reinterpret;
+pub mod resampling;
+mod sampled;
+mod samplers;
+pub mod sampling;
+mod scans;
+pub mod scatters;
+mod second_order;
+mod second_order_norms;
+pub mod shapes;
+pub mod short_time;
+pub mod softmax;
+pub mod sorting;
+pub mod special;
+pub mod unary;
+pub mod view_composites;
+pub mod views;
+mod weight_norm;
+
+use dispatch::OpBuilder;
+
+/// Makes every operator known to dispatch; needed once, before the first is looked up. Who runs them calls `cpu::install`.
+pub fn install() {
+    dispatch::install_catalogue(register);
+}
+
+/// Registers every family.
+fn register(builder: &mut OpBuilder) {
+    matrix::register(builder);
+    matmul::register(builder);
+    einsum::register(builder);
+    softmax::register(builder);
+    loss::register(builder);
+    native_attention::register(builder);
+    nll::register(builder);
+    ctc::register(builder);
+    distance::register(builder);
+    views::register(builder);
+    view_composites::register(builder);
+    reinterpret::register(builder);
+    joining::register(builder);
+    grids::register(builder);
+    scatters::register(builder);
+    gathering::register(builder);
+    advanced::register(builder);
+    sorting::register(builder);
+    unary::register(builder);
+    special::register(builder);
+    activation::register(builder);
+    binary::register(builder);
+    compare::register(builder);
+    factory::register(builder);
+    copy::register(builder);
+    embedding::register(builder);
+    normalization::register(builder);
+    margin::register(builder);
+    sampling::register(builder);
+    affine::register(builder);
+    sampled::register(builder);
+    padding::register(builder);
+    linalg::register(builder);
+    lu::register(builder);
+    reflectors::register(builder);
+    eigen::register(builder);
+    pseudo_inverse::register(builder);
+    patches::register(builder);
+    resampling::register(builder);
+    attention::register(builder);
+    recurrent::register(builder);
+    packing::register(builder);
+    weight_norm::register(builder);
+    pooling::register(builder);
+    fractional::register(builder);
+    convolution::register(builder);
+    reduce::register(builder);
+    random::register(builder);
+    samplers::register(builder);
+    complex::register(builder);
+    fourier::register(builder);
+    other_names::register(builder);
+    copies::register(builder);
+    second_order::register(builder);
+    forward::register(builder);
+    prims::register(builder);
+    foreach::register(builder);
+    complex::mark(builder);
+}

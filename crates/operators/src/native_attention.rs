@@ -1,0 +1,36 @@
+//! Attention and encoder layers that are one operator each: what `MultiheadAttention` and `TransformerEncoderLayer` call when
+//! nothing is differentiated. They have no derivative.
+
+use crate::loss::like;
+use diagnostics::error::{Error, Result};
+use dispatch::{Call, OpBuilder, Rule};
+use shape::SymInt;
+use tensor::TensorSpec;
+
+/// Registers the family.
+pub fn register(b: &mut OpBuilder) {
+    b.op(
+        "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+        Rule::Fresh(attention_spec),
+    );
+    b.op(
+        "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
+        Rule::Fresh(|c| Ok(vec![Some(like(c.tensor("src")?)?)])),
+    );
+}
+
+fn attention_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (query, heads) = (c.tensor("query")?, c.int("num_head")?);
+    if query.dim() != 3 {
+        return Err(Error::runtime(format!("expected 3-D `query`, got {}-D tensor", query.dim())));
+    }
+    let made = |sizes: Vec<SymInt>| Some(TensorSpec::contiguous(sizes, query.dtype(), query.device()));
+    let (batch, length) = (query.size(0), query.size(1));
+    let output = made(vec![batch.clone(), length.clone(), c.tensor("proj_weight")?.size(0)]);
+    let weights = match (c.bool("need_weights")?, c.bool("average_attn_weights")?) {
+        (false, _) => None,
+        (true, true) => made(vec![batch, length.clone(), length]),
+        (true, false) => made(vec![batch, heads.into(), length.clone(), length]),
+    };
+    Ok(vec![output, weights])
+}

@@ -1,0 +1,441 @@
+//! layer_norm, batch_norm, group_norm, instance_norm, rms_norm.
+
+use crate::layout::{spec, suggested};
+use crate::nll::first;
+use crate::shapes::pointwise_strides;
+use diagnostics::error::{Error, Result};
+use dispatch::aten;
+use dispatch::t;
+use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use shape::{Relation, SymInt, numel};
+use tensor::{Dtype, Tensor, TensorSpec, promote};
+
+/// Registers the family.
+pub fn register(b: &mut OpBuilder) {
+    b.op(
+        "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+        Rule::Composite(|c| first(aten!("native_layer_norm", &c.args[0], &c.args[1], &c.args[2], &c.args[3], &c.args[4])?)),
+    );
+    b.op(
+        "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(layer_norm_spec),
+    )
+    .grad("NativeLayerNormBackward", &["input", "weight", "bias", "result1", "result2"], layer_norm_grad)
+    .indices_without_grad(&[1, 2]);
+    b.op(
+        "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(layer_norm_backward_spec),
+    );
+    b.op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", Rule::Composite(rms_norm));
+    register_batch_norm(b);
+    b.op(
+        "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+        Rule::Composite(instance_norm),
+    );
+    b.op(
+        "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+        Rule::Composite(group_norm),
+    );
+    b.op(
+        "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(group_norm_spec),
+    )
+    .grad("NativeGroupNormBackward", &["input", "weight", "result1", "result2"], group_norm_grad);
+    b.op(
+        "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(group_norm_backward_spec),
+    );
+}
+
+fn register_batch_norm(b: &mut OpBuilder) {
+    b.op(
+        "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+        Rule::Composite(batch_norm),
+    );
+    b.op(
+        "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Composite(native_batch_norm),
+    );
+    let saves = &["input", "weight", "running_mean", "running_var", "result1", "result2"];
+    b.op(
+        "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(batch_norm_spec),
+    )
+    .grad("NativeBatchNormBackward", saves, batch_norm_grad)
+    .indices_without_grad(&[1, 2]);
+    b.op(
+        "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+        Rule::Fresh(|c| {
+            let mut specs = batch_norm_spec(c)?;
+            for name in ["running_mean", "running_var"] {
+                let t = c.tensor(name)?;
+                // What is traced carries short floats of an input in single precision (PyTorch's decomposition of it).
+                let is_short = |t: &Tensor| matches!(t.dtype(), Dtype::Float16 | Dtype::BFloat16);
+                let is_wide = dispatch::modes().fake && is_short(c.tensor("input")?) && is_short(t);
+                let dtype = if is_wide { Dtype::Float32 } else { t.dtype() };
+                specs.push(Some(TensorSpec::contiguous(t.sizes(), dtype, t.device())));
+            }
+            Ok(specs)
+        }),
+    )
+    .grad("NativeBatchNormLegitFunctionalBackward", saves, batch_norm_grad)
+    .indices_without_grad(&[1, 2, 3, 4]);
+    b.op(
+        "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(batch_norm_spec),
+    )
+    .grad("NativeBatchNormBackward", &["input", "weight", "result1", "result2"], batch_norm_grad)
+    .indices_without_grad(&[1, 2]);
+    b.op(
+        "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(batch_norm_spec),
+    )
+    .grad("NativeBatchNormBackward", saves, batch_norm_grad)
+    .indices_without_grad(&[1, 2]);
+    b.op(
+        "native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+        Rule::Fresh(batch_norm_backward_spec),
+    );
+}
+
+/// Gradients of input, weight and bias from an operator that computes them together.
+fn together(b: &Backward, results: Value) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    for (name, value) in ["input", "weight", "bias"].iter().zip(results.list()?) {
+        grads.put(b, name, value.as_tensor().cloned())?;
+    }
+    Ok(grads)
+}
+
+/// Which of input, weight and bias need a gradient.
+fn mask(b: &Backward) -> Vec<bool> {
+    ["input", "weight", "bias"].iter().map(|n| b.needs(n)).collect()
+}
+
+/// A spec where the mask asks for one.
+fn masked(c: &Call, specs: [Option<TensorSpec>; 3]) -> Result<Vec<Option<TensorSpec>>> {
+    let mask = c.get("output_mask").list()?;
+    specs.into_iter().zip(mask).map(|(s, m)| Ok(if m.bool()? { s } else { None })).collect()
+}
+
+fn vector(t: &Tensor, n: SymInt) -> TensorSpec {
+    TensorSpec::contiguous(vec![n], t.dtype(), t.device())
+}
+
+fn layer_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (input, shape) = (c.tensor("input")?, c.sym_ints("normalized_shape")?);
+    let sizes = input.sizes();
+    if shape.is_empty() {
+        return Err(Error::runtime(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []",
+        ));
+    }
+    for name in ["weight", "bias"] {
+        if let Some(t) = c.opt_tensor(name)
+            && !same(&t.sizes(), &shape)?
+        {
+            return Err(Error::runtime(format!(
+                "Expected {name} to be of same shape as normalized_shape, but got {name} of shape {:?} and normalized_shape = {shape:?}",
+                t.sizes()
+            )));
+        }
+    }
+    let lead = sizes.len().checked_sub(shape.len());
+    let fits = match lead {
+        Some(lead) => same(&sizes[lead..], &shape)?,
+        None => false,
+    };
+    let (true, Some(lead)) = (fits, lead) else {
+        let shown: String = shape.iter().map(|s| format!(", {s}")).collect();
+        return Err(Error::runtime(format!(
+            "Given normalized_shape={shape:?}, expected input with shape [*{shown}], but got input of size{sizes:?}"
+        )));
+    };
+    let mut stats = sizes[..lead].to_vec();
+    stats.extend(shape.iter().map(|_| SymInt::Int(1)));
+    let make = |sizes| Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()));
+    Ok(vec![make(sizes), make(stats.clone()), make(stats)])
+}
+
+fn same(a: &[SymInt], b: &[SymInt]) -> Result<bool> {
+    let mut same = a.len() == b.len();
+    for (x, y) in a.iter().zip(b) {
+        same = same && x.sym_eq(y.clone())?;
+    }
+    Ok(same)
+}
+
+fn layer_norm_grad(b: &Backward) -> Result<Grads> {
+    let (grad, input) = (b.grad()?, b.saved("input")?);
+    let (weight, bias, shape) = (b.opt_saved("weight")?, b.opt_saved("bias")?, b.arg("normalized_shape"));
+    together(b, aten!("native_layer_norm_backward", grad, input, shape, b.result(1)?, b.result(2)?, weight, bias, mask(b))?)
+}
+
+fn layer_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let input = c.tensor("input")?;
+    let like = |t: &Tensor| TensorSpec::contiguous(t.sizes(), t.dtype(), t.device());
+    let of_input = if c.tensor("grad_out")?.is_fake() { traced_layer_norm_gradient(c)? } else { like(input) };
+    masked(c, [Some(of_input), c.opt_tensor("weight").map(like), c.opt_tensor("bias").map(like)])
+}
+
+/// The input's gradient as PyTorch traces it: its strides are those that the formula's own pointwise steps come to, while the
+/// kernel's result is contiguous.
+fn traced_layer_norm_gradient(c: &Call) -> Result<TensorSpec> {
+    let (grad, input, rstd) = (c.tensor("grad_out")?, c.tensor("input")?, c.tensor("rstd")?);
+    let sizes = input.sizes();
+    let step = |inputs: &[&Tensor]| -> Result<Tensor> {
+        let strides = pointwise_strides(&sizes, inputs)?;
+        Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))
+    };
+    let scaled = match c.opt_tensor("weight") {
+        Some(weight) => step(&[grad, weight])?,
+        None => step(&[grad])?,
+    };
+    let normalized = step(&[input, rstd])?;
+    let difference = step(&[&scaled, &normalized])?;
+    Ok(step(&[rstd, &difference])?.spec())
+}
+
+fn rms_norm(c: &Call) -> Result<Value> {
+    let (input, shape, weight) = (c.tensor("input")?, c.sym_ints("normalized_shape")?, c.opt_tensor("weight"));
+    let sizes = input.sizes();
+    let lead = sizes.len().checked_sub(shape.len());
+    let fits = match lead {
+        Some(lead) => same(&sizes[lead..], &shape)?,
+        None => false,
+    };
+    let (true, Some(lead)) = (fits, lead) else {
+        let shown: String = shape.iter().map(|s| format!(", {s}")).collect();
+        return Err(Error::runtime(format!(
+            "Given normalized_shape={shape:?}, expected input with shape [*{shown}], but got input of size{sizes:?}"
+        )));
+    };
+    let eps = match c.get("eps") {
+        Value::None if input.dtype() == Dtype::Float64 => f64::EPSILON,
+        Value::None => f64::from(f32::EPSILON),
+        // A number of the kind that is computed with.
+        eps if input.dtype() == Dtype::Float64 => eps.float()?,
+        eps => f64::from(eps.float()? as f32),
+    };
+    let narrow = matches!(input.dtype(), Dtype::Float16 | Dtype::BFloat16);
+    let wide = if narrow { t!("to.dtype", input, Dtype::Float32)? } else { input.clone() };
+    let dims: Vec<i64> = (lead..sizes.len()).map(|d| d as i64).collect();
+    let mean = t!("mean.dim", t!("pow.Tensor_Scalar", &wide, 2)?, dims, true)?;
+    let scale = t!("rsqrt", t!("add_.Scalar", mean, eps)?)?;
+    let mut result = t!("mul.Tensor", wide, &scale)?;
+    if let Some(w) = weight {
+        result = t!("mul.Tensor", result, w)?;
+    }
+    let result = if narrow { t!("to.dtype", result, input.dtype())? } else { result };
+    dispatch::ask_contiguity(&scale)?;
+    Ok(t!("contiguous", result)?.into())
+}
+
+fn batch_norm(c: &Call) -> Result<Value> {
+    let input = c.tensor("input")?;
+    let channels = input.size(1.min(input.dim().saturating_sub(1)));
+    for name in ["running_mean", "running_var", "weight", "bias"] {
+        if let Some(t) = c.opt_tensor(name)
+            && !t.numel().sym_eq(channels.clone())?
+        {
+            return Err(Error::runtime(format!("{name} should contain {channels} elements not {}", t.numel())));
+        }
+    }
+    if c.bool("training")? {
+        let per_channel: Vec<SymInt> = input.sizes().iter().enumerate().filter(|(d, _)| *d != 1).map(|(_, s)| s.clone()).collect();
+        let count = dispatch::multiply(&per_channel)?;
+        dispatch::compare_sizes(&count, Relation::Eq, &SymInt::Int(1))?;
+    } else {
+        for name in ["running_mean", "running_var"] {
+            if c.opt_tensor(name).is_none() {
+                return Err(Error::runtime(format!("{name} must be defined in evaluation mode")));
+            }
+        }
+    }
+    dispatch::ask_empty(input)?;
+    if dispatch::modes().fake {
+        // What cuDNN would reserve: nothing reads it, but a trace has it.
+        let (dtype, layout, device) = (Dtype::UInt8, tensor::Layout::Strided, input.device());
+        dispatch::t!("empty.memory_format", vec![0i64]; dtype = dtype, layout = layout, device = device)?;
+    }
+    let [input, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
+    first(aten!("native_batch_norm", input, weight, bias, mean, var, training, momentum, eps)?)
+}
+
+fn native_batch_norm(c: &Call) -> Result<Value> {
+    let [input, weight, bias, mean, var, training, momentum, eps] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
+    match (mean.is_none(), var.is_none()) {
+        (true, true) => aten!("_native_batch_norm_legit.no_stats", input, weight, bias, training, momentum, eps),
+        (true, false) => {
+            Err(Error::runtime("running_mean is None, but running_var is provided. They should both be None or both be provided."))
+        }
+        (false, true) => {
+            Err(Error::runtime("running_var is None, but running_mean is provided. They should both be None or both be provided."))
+        }
+        _ if training.bool()? => aten!("_native_batch_norm_legit", input, weight, bias, mean, var, training, momentum, eps),
+        _ => aten!("_native_batch_norm_legit_no_training", input, weight, bias, mean, var, momentum, eps),
+    }
+}
+
+fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let input = c.tensor("input")?;
+    if input.dim() < 2 {
+        return Err(Error::not_implemented("batch_norm of a tensor of fewer than two dimensions is not implemented in this playground"));
+    }
+    let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
+    // Without training there are no statistics to keep.
+    let channels = if training { input.size(1) } else { SymInt::Int(0) };
+    // What is traced has statistics of the input's dtype (PyTorch's decomposition of it); the kernel's are the parameters'.
+    let parameters = c.opt_tensor("weight").or(c.opt_tensor("running_mean"));
+    let stats = parameters.filter(|_| !dispatch::modes().fake).unwrap_or(input);
+    Ok(vec![Some(spec(input.sizes(), suggested(input), input)), Some(vector(stats, channels.clone())), Some(vector(stats, channels))])
+}
+
+fn batch_norm_grad(b: &Backward) -> Result<Grads> {
+    let (grad, input, weight) = (b.grad()?, b.saved("input")?, b.opt_saved("weight")?);
+    let has_stats = b.entry.schema.position("running_mean").is_some();
+    let stat = |name: &str| if has_stats { b.opt_saved(name) } else { Ok(None) };
+    let training = b.entry.schema.position("training").is_some() && b.arg("training").bool()?;
+    let (mean, var) = (stat("running_mean")?, stat("running_var")?);
+    together(
+        b,
+        aten!("native_batch_norm_backward", grad, input, weight, mean, var, b.result(1)?, b.result(2)?, training, b.arg("eps"), mask(b))?,
+    )
+}
+
+fn batch_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let input = c.tensor("input")?;
+    let like = c.opt_tensor("weight").unwrap_or(input);
+    let parameter = || Some(vector(like, input.size(1)));
+    masked(c, [Some(spec(input.sizes(), suggested(input), input)), parameter(), parameter()])
+}
+
+fn instance_norm(c: &Call) -> Result<Value> {
+    let input = c.tensor("input")?;
+    let use_input_stats = c.bool("use_input_stats")?;
+    let (running_mean, running_var) = (c.opt_tensor("running_mean"), c.opt_tensor("running_var"));
+    if !use_input_stats && (running_mean.is_none() || running_var.is_none()) {
+        return Err(Error::runtime("Expected running_mean and running_var to be defined when use_input_stats is false"));
+    }
+    let sizes = input.sizes();
+    let (batch, channels) = (sizes[0].clone(), sizes[1].clone());
+    let planes = dispatch::multiply(&[batch.clone(), channels.clone()])?;
+    let repeated = |t: Option<&Tensor>| t.map(|t| t!("repeat", t, vec![batch.clone()])).transpose();
+    let (weight, bias) = (repeated(c.opt_tensor("weight"))?, repeated(c.opt_tensor("bias"))?);
+    let (mean, var) = (repeated(running_mean)?, repeated(running_var)?);
+    let mut flat = vec![SymInt::Int(1), planes];
+    flat.extend_from_slice(&sizes[2..]);
+    let flat_input = t!("view", t!("contiguous", input)?, flat)?;
+    let result = t!(
+        "batch_norm",
+        flat_input,
+        weight,
+        bias,
+        mean.clone(),
+        var.clone(),
+        use_input_stats,
+        c.get("momentum"),
+        c.get("eps"),
+        c.get("cudnn_enabled")
+    )?;
+    for (stat, new) in [(running_mean, mean), (running_var, var)] {
+        if let (true, Some(stat), Some(new)) = (use_input_stats, stat, new) {
+            let target = t!("alias", stat)?;
+            let new = t!("mean.dim", t!("view", new, vec![batch.clone(), channels.clone()])?, vec![0i64], false)?;
+            t!("copy_", target, new)?;
+        }
+    }
+    Ok(t!("view", result, sizes)?.into())
+}
+
+fn group_norm(c: &Call) -> Result<Value> {
+    let (input, groups) = (c.tensor("input")?, c.int("num_groups")?);
+    let (weight, bias) = (c.opt_tensor("weight"), c.opt_tensor("bias"));
+    if input.dim() < 2 {
+        return Err(Error::runtime(format!("Expected at least 2 dimensions for input tensor but received {}", input.dim())));
+    }
+    let (n, channels) = (input.size(0), input.size(1));
+    if groups <= 0 {
+        return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
+    }
+    if !channels.modulo(&SymInt::Int(groups))?.sym_eq(0)? {
+        return Err(Error::runtime(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and num_groups={groups}",
+            input.sizes()
+        )));
+    }
+    for (name, t) in [("weight", weight), ("bias", bias)] {
+        if let Some(t) = t
+            && !(t.dim() == 1 && t.numel().sym_eq(channels.clone())?)
+        {
+            return Err(Error::runtime(format!(
+                "Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape {:?} and input of shape {:?}",
+                t.sizes(),
+                input.sizes()
+            )));
+        }
+    }
+    // As many values as a group has over all places: the script's side of the call counts them.
+    let sizes = input.sizes();
+    let in_groups = dispatch::multiply(&[n.clone(), channels.clone()])?;
+    let per_group = dispatch::divide_sizes(&in_groups, &SymInt::Int(groups))?;
+    let counted: Vec<SymInt> = [per_group].into_iter().chain(sizes[2..].iter().cloned()).collect();
+    let count = dispatch::multiply(&counted)?;
+    dispatch::compare_sizes(&count, Relation::Eq, &SymInt::Int(1))?;
+    let places = dispatch::multiply(&sizes[2..])?;
+    first(aten!("native_group_norm", input, weight, bias, n, channels, places, groups, c.get("eps"))?)
+}
+
+fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let input = c.tensor("input")?;
+    let stats = vec![c.sym_int("N")?, SymInt::Int(c.int("group")?)];
+    let make = || Some(TensorSpec::contiguous(stats.clone(), input.dtype(), input.device()));
+    Ok(vec![Some(spec(input.sizes(), suggested(input), input)), make(), make()])
+}
+
+fn group_norm_grad(b: &Backward) -> Result<Grads> {
+    let input = b.saved("input")?;
+    let [n, channels, places, group] = ["N", "C", "HxW", "group"].map(|name| b.arg(name).clone());
+    let (mean, rstd, weight) = (b.result(1)?, b.result(2)?, b.opt_saved("weight")?);
+    let values = match b.grads.first().and_then(Option::as_ref) {
+        None => Value::List(vec![Value::None; 3]),
+        Some(grad) => aten!("native_group_norm_backward", grad, input, mean, rstd, weight, n, channels, places, group, mask(b))?,
+    };
+    let of_input = values.list()?[0].as_tensor().cloned();
+    let mut grads = together(b, values)?;
+    if b.grads.iter().skip(1).any(Option::is_some) && b.needs("input") {
+        let more = statistics_grad(b, input, mean, rstd)?;
+        let all = of_input.map_or(Ok(more.clone()), |g| t!("add.Tensor", g, more))?;
+        grads.put(b, "input", Some(all))?;
+    }
+    Ok(grads)
+}
+
+/// What the gradients of a group's mean and of its deviation's inverse are for its elements.
+fn statistics_grad(b: &Backward, input: &Tensor, mean: &Tensor, rstd: &Tensor) -> Result<Tensor> {
+    let (groups, sizes) = (b.arg("group").int()?, b.sizes("input")?);
+    let each = numel(&sizes[1..]).floor_div(&SymInt::Int(groups))?;
+    let rows = vec![b.arg("N").sym_int()?, SymInt::Int(groups), each.clone()];
+    let column = |x: &Tensor| t!("unsqueeze", x, -1);
+    let of = |i: usize| b.grads.get(i).and_then(Option::as_ref).map(column).transpose();
+    let mut sum = t!("zeros_like", t!("reshape", input, &rows)?)?;
+    if let Some(g) = of(1)? {
+        sum = t!("add.Tensor", sum, g)?;
+    }
+    if let Some(g) = of(2)? {
+        let centered = t!("sub.Tensor", t!("reshape", input, &rows)?, column(mean)?)?;
+        let cube = t!("pow.Tensor_Scalar", column(rstd)?, 3)?;
+        sum = t!("sub.Tensor", sum, t!("mul.Tensor", t!("mul.Tensor", centered, cube)?, g)?)?;
+    }
+    t!("reshape", t!("div.Tensor", sum, Value::from(each))?, sizes)
+}
+
+fn group_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let input = c.tensor("input")?;
+    let like = c.opt_tensor("weight").unwrap_or(input);
+    // Where it is traced, PyTorch computes with both: the wider of them is what comes out. Its kernel gives the input's.
+    let wider = if input.is_fake() { promote(input.dtype(), like.dtype()) } else { input.dtype() };
+    let own = TensorSpec { dtype: wider, ..spec(input.sizes(), suggested(input), input) };
+    let parameter = || -> Result<_> { Ok(Some(vector(like, c.sym_int("C")?))) };
+    masked(c, [Some(own), parameter()?, parameter()?])
+}

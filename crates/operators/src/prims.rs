@@ -1,0 +1,111 @@
+//! PyTorch's `prims`: the few operators below `aten` that decompositions for Inductor end in.
+
+use super::common::Specs;
+use super::factory::copy_strides;
+use super::shapes::pointwise;
+use diagnostics::error::Result;
+use dispatch::t;
+use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use shape::SymInt;
+use tensor::{Device, Dtype, MemoryFormat, Tensor, TensorSpec};
+
+fn fma_backward(b: &Backward) -> Result<Grads> {
+    let mut grads = Grads::new(b);
+    let scaled = |by: &Value, of: &str| t!("sum_to_size", t!("mul.Tensor", b.grad()?, by)?, b.sizes(of)?);
+    grads.set(b, "a", || scaled(b.arg("b"), "a"))?;
+    if b.needs("b") {
+        grads.set(b, "b", || scaled(b.arg("a"), "b"))?;
+    }
+    grads.set(b, "c", || t!("sum_to_size", b.grad()?, b.sizes("c")?))?;
+    Ok(grads)
+}
+
+/// Registers the operators.
+pub fn register(b: &mut OpBuilder) {
+    b.namespaced(
+        "prims",
+        "fma(Tensor a, Tensor b, Tensor c) -> Tensor",
+        Rule::Fresh(|c| Ok(vec![Some(pointwise(&[c.get("a"), c.get("b"), c.get("c")], c.tensor("a")?.dtype())?)])),
+    );
+    b.tags(Tags::POINTWISE | Tags::NUMBERS_AS_TENSORS).grad("FmaBackward", &["a", "b"], fma_backward);
+    let mut op = |schema: &str, rule: Rule| {
+        b.namespaced("prims", schema, rule).not_differentiable();
+    };
+    op("convert_element_type(Tensor a, ScalarType dtype) -> Tensor", Rule::Fresh(converted));
+    op(
+        "rev(Tensor a, SymInt[] dims) -> Tensor",
+        Rule::Fresh(|c| {
+            let a = c.tensor("a")?;
+            Ok(vec![Some(TensorSpec::strided(a.sizes(), copy_strides(a, MemoryFormat::Preserve)?, a.dtype(), a.device()))])
+        }),
+    );
+    op(
+        "iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) -> Tensor",
+        Rule::Fresh(|c| made(c, vec![c.sym_int("length")?], c.dtype("dtype")?.unwrap_or(Dtype::Int64))),
+    );
+    op(
+        "_low_memory_max_pool_with_offsets(Tensor self, SymInt[] kernel_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool ceil_mode) -> (Tensor, Tensor)",
+        Rule::Fresh(pooled),
+    );
+    op(
+        "_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor",
+        Rule::Fresh(|c| {
+            let offsets = c.tensor("self")?;
+            let strides = copy_strides(offsets, MemoryFormat::Preserve)?;
+            Ok(vec![Some(TensorSpec::strided(offsets.sizes(), strides, Dtype::Int64, offsets.device()))])
+        }),
+    );
+    b.namespaced(
+        "prims",
+        "inductor_seeds(int count, Device device) -> Tensor",
+        Rule::Fresh(|c| made(c, vec![c.sym_int("count")?], Dtype::Int64)),
+    )
+    .not_differentiable()
+    .tags(Tags::RANDOM);
+    let mut op = |schema: &str, rule: Rule| {
+        b.namespaced("prims", schema, rule).not_differentiable();
+    };
+    op("inductor_lookup_seed(Tensor seeds, int index) -> Tensor", Rule::Fresh(|c| made(c, Vec::new(), Dtype::Int64)));
+    op(
+        "inductor_random(SymInt[] size, Tensor seed, str mode, *, int offset=0, ScalarType? align_dtype=None) -> Tensor",
+        Rule::Fresh(|c| made(c, c.sym_ints("size")?, c.dtype("align_dtype")?.unwrap_or(Dtype::Float32))),
+    );
+    op(
+        "inductor_randint(SymInt low, SymInt high, SymInt[] size, Tensor seed, *, int offset=0) -> Tensor",
+        Rule::Fresh(|c| made(c, c.sym_ints("size")?, Dtype::Int64)),
+    );
+}
+
+fn made(c: &Call, sizes: Vec<SymInt>, dtype: Dtype) -> Specs {
+    let device = match c.get("device").device()? {
+        Some(device) => device,
+        None => c.opt_tensor("seed").or(c.opt_tensor("seeds")).map_or(Device::CPU, Tensor::device),
+    };
+    Ok(vec![Some(TensorSpec::contiguous(sizes, dtype, device))])
+}
+
+fn converted(c: &Call) -> Specs {
+    let a = c.tensor("a")?;
+    let dtype = c.dtype("dtype")?.unwrap_or(a.dtype());
+    Ok(vec![Some(TensorSpec::strided(a.sizes(), copy_strides(a, MemoryFormat::Preserve)?, dtype, a.device()))])
+}
+
+/// The call of `max_pool2d_with_indices` or its like in three dimensions that pools in the same windows.
+pub fn pooling_call(c: &Call) -> Result<(&'static dispatch::OpEntry, Vec<dispatch::Value>)> {
+    let n = c.get("kernel_size").list()?.len();
+    let entry = dispatch::lookup(&format!("aten.max_pool{n}d_with_indices.default"))
+        .ok_or_else(|| diagnostics::error::Error::not_implemented(format!("max_pool of {n} dimensions")))?;
+    let names = ["self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"];
+    Ok((entry, names.iter().map(|name| c.get(name).clone()).collect()))
+}
+
+/// Values as the real pooling gives them; of each, where in its window it was found.
+fn pooled(c: &Call) -> Specs {
+    let (entry, args) = pooling_call(c)?;
+    let Rule::Fresh(rule) = entry.rule else { return Ok(Vec::new()) };
+    let mut specs = rule(&Call { entry, args: &args })?;
+    if let Some(Some(indices)) = specs.get_mut(1) {
+        indices.dtype = Dtype::Int8;
+    }
+    Ok(specs)
+}

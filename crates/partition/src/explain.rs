@@ -1,0 +1,288 @@
+//! What became of every forward value, and why: the rule in words, the capacity taken apart, who needs it, what it is
+//! recomputed from. PyTorch's own reasons and its debug report are kept beside them.
+
+use super::PartitionConfig;
+use super::budget::Choice;
+use super::classify::NodeInfo;
+use super::cost::flops;
+use super::extract::Modules;
+use super::joint::{Joint, index, is_sym_node, must_recompute, size_of};
+use super::op_sets::{self, packet};
+use super::rules::{SYMBOLIC, Solution, Weight, is_reachable};
+use diagnostics::error::Result;
+use graph::{Graph, Node, NodeId, Opcode, Recompute};
+use report::{self, Capacity, CapacityParts, Cost, Cut, Decision};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Calls looked at to say what one value is recomputed from; a longer way back is not followed to its end.
+const FAR_BACK: u64 = 100;
+
+/// A partition's parts, as explanations ask of them. Vectors are indexed by the joint graph's node id.
+struct Explained<'a> {
+    joint: &'a Joint<'a>,
+    info: &'a NodeInfo,
+    solution: Option<&'a Solution>,
+    weights: HashMap<NodeId, Weight>,
+    saved: Vec<bool>,
+    /// Whether the backward calls it.
+    in_backward: Vec<bool>,
+    /// Whether forward and backward both call it.
+    recomputed: Vec<bool>,
+}
+
+fn calls(graph: &Graph) -> HashSet<&str> {
+    graph.nodes().filter(|n| n.opcode == Opcode::Call).map(|n| &*n.name).collect()
+}
+
+/// Everything the report says of a partition, but for what is replayed.
+pub(super) fn report(
+    config: &PartitionConfig,
+    joint: &Joint,
+    info: &NodeInfo,
+    modules: &Modules,
+    choice: Option<&Choice>,
+) -> Result<report::Partition> {
+    let graph = joint.graph;
+    let solution = choice.and_then(Choice::decisive);
+    let (forward, backward) = (calls(&modules.forward), calls(&modules.backward));
+    let mut out = Explained {
+        joint,
+        info,
+        solution,
+        weights: solution.iter().flat_map(|s| s.capacities.iter().copied()).collect(),
+        saved: vec![false; graph.arena_len()],
+        in_backward: vec![false; graph.arena_len()],
+        recomputed: vec![false; graph.arena_len()],
+    };
+    for id in modules.saved_values.iter().chain(&modules.saved_sym_nodes) {
+        out.saved[index(*id)] = true;
+    }
+    for node in graph.nodes() {
+        out.in_backward[index(node.id)] = backward.contains(&*node.name);
+        out.recomputed[index(node.id)] = forward.contains(&*node.name) && backward.contains(&*node.name);
+    }
+    let recomputed: Vec<&Node> = graph.nodes().filter(|n| out.recomputed[index(n.id)]).collect();
+    let name = |id: &NodeId| graph.node(*id).name.to_string();
+    Ok(report::Partition {
+        partitioner: config.partitioner.name().to_owned(),
+        budget: config.activation_memory_budget,
+        banned: solution.map(|s| s.banned.iter().map(name).collect()),
+        cut: choice.and_then(|c| c.fastest.as_ref()).map(|s| cut(graph, s)),
+        decisive: choice.and_then(|c| c.leaner.as_ref()).map(|s| cut(graph, s)),
+        recomputed: recomputed.iter().map(|n| n.name.to_string()).collect(),
+        replayed: Vec::new(),
+        decisions: out.decisions(),
+        saved_bytes: modules.saved_values.iter().map(|id| size_of(graph.node(*id)).unwrap_or(0)).sum(),
+        recompute_cost: cost(joint, recomputed.iter().copied()),
+        debug_report: if choice.is_some() { debug_report(joint, modules, &out) } else { Vec::new() },
+    })
+}
+
+/// A capacity as the report has it.
+pub(super) fn capacity(weight: &Weight) -> Capacity {
+    match weight.note {
+        Some(SYMBOLIC) => Capacity::Symbolic(weight.value),
+        _ if weight.value.is_infinite() => Capacity::Infinite("inf".to_owned()),
+        _ => Capacity::Finite(weight.value),
+    }
+}
+
+fn cut(graph: &Graph, solution: &Solution) -> Cut {
+    let name = |id: &NodeId| graph.node(*id).name.to_string();
+    Cut {
+        value: solution.value,
+        capacities: solution.capacities.iter().map(|(id, w)| (name(id), capacity(w))).collect(),
+        reasons: solution.reasons.iter().map(|(id, r)| (name(id), r.clone())).collect::<BTreeMap<_, _>>(),
+    }
+}
+
+/// What some calls cost together.
+fn cost<'a>(joint: &Joint, nodes: impl Iterator<Item = &'a Node>) -> Cost {
+    nodes.fold(Cost::default(), |sum, node| Cost {
+        calls: sum.calls + 1,
+        flops: sum.flops + flops(joint, node),
+        bytes: sum.bytes + if op_sets::is_aliasing(node) { 0 } else { size_of(node).unwrap_or(0) },
+    })
+}
+
+/// How a weight came about.
+fn parts(weight: &Weight) -> CapacityParts {
+    CapacityParts {
+        value: capacity(weight),
+        bytes: weight.bytes,
+        distance: weight.distance,
+        factor: if weight.distance == 0 { 1.0 } else { 1.1f64.powf(weight.distance as f64) },
+        doubled: weight.doubled,
+        note: weight.note.map(str::to_owned),
+    }
+}
+
+/// Walks from recomputed values to what they are recomputed from. Thousands of walks cross the same calls: what each costs is
+/// computed once, and where a walk has been is a number per call, not a set per walk.
+struct WaysBack {
+    costs: Vec<Cost>,
+    seen_by: Vec<u32>,
+    walks: u32,
+}
+
+impl WaysBack {
+    fn new(explained: &Explained) -> Self {
+        let graph = explained.joint.graph;
+        let mut costs = vec![Cost::default(); graph.arena_len()];
+        for node in graph.nodes().filter(|n| explained.in_backward[index(n.id)]) {
+            costs[index(node.id)] = cost(explained.joint, std::iter::once(node));
+        }
+        WaysBack { costs, seen_by: vec![0; graph.arena_len()], walks: 0 }
+    }
+
+    /// What a value is recomputed from, and what that costs where nothing else is.
+    fn of(&mut self, explained: &Explained, node: &Node) -> (Vec<String>, Option<Cost>) {
+        self.walks += 1;
+        self.seen_by[index(node.id)] = self.walks;
+        let (mut stack, mut from, mut total) = (vec![node.id], Vec::new(), Cost::default());
+        while let Some(id) = stack.pop() {
+            if explained.saved[index(id)] || !explained.in_backward[index(id)] {
+                from.push(id);
+                continue;
+            }
+            let own = &self.costs[index(id)];
+            total = Cost { calls: total.calls + own.calls, flops: total.flops + own.flops, bytes: total.bytes + own.bytes };
+            if total.calls > FAR_BACK {
+                return (Vec::new(), None);
+            }
+            for input in &explained.joint.inputs[index(id)] {
+                if std::mem::replace(&mut self.seen_by[index(*input)], self.walks) != self.walks {
+                    stack.push(*input);
+                }
+            }
+        }
+        from.sort_by_key(|id| id.0);
+        let names = from.iter().map(|id| explained.joint.graph.node(*id).name.to_string()).collect();
+        (names, Some(total))
+    }
+}
+
+impl Explained<'_> {
+    fn decisions(&self) -> Vec<Decision> {
+        let mut ways = WaysBack::new(self);
+        let of_forward = |n: &Node| {
+            let here = self.info.required_fw[index(n.id)] || !(n.meta.is_backward || self.info.required_bw[index(n.id)]);
+            self.saved[index(n.id)] || (here && matches!(n.opcode, Opcode::Placeholder | Opcode::Call))
+        };
+        self.joint.graph.nodes().filter(|n| of_forward(n)).map(|n| self.decision(n, &mut ways)).collect()
+    }
+
+    fn decision(&self, node: &Node, ways: &mut WaysBack) -> Decision {
+        let at = index(node.id);
+        let is_recomputed = !self.saved[at] && self.in_backward[at];
+        let (recomputed_from, cost) = if is_recomputed { ways.of(self, node) } else { (Vec::new(), None) };
+        let (fate, reason) = if self.saved[at] {
+            ("saved", self.why_saved(node))
+        } else if is_recomputed {
+            ("recomputed", self.why_recomputed(node))
+        } else {
+            ("not needed", self.why_not_needed(node))
+        };
+        Decision {
+            name: node.name.to_string(),
+            fate: fate.to_owned(),
+            reason,
+            capacity: self.weights.get(&node.id).map(parts),
+            needed_by: self.joint.users(node.id).filter(|u| self.in_backward[index(u.id)]).map(|u| u.name.to_string()).collect(),
+            recomputed_from,
+            cost,
+            line: node.meta.source.as_ref().map(|s| s.span.line),
+        }
+    }
+
+    fn why_saved(&self, node: &Node) -> String {
+        if is_sym_node(node) {
+            return "a symbolic number that the backward, or a size in it, needs".to_owned();
+        }
+        let Some(solution) = self.solution else { return "the backward reads it".to_owned() };
+        if let Some(reason) = solution.reasons.get(&node.id) {
+            return match reason.strip_prefix("cannot recompute: ") {
+                Some("primal input") => "an input that the backward reads, or computes other values from".to_owned(),
+                Some("marked MUST_SAVE") => "marked MUST_SAVE by checkpointing".to_owned(),
+                Some(rule) => format!("the backward needs it, and it is not recomputed: {}", in_words(rule)),
+                None => "the backward needs it, and it is not recomputed: it is read far from what it would be fused with, or ends a \
+                         long chain of fusible calls"
+                    .to_owned(),
+            };
+        }
+        let bytes = size_of(node).unwrap_or(0);
+        format!("saving its {bytes} bytes is cheaper than saving what it would be recomputed from")
+    }
+
+    fn why_recomputed(&self, node: &Node) -> String {
+        match node.meta.recompute {
+            Some(Recompute::MustRecompute | Recompute::PreferRecompute) => "marked to be recomputed by checkpointing".to_owned(),
+            _ if self.solution.is_none() => "a value that the backward computes as well".to_owned(),
+            _ if op_sets::is_view(node) => "a view: making it again costs nothing".to_owned(),
+            _ => "cheaper to recompute than to save: what it is made from is saved anyway, or takes less room".to_owned(),
+        }
+    }
+
+    fn why_not_needed(&self, node: &Node) -> String {
+        let read = self.joint.users(node.id).any(|u| !self.info.required_fw[index(u.id)]);
+        match self.solution {
+            _ if must_recompute(node) => "marked to be recomputed, and the backward does not need it".to_owned(),
+            Some(_) if !is_reachable(self.info, node.id) => "nothing in the backward depends on it".to_owned(),
+            Some(_) if !read => "only forward values read it, and what the backward needs of them is saved".to_owned(),
+            _ if read => "what reads it in the backward is saved instead, or unused".to_owned(),
+            _ => "only the forward reads it".to_owned(),
+        }
+    }
+}
+
+/// A rule of PyTorch's in words.
+pub(super) fn in_words(rule: &str) -> String {
+    let words = match rule {
+        "not in recomputable allowlist" => "its operator is not among the cheap ones that may be recomputed",
+        "compute intensive op" => "its operator is compute-intensive",
+        "random op" => "it draws random numbers",
+        "materialized in backward" => "the backward reads it with a call that does not fuse, so it would have to be written out again",
+        "too far from backward" => "it is farther from the backward than max_dist_from_bw allows",
+        "reduction op" => "its result is less than a quarter of what it reads: small to save, much to read again",
+        "primal input" => "it is an input",
+        "marked MUST_SAVE" => "checkpointing says to save it",
+        other => other,
+    };
+    words.to_owned()
+}
+
+/// What PyTorch logs where `AOT_PARTITIONER_DEBUG` is set.
+fn debug_report(joint: &Joint, modules: &Modules, explained: &Explained) -> Vec<String> {
+    let graph = joint.graph;
+    let list = |items: Vec<String>| format!("[{}]", items.join(", "));
+    let mut seen = HashSet::new();
+    let operators = graph.nodes().filter(|n| n.op().is_some() && !op_sets::is_recomputable(n)).filter_map(packet);
+    let banned: Vec<String> = operators.filter(|p| seen.insert(p.to_string())).map(|p| format!("'{p}'")).collect();
+    let mut sizes: Vec<(u64, &str)> =
+        modules.saved_values.iter().map(|id| (size_of(graph.node(*id)).unwrap_or(0), &*graph.node(*id).name)).collect();
+    sizes.sort_unstable();
+    let total: u64 = sizes.iter().map(|(bytes, _)| bytes).sum();
+    let (forward, backward) = (calls(&modules.forward), calls(&modules.backward));
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    for node in graph.nodes().filter(|n| explained.recomputed[index(n.id)]) {
+        if let Some(packet) = packet(node) {
+            let at = *place.entry(packet).or_insert_with(|| {
+                counts.push((packet, 0));
+                counts.len() - 1
+            });
+            counts[at].1 += 1;
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    vec![
+        format!("Ops banned from re-materialization: OrderedSet({})", list(banned)),
+        format!("Theoretical Activations Stored: {:.2} GB", total as f64 / 1e9),
+        format!(
+            "Theoretical Per Activation Storage Sizes: {}",
+            list(sizes.iter().map(|(bytes, name)| format!("({bytes}, '{name}')")).collect())
+        ),
+        format!("# remat/fw/bw: {}/{}/{}", forward.intersection(&backward).count(), forward.len(), backward.len()),
+        format!("Count of Ops Rematerialized: {}", list(counts.iter().map(|(packet, count)| format!("('{packet}', {count})")).collect())),
+    ]
+}

@@ -1,0 +1,439 @@
+//! What the page and the command line show: a stream of [`Event`]s, folded into one versioned [`Report`].
+//!
+//! A backward is compiled later than its forward, a training loop may never end, and Stop kills the worker that runs the
+//! script; so everything known is sent the moment it is known, and a report is never more than the fold of the events so
+//! far. Nothing here refers to the compiler's own types. The TypeScript types of the page are generated from this file
+//! (`cargo test` writes `www/src/generated/`, and fails where the committed ones differ).
+
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::Bundle;
+
+/// The version of the report's shape; a reader that meets another one says so.
+pub const REPORT_VERSION: u32 = 1;
+/// The release of PyTorch whose behaviour is imitated.
+pub const PYTORCH_VERSION: &str = "2.15.0";
+
+pub mod bundle;
+mod entry;
+mod partition;
+/// The same file once more, so that the place in the script has a TypeScript type where those of this crate have theirs.
+#[cfg(test)]
+#[path = "../../diagnostics/src/span.rs"]
+mod span;
+#[cfg(test)]
+mod typescript;
+
+#[cfg(not(test))]
+pub use diagnostics::span::Span;
+pub use entry::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Trial, Verdict, WhatIf};
+pub use partition::*;
+#[cfg(test)]
+pub use span::Span;
+
+/// An exception that ended the script.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Exception {
+    /// Name of its class, as Python shows it.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `str()` of it.
+    pub message: String,
+    /// The whole traceback, as Python prints it.
+    pub traceback: String,
+    /// Innermost place in the script itself.
+    pub span: Option<Span>,
+}
+
+/// One node of a graph, as page and tools address it: `id` is stable within its graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct NodeView {
+    /// Position in the graph's order.
+    pub id: u32,
+    /// Name as printed.
+    pub name: String,
+    /// torch.fx's opcode: `placeholder`, `call_function`, `get_attr`, `output`.
+    pub op: String,
+    /// What is called, as `print_tabular` shows it: `aten.mm.default`.
+    pub target: String,
+    /// Positional arguments, as `print_tabular` shows them: `(primals_1, 2)`.
+    pub args: String,
+    /// Keyword arguments, as `print_tabular` shows them: `{'dtype': torch.float32}`.
+    pub kwargs: String,
+    /// Line of the readable text that defines it, counted from 0.
+    pub text_line: Option<u32>,
+    /// Name of the dtype (`float32`), for a tensor.
+    pub dtype: Option<String>,
+    /// Sizes, each a number or a symbolic expression.
+    pub shape: Option<Vec<String>>,
+    /// Strides in elements.
+    pub stride: Option<Vec<String>>,
+    /// Bytes of its storage at the hinted sizes.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub bytes: Option<u64>,
+    /// Nodes it reads, in order of first use.
+    pub inputs: Vec<u32>,
+    /// Where in the script it comes from; for a backward node, where its forward node does.
+    pub span: Option<Span>,
+    /// Innermost module first to last, as in `named_modules()`: `layers.0.attn`.
+    pub module_path: String,
+    /// What the script called, by name (torch.fx's `source_fn_stack`): `conv2d`; for a backward node, what its forward node is of.
+    pub source_fn: Option<String>,
+    /// Whether it was traced while the autograd engine ran.
+    pub is_backward: bool,
+    /// Whether it writes to one of its arguments.
+    pub mutates: bool,
+    /// Sequence number of the forward operator it belongs to.
+    #[cfg_attr(test, ts(type = "number | null"))]
+    pub seq_nr: Option<i64>,
+}
+
+/// A graph: its text as PyTorch prints it, and its nodes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct GraphView {
+    /// `print_readable(include_stride=True, include_device=True)`.
+    pub readable: String,
+    /// Its nodes, in order.
+    pub nodes: Vec<NodeView>,
+}
+
+/// A region of Python that `torch.compile` captured, before autograd or functionalization.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Region {
+    /// Counts from 0 in the order of capture.
+    pub id: u32,
+    /// Name of the Python function.
+    pub function: String,
+    /// The captured graph of torch-level calls.
+    pub graph: GraphView,
+    /// Guards of its cache entry.
+    pub guards: Vec<Guard>,
+    /// What its cache entry wants of a call, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub entry: Option<EntryView>,
+    /// Where its function is defined.
+    pub span: Option<Span>,
+}
+
+/// A condition under which a compiled region may be used again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Guard {
+    /// The condition, in the words of `TORCH_LOGS=guards`.
+    pub text: String,
+    /// The line that made it.
+    pub span: Option<Span>,
+}
+
+/// What kind of graph AOTAutograd traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(rename_all = "lowercase")]
+pub enum CompilationKind {
+    /// Forward and backward in one graph.
+    #[default]
+    Joint,
+    /// Nothing requires grad: a forward alone.
+    Inference,
+}
+
+/// Per input: how it is mutated (PyTorch's `InputAliasInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct InputInfo {
+    /// Its placeholder in the joint or inference graph.
+    pub name: String,
+    /// Whether it is a leaf of the autograd graph.
+    pub is_leaf: bool,
+    /// Whether its values change.
+    pub mutates_data: bool,
+    /// Whether its sizes, strides or offset change.
+    pub mutates_metadata: bool,
+    /// Whether every mutation is hidden from autograd (`.data`, `detach()`).
+    pub mutations_hidden_from_autograd: bool,
+    /// Whether every mutation happens under `no_grad` or inference mode.
+    pub mutations_under_no_grad_or_inference_mode: bool,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// `NOT_MUTATED`, `MUTATED_IN_GRAPH` or `MUTATED_OUT_GRAPH`.
+    pub mutation_type: String,
+    /// What happens to it, in a sentence.
+    #[serde(default)]
+    pub words: String,
+    /// Lines that write to it.
+    #[serde(default)]
+    pub written_at: Vec<Span>,
+}
+
+/// Per output: what it aliases (PyTorch's `OutputAliasInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct OutputInfo {
+    /// PyTorch's `OutputType`: `non_alias`, `alias_of_input`, `is_input`, ...
+    pub output_type: String,
+    /// Index of the input or intermediate base it aliases.
+    pub base_idx: Option<u32>,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Its value in the joint or inference graph, where it is a tensor.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it aliases and who makes it, in a sentence.
+    #[serde(default)]
+    pub words: String,
+    /// The line that makes it.
+    #[serde(default)]
+    pub span: Option<Span>,
+}
+
+/// PyTorch's `ViewAndMutationMeta`, as far as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Metadata {
+    /// Per input, in the order of the placeholders.
+    pub input_info: Vec<InputInfo>,
+    /// Per output of the script's function.
+    pub output_info: Vec<OutputInfo>,
+    /// Intermediates returned only because an output is a view of them.
+    pub num_intermediate_bases: u32,
+}
+
+/// A value saved by the forward for the backward: a tensor, or a symbolic integer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Saved {
+    /// Its name in the joint graph.
+    pub name: String,
+    /// Dtype, of a tensor.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub dtype: Option<String>,
+    /// Sizes, of a tensor.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub shape: Option<Vec<String>>,
+    /// Strides, of a tensor.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub stride: Option<Vec<String>>,
+    /// Bytes at the hinted sizes, of a tensor.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional, type = "number"))]
+    pub bytes: Option<u64>,
+    /// The expression, of a symbolic integer.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sym: Option<String>,
+    /// Where in the script it was computed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub span: Option<Span>,
+}
+
+/// One AOTAutograd compilation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Compilation {
+    /// Counts from 0 in the order of compilation.
+    pub id: u32,
+    /// The captured region it comes from, where `torch.compile` made it.
+    pub region: Option<u32>,
+    /// Joint or inference.
+    pub kind: CompilationKind,
+    /// The forward before it is differentiated: writes and views made functional. Of an inference, `inference` is that.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub functionalized: Option<GraphView>,
+    /// Forward and backward in one graph.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub joint: Option<GraphView>,
+    /// The forward alone, where nothing requires grad.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inference: Option<GraphView>,
+    /// The partitioned forward.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub forward: Option<GraphView>,
+    /// The partitioned backward.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub backward: Option<GraphView>,
+    /// Mutation and aliasing.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub metadata: Option<Metadata>,
+    /// What the runtime does with the caller's inputs before the graph, as Python code on the list `args`.
+    #[serde(default)]
+    pub prologue: String,
+    /// What the runtime does with what the graph returned: writes to mutated inputs, views made again; as Python code.
+    #[serde(default)]
+    pub epilogue: String,
+    /// Whether it was given up: a float that was a symbol has to be a number, and all is traced again.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
+    pub abandoned: bool,
+    /// Values saved between forward and backward, in the forward's order.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub saved: Option<Vec<Saved>>,
+    /// What the partitioner decided.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub partition: Option<Partition>,
+    /// Calls of the traced graph: sequence number, target, name.
+    #[serde(default)]
+    #[cfg_attr(test, ts(type = "Array<[number | null, string, string]>"))]
+    pub seq_nr: Vec<(Option<i64>, String, String)>,
+}
+
+/// A place where capture had to stop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct GraphBreak {
+    /// Why, in PyTorch's words.
+    pub reason: String,
+    /// Where.
+    pub span: Option<Span>,
+}
+
+/// A compiled graph that was run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct GraphRun {
+    /// Which compilation.
+    pub compilation: u32,
+    /// `forward`, `backward` or `inference`.
+    pub part: String,
+}
+
+/// Something became known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// The script printed.
+    Stdout {
+        /// What, newlines included.
+        text: String,
+    },
+    /// The script wrote to standard error (warnings).
+    Stderr {
+        /// What, newlines included.
+        text: String,
+    },
+    /// A region was captured.
+    Captured {
+        /// The region; one of an id seen before replaces it.
+        region: Region,
+    },
+    /// A region was traced and, where it has a backward, partitioned.
+    Compiled {
+        /// The compilation; one of an id seen before replaces it.
+        compilation: Compilation,
+    },
+    /// Capture had to stop.
+    Broke {
+        /// Where and why.
+        graph_break: GraphBreak,
+    },
+    /// A compiled function was called in a way no cache entry serves.
+    Recompiled {
+        /// Per cache entry, the guard that failed.
+        reasons: Vec<String>,
+    },
+    /// Compiled autograd made a graph.
+    CompiledAutograd {
+        /// Its readable text.
+        readable: String,
+    },
+    /// A compiled graph was run.
+    Ran {
+        /// Which.
+        run: GraphRun,
+    },
+    /// A compilation's forward ran for the first time, or its backward did: what it takes to run them elsewhere.
+    Runnable {
+        /// Text, inputs and what the CPU computed; one of a compilation seen before replaces it.
+        bundle: Bundle,
+    },
+    /// The script ended.
+    Finished {
+        /// The exception that ended it, if one did.
+        exception: Option<Exception>,
+        /// Seconds from start to end.
+        seconds: f64,
+    },
+}
+
+/// Everything known of one run of a script: the fold of its events.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub version: u32,
+    /// [`PYTORCH_VERSION`].
+    pub pytorch: String,
+    /// What the script printed.
+    pub stdout: String,
+    /// What it wrote to standard error.
+    pub stderr: String,
+    /// The exception that ended it.
+    pub exception: Option<Exception>,
+    /// Captured regions.
+    pub regions: Vec<Region>,
+    /// AOTAutograd compilations.
+    pub compilations: Vec<Compilation>,
+    /// Compiled-autograd graphs, as text.
+    pub compiled_autograd: Vec<String>,
+    /// Per recompilation, the guards that failed.
+    pub recompiles: Vec<Vec<String>>,
+    /// Where capture stopped.
+    pub breaks: Vec<GraphBreak>,
+    /// Compiled graphs that ran, in order.
+    pub runs: Vec<GraphRun>,
+    /// Whether the script ended.
+    pub finished: bool,
+    /// How long it ran, in seconds; 0 while it runs.
+    pub seconds: f64,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Report {
+            version: REPORT_VERSION,
+            pytorch: PYTORCH_VERSION.to_owned(),
+            stdout: String::new(),
+            stderr: String::new(),
+            exception: None,
+            regions: Vec::new(),
+            compilations: Vec::new(),
+            compiled_autograd: Vec::new(),
+            recompiles: Vec::new(),
+            breaks: Vec::new(),
+            runs: Vec::new(),
+            finished: false,
+            seconds: 0.0,
+        }
+    }
+}
+
+impl Report {
+    /// Takes in one event. Bundles are not part of a report: they are data, kept by whoever wants to run them.
+    pub fn fold(&mut self, event: Event) {
+        match event {
+            Event::Stdout { text } => self.stdout.push_str(&text),
+            Event::Stderr { text } => self.stderr.push_str(&text),
+            Event::Captured { region } => match self.regions.iter_mut().find(|r| r.id == region.id) {
+                Some(known) => *known = region,
+                None => self.regions.push(region),
+            },
+            Event::Compiled { compilation } => match self.compilations.iter_mut().find(|c| c.id == compilation.id) {
+                Some(known) => *known = compilation,
+                None => self.compilations.push(compilation),
+            },
+            Event::Broke { graph_break } => self.breaks.push(graph_break),
+            Event::Recompiled { reasons } => self.recompiles.push(reasons),
+            Event::CompiledAutograd { readable } => self.compiled_autograd.push(readable),
+            Event::Ran { run } => self.runs.push(run),
+            Event::Runnable { .. } => {}
+            Event::Finished { exception, seconds } => {
+                self.exception = exception;
+                self.seconds = seconds;
+                self.finished = true;
+            }
+        }
+    }
+}

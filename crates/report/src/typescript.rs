@@ -1,0 +1,87 @@
+//! The page's types are this crate's: this test generates `www/src/generated/` and fails where the committed files differ.
+//! `UPDATE_EXPECT=1 cargo test -p report` rewrites them.
+//!
+//! Beside the types it writes a sample of events with the report they fold to, so that the page's own fold is held to
+//! [`Report::fold`].
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ts_rs::TS;
+
+use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
+use crate::{
+    Answer, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question, REPORT_VERSION, Region,
+    Report, Span, Trial, WhatIf,
+};
+
+fn generated() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../www/src/generated")
+}
+
+/// Compares `text` with the committed file, or writes it where `UPDATE_EXPECT` is set.
+fn expect_file(name: &str, text: &str) {
+    let path = generated().join(name);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::create_dir_all(generated()).unwrap();
+        fs::write(&path, text).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == text, "{} differs from the Rust types: run UPDATE_EXPECT=1 cargo test -p report", path.display());
+}
+
+#[test]
+fn typescript_types_are_current() {
+    let scratch = std::env::temp_dir().join(format!("aot-playground-types-{}", std::process::id()));
+    Event::export_all_to(&scratch).unwrap();
+    Report::export_all_to(&scratch).unwrap();
+    RunResult::export_all_to(&scratch).unwrap();
+    RunError::export_all_to(&scratch).unwrap();
+    Question::export_all_to(&scratch).unwrap();
+    Answer::export_all_to(&scratch).unwrap();
+    Recipe::export_all_to(&scratch).unwrap();
+    Training::export_all_to(&scratch).unwrap();
+    Trial::export_all_to(&scratch).unwrap();
+    WhatIf::export_all_to(&scratch).unwrap();
+    let types = fs::read_to_string(scratch.join("report.ts")).unwrap();
+    fs::remove_dir_all(&scratch).unwrap();
+    // The generator keeps trailing blanks of empty doc lines and ends without a newline.
+    let mut text: String = types.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+    text.push_str(&format!(
+        "\nexport const REPORT_VERSION = {REPORT_VERSION};\nexport const BUNDLE_VERSION = {BUNDLE_VERSION};\nexport const PYTORCH_VERSION = {PYTORCH_VERSION:?};\n"
+    ));
+    expect_file("report.ts", &text);
+}
+
+#[test]
+fn typescript_fold_sample_is_current() {
+    let graph = |readable: &str| GraphView {
+        readable: readable.to_owned(),
+        nodes: vec![NodeView { name: "x".to_owned(), op: "placeholder".to_owned(), ..NodeView::default() }],
+    };
+    let joint = Compilation { id: 0, region: Some(0), joint: Some(graph("joint")), ..Compilation::default() };
+    let both = Compilation { forward: Some(graph("forward")), backward: Some(graph("backward")), ..joint.clone() };
+    let events = vec![
+        Event::Stdout { text: "one\n".to_owned() },
+        Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured"), ..Region::default() } },
+        Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured again"), ..Region::default() } },
+        Event::Compiled { compilation: joint },
+        Event::Compiled { compilation: both },
+        Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },
+        Event::Broke { graph_break: GraphBreak { reason: "print".to_owned(), span: Some(Span { line: 3, ..Span::default() }) } },
+        Event::Recompiled { reasons: vec!["size mismatch".to_owned()] },
+        Event::CompiledAutograd { readable: "tape".to_owned() },
+        Event::Ran { run: GraphRun { compilation: 0, part: "forward".to_owned() } },
+        Event::Runnable { bundle: Bundle { version: BUNDLE_VERSION, ..Bundle::default() } },
+        Event::Stderr { text: "warning\n".to_owned() },
+        Event::Stdout { text: "two\n".to_owned() },
+        Event::Finished {
+            exception: Some(Exception { kind: "ValueError".to_owned(), message: "no".to_owned(), ..Exception::default() }),
+            seconds: 0.5,
+        },
+    ];
+    let mut report = Report::default();
+    events.iter().cloned().for_each(|event| report.fold(event));
+    let sample = serde_json::json!({ "events": events, "report": report });
+    expect_file("fold.sample.json", &format!("{}\n", serde_json::to_string_pretty(&sample).unwrap()));
+}

@@ -1,0 +1,410 @@
+//! `ShapeEnv`: the symbols of one compilation, what is known of them, and the guards that comparisons installed.
+
+use super::{Expr, FloatExpr, Relation, SymFloat, SymInt, Symbol};
+use diagnostics::error::{Error, ErrorKind, Result};
+use diagnostics::source::Source;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// A condition on sizes that the compiled code relies on.
+#[derive(Clone, Debug)]
+pub struct ShapeGuard {
+    /// Left side.
+    pub left: Expr,
+    /// How the sides relate.
+    pub relation: Relation,
+    /// Right side.
+    pub right: Expr,
+    /// The script's line that asked.
+    pub source: Option<Source>,
+}
+
+impl ShapeGuard {
+    /// The sides and how they relate, turned where a number stands first: PyTorch writes it last.
+    pub fn number_last(&self) -> (&Expr, Relation, &Expr) {
+        match (self.left.as_int(), self.right.as_int()) {
+            (Some(_), None) => (&self.right, self.relation.flipped(), &self.left),
+            _ => (&self.left, self.relation, &self.right),
+        }
+    }
+}
+
+/// A condition on floats that the compiled code relies on.
+#[derive(Clone, Debug)]
+pub struct FloatGuard {
+    /// Left side.
+    pub left: Rc<FloatExpr>,
+    /// How the sides relate.
+    pub relation: Relation,
+    /// Right side.
+    pub right: Rc<FloatExpr>,
+    /// The script's line that asked.
+    pub source: Option<Source>,
+}
+
+/// A float of the call.
+struct Float {
+    origin: String,
+    /// None for one that is known only when the program runs.
+    hint: Option<f64>,
+    /// Whether something needed the number.
+    is_number: bool,
+}
+
+/// What is known of a symbol. `upper` of `i64::MAX` stands for no bound.
+#[derive(Clone, Debug)]
+pub struct SymbolInfo {
+    /// Where it comes from: `L['x'].size()[0]`.
+    pub origin: String,
+    /// Its value in the call being compiled; `None` for an unbacked symbol.
+    pub hint: Option<i64>,
+    /// Smallest value; `i64::MIN` stands for no bound.
+    pub lower: i64,
+    /// Largest value.
+    pub upper: i64,
+}
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub(super) symbols: BTreeMap<Symbol, SymbolInfo>,
+    /// Those that were above zero from the beginning: sizes.
+    positive: BTreeSet<Symbol>,
+    pub(super) replacements: BTreeMap<Symbol, Expr>,
+    pub(super) guards: Vec<ShapeGuard>,
+    /// Conditions on numbers that only the run knows, which the graph checks.
+    pub(super) expected: Vec<(Expr, Relation, Expr)>,
+    floats: BTreeMap<Symbol, Float>,
+    /// Floats that are no symbols any more.
+    former_floats: BTreeMap<Symbol, f64>,
+    float_guards: Vec<FloatGuard>,
+    /// Numbers that are known to divide symbols.
+    pub(super) divisors: BTreeMap<Symbol, i64>,
+    unbacked: u32,
+    unbacked_floats: u32,
+    /// Numbers that were known only when the program ran.
+    learned: HashMap<Expr, i64>,
+    learned_floats: Vec<(Rc<FloatExpr>, f64)>,
+    settled: bool,
+    /// What the symbols are in the region that goes on after this one.
+    successors: Option<HashMap<Symbol, SymInt>>,
+}
+
+/// The symbols of one compilation. Cloning shares.
+#[derive(Clone, Default)]
+pub struct ShapeEnv(pub(super) Rc<RefCell<Inner>>);
+
+impl std::fmt::Debug for ShapeEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShapeEnv")
+    }
+}
+
+impl ShapeEnv {
+    /// A new symbol of the given name.
+    pub fn symbol(&self, name: &str, info: SymbolInfo) -> SymInt {
+        let symbol = Symbol(name.into());
+        let mut inner = self.0.borrow_mut();
+        if info.lower >= 1 {
+            inner.positive.insert(symbol.clone());
+        }
+        inner.symbols.insert(symbol.clone(), info);
+        drop(inner);
+        SymInt::Sym(Expr::symbol(symbol), self.clone())
+    }
+
+    /// A new unbacked symbol: an integer known only when the program runs, `lower` at least (`i64::MIN`: any).
+    pub fn unbacked(&self, origin: &str, lower: i64) -> SymInt {
+        let name = {
+            let mut inner = self.0.borrow_mut();
+            inner.unbacked += 1;
+            format!("u{}", inner.unbacked - 1)
+        };
+        self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
+    }
+
+    /// A new unbacked symbol for a size of the call whose value is not to be looked at.
+    pub fn unbacked_input(&self, origin: &str, lower: i64, upper: i64) -> SymInt {
+        let size = self.unbacked(origin, lower);
+        if let Some(symbol) = size.expr().as_symbol()
+            && let Some(info) = self.0.borrow_mut().symbols.get_mut(symbol)
+        {
+            info.upper = upper;
+        }
+        size
+    }
+
+    /// A new unbacked symbol for a size that values decide, `most` at most.
+    pub fn unbacked_size(&self, most: Option<i64>) -> SymInt {
+        self.unbacked_input("size", 0, most.unwrap_or(i64::MAX))
+    }
+
+    /// A new unbacked symbol: a float known only when the program runs.
+    pub fn unbacked_float(&self, origin: &str) -> SymFloat {
+        let name = {
+            let mut inner = self.0.borrow_mut();
+            inner.unbacked_floats += 1;
+            format!("zuf{}", inner.unbacked_floats - 1)
+        };
+        self.add_float(&name, origin.to_owned(), None)
+    }
+
+    /// A symbol for a float of the call.
+    pub fn float_symbol(&self, name: &str, origin: String, hint: f64) -> SymFloat {
+        self.add_float(name, origin, Some(hint))
+    }
+
+    fn add_float(&self, name: &str, origin: String, hint: Option<f64>) -> SymFloat {
+        let symbol = Symbol(name.into());
+        self.0.borrow_mut().floats.insert(symbol.clone(), Float { origin, hint, is_number: false });
+        SymFloat { expr: Rc::new(FloatExpr::Symbol(symbol)), env: self.clone() }
+    }
+
+    /// The program ran: an integer that was not known is.
+    pub fn learn(&self, expr: &Expr, value: i64) {
+        let simple = self.simplify(expr);
+        let mut inner = self.0.borrow_mut();
+        inner.learned.insert(expr.clone(), value);
+        inner.learned.insert(simple, value);
+    }
+
+    /// The program ran: a float that was not known is.
+    pub fn learn_float(&self, expr: &Rc<FloatExpr>, value: f64) {
+        self.0.borrow_mut().learned_floats.push((expr.clone(), value));
+    }
+
+    /// A float that was known only when the program ran.
+    pub fn learned_float(&self, expr: &Rc<FloatExpr>) -> Option<f64> {
+        self.0.borrow().learned_floats.iter().find(|(e, _)| e == expr).map(|(_, value)| *value)
+    }
+
+    /// The value of a float in the call being compiled.
+    pub fn float(&self, symbol: &Symbol) -> Option<f64> {
+        let inner = self.0.borrow();
+        inner.floats.get(symbol).and_then(|f| f.hint).or_else(|| inner.former_floats.get(symbol).copied())
+    }
+
+    /// Something needs the number that a float is.
+    pub fn specialize_float(&self, symbol: &Symbol) {
+        if let Some(float) = self.0.borrow_mut().floats.get_mut(symbol) {
+            float.is_number = float.hint.is_some();
+        }
+    }
+
+    /// Floats whose numbers were needed, with where they come from.
+    pub fn needed_floats(&self) -> Vec<(Symbol, String, f64)> {
+        let inner = self.0.borrow();
+        let needed = inner.floats.iter().filter(|(_, f)| f.is_number);
+        needed.filter_map(|(s, f)| Some((s.clone(), f.origin.clone(), f.hint?))).collect()
+    }
+
+    /// Whether something needed the number that a float is.
+    pub fn is_needed(&self, symbol: &Symbol) -> bool {
+        self.0.borrow().floats.get(symbol).is_some_and(|f| f.is_number)
+    }
+
+    /// Floats that are numbers by now are no symbols any more.
+    pub fn forget_floats<'a>(&self, symbols: impl Iterator<Item = &'a Symbol>) {
+        let mut inner = self.0.borrow_mut();
+        for symbol in symbols {
+            // What was computed with it still has a value.
+            if let Some(hint) = inner.floats.remove(symbol).and_then(|float| float.hint) {
+                inner.former_floats.insert(symbol.clone(), hint);
+            }
+        }
+    }
+
+    /// Where a float comes from.
+    pub fn float_origin(&self, symbol: &Symbol) -> Option<String> {
+        self.0.borrow().floats.get(symbol).map(|f| f.origin.clone())
+    }
+
+    /// The value of the float that comes from there.
+    pub fn float_from(&self, origin: &str) -> Option<f64> {
+        self.0.borrow().floats.values().find(|f| f.origin == origin).and_then(|f| f.hint)
+    }
+
+    /// Installs a condition on floats.
+    pub fn guard_floats(&self, left: Rc<FloatExpr>, relation: Relation, right: Rc<FloatExpr>) {
+        let mut inner = self.0.borrow_mut();
+        let source = diagnostics::source::asking();
+        inner.float_guards.push(FloatGuard { left, relation, right, source });
+    }
+
+    /// Conditions on floats, in order.
+    pub fn float_guards(&self) -> Vec<FloatGuard> {
+        self.0.borrow().float_guards.clone()
+    }
+
+    /// Whether a symbol of this name exists.
+    pub fn has_symbol(&self, name: &str) -> bool {
+        let (inner, symbol) = (self.0.borrow(), Symbol(name.into()));
+        inner.symbols.contains_key(&symbol) || inner.floats.contains_key(&symbol)
+    }
+
+    /// What is known of a symbol.
+    pub fn info(&self, symbol: &Symbol) -> Option<SymbolInfo> {
+        self.0.borrow().symbols.get(symbol).cloned()
+    }
+
+    /// Whether a symbol is the size of a tensor from the beginning.
+    pub fn is_size(&self, symbol: &Symbol) -> bool {
+        self.info(symbol).is_some_and(|info| info.origin == "size" || info.origin.contains(".size()["))
+    }
+
+    /// Whether two handles share their symbols.
+    pub fn same(&self, other: &ShapeEnv) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Says that the call being compiled is over: its symbols mean nothing to what comes after.
+    pub fn settle(&self) {
+        self.0.borrow_mut().settled = true;
+    }
+
+    /// Says what the symbols are in the region that goes on after this one.
+    pub fn succeed(&self, successors: HashMap<Symbol, SymInt>) {
+        self.0.borrow_mut().successors = Some(successors);
+    }
+
+    /// What the symbols are in the region that goes on after this one, where one does.
+    pub fn successors(&self) -> Option<HashMap<Symbol, SymInt>> {
+        self.0.borrow().successors.clone()
+    }
+
+    /// Whether the call being compiled is over.
+    pub fn is_settled(&self) -> bool {
+        self.0.borrow().settled
+    }
+
+    /// The expression with every known equality used.
+    pub fn simplify(&self, expr: &Expr) -> Expr {
+        let inner = self.0.borrow();
+        if inner.replacements.is_empty() || expr.symbols().iter().all(|s| !inner.replacements.contains_key(s)) {
+            return expr.clone();
+        }
+        expr.substitute(&|s| inner.replacements.get(s).cloned())
+    }
+
+    /// Whether an expression is known to be no less than zero, or above it (`strictly`), sizes being above zero.
+    pub fn is_above(&self, expr: &Expr, strictly: bool) -> bool {
+        let inner = self.0.borrow();
+        expr.least(&|s| inner.positive.contains(s)).is_some_and(|n| n >= i64::from(strictly))
+    }
+
+    /// The value in the call being compiled.
+    pub fn hint(&self, expr: &Expr) -> Option<i64> {
+        let inner = self.0.borrow();
+        let learned = inner.learned.get(expr).copied();
+        learned.or_else(|| expr.evaluate(&|s| inner.symbols.get(s).and_then(|i| i.hint)))
+    }
+
+    /// What is taken to hold of integers that are known only when the program runs, where a rule of an operator has to decide:
+    /// they are sizes that are neither zero nor one and fit the others. PyTorch decides so too.
+    fn presume(&self, left: &Expr, relation: Relation, right: &Expr) -> Option<bool> {
+        let inner = self.0.borrow();
+        let value = |s: &Symbol| {
+            let info = inner.symbols.get(s)?;
+            Some(info.hint.unwrap_or_else(|| 2.clamp(info.lower, info.upper.max(info.lower))))
+        };
+        let is_small = [left, right].iter().any(|e| matches!(e.as_int(), Some(0 | 1)));
+        match relation {
+            Relation::Eq => Some(!is_small),
+            Relation::Ne => Some(is_small),
+            _ => Some(relation.holds(left.evaluate(&value)?, right.evaluate(&value)?)),
+        }
+    }
+
+    /// The truth of a relation in the call being compiled; installs a guard unless it holds for every allowed value.
+    pub fn evaluate(&self, left: &Expr, relation: Relation, right: &Expr) -> Result<bool> {
+        if let Some(answer) = self.decide(left, relation, right) {
+            return Ok(answer);
+        }
+        let (Some(l), Some(r)) = (self.hint(left), self.hint(right)) else {
+            if let Some(answer) = self.presume(left, relation, right) {
+                return Ok(answer);
+            }
+            return Err(Error::new(
+                ErrorKind::GuardOnDataDependent,
+                format!(
+                    "Could not guard on data-dependent expression {left} {} {right} (unhinted: {left} {} {right}).",
+                    relation.text(),
+                    relation.text()
+                ),
+            ));
+        };
+        let answer = relation.holds(l, r);
+        let (left, right) = (self.simplify(left).expanded(), self.simplify(right).expanded());
+        self.install(&left, if answer { relation } else { relation.negated() }, &right);
+        Ok(answer)
+    }
+
+    /// Makes an expression the number it is in the call being compiled, with a guard.
+    pub fn specialize(&self, expr: &Expr) -> Result<i64> {
+        let value = self.hint(expr).ok_or_else(|| {
+            Error::new(
+                ErrorKind::GuardOnDataDependent,
+                format!("Could not extract specialized integer from data-dependent expression {expr} (unhinted: {expr})."),
+            )
+        })?;
+        self.evaluate(expr, Relation::Eq, &Expr::from(value))?;
+        Ok(value)
+    }
+
+    /// The graph checks a condition on numbers that only the run knows: it holds from here on.
+    pub fn expect(&self, left: &Expr, relation: Relation, right: &Expr) {
+        let mut inner = self.0.borrow_mut();
+        inner.expected.push((left.expanded(), relation, right.expanded()));
+        inner.narrow(left, relation, right);
+    }
+
+    fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
+        let mut inner = self.0.borrow_mut();
+        let source = diagnostics::source::asking();
+        inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
+        if relation == Relation::Eq
+            && right.as_int() == Some(0)
+            && let Some((symbol, number)) = left.as_remainder()
+        {
+            let known = inner.divisors.entry(symbol.clone()).or_insert(1);
+            if number % *known == 0 {
+                *known = number;
+            }
+        }
+        if relation == Relation::Eq && !left.has_division() && !right.has_division() {
+            // An equality with a bare symbol on one side is used everywhere from now on.
+            let pair = match (left.as_symbol(), right.as_symbol()) {
+                (Some(a), Some(b)) => Some(if a > b { (a.clone(), right.clone()) } else { (b.clone(), left.clone()) }),
+                (Some(s), None) if !right.symbols().contains(s) => Some((s.clone(), right.clone())),
+                (None, Some(s)) if !left.symbols().contains(s) => Some((s.clone(), left.clone())),
+                _ => {
+                    // The largest first, as PyTorch tries them.
+                    let difference = left.sub(right);
+                    let hint = |s: &Symbol| inner.symbols.get(s).and_then(|i| i.hint);
+                    let mut symbols: Vec<Symbol> = difference.symbols().into_iter().collect();
+                    symbols.sort_by_key(|s| (hint(s), s.clone()));
+                    symbols.into_iter().rev().find_map(|s| Some((s.clone(), difference.solved_for(&s)?)))
+                }
+            };
+            if let Some((symbol, value)) = pair {
+                inner.replace(symbol, value);
+            }
+        }
+        inner.narrow(left, relation, right);
+    }
+
+    /// Every symbol made so far, with what is known of it.
+    pub fn symbols(&self) -> Vec<(Symbol, SymbolInfo)> {
+        self.0.borrow().symbols.iter().map(|(s, i)| (s.clone(), i.clone())).collect()
+    }
+
+    /// Symbols that are something else by now, with what they are.
+    pub fn replacements(&self) -> Vec<(Symbol, Expr)> {
+        self.0.borrow().replacements.iter().map(|(s, e)| (s.clone(), e.clone())).collect()
+    }
+
+    /// Every guard installed so far, in order.
+    pub fn guards(&self) -> Vec<ShapeGuard> {
+        self.0.borrow().guards.clone()
+    }
+}

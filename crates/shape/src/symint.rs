@@ -1,0 +1,289 @@
+//! `SymInt`: a size that is a number, or an expression in a [`ShapeEnv`].
+
+use super::{Expr, Relation, ShapeEnv, Symbol};
+use diagnostics::error::{Error, ErrorKind, Result};
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::{Add, Mul, Sub};
+
+/// A size. Arithmetic never guards; comparison may, and may fail.
+#[derive(Clone)]
+pub enum SymInt {
+    /// A number.
+    Int(i64),
+    /// An expression over the symbols of an environment.
+    Sym(Expr, ShapeEnv),
+}
+
+impl From<i64> for SymInt {
+    fn from(value: i64) -> Self {
+        SymInt::Int(value)
+    }
+}
+
+impl Default for SymInt {
+    fn default() -> Self {
+        SymInt::Int(0)
+    }
+}
+
+impl SymInt {
+    /// The number, where it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            SymInt::Int(i) => Some(*i),
+            SymInt::Sym(..) => None,
+        }
+    }
+
+    /// The expression.
+    pub fn expr(&self) -> Expr {
+        match self {
+            SymInt::Int(i) => Expr::from(*i),
+            SymInt::Sym(e, env) => env.simplify(e),
+        }
+    }
+
+    fn env2<'a>(&'a self, other: &'a SymInt) -> Option<&'a ShapeEnv> {
+        match (self, other) {
+            (SymInt::Sym(_, env), _) | (_, SymInt::Sym(_, env)) => Some(env),
+            _ => None,
+        }
+    }
+
+    fn of(expr: Expr, env: &ShapeEnv) -> SymInt {
+        match expr.as_int() {
+            Some(i) => SymInt::Int(i),
+            None => SymInt::Sym(expr, env.clone()),
+        }
+    }
+
+    fn combine(&self, other: &SymInt, op: impl Fn(&Expr, &Expr) -> Expr) -> SymInt {
+        match self.env2(other) {
+            Some(env) => SymInt::of(op(&self.expr(), &other.expr()), env),
+            None => SymInt::Int(op(&self.expr(), &other.expr()).as_int().unwrap_or_default()),
+        }
+    }
+
+    /// Python's `self // other`.
+    pub fn floor_div(&self, other: &SymInt) -> Result<SymInt> {
+        if other.as_int() == Some(0) {
+            return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
+        }
+        Ok(match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => {
+                SymInt::Int(a.wrapping_div(*b) - i64::from(a.wrapping_rem(*b) != 0 && ((*a < 0) != (*b < 0))))
+            }
+            _ => self.combine(other, Expr::floor_div),
+        })
+    }
+
+    /// Python's `self % other`.
+    pub fn modulo(&self, other: &SymInt) -> Result<SymInt> {
+        if other.as_int() == Some(0) {
+            return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
+        }
+        let is_natural = |size: &SymInt| match size {
+            SymInt::Sym(_, env) => size.is_above(false) || env.bounds(&size.expr()).0.is_some_and(|least| least >= 0),
+            SymInt::Int(i) => *i >= 0,
+        };
+        let is_natural = is_natural(self) && is_natural(other);
+        Ok(self.combine(other, |a, b| a.modulo(b, is_natural)))
+    }
+
+    /// Whether it is known to be no less than zero (`strictly`: to be above zero) without looking at what the symbols' ranges are.
+    fn is_above(&self, strictly: bool) -> bool {
+        match self {
+            SymInt::Int(i) => *i >= i64::from(strictly),
+            SymInt::Sym(_, env) => env.is_above(&self.expr(), strictly),
+        }
+    }
+
+    /// Whether zero or one is surely no larger, as sympy sees it: not where it is the largest of several itself.
+    fn surely_reaches(&self, n: i64) -> bool {
+        self.is_above(n == 1) && !self.expr().is_extreme()
+    }
+
+    /// The larger of two, without a guard.
+    pub fn max(&self, other: &SymInt) -> SymInt {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.max(b)),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => size.clone(),
+            _ => self.combine(other, Expr::larger),
+        }
+    }
+
+    /// The smaller of two, without a guard.
+    pub fn min(&self, other: &SymInt) -> SymInt {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int(*a.min(b)),
+            (SymInt::Int(n @ 0..=1), size) | (size, SymInt::Int(n @ 0..=1)) if size.surely_reaches(*n) => SymInt::Int(*n),
+            _ => self.combine(other, Expr::smaller),
+        }
+    }
+
+    /// Whether the relation holds, where that is known for every value of the symbols; never guards.
+    pub fn decide(&self, relation: Relation, other: &SymInt) -> Option<bool> {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => Some(relation.holds(*a, *b)),
+            _ => self.env2(other)?.decide(&self.expr(), relation, &other.expr()),
+        }
+    }
+
+    /// Whether the relation holds; guards where symbols decide.
+    pub fn compare(&self, relation: Relation, other: &SymInt) -> Result<bool> {
+        match (self, other) {
+            (SymInt::Int(a), SymInt::Int(b)) => Ok(relation.holds(*a, *b)),
+            _ => match self.env2(other) {
+                Some(env) => env.evaluate(&self.expr(), relation, &other.expr()),
+                None => Ok(false),
+            },
+        }
+    }
+
+    /// Whether the relation holds; guards where symbols decide, and is `otherwise` where only the run knows.
+    pub fn holds_or(&self, relation: Relation, other: &SymInt, otherwise: bool) -> Result<bool> {
+        match self.decide(relation, other) {
+            Some(known) => Ok(known),
+            None if self.hint().is_none() || other.hint().is_none() => Ok(otherwise),
+            None => self.compare(relation, other),
+        }
+    }
+
+    /// A condition as PyTorch prints it: one that sympy sees to hold of sizes is `True`.
+    pub fn condition(&self, relation: Relation, other: &SymInt) -> String {
+        let is_above = |a: &SymInt, b: &SymInt, strictly: bool| match a.env2(b) {
+            Some(env) => env.is_above(&a.expr().sub(&b.expr()), strictly),
+            None => false,
+        };
+        let is_seen = match relation {
+            Relation::Eq => self.expr() == other.expr(),
+            Relation::Ne => false,
+            Relation::Gt | Relation::Ge => is_above(self, other, relation == Relation::Gt),
+            Relation::Lt | Relation::Le => is_above(other, self, relation == Relation::Lt),
+        };
+        if is_seen { "True".to_owned() } else { relation.condition(self, other) }
+    }
+
+    /// `self == other`, guarding.
+    pub fn sym_eq(&self, other: impl Into<SymInt>) -> Result<bool> {
+        self.compare(Relation::Eq, &other.into())
+    }
+
+    /// `self < other`, guarding.
+    pub fn sym_lt(&self, other: impl Into<SymInt>) -> Result<bool> {
+        self.compare(Relation::Lt, &other.into())
+    }
+
+    /// Whether two lists are as long and have equal items for every value of the symbols; never guards.
+    pub fn all_statically_eq(a: &[SymInt], b: &[SymInt]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.statically_eq(b.clone()))
+    }
+
+    /// Whether the two are equal for every value of the symbols that the environment allows; never guards.
+    pub fn statically_eq(&self, other: impl Into<SymInt>) -> bool {
+        let other = other.into();
+        match (self, &other) {
+            (SymInt::Int(a), SymInt::Int(b)) => a == b,
+            _ => match self.env2(&other) {
+                Some(env) => env.decide(&self.expr(), Relation::Eq, &other.expr()) == Some(true),
+                None => false,
+            },
+        }
+    }
+
+    /// The number; an expression is specialized to its hint, with a guard.
+    pub fn guard_int(&self) -> Result<i64> {
+        match self {
+            SymInt::Int(i) => Ok(*i),
+            SymInt::Sym(e, env) => env.specialize(e),
+        }
+    }
+
+    /// The number this stands for in the call being compiled; never guards. `None` for unbacked symbols.
+    pub fn hint(&self) -> Option<i64> {
+        match self {
+            SymInt::Int(i) => Some(*i),
+            SymInt::Sym(e, env) => env.hint(e),
+        }
+    }
+
+    /// The size with other symbols; `None` where one of its own has no successor.
+    pub fn translated(&self, successors: &HashMap<Symbol, SymInt>) -> Option<SymInt> {
+        if self.as_int().is_some() {
+            return Some(self.clone());
+        }
+        let expr = self.expr();
+        if !expr.symbols().iter().all(|s| successors.contains_key(s)) {
+            return None;
+        }
+        let env = successors.values().find_map(|s| if let SymInt::Sym(_, env) = s { Some(env) } else { None });
+        let expr = expr.substitute(&|s| successors.get(s).map(SymInt::expr));
+        match (expr.as_int(), env) {
+            (Some(i), _) => Some(SymInt::Int(i)),
+            (None, Some(env)) => Some(SymInt::Sym(expr, env.clone())),
+            (None, None) => None,
+        }
+    }
+
+    /// What the size is in the region that goes on after its own ended, where that knows its symbols.
+    pub fn succeeded(&self) -> Option<SymInt> {
+        match self {
+            SymInt::Sym(_, env) => self.translated(&env.successors()?),
+            SymInt::Int(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SymInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SymInt::Int(i) => i.fmt(f),
+            SymInt::Sym(..) => self.expr().fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for SymInt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+macro_rules! arithmetic {
+    ($trait:ident, $method:ident, $number:expr, $expr:expr) => {
+        impl $trait<&SymInt> for &SymInt {
+            type Output = SymInt;
+            fn $method(self, other: &SymInt) -> SymInt {
+                match (self, other) {
+                    (SymInt::Int(a), SymInt::Int(b)) => SymInt::Int($number(*a, *b)),
+                    _ => self.combine(other, $expr),
+                }
+            }
+        }
+        impl $trait<i64> for &SymInt {
+            type Output = SymInt;
+            fn $method(self, other: i64) -> SymInt {
+                $trait::$method(self, &SymInt::Int(other))
+            }
+        }
+    };
+}
+arithmetic!(Add, add, i64::wrapping_add, Expr::add);
+arithmetic!(Sub, sub, i64::wrapping_sub, Expr::sub);
+arithmetic!(Mul, mul, i64::wrapping_mul, Expr::mul);
+
+/// Numbers as sizes.
+pub fn ints(values: &[i64]) -> Vec<SymInt> {
+    values.iter().map(|v| SymInt::Int(*v)).collect()
+}
+
+/// Sizes as numbers; an expression is specialized, with a guard.
+pub fn concrete(values: &[SymInt]) -> Result<Vec<i64>> {
+    values.iter().map(SymInt::guard_int).collect()
+}
+
+/// The product of sizes.
+pub fn numel(sizes: &[SymInt]) -> SymInt {
+    sizes.iter().fold(SymInt::Int(1), |n, s| &n * s)
+}

@@ -1,0 +1,200 @@
+//! Storage: the bytes that tensors share, allocated under a budget.
+//!
+//! Invariant: a storage either holds `nbytes` bytes or none at all (fake). Running out of budget is an error, never an abort.
+
+use super::{Device, DeviceType, Dtype};
+use diagnostics::error::{Error, ErrorKind, Result};
+use shape::SymInt;
+use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::rc::Rc;
+
+thread_local! {
+    static USED: Cell<usize> = const { Cell::new(0) };
+    static BUDGET: Cell<usize> = const { Cell::new(2 << 30) };
+    static NEXT: Cell<u64> = const { Cell::new(1) };
+    static FAKE_MODE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// While it lives, fake storages that are made belong to a mode of the script's.
+pub struct OfFakeMode(u32);
+
+impl OfFakeMode {
+    /// The mode of this number makes them from now on; 0 stands for the compiler itself.
+    pub fn new(mode: u32) -> Self {
+        OfFakeMode(FAKE_MODE.replace(mode))
+    }
+}
+
+impl Drop for OfFakeMode {
+    fn drop(&mut self) {
+        FAKE_MODE.set(self.0);
+    }
+}
+
+/// Sets how many bytes all storages together may hold.
+pub fn set_budget(bytes: usize) {
+    BUDGET.set(bytes);
+}
+
+/// Bytes aligned for every element type, counted against the budget.
+struct Buffer {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Buffer {
+    fn zeroed(len: usize) -> Result<Buffer> {
+        let refuse =
+            || Error::new(ErrorKind::Memory, format!("DefaultCPUAllocator: not enough memory: you tried to allocate {len} bytes."));
+        if USED.get().checked_add(len).is_none_or(|total| total > BUDGET.get()) {
+            return Err(refuse());
+        }
+        let mut words = Vec::new();
+        words.try_reserve_exact(len.div_ceil(8)).map_err(|_| refuse())?;
+        words.resize(len.div_ceil(8), 0);
+        USED.set(USED.get() + len);
+        Ok(Buffer { words, len })
+    }
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        USED.set(USED.get().saturating_sub(self.len));
+    }
+}
+
+struct StorageImpl {
+    id: u64,
+    nbytes: RefCell<SymInt>,
+    device: Device,
+    buffer: RefCell<Option<Buffer>>,
+    /// Whether it stands for memory that nobody has, and nothing is fake about that.
+    is_hollow: bool,
+    fake_mode: u32,
+}
+
+/// A handle on shared bytes.
+#[derive(Clone)]
+pub struct Storage(Rc<StorageImpl>);
+
+/// A Rust type of a tensor's elements. Bools are bytes that hold 0 or 1.
+pub trait Element: bytemuck::Pod {
+    /// The dtype it stands for.
+    const DTYPE: Dtype;
+}
+
+macro_rules! elements {
+    ($($rust:ty => $dtype:ident),*) => { $(impl Element for $rust { const DTYPE: Dtype = Dtype::$dtype; })* };
+}
+elements!(u8 => UInt8, i8 => Int8, i16 => Int16, i32 => Int32, i64 => Int64, half::f16 => Float16, half::bf16 => BFloat16, f32 => Float32, f64 => Float64);
+
+impl Storage {
+    fn new(nbytes: SymInt, device: Device, buffer: Option<Buffer>, is_hollow: bool) -> Self {
+        let id = NEXT.get();
+        NEXT.set(id + 1);
+        Storage(Rc::new(StorageImpl {
+            id,
+            nbytes: RefCell::new(nbytes),
+            device,
+            is_hollow,
+            fake_mode: if buffer.is_none() && !is_hollow { FAKE_MODE.get() } else { 0 },
+            buffer: RefCell::new(buffer),
+        }))
+    }
+
+    /// Zeroed bytes on the CPU.
+    pub fn zeroed(nbytes: usize) -> Result<Self> {
+        Ok(Self::new(SymInt::Int(nbytes as i64), Device::CPU, Some(Buffer::zeroed(nbytes)?), false))
+    }
+
+    /// A storage without bytes. To a script's mode a device of a kind is the first one.
+    pub fn fake(nbytes: SymInt, device: Device) -> Self {
+        let is_numbered = FAKE_MODE.get() == 0 || device.kind != DeviceType::Cuda || device.index.is_some();
+        let device = if is_numbered { device } else { Device { index: Some(0), ..device } };
+        Self::new(nbytes, device, None, false)
+    }
+
+    /// The storage of a tensor that has no memory of its own, in a run: others stand for it.
+    pub fn hollow(nbytes: SymInt, device: Device) -> Self {
+        Self::new(nbytes, device, None, true)
+    }
+
+    /// An identity that no other storage ever has.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// Where it lies.
+    pub fn device(&self) -> Device {
+        self.0.device
+    }
+
+    /// Its size in bytes.
+    pub fn nbytes(&self) -> SymInt {
+        self.0.nbytes.borrow().clone()
+    }
+
+    /// Whether its bytes are not there because nothing is computed.
+    pub fn is_fake(&self) -> bool {
+        self.0.buffer.borrow().is_none() && !self.0.is_hollow
+    }
+
+    /// The number of the script's mode that made it without bytes; 0 where none did.
+    pub fn fake_mode(&self) -> u32 {
+        self.0.fake_mode
+    }
+
+    /// Grows or shrinks it, keeping what fits.
+    pub fn resize(&self, nbytes: SymInt) -> Result<()> {
+        if self.0.buffer.borrow().is_some() {
+            let mut grown = Buffer::zeroed(nbytes.guard_int()?.max(0) as usize)?;
+            let mut slot = self.0.buffer.borrow_mut();
+            if let Some(old) = slot.as_ref() {
+                let n = old.len.min(grown.len);
+                grown.bytes_mut()[..n].copy_from_slice(&old.bytes()[..n]);
+            }
+            *slot = Some(grown);
+        }
+        *self.0.nbytes.borrow_mut() = nbytes;
+        Ok(())
+    }
+
+    fn no_data() -> Error {
+        Error::new(ErrorKind::DataDependent, "the values of a fake tensor were asked for")
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> Result<Ref<'_, [u8]>> {
+        Ref::filter_map(self.0.buffer.borrow(), |b| b.as_ref().map(Buffer::bytes)).map_err(|_| Self::no_data())
+    }
+
+    /// The bytes, to write.
+    pub fn bytes_mut(&self) -> Result<RefMut<'_, [u8]>> {
+        let guard = self.0.buffer.try_borrow_mut().map_err(|_| Error::runtime("a storage is read and written at once"))?;
+        RefMut::filter_map(guard, |b| b.as_mut().map(Buffer::bytes_mut)).map_err(|_| Self::no_data())
+    }
+
+    /// The elements of the whole storage, for the Rust type of the tensor's dtype.
+    pub fn slice<T: Element>(&self) -> Result<Ref<'_, [T]>> {
+        Ok(Ref::map(self.bytes()?, |b| bytemuck::cast_slice(&b[..b.len() / size_of::<T>() * size_of::<T>()])))
+    }
+
+    /// The elements, to write.
+    pub fn slice_mut<T: Element>(&self) -> Result<RefMut<'_, [T]>> {
+        Ok(RefMut::map(self.bytes_mut()?, |b| {
+            let n = b.len() / size_of::<T>() * size_of::<T>();
+            bytemuck::cast_slice_mut(&mut b[..n])
+        }))
+    }
+
+    /// Whether two handles share their bytes.
+    pub fn same(&self, other: &Storage) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}

@@ -1,0 +1,229 @@
+//! What is put off until elements are read: conjugates, negatives and zeros, as bits of a tensor.
+//!
+//! `conj()` gives a view that says that its elements are to be conjugated. A view of such a tensor is one, too; a few operators read it
+//! as it is (copies, products); for all others it is cloned first, which is when the conjugate is computed. So it is with negatives,
+//! which `imag` of a conjugate is.
+//!
+//! A zero stands for the tangent of what has none. Sums and products with it are known without any arithmetic; for all other
+//! operators it becomes a tensor of zeros.
+
+use diagnostics::error::{Error, Result};
+use dispatch::t;
+use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Value, call_below, fill_args, has_layer, push_layer, put_off_by};
+use operators::shapes::{broadcast, result_type};
+use shape::SymInt;
+use std::cell::Cell;
+use std::rc::Rc;
+use tensor::{Device, DeviceType, Dtype, Layout, Lazy, Tensor};
+
+/// Operators that read a conjugate as it is.
+const READ_CONJUGATES: &str = " clone copy_ _conj_physical repeat_interleave full_like empty_like resize_ set_ baddbmm addmm dot vdot mm bmm \
+    linalg_solve_triangular _new_zeros_with_same_feature_meta _unsafe_view _reshape_alias shallow_copy_data_ ";
+/// Operators that read a negative as it is.
+const READ_NEGATIVES: &str = " clone copy_ repeat_interleave full_like empty_like resize_ set_ linalg_solve_triangular \
+    _new_zeros_with_same_feature_meta _unsafe_view _reshape_alias shallow_copy_data_ ";
+/// Operators that ask nothing of a zero's elements.
+const READ_ZEROS: &str = " zeros_like full_like empty_like resize_ clone _unsafe_view _reshape_alias ";
+
+/// Puts the layer into this thread's stack; needed once per thread.
+pub fn install() {
+    thread_local! {
+        static DONE: Cell<bool> = const { Cell::new(false) };
+    }
+    if !DONE.replace(true) {
+        push_layer(Rc::new(LazyLayer));
+    }
+}
+
+fn put_off(args: &[Value]) -> Lazy {
+    let mut all = Lazy::default();
+    for arg in args {
+        arg.for_each_tensor(&mut |t| {
+            let lazy = t.lazy();
+            all = Lazy { conj: all.conj || lazy.conj, neg: all.neg || lazy.neg, zero: all.zero || lazy.zero };
+        });
+    }
+    all
+}
+
+fn listed(list: &str, entry: &OpEntry) -> bool {
+    list.split_ascii_whitespace().any(|name| name == entry.base_name())
+}
+
+/// The dispatch layer.
+struct LazyLayer;
+
+impl Layer for LazyLayer {
+    fn key(&self) -> Key {
+        Key::Lazy
+    }
+
+    fn wants(&self, call: &Call) -> bool {
+        put_off(call.args).any() || matches!(call.entry.base_name(), "_conj" | "_neg_view" | "_efficientzerotensor")
+    }
+
+    fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+        if entry.base_name() == "_efficientzerotensor" {
+            let out = call_below(Key::Lazy, entry, args)?;
+            out.for_each_tensor(&mut |t| t.set_lazy(Lazy { zero: true, ..Lazy::default() }));
+            return Ok(out);
+        }
+        if let Rule::View(_) = entry.rule {
+            return view(entry, args);
+        }
+        let lazy = put_off(&args);
+        if lazy.zero
+            && let Some(known) = with_zeros(&Call { entry, args: &args })?
+        {
+            return Ok(known);
+        }
+        let (zero, conj, neg) = (
+            lazy.zero && !listed(READ_ZEROS, entry),
+            lazy.conj && !listed(READ_CONJUGATES, entry),
+            lazy.neg && !listed(READ_NEGATIVES, entry),
+        );
+        if !(zero || conj || neg) {
+            return call_below(Key::Lazy, entry, args);
+        }
+        let mut written = None;
+        let mut given = Vec::new();
+        for (argument, value) in entry.schema.arguments.iter().zip(&args) {
+            given.push(value.map_tensors(&mut |t| {
+                let of = t.lazy();
+                if of.zero && argument.mutated {
+                    return Err(Error::runtime(
+                        "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor.",
+                    ));
+                }
+                let out = match () {
+                    () if zero && of.zero => zeros(t)?,
+                    () if conj && of.conj || neg && of.neg => t!("clone", t)?,
+                    () => return Ok(t.clone()),
+                };
+                if argument.mutated {
+                    written = Some((t.clone(), out.clone()));
+                }
+                Ok(out)
+            })?);
+        }
+        let out = call_below(Key::Lazy, entry, given)?;
+        let Some((target, clone)) = written else { return Ok(out) };
+        t!("copy_", &target, clone)?;
+        Ok(target.into())
+    }
+}
+
+/// A tensor of zeros.
+fn zeros(t: &Tensor) -> Result<Tensor> {
+    let layout = Value::Layout(Layout::Strided);
+    t!("expand", t!("zeros", Vec::<i64>::new(); dtype = t.dtype(), layout = layout, device = t.device())?, t.sizes())
+}
+
+fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    let Some(of) = args.iter().find_map(Value::as_tensor).map(Tensor::lazy) else {
+        // A number's conjugate is what it is where a graph is made.
+        let out = call_below(Key::Lazy, entry, args)?;
+        out.for_each_tensor(&mut |t| {
+            if t.is_fake() {
+                t.set_lazy(Lazy::default())
+            }
+        });
+        return Ok(out);
+    };
+    if entry.base_name() == "view_as_real" && of.conj {
+        return Err(Error::runtime(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.",
+        ));
+    }
+    // Such a view of a zero is made without being seen below.
+    if let (true, "view" | "as_strided" | "_reshape_alias", Some(t)) = (of.zero, entry.base_name(), args[0].as_tensor()) {
+        let looks = dispatch::run_backend(entry, &[vec![Tensor::fake(&t.spec())?.into()], args[1..].to_vec()].concat(), true)?;
+        let layout = Value::Layout(Layout::Strided);
+        let zero = t!("_efficientzerotensor", looks.tensor()?.sizes(); dtype = t.dtype(), layout = layout, device = t.device())?;
+        return Ok(zero.into());
+    }
+    let out = call_below(Key::Lazy, entry, args)?;
+    out.for_each_tensor(&mut |t| t.set_lazy(put_off_by(entry, of)));
+    Ok(out)
+}
+
+/// Sums, differences, products and quotients in which a zero takes part.
+fn with_zeros(c: &Call) -> Result<Option<Value>> {
+    let name = c.entry.name;
+    if !matches!(name, "aten.mul.Tensor" | "aten.div.Tensor" | "aten.add.Tensor" | "aten.sub.Tensor") {
+        return Ok(None);
+    }
+    let (a, b) = (c.get("self"), c.get("other"));
+    let is_zero = |v: &Value| v.as_tensor().is_some_and(|t| t.lazy().zero);
+    let is_product = matches!(name, "aten.mul.Tensor" | "aten.div.Tensor");
+    if name == "aten.div.Tensor" && is_zero(b) {
+        // A division by nothing is one: its elements are not zero.
+        return Ok(None);
+    }
+    let (wanted, sizes) = (result_type(&[a, b])?, broadcast(&[sizes_of(a), sizes_of(b)])?);
+    // A difference is a sum with a factor to PyTorch.
+    let alpha = match name {
+        "aten.sub.Tensor" => -c.get("alpha").float()?,
+        "aten.add.Tensor" => c.get("alpha").float()?,
+        _ => 1.0,
+    };
+    note_on_meta(c.entry, [a, b], &sizes, wanted, alpha)?;
+    let device = [a, b].iter().find_map(|v| v.as_tensor()).map_or(Device::CPU, Tensor::device);
+    let layout = || Value::Layout(Layout::Strided);
+    if is_product || is_zero(a) && is_zero(b) {
+        return t!("_efficientzerotensor", sizes; dtype = wanted, layout = layout(), device = device).map(|t| Some(t.into()));
+    }
+    let is_second = is_zero(a);
+    let one = match if is_second { b } else { a } {
+        Value::Tensor(t) => t.clone(),
+        number => t!("scalar_tensor", number; dtype = wanted, layout = layout(), device = device)?,
+    };
+    let copy = t!("_to_copy", t!("expand", one, sizes)?; dtype = wanted, layout = layout(), device = device)?;
+    let scaled = if is_second && alpha != 1.0 { t!("mul.Scalar", copy, number(alpha))? } else { copy };
+    Ok(Some(scaled.into()))
+}
+
+fn sizes_of(v: &Value) -> Vec<SymInt> {
+    v.as_tensor().map_or_else(Vec::new, Tensor::sizes)
+}
+
+/// A factor as it was written: whole ones as integers.
+fn number(factor: f64) -> Value {
+    if factor.fract() == 0.0 { Value::from(factor as i64) } else { Value::Float(factor) }
+}
+
+/// PyTorch asks what a call's result would look like by making it on the meta device, which a tracer sees: nodes that nobody reads,
+/// which leave nothing but gaps in the names.
+fn note_on_meta(entry: &'static OpEntry, args: [&Value; 2], sizes: &[SymInt], wanted: Dtype, alpha: f64) -> Result<()> {
+    if !has_layer(Key::Trace) {
+        return Ok(());
+    }
+    let meta = Device { kind: DeviceType::Meta, ..Device::CPU };
+    let on_meta = |v: &Value| match v {
+        Value::Tensor(t) => t!("_to_copy", t; device = meta).map(Value::from),
+        number => Ok(number.clone()),
+    };
+    let mut sides = [on_meta(args[0])?, on_meta(args[1])?];
+    for side in &mut sides {
+        if let Value::Tensor(t) = side
+            && t.dtype() != wanted
+        {
+            *side = t!("_to_copy", &*t; dtype = wanted)?.into();
+        }
+    }
+    for side in &mut sides {
+        if let Value::Tensor(t) = side
+            && !SymInt::all_statically_eq(&t.sizes(), sizes)
+        {
+            *side = t!("expand", &*t, sizes.to_vec())?.into();
+        }
+    }
+    let [first, mut second] = sides;
+    if alpha != 1.0 {
+        second = t!("mul.Scalar", second, number(alpha))?.into();
+    }
+    static SUM: OpRef = OpRef::new("add.Tensor");
+    let is_sum = entry.schema.position("alpha").is_some();
+    let entry = if is_sum { SUM.get() } else { entry };
+    call_below(Key::Lazy, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
+}
