@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from "vitest";
 import { Gpu } from "../src/engine/gpu";
 import type { ModuleSource } from "../src/engine/module";
 import type { FromGpu, ToGpu } from "../src/engine/protocol";
-import type { Bundle, Recipe, RunResult, Training } from "../src/generated/report";
+import type { Bundle, Recipe, RunResult, TensorData, Training } from "../src/generated/report";
 
 class FakeGpuWorker {
   readonly received: ToGpu[] = [];
@@ -97,4 +97,27 @@ it("starts anew after the instance has failed", async () => {
   const second = workers[1] as FakeGpuWorker;
   second.say({ type: "result", run: await second.run("run"), result });
   await expect(again).resolves.toBe(result);
+});
+
+it("prints tensors, and says when the worker fails meanwhile", async () => {
+  const tensor = {} as TensorData;
+  await expect(gpu.print(tensor)).rejects.toThrow("no run");
+  const running = gpu.run(bundle, "webgpu", () => {});
+  const fake = await worker();
+  const run = await fake.run("run");
+  const asked = async (): Promise<number> => {
+    await fake.run("print");
+    const last = fake.received.at(-1);
+    return last?.type === "print" ? last.ask : -1;
+  };
+  const printed = gpu.print(tensor);
+  fake.say({ type: "printed", ask: await asked(), text: "tensor(1.)" });
+  await expect(printed).resolves.toBe("tensor(1.)");
+  fake.say({ type: "result", run, result });
+  await running;
+  const lost = [gpu.print(tensor), gpu.print(tensor)];
+  await vi.waitFor(() => expect(fake.received.filter(({ type }) => type === "print")).toHaveLength(3));
+  fake.say({ type: "failed", message: "unreachable" });
+  for (const promise of lost) await expect(promise).rejects.toThrow("unreachable");
+  await expect(gpu.print(tensor)).rejects.toThrow("no run");
 });

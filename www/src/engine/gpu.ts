@@ -15,13 +15,19 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** Who hears how a tensor prints. */
+interface Printing {
+  resolve(text: string): void;
+  reject(error: Error): void;
+}
+
 type Ask = (run: number) => ToGpu;
 
 export class Gpu {
   #worker: Promise<Worker> | undefined;
   #waiting: Waiting | undefined;
   #run = 0;
-  readonly #printing = new Map<number, (text: string) => void>();
+  readonly #printing = new Map<number, Printing>();
 
   constructor(
     private readonly source: ModuleSource,
@@ -63,13 +69,15 @@ export class Gpu {
     void this.#worker?.then((worker) => worker.postMessage({ type: "pause" } satisfies ToGpu));
   }
 
-  /** A tensor as PyTorch prints it; for values of a run, so that the module is there. */
-  print(tensor: TensorData): Promise<string> {
+  /** A tensor as PyTorch prints it; for values of a run, so that the module is there. Rejected when the worker fails. */
+  async print(tensor: TensorData): Promise<string> {
+    const worker = await this.#worker;
+    if (!worker) throw new Error("There is no run whose values could be printed.");
     this.#run += 1;
     const ask = this.#run;
-    return new Promise((resolve) => {
-      this.#printing.set(ask, resolve);
-      void this.#worker?.then((worker) => worker.postMessage({ type: "print", ask, tensor } satisfies ToGpu));
+    return new Promise((resolve, reject) => {
+      this.#printing.set(ask, { resolve, reject });
+      worker.postMessage({ type: "print", ask, tensor } satisfies ToGpu);
     });
   }
 
@@ -109,7 +117,7 @@ export class Gpu {
   #receive(message: FromGpu): void {
     if (message.type === "failed") return this.#fail(message.message);
     if (message.type === "printed") {
-      this.#printing.get(message.ask)?.(message.text);
+      this.#printing.get(message.ask)?.resolve(message.text);
       this.#printing.delete(message.ask);
       return;
     }
@@ -125,8 +133,11 @@ export class Gpu {
   #fail(message: string): void {
     void this.#worker?.then((worker) => worker.terminate());
     this.#worker = undefined;
-    this.#waiting?.reject(new Error(message));
+    const error = new Error(message);
+    this.#waiting?.reject(error);
     this.#waiting = undefined;
+    for (const printing of this.#printing.values()) printing.reject(error);
+    this.#printing.clear();
   }
 }
 

@@ -91,7 +91,10 @@ function Printed({ tensor }: { tensor: TensorData }): JSX.Element {
   useEffect(() => {
     let current = true;
     setText(undefined);
-    void gpu?.print(tensor).then((made) => current && setText(made));
+    const show = (made: string): void => {
+      if (current) setText(made);
+    };
+    gpu?.print(tensor).then(show, (error: Error) => show(`This could not be printed: ${error.message}`));
     return () => (current = false);
   }, [tensor]);
   return (
