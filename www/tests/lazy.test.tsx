@@ -15,11 +15,15 @@ it("fetches a component once, and shows it with its own properties every time", 
   expect(load).toHaveBeenCalledTimes(1);
 });
 
-it("says that a part could not be fetched, and tries again at the next showing", async () => {
-  const load = vi.fn().mockRejectedValueOnce(new Error("offline")).mockResolvedValue(() => <b>there</b>);
+it("says that a part could not be fetched, and tries again when asked or at the next showing", async () => {
+  const offline = new Error("offline");
+  const load = vi.fn().mockRejectedValueOnce(offline).mockRejectedValueOnce(offline).mockResolvedValue(() => <b>there</b>);
   const Lazy = lazy(load);
   const root = document.createElement("div");
   render(<Lazy />, root);
+  await vi.waitFor(() => expect(root.textContent).toContain("could not be fetched"));
+  root.querySelector("button")?.click();
+  await vi.waitFor(() => expect(load).toHaveBeenCalledTimes(2));
   await vi.waitFor(() => expect(root.textContent).toContain("could not be fetched"));
   render(null, root);
   render(<Lazy />, root);

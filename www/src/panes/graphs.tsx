@@ -1,12 +1,12 @@
 // The graphs of a compilation, stage by stage, in three views: the text that PyTorch prints, a picture, a table.
 import type { JSX } from "preact";
 import { Tabs } from "../layout/tabs";
-import { later } from "../layout/later";
 import { formatBytes, plural } from "../report/format";
 import { STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { engine, graphsAreOld, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
 import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wrapGraphs } from "../state/view";
+import { lazy } from "../ui/lazy";
 import { GraphText } from "./graph-text";
 
 const VIEW_TITLES: Record<GraphViewKind, string> = { text: "Text", picture: "Picture", table: "Table" };
@@ -15,8 +15,8 @@ const VIEW_HELP: Record<GraphViewKind, string> = {
   picture: "Nodes and edges, by module; forward and backward face to face",
   table: "A row per node, as print_tabular",
 };
-const Picture = later(() => import("../picture/picture"));
-const Table = later(() => import("./graph-table"));
+const Picture = lazy(() => import("../picture/picture").then((module) => module.default));
+const Table = lazy(() => import("./graph-table").then((module) => module.default));
 
 export function GraphsPane(): JSX.Element {
   const unit = selectedUnit.value;
