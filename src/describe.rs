@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::aot::compile::Artifacts;
-use crate::aot::metadata::{self, MutationType, OutputType, ViewAndMutationMeta};
+use crate::aot::schemas::{self, Artifacts, MutationType, OutputType, ViewAndMutationMeta};
 use crate::graph::{Arg, FakeValue, Graph, Node, Opcode, Target};
 use crate::graph_view::{functionalized, view};
 use crate::report::{Compilation, CompilationKind, InputInfo, Metadata, OutputInfo, Saved};
@@ -101,16 +100,18 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
 }
 
 /// What happens to an input, for a person.
-fn mutation_in_words(info: &metadata::InputInfo) -> String {
+fn mutation_in_words(info: &schemas::InputInfo) -> String {
     let unseen = if info.mutations_under_no_grad_or_inference_mode { ", under no_grad" } else { "" };
-    match (info.mutation_type, info.mutates_data, info.mutates_metadata) {
-        (MutationType::NotMutated, ..) => "Only read.".to_owned(),
-        (MutationType::MutatedInGraph, ..) => {
+    match info.mutation_type {
+        MutationType::NotMutated => "Only read.".to_owned(),
+        MutationType::MutatedInGraph => {
             format!("Written to in place{unseen}: the graph computes its new value and ends with a copy_ into it.")
         }
-        (_, false, _) => "Its sizes or strides change in place: the runtime sets them on your tensor.".to_owned(),
-        (_, true, metadata) => {
-            let also = if metadata { "sizes and strides, then the new " } else { "new " };
+        MutationType::MutatedOutGraph if !info.mutates_data => {
+            "Its sizes or strides change in place: the runtime sets them on your tensor.".to_owned()
+        }
+        MutationType::MutatedOutGraph => {
+            let also = if info.mutates_metadata { "sizes and strides, then the new " } else { "new " };
             let clone = if info.requires_grad { "works on a clone, so that gradients see the old value, and " } else { "" };
             format!("Written to in place{unseen}: the graph {clone}returns the new value; the runtime gives your tensor its {also}numbers.")
         }
@@ -118,12 +119,14 @@ fn mutation_in_words(info: &metadata::InputInfo) -> String {
 }
 
 /// What an output aliases, for a person.
-fn alias_in_words(info: &metadata::OutputInfo, inputs: &[&str]) -> String {
+fn alias_in_words(info: &schemas::OutputInfo, inputs: &[&str]) -> String {
     let input = || info.base_idx.and_then(|i| inputs.get(i)).map_or_else(|| "an input".to_owned(), |name| format!("the input {name}"));
     let number = info.base_idx.unwrap_or(0);
     let gradient = if info.requires_grad { "" } else { ", without its history" };
+    if info.spec.is_none() {
+        return "No tensor: handed out as it is.".to_owned();
+    }
     match info.output_type {
-        _ if info.spec.is_none() => "No tensor: handed out as it is.".to_owned(),
         OutputType::NonAlias if info.base_idx.is_some() => {
             format!("One of several views of {} that one operator made: returned as the graph made it.", input())
         }

@@ -2,7 +2,7 @@
 //!
 //! `python tests/decompositions/record.py > tests/decompositions/recorded.json` records them anew.
 
-use aot_playground::aot::interpret::replay_graph;
+use aot_playground::aot::replay_graph;
 use aot_playground::aot::run_graph;
 use aot_playground::aot::trace::{Pushed, TraceLayer, Tracer};
 use aot_playground::backend::cpu;

@@ -10,7 +10,7 @@
 //!
 //! `RANDOM_FUNCTIONS=SEED` runs one seed and prints its function as a Python script, which can be run with PyTorch.
 
-use aot_playground::aot::compile::InputSpec;
+use aot_playground::aot::schemas::InputSpec;
 use aot_playground::aot::{Config, GraphCallable, GraphCompiler, compile};
 use aot_playground::autograd::{BackwardOptions, gradient_edge, install, meta, run_backward};
 use aot_playground::backend::cpu::{self, interpret::interpret};

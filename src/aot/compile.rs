@@ -1,166 +1,21 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
-use super::dedupe::{Adapt, dedupe};
+use super::dedupe::{dedupe, leave_unwritten};
 use super::effects;
 use super::epilogue::Epilogue;
+use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
-use super::make_fx::Decompose;
-use super::metadata::{OutputType, ViewAndMutationMeta, collect};
-use super::passes::Passes;
+use super::metadata::collect;
 use super::runtime::{Runtime, views_of};
-use super::subclass::{MaybeSubclass, SubclassCreationMeta};
-use super::synthetic_base::{self, Identity};
+use super::schemas::{Adapt, Artifacts, Config, Function, GraphCallable, InputSpec, OutputInfo, ViewAndMutationMeta};
+use super::synthetic_base;
 use super::tensorify::tensorify;
-use crate::autograd::meta;
-use crate::decompositions::Table;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::partition::{PartitionConfig, Partitioned, Study, partition};
-use crate::shape::SymInt;
-use crate::tensor::{Device, Dtype, Lazy, Tensor, TensorSpec};
+use crate::partition::{Partitioned, Study, partition};
+use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
-
-/// A function on tensors that may be run several times.
-pub type Function = Rc<dyn Fn(&[Tensor]) -> Result<Vec<Value>>>;
-
-/// A compiled graph. The callee empties the list of inputs, so that what it consumes can be freed.
-pub trait GraphCallable {
-    /// Runs it.
-    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>>;
-}
-
-/// Turns a graph with fake example inputs into something callable.
-pub type GraphCompiler = Rc<dyn Fn(Graph, &[Value]) -> Result<Rc<dyn GraphCallable>>>;
-
-/// Splits a joint graph, given the number of the forward's outputs and the inputs that live as long as the model (a script's
-/// own `partition_fn`). Where a partitioner of ours did it in the end, what it decided comes along.
-pub type PartitionFn = Rc<dyn Fn(&Graph, usize, &[usize]) -> Result<(Graph, Graph, Option<crate::report::Partition>)>>;
-
-/// What is known of an input before tracing.
-#[derive(Clone, Debug)]
-pub struct InputSpec {
-    /// Its tensor.
-    pub spec: TensorSpec,
-    /// Whether it requires grad.
-    pub requires_grad: bool,
-    /// Whether it is a leaf.
-    pub is_leaf: bool,
-    /// Whether it lives as long as the model: a module's parameter or buffer.
-    pub is_static: bool,
-    /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
-    pub symbol: Option<SymInt>,
-    /// What it is made of, where it is of a class of the script's.
-    pub subclass: MaybeSubclass,
-    /// What is put off of its elements.
-    pub lazy: Lazy,
-    /// What it has in common with other inputs.
-    pub identity: Identity,
-}
-
-impl InputSpec {
-    /// Of a tensor.
-    pub fn of(t: &Tensor) -> Result<Self> {
-        let base = match meta::base(t) {
-            Some(base) if !base.is_fake() => Some(Rc::new(InputSpec::of(&base)?)),
-            _ => None,
-        };
-        let identity = Identity {
-            tensor: t.id(),
-            storage: t.storage().id(),
-            storage_elements: t.storage().nbytes().hint().unwrap_or(0) / t.dtype().itemsize() as i64,
-            base,
-        };
-        let is_leaf = meta::grad_fn(t)?.is_none();
-        let subclass = SubclassCreationMeta::of(t)?;
-        let (spec, requires_grad, lazy) = (t.spec(), meta::requires_grad(t), t.lazy());
-        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, lazy, identity })
-    }
-
-    /// Of a symbolic size.
-    pub fn of_symbol(size: &SymInt) -> Self {
-        let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
-        InputSpec {
-            spec,
-            requires_grad: false,
-            is_leaf: false,
-            is_static: false,
-            symbol: Some(size.clone()),
-            subclass: None,
-            lazy: Lazy::default(),
-            identity: Identity::default(),
-        }
-    }
-
-    /// What a traced function is called with where the input is `t`.
-    pub fn argument(&self, t: &Tensor) -> Value {
-        self.symbol.clone().map_or_else(|| Value::from(t), Value::Int)
-    }
-}
-
-/// How to compile.
-#[derive(Clone)]
-pub struct Config {
-    /// Whether mutations of inputs stay in the graph where they can.
-    pub keep_input_mutations: bool,
-    /// How joint graphs are split.
-    pub partition: PartitionConfig,
-    /// What operators are taken apart by as they are traced.
-    pub decompositions: Option<&'static Table>,
-    /// What operators are taken apart by before that: rules of the script's.
-    pub script_decompositions: Option<Decompose>,
-    /// Inductor's passes on the graph before it is split or compiled.
-    pub passes: Option<Passes>,
-    /// A partitioner of the script's own.
-    pub partition_fn: Option<PartitionFn>,
-    /// Whether random numbers that the backward draws again are those of the forward even where PyTorch's are not.
-    pub replay_random: bool,
-    /// Compiles forwards.
-    pub fw_compiler: GraphCompiler,
-    /// Compiles backwards.
-    pub bw_compiler: GraphCompiler,
-    /// Compiles graphs without a backward.
-    pub inference_compiler: GraphCompiler,
-    /// Asked when a graph is traced: whether it will be traced again, and is of no use.
-    pub is_outdated: Option<Rc<dyn Fn() -> bool>>,
-    /// Sees what was made, as soon as it is.
-    pub observer: Option<Rc<dyn Fn(&Artifacts)>>,
-}
-
-impl Config {
-    /// Where a graph will be traced again, it is seen, and that is all.
-    fn stop_if_outdated(&self, traced: &Rc<Graph>, is_joint: bool, metadata: &ViewAndMutationMeta) -> Result<()> {
-        if !self.is_outdated.as_ref().is_some_and(|f| f()) {
-            return Ok(());
-        }
-        if let Some(observer) = &self.observer {
-            let (traced, metadata) = (traced.clone(), metadata.clone());
-            let (prologue, epilogue) = (String::new(), String::new());
-            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: true });
-        }
-        Err(Error::runtime("the graph will be traced again"))
-    }
-}
-
-/// What one compilation made.
-pub struct Artifacts {
-    /// The joint graph, or the inference graph.
-    pub traced: Rc<Graph>,
-    /// Whether it is a joint graph.
-    pub is_joint: bool,
-    /// Mutation and aliasing.
-    pub metadata: ViewAndMutationMeta,
-    /// The joint graph in two.
-    pub partitioned: Option<Partitioned>,
-    /// The joint graph, to be asked about later.
-    pub study: Option<Rc<Study>>,
-    /// What happens to the caller's inputs before the graph, as code.
-    pub prologue: String,
-    /// What happens to what the graph returned, as code.
-    pub epilogue: String,
-    /// Whether it is traced again, with numbers for floats that were symbols.
-    pub is_abandoned: bool,
-}
 
 /// A compiled function.
 pub struct Compiled {
@@ -207,6 +62,7 @@ pub fn size_as_tensor(size: i64) -> Result<Tensor> {
 
 /// Compiles a function for inputs like these.
 pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
+    higher_order::register();
     let before = modes();
     // Nothing above autograd sees what happens while tracing.
     let _capture = Exclude::only(Key::Capture);
@@ -233,7 +89,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         prologue.push(adapted.code);
         metadata = collect(&*f, &inputs, config.keep_input_mutations)?;
     }
-    super::dedupe::leave_unwritten(&mut inputs);
+    leave_unwritten(&mut inputs);
     if let Some((adapted, merged)) = synthetic_base::merge(&f, &inputs, &metadata, !differentiates)? {
         if metadata.requires_subclass_dispatch() {
             return Err(Error::not_implemented(
@@ -331,9 +187,8 @@ fn with_passes(mut graph: Rc<Graph>, config: &Config, replayed: &[usize]) -> Res
 
 /// Whether an output is a view of an input that requires grad, or that input: the runtime makes it again with its history, and no
 /// backward is needed for it.
-fn views_differentiable_input(output: &super::metadata::OutputInfo, metadata: &ViewAndMutationMeta) -> bool {
-    let of_input = matches!(output.output_type, OutputType::AliasOfInput | OutputType::IsInput);
-    of_input && output.base_idx.is_some_and(|i| metadata.input_info[i].requires_grad)
+fn views_differentiable_input(output: &OutputInfo, metadata: &ViewAndMutationMeta) -> bool {
+    output.output_type.is_of_input() && output.base_idx.is_some_and(|i| metadata.input_info[i].requires_grad)
 }
 
 /// What surrounds a graph, as code: how it gets its inputs from the list `args`, and what becomes of what it returns.

@@ -1,24 +1,8 @@
 //! Duplicate inputs: one tensor given twice is one input of the compiled function, where it is written to.
 
-use super::compile::{Function, InputSpec};
-use super::metadata::ViewAndMutationMeta;
+use super::schemas::{Adapt, Adapted, Function, InputSpec, ViewAndMutationMeta};
 use crate::tensor::Tensor;
 use std::rc::Rc;
-
-/// How callers' inputs become those of the compiled function.
-pub type Adapt = Rc<dyn Fn(Vec<Tensor>) -> crate::error::Result<Vec<Tensor>>>;
-
-/// A function with other inputs than its caller gives.
-pub struct Adapted {
-    /// The function of the new inputs.
-    pub function: Function,
-    /// The new inputs.
-    pub inputs: Vec<InputSpec>,
-    /// From the caller's inputs to the new ones.
-    pub adapt: Adapt,
-    /// The same as code, on the list `args`.
-    pub code: String,
-}
 
 /// Takes duplicates away where one of them is written to; `None` where there is nothing to do.
 pub fn dedupe(f: &Function, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Option<Adapted> {

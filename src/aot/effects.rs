@@ -3,13 +3,16 @@
 //! A graph in which there are such calls takes the first token as an input before all others and returns the last one before all
 //! other outputs (PyTorch's `with_effects`). Tokens hold nothing; the runtime makes the first and drops the last.
 
-use super::compile::GraphCallable;
+use super::schemas::GraphCallable;
 use crate::dispatch::Value;
 use crate::error::Result;
 use crate::ops::shapes::default_dtype;
 use crate::tensor::{Device, Tensor, TensorSpec};
 use std::cell::Cell;
 use std::rc::Rc;
+
+/// The operator that a call with a token is shown as.
+pub(super) const WITH_EFFECTS: &str = "with_effects";
 
 thread_local! {
     static SEEN: Cell<bool> = const { Cell::new(false) };

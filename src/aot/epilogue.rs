@@ -4,7 +4,7 @@
 //! First the new values of mutated inputs are written into the caller's tensors, then every output is handed out: as it came,
 //! as an input, or as a view made again of what it aliases, with the history autograd expects.
 
-use super::metadata::{MutationType, OutputType, ViewAndMutationMeta};
+use super::schemas::{MutationType, OutputType, ViewAndMutationMeta};
 use crate::autograd::{ViewStep, meta, replay};
 use crate::dispatch::{Modes, OpRef, Value, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
@@ -81,13 +81,14 @@ impl Epilogue {
                 let steps = (known && !restrided).then(|| info.steps.iter().map(as_view).collect());
                 Made::View { base, steps, requires_grad: info.requires_grad }
             };
-            match (info.output_type, info.base_idx) {
-                (OutputType::IsInput, Some(i)) => Made::Input(i),
-                (OutputType::AliasOfInput, Some(i)) => view(Base::Input(i)),
-                (OutputType::AliasOfIntermediate | OutputType::AliasOfIntermediateSaveAsOutput, Some(i)) => view(Base::Intermediate(i)),
-                (OutputType::AliasOfIntermediateBaseIsUserOutput, Some(i)) => view(Base::Output(i)),
-                (OutputType::UnsafeViewAlias, _) if is_joint => Made::UnsafeView,
-                _ => Made::AsReturned,
+            let of_base = |made: &dyn Fn(usize) -> Made| info.base_idx.map_or(Made::AsReturned, made);
+            match info.output_type {
+                OutputType::IsInput => of_base(&Made::Input),
+                OutputType::AliasOfInput => of_base(&|i| view(Base::Input(i))),
+                OutputType::AliasOfIntermediate | OutputType::AliasOfIntermediateSaveAsOutput => of_base(&|i| view(Base::Intermediate(i))),
+                OutputType::AliasOfIntermediateBaseIsUserOutput => of_base(&|i| view(Base::Output(i))),
+                OutputType::UnsafeViewAlias if is_joint => Made::UnsafeView,
+                OutputType::UnsafeViewAlias | OutputType::NonAlias | OutputType::CustomFunctionView => Made::AsReturned,
             }
         });
         let symbolic = |sizes: &[SymInt]| (0..sizes.len()).filter(|d| sizes[*d].expr().as_int().is_none()).collect();

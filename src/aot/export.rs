@@ -1,10 +1,11 @@
 //! `aot_export_joint_simple`, `aot_export_module`: the graph and the metadata alone, without a calling convention around it.
 
-use super::compile::{Artifacts, Config, Function, InputSpec};
+use super::higher_order;
 use super::interpret::run;
 use super::joint::{trace_inference, trace_joint, trace_joint_of_loss};
 use super::make_fx::{Tracing, make_fx};
-use super::metadata::{ViewAndMutationMeta, collect};
+use super::metadata::collect;
+use super::schemas::{Artifacts, Config, Function, InputSpec, ViewAndMutationMeta};
 use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
@@ -24,6 +25,7 @@ pub enum Exported {
 
 /// Traces a function for inputs like these.
 pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exported) -> Result<(Rc<Graph>, ViewAndMutationMeta)> {
+    higher_order::register();
     let before = modes();
     let _capture = Exclude::only(Key::Capture);
     let _hooks = crate::autograd::WithoutSavedTensorHooks::new();

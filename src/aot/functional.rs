@@ -1,7 +1,8 @@
 //! `torch.func.functionalize`: a function runs functionalized, on real or traced tensors, and its inputs are written to afterwards;
 //! and functional tensors that a script makes by hand.
 
-use super::functionalize::{FunctionalizeLayer, copy_into, state, unwrap, wrap};
+use super::functional_tensor::{copy_into, state, unwrap, wrap};
+use super::functionalize::FunctionalizeLayer;
 use super::trace::Pushed;
 use crate::dispatch::{Call, Key, Layer, OpEntry, Value, push_layer};
 use crate::error::Result;

@@ -1,234 +1,14 @@
 //! Functionalization: in-place operators become functional ones, a write through a view becomes a scatter onto its base.
-//!
-//! A functional tensor wraps the current value of a tensor. Tensors that alias share a [`FunctionalStorage`]: it holds the
-//! value of the base and the writes not yet applied to it. A write replaces the writer's value, is queued on the storage and
-//! applied at once for the writer; other aliases notice by the generation that they are stale, and replay their views from
-//! the updated base when they are next used. (The design of PyTorch's FunctionalTensorWrapper.)
 
+use super::functional_inverses::copying;
+use super::functional_tensor::{Functional, note_line, replace, set_state, state, sync, unwrap_args, wrap};
+use super::higher_order::auto_functionalized;
+use super::{effects, trace};
 use crate::autograd::ViewStep;
 use crate::dispatch::foreach::is_foreach;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, modes, op};
+use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, op};
 use crate::error::{Error, Result};
-use crate::span::Source;
 use crate::tensor::Tensor;
-use crate::{aten, t};
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-
-/// What aliases share.
-pub struct FunctionalStorage {
-    base: RefCell<Tensor>,
-    updates: RefCell<Vec<(Tensor, Vec<ViewStep>)>>,
-    generation: Cell<u64>,
-    /// How many writes there were.
-    pub writes: Cell<u64>,
-    /// Of them, under no_grad or inference mode.
-    pub writes_no_grad: Cell<u64>,
-    /// Lines that wrote, each once.
-    pub written_at: RefCell<Vec<Source>>,
-}
-
-/// The state of one functional tensor.
-#[derive(Clone)]
-pub struct Functional {
-    value: Tensor,
-    /// Shared with its aliases.
-    pub storage: Rc<FunctionalStorage>,
-    /// From the base to this tensor.
-    pub steps: Vec<ViewStep>,
-    generation: u64,
-    /// Whether its geometry was changed in place.
-    pub metadata_mutated: bool,
-    /// Whether it was given another tensor's memory: `t.data = other`.
-    pub data_replaced: bool,
-}
-
-impl Functional {
-    /// Whether it was reached through an operator with several views as results.
-    pub fn is_multi_output_view(&self) -> bool {
-        self.steps.iter().any(|step| step.result.is_some())
-    }
-}
-
-/// Reads the state of a functional tensor.
-pub fn state(t: &Tensor) -> Option<Functional> {
-    t.imp().functional.borrow().as_ref().and_then(|b| b.downcast_ref::<Functional>()).cloned()
-}
-
-fn set_state(t: &Tensor, state: Functional) {
-    *t.imp().functional.borrow_mut() = Some(Box::new(state));
-}
-
-/// Wraps a value that aliases nothing.
-pub fn wrap(value: &Tensor) -> Result<Tensor> {
-    let outer = Tensor::fake(&value.spec())?;
-    outer.set_lazy(value.lazy());
-    let storage = Rc::new(FunctionalStorage {
-        base: RefCell::new(value.clone()),
-        updates: RefCell::default(),
-        generation: Cell::new(0),
-        writes: Cell::new(0),
-        writes_no_grad: Cell::new(0),
-        written_at: RefCell::default(),
-    });
-    set_state(
-        &outer,
-        Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false, data_replaced: false },
-    );
-    Ok(outer)
-}
-
-/// The current value of a tensor, writes through its aliases included; a tensor that is not functional is its own value.
-pub fn unwrap(t: &Tensor) -> Result<Tensor> {
-    sync(t)?;
-    Ok(state(t).map_or_else(|| t.clone(), |s| s.value))
-}
-
-/// Applies queued writes to the base and regenerates the value from it.
-pub fn sync(t: &Tensor) -> Result<()> {
-    let Some(mut s) = state(t) else { return Ok(()) };
-    if s.generation == s.storage.generation.get() {
-        return Ok(());
-    }
-    apply_updates(&s.storage)?;
-    let base = s.storage.base.borrow().clone();
-    s.value = replay_below(&s.steps, &base)?;
-    s.generation = s.storage.generation.get();
-    set_state(t, s);
-    Ok(())
-}
-
-fn replay_below(steps: &[ViewStep], base: &Tensor) -> Result<Tensor> {
-    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-    crate::autograd::replay(steps, base)
-}
-
-fn apply_updates(storage: &FunctionalStorage) -> Result<()> {
-    let updates = std::mem::take(&mut *storage.updates.borrow_mut());
-    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-    for (value, steps) in updates {
-        let base = storage.base.borrow().clone();
-        // Every intermediate view of the old base, then scatter back from the innermost.
-        let mut views = vec![base];
-        for step in steps.iter().take(steps.len().saturating_sub(1)) {
-            let next = step.apply(&views[views.len() - 1])?;
-            views.push(next);
-        }
-        let mut written = value;
-        for (step, of) in steps.iter().zip(&views).rev() {
-            written = inverse(step, of, &written)?;
-        }
-        *storage.base.borrow_mut() = written;
-    }
-    Ok(())
-}
-
-/// The base after its view was replaced: the inverse of a view operator. `base` is what the view was taken of.
-pub fn inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
-    let call = Call { entry: step.entry, args: &step.args };
-    let g = base.geometry();
-    let name = step.entry.base_name();
-    // Where views are copies, so are those that lead back.
-    let back = |name: &str, args: Vec<Value>| {
-        let entry = op(name).ok_or_else(|| missing(step))?;
-        let entry = if step.entry.base_name().ends_with("_copy") { copying(entry).unwrap_or(entry) } else { entry };
-        crate::dispatch::call(entry, crate::dispatch::fill_args(entry, args, &[])?)?.into_tensor()
-    };
-    match name.strip_suffix("_copy").unwrap_or(name) {
-        _ if name == "view" && step.entry.view_dtype.is_some() => t!("view.dtype", view, base.dtype()),
-        "_unsafe_view" => t!("_unsafe_view", view, &g.sizes),
-        "view" | "reshape" | "_reshape_alias" | "view_as" => back("view", vec![view.into(), (&g.sizes).into()]),
-        "t" => back("t", vec![view.into()]),
-        "transpose" | "swapaxes" => back("transpose.int", vec![view.into(), call.get("dim0").clone(), call.get("dim1").clone()]),
-        "permute" => {
-            let dims = crate::ops::shapes::wrap_dims(&call.ints("dims")?, base.dim())?;
-            let mut order = vec![0i64; dims.len()];
-            dims.iter().enumerate().for_each(|(i, d)| order[*d] = i as i64);
-            back("permute", vec![view.into(), order.into()])
-        }
-        "select" => t!("select_scatter", base, view, call.get("dim"), call.get("index")),
-        "slice" => t!("slice_scatter", base, view, call.get("dim"), call.get("start"), call.get("end"), call.get("step")),
-        "diagonal" => t!("diagonal_scatter", base, view, call.get("offset"), call.get("dim1"), call.get("dim2")),
-        "as_strided" => t!("as_strided_scatter", base, view, call.get("size"), call.get("stride"), call.get("storage_offset")),
-        "view_as_real" => t!("view_as_complex", view),
-        "view_as_complex" => t!("view_as_real", view),
-        "unsqueeze" => back("squeeze.dim", vec![view.into(), call.get("dim").clone()]),
-        "squeeze" => unsqueeze_like(view, base, &call),
-        "alias" => t!("alias", view),
-        "_conj" => t!("_conj", view),
-        "_neg_view" => t!("_neg_view", view),
-        "detach" | "lift_fresh" | "view_dtype" => t!("alias", view).map(|_| view.clone()).or_else(|_| Ok(view.clone())),
-        "expand" => expand_inverse(view, base),
-        "split" | "split_with_sizes" | "unbind" | "chunk" => multi_inverse(step, base, view),
-        // Windows that overlap share elements: which of them a write leaves there is not defined.
-        "unfold" if call.int("size")? > call.int("step")? => Err(Error::runtime(
-            "While executing unfold, functionalization encountered a tensor being mutated that has internal overlap. When using torch.compile (or running functionalization directly), this is banned as the behavior is not well defined. Consider cloning the tensor before mutating it, or removing the mutation from your model.",
-        )),
-        "unfold" => t!("unfold_backward", view, &g.sizes, call.get("dimension"), call.get("size"), call.get("step")),
-        _ => Err(missing(step)),
-    }
-}
-
-fn missing(step: &ViewStep) -> Error {
-    Error::not_implemented(format!("functionalization: writing through a view made by {} is not supported yet", step.entry.name))
-}
-
-fn unsqueeze_like(view: &Tensor, base: &Tensor, call: &Call) -> Result<Tensor> {
-    let n = base.dim();
-    let dims: Vec<usize> = match call.get("dim") {
-        Value::None => (0..n).collect(),
-        dims => crate::ops::shapes::wrap_dims(&dims.ints()?, n)?,
-    };
-    let mut out = view.clone();
-    for (d, size) in base.sizes().iter().enumerate() {
-        if dims.contains(&d) && size.sym_eq(1)? {
-            out = t!("unsqueeze", out, d)?;
-        }
-    }
-    Ok(out)
-}
-
-fn expand_inverse(view: &Tensor, base: &Tensor) -> Result<Tensor> {
-    let (sizes, wanted) = (view.sizes(), base.sizes());
-    let lead = sizes.len() - wanted.len();
-    let mut dims: Vec<i64> = (0..lead as i64).collect();
-    for (i, want) in wanted.iter().enumerate() {
-        if want.sym_eq(1)? && !sizes[lead + i].sym_eq(1)? {
-            dims.push((lead + i) as i64);
-        }
-    }
-    if dims.is_empty() {
-        return Ok(view.clone());
-    }
-    // Each element of the base gets what was added to its copies.
-    let added = t!("sub.Tensor", view, base)?;
-    let summed = t!("sum.dim_IntList", added, dims, true)?;
-    let summed = if lead > 0 { t!("view", summed, wanted)? } else { summed };
-    t!("add.Tensor", base, summed)
-}
-
-fn multi_inverse(step: &ViewStep, base: &Tensor, view: &Tensor) -> Result<Tensor> {
-    let call = Call { entry: step.entry, args: &step.args };
-    let index = step.result.unwrap_or(0);
-    let dim = crate::ops::shapes::wrap_dim(call.get("dim").int().unwrap_or(0), base.dim())?;
-    let size = base.size(dim);
-    let (start, end) = match step.entry.base_name() {
-        "unbind" => return t!("select_scatter", base, view, dim, index),
-        "split" => {
-            let each = call.sym_int("split_size")?;
-            let start = &each * index as i64;
-            let end = (&start + &each).min(&size);
-            (start, end)
-        }
-        _ => {
-            let sizes = call.sym_ints("split_sizes")?;
-            let start = sizes[..index].iter().fold(0i64.into(), |n: crate::shape::SymInt, s| &n + s);
-            let end = &start + &sizes[index];
-            (start, end)
-        }
-    };
-    t!("slice_scatter", base, view, dim, start, end, 1)
-}
 
 /// The layer of dispatch.
 #[derive(Default)]
@@ -255,7 +35,7 @@ impl Layer for FunctionalizeLayer {
             // A constant of the script's becomes a value of the graph as a copy.
             Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
             Rule::View(_) => view(entry, args, self.copies_views, self.views_stale),
-            Rule::Script if entry.is_mutable() => super::auto_functionalized::functionalized(entry, args),
+            Rule::Script if entry.is_mutable() => auto_functionalized::functionalized(entry, args),
             Rule::Script => fresh(entry, args),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
             _ if entry.base_name() == "_unsafe_view" => view(entry, args, false, false),
@@ -276,11 +56,11 @@ static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
 /// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names.
 fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let result = call_below(Key::Functionalize, entry, args)?;
-    if entry.name == DETACH.get().name || !super::trace::in_checkpoint() {
+    if entry.name == DETACH.get().name || !trace::in_checkpoint() {
         return Ok(result);
     }
     // A region within another keeps it for both.
-    for _ in 0..super::trace::origin().checkpoint_depth {
+    for _ in 0..trace::origin().checkpoint_depth {
         let mut kept = Vec::new();
         result.for_each_tensor(&mut |t| kept.push(t.clone()));
         // A batch norm updates its statistics where they are.
@@ -292,26 +72,15 @@ fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     Ok(result)
 }
 
-/// Arguments of a call: what has to be made anew for it is traced as the value it replaces was.
-pub(super) fn unwrap_args(args: &[Value]) -> Result<Vec<Value>> {
-    let mut current = |t: &Tensor| {
-        let before = super::trace::set_replayed(state(t).map(|s| s.value.id()));
-        let value = unwrap(t);
-        super::trace::set_replayed(before);
-        value
-    };
-    args.iter().map(|v| v.map_tensors(&mut current)).collect()
-}
-
 fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     if entry.tags.has(Tags::ORDERED) {
-        super::effects::see();
+        effects::see();
     }
     crate::dispatch::ask_call(entry, &args)?;
     let is_made_for_script = is_made_for_script(entry, &args);
     let out = call_inner(entry, unwrap_args(&args)?)?.map_tensors(&mut |t| wrap(t))?;
     // PyTorch hands what it made to the script alone. Where a checkpointed region keeps it, too, the script gets a view.
-    if super::trace::in_checkpoint() && is_made_for_script {
+    if trace::in_checkpoint() && is_made_for_script {
         return view(DETACH.get(), vec![out], false, false);
     }
     Ok(out)
@@ -323,12 +92,6 @@ fn is_made_for_script(entry: &OpEntry, args: &[Value]) -> bool {
     let pins = entry.schema.position("pin_memory").and_then(|at| args.get(at));
     pins.is_some_and(|pins| !matches!(pins, Value::None))
         && (entry.base_name().ends_with("_like") || !entry.schema.arguments.iter().any(makes_from))
-}
-
-/// The operator that copies what a view shows, where there is one.
-fn copying(view: &'static OpEntry) -> Option<&'static OpEntry> {
-    let (packet, overload) = view.name.rsplit_once('.')?;
-    lookup(&format!("{packet}_copy.{overload}"))
 }
 
 fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) -> Result<Value> {
@@ -376,41 +139,6 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) ->
         );
         Ok(outer)
     })
-}
-
-/// Remembers the line that writes.
-fn note_line(storage: &FunctionalStorage) {
-    if let Some(source) = super::trace::origin().source {
-        let mut lines = storage.written_at.borrow_mut();
-        if !lines.contains(&source) {
-            lines.push(source);
-        }
-    }
-}
-
-/// Replaces the value of a functional tensor: the write that an in-place operator stands for.
-pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
-    let Some(mut s) = state(target) else {
-        return Err(Error::runtime("mutating a non-functional tensor with a functional tensor is not allowed."));
-    };
-    let value = if value.dtype() == target.dtype() {
-        value
-    } else {
-        let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-        let layout = Value::Layout(crate::tensor::Layout::Strided);
-        t!("_to_copy", value; dtype = target.dtype(), layout = layout)?
-    };
-    let storage = s.storage.clone();
-    storage.writes.set(storage.writes.get() + 1);
-    if !modes().grad {
-        storage.writes_no_grad.set(storage.writes_no_grad.get() + 1);
-    }
-    note_line(&storage);
-    storage.generation.set(storage.generation.get() + 1);
-    storage.updates.borrow_mut().push((value.clone(), s.steps.clone()));
-    s.value = value;
-    set_state(target, s);
-    sync(target)
 }
 
 /// A value with what was put off done.
@@ -549,17 +277,4 @@ fn mutating(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     }
     let wrapped = results.iter().map(|v| v.map_tensors(&mut |t| wrap(t))).collect::<Result<Vec<_>>>()?;
     Ok(if entry.schema.returns.len() > 1 { Value::List(wrapped) } else { wrapped.into_iter().next().unwrap_or_default() })
-}
-
-/// `copy_` of a value into an input at the end of a graph, seen by the tracer only; where the input was given other memory, that.
-pub fn copy_into(target: &Tensor, value: &Tensor, data_replaced: bool) -> Result<()> {
-    let _guard = crate::dispatch::Exclude::down_to(Key::Functionalize);
-    if data_replaced {
-        return aten!("shallow_copy_data_", target, value).map(|_| ());
-    }
-    let g = target.geometry();
-    if g.sizes.iter().zip(&g.strides).any(|(size, stride)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1)) {
-        return Err(Error::runtime("more than one element of the written-to tensor refers to a single memory location"));
-    }
-    aten!("copy_", target, value).map(|_| ())
 }

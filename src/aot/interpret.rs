@@ -1,12 +1,14 @@
 //! Running a graph node by node: replaying a captured region through the whole dispatch stack, or a compiled graph on values.
 
-use super::trace::{Origin, set_origin};
+use super::functional_tensor::unwrap;
+use super::higher_order::operator::{self as higher_order, HigherOrderCall, operator};
+use super::tensorify::convert_element_type;
+use super::trace::{Origin, current_tracer, origin, set_origin};
 use crate::autograd::anomaly;
-use crate::dispatch::{Modes, Naming, OpEntry, Value, call, compare_sizes, fill_args, fill_factory_options, lookup, modes, set_modes};
+use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill_factory_options, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
-use crate::tensor::random::default_generator;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -53,23 +55,14 @@ impl Program {
         &self.graph
     }
 
-    /// Runs it, as [`run_graph`] does.
+    /// Runs it, on its inputs, in order, which are dropped after their last use.
     pub fn run(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
         run_with(&self.graph, &self.drops, inputs, false)
     }
 }
 
 /// Runs a graph on its inputs, in order; gives its outputs. Values are dropped after their last use, inputs too (boxed call:
-/// `inputs` is emptied).
-pub fn run_graph(graph: &Graph, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
-    run(graph, inputs, false)
-}
-
-/// Like [`run_graph`], telling the tracer below where each call comes from.
-pub fn replay_graph(graph: &Graph, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
-    run(graph, inputs, true)
-}
-
+/// `inputs` is emptied). Where it is to `tell`, the tracer below learns where each call comes from.
 pub(super) fn run(graph: &Graph, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
     run_with(graph, &Drops::of(graph), inputs, tell)
 }
@@ -105,7 +98,7 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
             }
             Opcode::Call => {
                 let before = tell.then(|| {
-                    let before = super::trace::origin();
+                    let before = origin();
                     set_origin(Origin {
                         source: node.meta.source.clone().or_else(|| before.source.clone()),
                         module_path: node.meta.module_path.clone(),
@@ -203,17 +196,18 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
                 _ => None,
             };
             if let (Some(number), Some(Value::Tensor(t))) = (symbol, args.first())
-                && super::functionalize::unwrap(t)?.is_fake()
+                && unwrap(t)?.is_fake()
             {
-                if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
-                    tracer.item(&super::functionalize::unwrap(t)?, &number)?;
+                if let (true, Some(tracer)) = (tell, current_tracer()) {
+                    tracer.item(&unwrap(t)?, &number)?;
                 }
                 return Ok(number);
             }
             if let Some(same) = left_out(graph, node, &args)? {
                 return Ok(same);
             }
-            let (entry, mut args) = operator(name, args, node, values)?;
+            let entry = operator(name)?;
+            let mut args = fill_args(entry, args, &keywords(node, values)?)?;
             // A factory that a transform calls inside of what the script wrote is not called from Python.
             if let Target::Torch { shown, .. } = &node.target
                 && match shown {
@@ -239,38 +233,18 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             Ok(relation(name).zip(numbers).map_or(Value::None, |(r, (a, b))| Value::Bool(r.holds(a, b))))
         }
         Target::Operator(name) => told_arithmetic(name, &args, tell),
-        Target::HigherOrder(name) if &**name == "run_and_save_rng_state" => {
-            let state = default_generator().get_state()?;
-            Ok(Value::List(vec![Value::Tensor(state), given_operator(node, 0, args, values)?]))
-        }
-        Target::HigherOrder(name) if &**name == "run_with_rng_state" => {
-            let before = default_generator().get_state()?;
-            default_generator().set_state(args.first().map_or(Err(Error::runtime("a generator's state is missing")), Value::tensor)?)?;
-            let result = given_operator(node, 1, args, values);
-            default_generator().set_state(&before)?;
-            result
-        }
-        Target::HigherOrder(name) if &**name == super::auto_functionalized::NAME => {
-            let Some(Arg::Op(name)) = node.args.first() else { return Err(Error::runtime("a higher-order operator lacks its operator")) };
-            let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
-            let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
-            super::auto_functionalized::run(entry, &keywords).map(Value::List)
-        }
-        Target::HigherOrder(name) if &**name == "with_effects" => {
-            let mut results = vec![Value::Tensor(super::effects::token()?)];
-            match given_operator(node, 1, args, values)? {
-                Value::List(items) if !items.is_empty() => results.extend(items),
-                Value::List(_) => results.push(Value::None),
-                single => results.push(single),
-            }
-            Ok(Value::List(results))
-        }
         Target::HigherOrder(name) => {
-            let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
-            super::higher_order::call(name, &subgraphs(graph, node), args, &keywords, tell)
+            let operator = node.args.iter().enumerate().find_map(|(i, a)| if let Arg::Op(op) = a { Some((i, &**op)) } else { None });
+            let keywords = keywords(node, values)?;
+            higher_order::call(&HigherOrderCall { name, subgraphs: subgraphs(graph, node), args, keywords, operator, tell })
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
+}
+
+/// The keyword arguments of a call.
+fn keywords<'g>(node: &'g Node, values: &[Value]) -> Result<Vec<(&'g str, Value)>> {
+    node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect()
 }
 
 /// What a slice among several indices gives that takes everything: those are left out where the size is a number, or the end, which it
@@ -388,7 +362,7 @@ fn check(graph: &Graph, node: &Node, args: &[Value], values: &[Value], tell: boo
         {
             env.expect(&a.expr(), relation, &b.expr());
         }
-        if let ([a, b], Some(said), Some(tracer)) = (sides.as_slice(), args.get(1), super::trace::current_tracer()) {
+        if let ([a, b], Some(said), Some(tracer)) = (sides.as_slice(), args.get(1), current_tracer()) {
             tracer.expect(relation.operator(), [a, b], condition, said)?;
         }
     }
@@ -398,7 +372,7 @@ fn check(graph: &Graph, node: &Node, args: &[Value], values: &[Value], tell: boo
 /// Arithmetic on numbers, of which a trace may be told.
 fn told_arithmetic(name: &str, args: &[Value], tell: bool) -> Result<Value> {
     let result = arithmetic(name, args)?;
-    if let (true, Some(tracer)) = (tell, super::trace::current_tracer()) {
+    if let (true, Some(tracer)) = (tell, current_tracer()) {
         tracer.computed(name, args, &result)?;
     }
     Ok(result)
@@ -406,20 +380,6 @@ fn told_arithmetic(name: &str, args: &[Value], tell: bool) -> Result<Value> {
 
 /// `tensor.numel()` in a captured graph, which computes it from the sizes.
 pub const COUNT: &str = "aten.sym_numel.default";
-
-/// The catalogue's entry of an operator, and all its arguments.
-fn operator(name: &str, args: Vec<Value>, node: &Node, values: &[Value]) -> Result<(&'static OpEntry, Vec<Value>)> {
-    let entry = lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))?;
-    let keywords: Vec<(&str, Value)> = node.kwargs.iter().map(|(k, a)| Ok((&**k, value(a, values)?))).collect::<Result<_>>()?;
-    Ok((entry, fill_args(entry, args, &keywords)?))
-}
-
-/// Calls the operator that a higher-order one takes at a position, on what follows.
-fn given_operator(node: &Node, position: usize, args: Vec<Value>, values: &[Value]) -> Result<Value> {
-    let Some(Arg::Op(name)) = node.args.get(position) else { return Err(Error::runtime("a higher-order operator lacks its operator")) };
-    let (entry, args) = operator(name, args[position + 1..].to_vec(), node, values)?;
-    call(entry, args)
-}
 
 /// The subgraphs that a call names, in order.
 fn subgraphs<'g>(graph: &'g Graph, node: &Node) -> Vec<&'g Graph> {
@@ -438,7 +398,7 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
             Ok(Value::Int(t.size(crate::ops::shapes::wrap_dim(args[1].int()?, t.dim())?)))
         })()),
         COUNT => Some(args[0].tensor().map(|t| Value::Int(t.numel()))),
-        "prims.convert_element_type.default" => Some(super::tensorify::convert_element_type(args)),
+        "prims.convert_element_type.default" => Some(convert_element_type(args)),
         "_C._set_grad_enabled" => Some((|| {
             let grad = args[0].bool()?;
             set_modes(Modes { grad, ..modes() });

@@ -1,43 +1,18 @@
 //! Traced graphs: a function's joint graph, forward and backward in one, or its inference graph.
 
-use super::compile::{Config, Function, InputSpec};
-use super::functionalize::{self, FunctionalizeLayer};
-use super::metadata::{self, MutationType, OutputType, ViewAndMutationMeta, prepare_leaf};
+use super::functional_tensor::{copy_into, state, sync, unwrap, wrap};
+use super::like::made_like;
+use super::metadata::{self, prepare_leaf};
+use super::schemas::{Config, Function, InputSpec, MutationType, OutputType, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
-use super::trace::{Pushed, TraceLayer, Tracer};
+use super::tangents::{tangent_positions, tangent_spec, tangent_specs};
+use super::trace::Tracer;
+use super::tracing::Tracing;
 use crate::autograd::{BackwardOptions, Edge, gradient_edge, run_backward};
-use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::dispatch::Value;
 use crate::error::Result;
 use crate::graph::{Arg, Graph, NodeId};
-use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
-use std::rc::Rc;
-
-/// While it lives, calls are functionalized and recorded; afterwards modes are as before.
-pub(super) struct Tracing {
-    before: Modes,
-    _trace: Pushed,
-    _functionalize: Pushed,
-}
-
-impl Tracing {
-    pub(super) fn start(tracer: &Rc<Tracer>) -> Self {
-        Self::start_with(tracer, FunctionalizeLayer::default())
-    }
-
-    pub(super) fn start_with(tracer: &Rc<Tracer>, functionalize: FunctionalizeLayer) -> Self {
-        let before = modes();
-        super::trace::begin_tracing(tracer);
-        set_modes(Modes { fake: true, ..before });
-        Tracing { before, _trace: Pushed::new(Rc::new(TraceLayer(tracer.clone()))), _functionalize: Pushed::new(Rc::new(functionalize)) }
-    }
-}
-
-impl Drop for Tracing {
-    fn drop(&mut self) {
-        super::trace::end_tracing();
-        set_modes(self.before);
-    }
-}
+use crate::tensor::{MemoryFormat, Tensor};
 
 /// Inputs of a traced graph: placeholders for the fake tensors that they are made of, and functional tensors for the function.
 struct Inputs {
@@ -69,7 +44,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
 
 /// A functional tensor for the function, of the plain ones that it is made of.
 fn functional(plain: &[Tensor], meta: &MaybeSubclass) -> Result<Tensor> {
-    subclass::wrap_fake(plain.iter().map(functionalize::wrap).collect::<Result<_>>()?, meta)
+    subclass::wrap_fake(plain.iter().map(wrap).collect::<Result<_>>()?, meta)
 }
 
 /// A write that stays in the graph: to a tensor that an input is made of, its new value, and whether it is the input's other memory.
@@ -85,8 +60,8 @@ fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<V
     let mut all = Vec::new();
     for i in (0..metadata.input_info.len()).filter(in_graph) {
         for (of, outer) in inputs.inner[i].iter().zip(subclass::plain(&inputs.outer[i])?) {
-            let value = functionalize::unwrap(&outer)?;
-            let data_replaced = functionalize::state(&outer).is_some_and(|s| s.data_replaced);
+            let value = unwrap(&outer)?;
+            let data_replaced = state(&outer).is_some_and(|s| s.data_replaced);
             // Of what a tensor is made of, some may not have been written to.
             if inputs.inner[i].len() == 1 || !value.is(of) {
                 all.push(Mutation { of: of.clone(), value, data_replaced });
@@ -98,7 +73,7 @@ fn mutated_in_graph(metadata: &ViewAndMutationMeta, inputs: &Inputs) -> Result<V
 
 /// Writes of inputs that stay in the graph: a trailing `copy_` or `shallow_copy_data_` for each.
 fn copy_mutations(values: &[Mutation]) -> Result<()> {
-    values.iter().try_for_each(|m| functionalize::copy_into(&m.of, &m.value, m.data_replaced))
+    values.iter().try_for_each(|m| copy_into(&m.of, &m.value, m.data_replaced))
 }
 
 /// An output that is an input whose write stays in the graph is that input, not a second copy of its value.
@@ -115,7 +90,7 @@ fn return_written_inputs(metadata: &ViewAndMutationMeta, inputs: &Inputs, return
 
 /// The values of an output, writes through aliases included: of the tensors that it is made of.
 fn unwrap_each(value: &Value) -> Result<Vec<Value>> {
-    subclass::plain_values(std::slice::from_ref(value))?.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
+    subclass::plain_values(std::slice::from_ref(value))?.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
 }
 
 /// The same of several outputs.
@@ -189,16 +164,16 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
             .outer
             .iter()
             .zip(&metadata.input_info)
-            .map(|(t, info)| match (info.mutation_type, info.requires_grad && info.mutates_data, info.mutates_metadata) {
-                (MutationType::MutatedOutGraph, true, _) => crate::t!("clone", t),
-                (MutationType::MutatedOutGraph, _, true) => crate::t!("view", t, t.sizes()),
-                _ => Ok(t.clone()),
+            .map(|(t, info)| match info.mutation_type {
+                MutationType::MutatedOutGraph if info.requires_grad && info.mutates_data => crate::t!("clone", t),
+                MutationType::MutatedOutGraph if info.mutates_metadata => crate::t!("view", t, t.sizes()),
+                MutationType::MutatedOutGraph | MutationType::MutatedInGraph | MutationType::NotMutated => Ok(t.clone()),
             })
             .collect::<Result<_>>()?;
         let outputs = f(&given)?;
         let returned = forward_returns(metadata, &given, &outputs);
         for t in &given {
-            subclass::plain(t)?.iter().try_for_each(functionalize::sync)?;
+            subclass::plain(t)?.iter().try_for_each(sync)?;
         }
         let written = mutated_in_graph(metadata, &inputs)?;
         tracer.enter_backward();
@@ -210,9 +185,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
             {
                 let gradient = match from_tangents {
                     true => tangent.clone(),
-                    false => {
-                        super::subgraphs::made_like("ones_like", t, &[("memory_format", Value::MemoryFormat(MemoryFormat::Preserve))])?
-                    }
+                    false => made_like("ones_like", t, &[("memory_format", Value::MemoryFormat(MemoryFormat::Preserve))])?,
                 };
                 roots.push((edge, gradient));
             }
@@ -264,46 +237,4 @@ fn return_before_writes(graph: &mut Graph) {
     };
     let args = graph.node(output).args.iter().map(|a| a.map_nodes(&mut |id| before(id))).collect();
     graph.node_mut(output).args = args;
-}
-
-/// Positions among the forward's returns of values that have a tangent.
-pub fn tangent_positions(metadata: &ViewAndMutationMeta) -> Vec<usize> {
-    let mutated = metadata.runtime_mutated();
-    let mut positions = Vec::new();
-    for (p, i) in mutated.iter().enumerate() {
-        let info = &metadata.input_info[*i];
-        if info.mutates_data && info.requires_grad {
-            positions.push(p);
-        }
-    }
-    for (o, info) in metadata.output_info.iter().enumerate() {
-        let plain = matches!(info.output_type, OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView);
-        if plain && info.spec.is_some() && info.requires_grad_for_backward {
-            positions.push(mutated.len() + o);
-        }
-    }
-    let bases = mutated.len() + metadata.output_info.len();
-    positions.extend(bases..bases + metadata.num_intermediate_bases);
-    positions
-}
-
-/// A tangent is expected with the strides of its value. Where sizes are symbolic, or elements of the value share memory, only
-/// the memory format counts.
-fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
-    let g = &spec.geometry;
-    let strides = match super::runtime::tangent_format(spec)? {
-        Some(format) => crate::ops::layout::strides(&g.sizes, format),
-        None => g.strides.clone(),
-    };
-    Ok(TensorSpec::strided(g.sizes.clone(), strides, spec.dtype, spec.device))
-}
-
-/// The values that have tangents, by [`tangent_positions`], and what they are made of.
-fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<(&TensorSpec, &MaybeSubclass)> {
-    let mutated = metadata.runtime_mutated().into_iter().map(|i| Some(&metadata.input_info[i].spec));
-    let outputs = metadata.output_info.iter().map(|o| o.spec.as_ref());
-    let bases = metadata.output_info.iter().filter(|o| o.base.is_some()).map(|o| o.base.as_ref());
-    let returned: Vec<Option<&TensorSpec>> = mutated.chain(outputs).chain(bases).collect();
-    let made_of = |p: usize| &metadata.subclass_fw_graph_out_meta[p];
-    tangent_positions(metadata).into_iter().filter_map(|p| Some((returned[p]?, made_of(p)))).collect()
 }

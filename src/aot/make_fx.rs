@@ -4,6 +4,7 @@
 //! to stays one, and nothing is left out because nobody reads it. On real tensors the kernels run as well, on the tensors given.
 //! With `pre_dispatch`, as `torch.export` traces, operators are recorded where they are called: what is composed of others stays whole.
 
+use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
 use crate::dispatch::{
     Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, call_below, fill_factory_options, modes, run_backend, set_modes,
@@ -12,16 +13,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
 use crate::ops::convolution::ForAnyLibrary;
 use crate::shape::{ShapeEnv, SymFloat, SymInt};
-use crate::span::Source;
 use crate::tensor::{Dtype, Tensor};
 use std::cell::Cell;
 use std::rc::Rc;
-
-/// What calls are taken apart by: gives what a call comes to, or `None` where it stays as it is.
-pub type Decompose = Rc<dyn Fn(&'static OpEntry, &[Value]) -> Result<Option<Value>>>;
-
-/// Says where the script is.
-pub type Provider = fn() -> Option<Source>;
 
 /// How a function is traced.
 pub struct Tracing {

@@ -4,8 +4,10 @@
 //! PyTorch's `collect_metadata_analysis`.
 
 use super::effects;
-use super::functionalize::{self, FunctionalizeLayer};
-use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
+use super::functional_tensor::{Functional, state, sync, wrap};
+use super::functionalize::FunctionalizeLayer;
+use super::schemas::{InputInfo, InputSpec, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
+use super::subclass::{self, SubclassCreationMeta};
 use super::trace::Pushed;
 use crate::autograd::{Body, Node, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
@@ -15,181 +17,9 @@ use crate::tensor::{Tensor, TensorSpec};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Who applies an input's mutation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MutationType {
-    /// Nobody: it is not mutated.
-    NotMutated,
-    /// The compiled graph, by a trailing `copy_`.
-    MutatedInGraph,
-    /// The runtime, after the graph.
-    MutatedOutGraph,
-}
-
-impl MutationType {
-    /// PyTorch's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            MutationType::NotMutated => "NOT_MUTATED",
-            MutationType::MutatedInGraph => "MUTATED_IN_GRAPH",
-            MutationType::MutatedOutGraph => "MUTATED_OUT_GRAPH",
-        }
-    }
-}
-
-/// What is known of an input.
-#[derive(Clone, Debug)]
-pub struct InputInfo {
-    /// Whether it is a leaf.
-    pub is_leaf: bool,
-    /// Whether its values change.
-    pub mutates_data: bool,
-    /// Whether its geometry changes.
-    pub mutates_metadata: bool,
-    /// Whether it is given other memory (`t.data = other`), which holds its new values.
-    pub data_replaced: bool,
-    /// Every write is one that autograd cannot see.
-    pub mutations_hidden_from_autograd: bool,
-    /// Every write was under no_grad.
-    pub mutations_under_no_grad_or_inference_mode: bool,
-    /// Whether it requires grad.
-    pub requires_grad: bool,
-    /// Who applies the mutation.
-    pub mutation_type: MutationType,
-    /// Lines that write to it.
-    pub written_at: Vec<Source>,
-    /// Its tensor when the function has returned.
-    pub spec: TensorSpec,
-}
-
-impl InputInfo {
-    /// Who applies its mutation.
-    pub fn applied_by(&self, keep_input_mutations: bool) -> MutationType {
-        let unseen = self.mutations_hidden_from_autograd || self.mutations_under_no_grad_or_inference_mode;
-        // Autograd does not see other memory either.
-        let in_graph =
-            self.data_replaced || keep_input_mutations && self.mutates_data && ((!self.mutates_metadata && !self.requires_grad) || unseen);
-        match (self.mutates_data || self.mutates_metadata || self.data_replaced, in_graph) {
-            (false, _) => MutationType::NotMutated,
-            (true, true) => MutationType::MutatedInGraph,
-            (true, false) => MutationType::MutatedOutGraph,
-        }
-    }
-}
-
-/// What an output aliases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputType {
-    /// Nothing.
-    NonAlias,
-    /// An input, as a view of it.
-    AliasOfInput,
-    /// It is an input.
-    IsInput,
-    /// An intermediate that is returned for its sake.
-    AliasOfIntermediateSaveAsOutput,
-    /// An intermediate that is returned already for another output's sake.
-    AliasOfIntermediate,
-    /// An intermediate that is an output itself.
-    AliasOfIntermediateBaseIsUserOutput,
-    /// An intermediate nobody else sees: hidden from autograd.
-    UnsafeViewAlias,
-    /// A view made by a custom function.
-    CustomFunctionView,
-}
-
-impl OutputType {
-    /// PyTorch's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            OutputType::NonAlias => "non_alias",
-            OutputType::AliasOfInput => "alias_of_input",
-            OutputType::IsInput => "is_input",
-            OutputType::AliasOfIntermediateSaveAsOutput => "alias_of_intermediate_save_as_output",
-            OutputType::AliasOfIntermediate => "alias_of_intermediate",
-            OutputType::AliasOfIntermediateBaseIsUserOutput => "alias_of_intermediate_base_is_user_output",
-            OutputType::UnsafeViewAlias => "unsafe_view_alias",
-            OutputType::CustomFunctionView => "custom_function_view",
-        }
-    }
-
-    /// Whether the runtime makes the output anew from what it aliases.
-    pub fn is_regenerated(self) -> bool {
-        !matches!(self, OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView)
-    }
-}
-
-/// What is known of an output.
-#[derive(Clone)]
-pub struct OutputInfo {
-    /// What it aliases.
-    pub output_type: OutputType,
-    /// Which input, output or intermediate base.
-    pub base_idx: Option<usize>,
-    /// Whether it requires grad.
-    pub requires_grad: bool,
-    /// Whether a tangent is traced for it.
-    pub requires_grad_for_backward: bool,
-    /// View operators that regenerate it from what it aliases.
-    pub steps: Vec<crate::autograd::ViewStep>,
-    /// Its tensor, where it is one.
-    pub spec: Option<TensorSpec>,
-    /// The intermediate that is returned for its sake.
-    pub base: Option<TensorSpec>,
-}
-
-/// The result of the analysis.
-#[derive(Clone)]
-pub struct ViewAndMutationMeta {
-    /// Per input.
-    pub input_info: Vec<InputInfo>,
-    /// Per output.
-    pub output_info: Vec<OutputInfo>,
-    /// Intermediates returned for the sake of outputs that view them.
-    pub num_intermediate_bases: usize,
-    /// Whether mutations of inputs stay in the graph where they can.
-    pub keep_input_mutations: bool,
-    /// Whether calls are made whose order counts: a token goes through the graph.
-    pub has_token: bool,
-    /// Whether grad mode was changed for good: its value after the function.
-    pub grad_enabled_mutation: Option<bool>,
-    /// Per input, what it is made of.
-    pub subclass_inp_meta: Vec<MaybeSubclass>,
-    /// The same of what the forward returns before saved values.
-    pub subclass_fw_graph_out_meta: Vec<MaybeSubclass>,
-}
-
-impl ViewAndMutationMeta {
-    /// Inputs whose mutation the runtime applies, in order.
-    pub fn runtime_mutated(&self) -> Vec<usize> {
-        (0..self.input_info.len()).filter(|i| self.input_info[*i].mutation_type == MutationType::MutatedOutGraph).collect()
-    }
-
-    /// How many tokens the graph takes before its inputs and gives before its outputs.
-    pub fn num_tokens(&self) -> usize {
-        usize::from(self.has_token)
-    }
-
-    /// How many values the forward returns before saved ones, without its token.
-    pub fn num_forward_returns(&self) -> usize {
-        self.subclass_fw_graph_out_meta.iter().map(subclass::count).sum()
-    }
-
-    /// Whether an input or an output is of a class of the script's.
-    pub fn requires_subclass_dispatch(&self) -> bool {
-        self.subclass_inp_meta.iter().chain(&self.subclass_fw_graph_out_meta).any(Option::is_some)
-    }
-
-    /// Where the tensors that an input is made of stand among those of the graph, without its token.
-    pub fn graph_inputs(&self, input: usize) -> std::ops::Range<usize> {
-        let first = self.subclass_inp_meta[..input].iter().map(subclass::count).sum();
-        first..first + subclass::count(&self.subclass_inp_meta[input])
-    }
-}
-
 /// A fake stand-in for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
-pub fn functional_input(spec: &super::compile::InputSpec) -> Result<Tensor> {
-    let plain = |spec: &TensorSpec| functionalize::wrap(&Tensor::fake(spec)?);
+pub fn functional_input(spec: &InputSpec) -> Result<Tensor> {
+    let plain = |spec: &TensorSpec| wrap(&Tensor::fake(spec)?);
     let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(plain).collect::<Result<_>>()?;
     let outer = subclass::wrap_fake(plain, &spec.subclass)?;
     outer.set_lazy(spec.lazy);
@@ -216,7 +46,7 @@ pub fn give_history(t: &Tensor) -> Result<()> {
 }
 
 /// Gives a stand-in the requires_grad (and non-leafness) of the input.
-pub fn prepare_leaf(outer: &Tensor, spec: &super::compile::InputSpec) -> Result<()> {
+pub fn prepare_leaf(outer: &Tensor, spec: &InputSpec) -> Result<()> {
     if spec.requires_grad {
         meta::set_requires_grad(outer, true)?;
     }
@@ -226,7 +56,7 @@ pub fn prepare_leaf(outer: &Tensor, spec: &super::compile::InputSpec) -> Result<
 /// Runs the function once and looks.
 pub fn collect(
     f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>,
-    inputs: &[super::compile::InputSpec],
+    inputs: &[InputSpec],
     keep_input_mutations: bool,
 ) -> Result<ViewAndMutationMeta> {
     let before = modes();
@@ -241,11 +71,7 @@ pub fn collect(
     Ok(found)
 }
 
-fn analyse(
-    f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>,
-    inputs: &[super::compile::InputSpec],
-    keep_input_mutations: bool,
-) -> Result<ViewAndMutationMeta> {
+fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], keep_input_mutations: bool) -> Result<ViewAndMutationMeta> {
     let mut wrapped: Vec<Tensor> = Vec::with_capacity(inputs.len());
     for (i, spec) in inputs.iter().enumerate() {
         // A tensor given twice is one tensor to the function, and written to in both places.
@@ -262,7 +88,7 @@ fn analyse(
 
     let mut input_info = Vec::new();
     for (t, spec) in wrapped.iter().zip(inputs) {
-        let states = subclass::states(t)?;
+        let states = states(t)?;
         let writes: u64 = states.iter().map(|s| s.storage.writes.get()).sum();
         let no_grad: u64 = states.iter().map(|s| s.storage.writes_no_grad.get()).sum();
         let data_replaced = states.iter().any(|s| s.data_replaced);
@@ -315,8 +141,17 @@ fn analyse(
     })
 }
 
+/// The states of a tensor under functionalization: one for each plain tensor that it is made of.
+fn states(t: &Tensor) -> Result<Vec<Functional>> {
+    let of = |t: &Tensor| {
+        sync(t)?;
+        state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))
+    };
+    subclass::plain(t)?.iter().map(of).collect()
+}
+
 /// Lines that write to one of the tensors that an input is made of, each once.
-fn written_at(states: &[functionalize::Functional]) -> Vec<Source> {
+fn written_at(states: &[Functional]) -> Vec<Source> {
     let mut lines: Vec<Source> = Vec::new();
     for line in states.iter().flat_map(|s| s.storage.written_at.borrow().clone()) {
         if !lines.contains(&line) {
@@ -346,7 +181,7 @@ fn storage_key(t: &Tensor) -> u64 {
 }
 
 fn is_multi_output_view(t: &Tensor) -> bool {
-    match functionalize::state(t) {
+    match state(t) {
         Some(state) => state.is_multi_output_view(),
         None => meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.steps.iter().any(|step| step.result.is_some()))),
     }
@@ -425,7 +260,7 @@ fn classify(inputs: &[Tensor], outputs: &[Value]) -> Result<Vec<OutputInfo>> {
             (OutputType::NonAlias, None)
         };
         // A tensor of the script's class does not say how it is a view: it is made again by its sizes and strides.
-        let steps = functionalize::state(o).map(|s| s.steps).unwrap_or_default();
+        let steps = state(o).map(|s| s.steps).unwrap_or_default();
         found.push(OutputInfo {
             output_type,
             base_idx,

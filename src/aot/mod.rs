@@ -8,31 +8,33 @@
 //!
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
-mod auto_functionalized;
 pub mod compile;
-mod cond;
-pub mod dedupe;
+mod dedupe;
 mod effects;
-pub mod epilogue;
+mod epilogue;
 pub mod export;
 pub mod fake_mode;
 pub mod functional;
-pub mod functionalize;
+mod functional_inverses;
+pub mod functional_tensor;
+mod functionalize;
 mod higher_order;
 pub mod interpret;
-pub mod joint;
-mod loops;
+mod joint;
+mod like;
 pub mod make_fx;
 pub mod metadata;
 pub mod passes;
-pub mod runtime;
-mod scan;
+mod run;
+mod runtime;
+pub mod schemas;
 pub mod subclass;
-mod subgraphs;
-pub mod synthetic_base;
+mod synthetic_base;
+pub mod tangents;
 mod tensorify;
 pub mod trace;
+mod tracing;
 
-pub use compile::{Compiled, Config, Function, GraphCallable, GraphCompiler, compile};
-pub use interpret::{Program, run_graph};
-pub use metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
+pub use compile::{Compiled, compile};
+pub use run::{Program, replay_graph, run_graph};
+pub use schemas::{Config, Function, GraphCallable, GraphCompiler, InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

@@ -4,18 +4,16 @@
 //! forward's outputs get a node whose backward runs the compiled backward. Saved values are handed to it in a list that it
 //! empties.
 
-use super::compile::{GraphCallable, GraphCompiler};
 use super::epilogue::Epilogue;
-use super::joint::tangent_positions;
-use super::metadata::ViewAndMutationMeta;
+use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass};
+use super::tangents::{coerce, tangent_positions};
 use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, compiled, gradient_edge, keep_view, keeps_graph, meta, set_creation};
 use crate::dispatch::{Modes, Value, lookup, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
-use crate::shape::SymInt;
 use crate::t;
-use crate::tensor::{MemoryFormat, Tensor, TensorSpec};
+use crate::tensor::{Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -324,7 +322,7 @@ impl Body for CompiledBackward {
             Some(compiled) => super::interpret::watched(|| compiled.call(&mut inputs))?,
             None => {
                 inputs.iter().filter_map(Value::as_tensor).try_for_each(compiled::look_at)?;
-                super::interpret::replay_graph(graph, &mut inputs)?
+                super::interpret::run(graph, &mut inputs, true)?
             }
         };
         let out = subclass::wrap_values(out, &self.backward.gradients)?;
@@ -371,29 +369,4 @@ impl Body for DoubleBackward {
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// The memory format that is all that is asked of a value's tangents; `None` where its very strides are.
-pub(super) fn tangent_format(value: &TensorSpec) -> Result<Option<MemoryFormat>> {
-    let g = &value.geometry;
-    let is_symbolic = g.sizes.iter().chain(&g.strides).any(|s| s.as_int().is_none());
-    let overlaps = g.sizes.iter().zip(&g.strides).any(|(size, stride)| stride.as_int() == Some(0) && size.as_int().is_some_and(|n| n > 1));
-    if is_symbolic || overlaps { Ok(Some(crate::ops::layout::suggested(&Tensor::fake(value)?))) } else { Ok(None) }
-}
-
-/// A tangent in the memory layout it was traced with.
-fn coerce(grad: Tensor, traced: Option<&TensorSpec>) -> Result<Tensor> {
-    let Some(spec) = traced else { return Ok(grad) };
-    let hints = |values: &[SymInt]| values.iter().map(SymInt::hint).collect::<Vec<_>>();
-    let sizes = grad.sizes();
-    let wanted = match tangent_format(spec)? {
-        Some(format) if crate::ops::layout::is_dense(&grad, format)? => return Ok(grad),
-        Some(format) => crate::ops::layout::strides(&sizes, format),
-        None => spec.geometry.strides.clone(),
-    };
-    if hints(&grad.geometry().strides) == hints(&wanted) {
-        return Ok(grad);
-    }
-    let like = t!("new_empty_strided", &grad, &sizes, &wanted)?;
-    t!("copy_", like, grad)
 }

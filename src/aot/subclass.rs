@@ -4,7 +4,6 @@
 //! The function itself is traced with tensors of these classes: autograd sees those, the class's `__torch_dispatch__` answers below
 //! it, and what that calls is functionalized and recorded.
 
-use super::functionalize::{self, Functional};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
@@ -210,15 +209,6 @@ pub fn wrap_fake(plain: Vec<Tensor>, meta: &MaybeSubclass) -> Result<Tensor> {
 /// How many values of a graph stand for a value of the script's.
 pub fn count(meta: &MaybeSubclass) -> usize {
     meta.as_ref().map_or(1, |meta| meta.arg_count())
-}
-
-/// The states of a tensor under functionalization: one for each plain tensor that it is made of.
-pub fn states(t: &Tensor) -> Result<Vec<Functional>> {
-    let of = |t: &Tensor| {
-        functionalize::sync(t)?;
-        functionalize::state(t).ok_or_else(|| Error::runtime("an input lost its functional state"))
-    };
-    plain(t)?.iter().map(of).collect()
 }
 
 /// A tangent as it was traced: the plain tensors of one of the class that was expected, if one was. `index` counts the tangents, and

@@ -1,29 +1,14 @@
 //! Synthetic bases: inputs that share storage, one of them written to, become one input, their base; the function's own inputs
 //! are views of it, made inside.
 
-use super::compile::{Function, InputSpec};
-use super::dedupe::{Adapt, Adapted};
-use super::joint::tangent_positions;
-use super::metadata::{InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
+use super::schemas::{Adapt, Adapted, Function, Identity, InputInfo, InputSpec, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
+use super::tangents::tangent_positions;
 use crate::autograd::meta;
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
 use crate::tensor::{Geometry, Tensor, TensorSpec};
 use std::rc::Rc;
-
-/// What identifies an input among the others of a call; 0 where it is not known.
-#[derive(Clone, Debug, Default)]
-pub struct Identity {
-    /// The tensor.
-    pub tensor: u64,
-    /// Its storage.
-    pub storage: u64,
-    /// How many of its elements the storage holds.
-    pub storage_elements: i64,
-    /// The tensor it is a view of.
-    pub base: Option<Rc<InputSpec>>,
-}
 
 /// Where an input of the function comes from among the new inputs.
 #[derive(Clone)]
@@ -231,7 +216,7 @@ fn merged_metadata(
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(before.keep_input_mutations), ..info });
     }
-    let of_input = |o: &OutputInfo| matches!(o.output_type, OutputType::AliasOfInput | OutputType::IsInput);
+    let of_input = |o: &OutputInfo| o.output_type.is_of_input();
     let output_info = before.output_info.iter().map(|o| {
         let Some(i) = o.base_idx.filter(|_| of_input(o)) else { return o.clone() };
         match groups.iter().position(|g| g.contains(&i)) {

@@ -1,6 +1,6 @@
 //! The tracer: the lowest layer; it records every call that reaches it and answers with fake tensors.
 
-use super::make_fx::{Decompose, Provider};
+use super::schemas::{Decompose, Provider};
 use crate::autograd;
 use crate::decompositions::Table;
 use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};

@@ -13,7 +13,7 @@ use super::cache::found_inputs;
 use super::eval_frame::call::is_whole;
 use super::guards::explain;
 use super::resume_functions::About;
-use crate::aot::interpret::replay_graph;
+use crate::aot::replay_graph;
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
 use crate::error::{Error, ErrorKind, Result};

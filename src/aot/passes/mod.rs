@@ -13,27 +13,9 @@ mod scatter;
 mod softmax;
 mod uniform;
 
+pub use super::schemas::Passes;
 use crate::error::Result;
 use crate::graph::Graph;
-
-/// Which passes run, by PyTorch's names in `torch._inductor.config`.
-#[derive(Clone, Debug)]
-pub struct Passes {
-    /// `use_joint_graph_passes`
-    pub use_joint_graph_passes: bool,
-    /// `joint_graph_constant_folding`
-    pub joint_graph_constant_folding: bool,
-    /// `pattern_matcher`
-    pub pattern_matcher: bool,
-    /// `fallback_random`: random numbers are drawn as in eager mode.
-    pub fallback_random: bool,
-}
-
-impl Default for Passes {
-    fn default() -> Self {
-        Passes { use_joint_graph_passes: true, joint_graph_constant_folding: true, pattern_matcher: true, fallback_random: false }
-    }
-}
 
 impl Passes {
     /// Runs the passes in PyTorch's order. `replayed` are positions of inputs that are written to after the graph has run.

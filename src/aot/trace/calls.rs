@@ -2,6 +2,7 @@
 
 use super::layout::look_for_format;
 use super::{Tracer, fake_value};
+use crate::aot::effects::{WITH_EFFECTS, token_spec};
 use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
@@ -29,13 +30,13 @@ impl Tracer {
             Value::List(_) => vec![Value::None],
             single => vec![single.clone()],
         };
-        let next = Tensor::fake(&crate::aot::effects::token_spec())?;
+        let next = Tensor::fake(&token_spec())?;
         let results: Vec<Value> = std::iter::once(Value::from(&next)).chain(results).collect();
         let meta = self.meta();
         let args = [Arg::Node(token), Arg::Op(entry.name.into())].into_iter().chain(positional).collect();
         let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
-        let target = Target::HigherOrder("with_effects".into());
-        let call = self.graph.borrow_mut().call("with_effects", target, args, keywords, call_meta);
+        let target = Target::HigherOrder(WITH_EFFECTS.into());
+        let call = self.graph.borrow_mut().call(WITH_EFFECTS, target, args, keywords, call_meta);
         self.record_items(call, &results, &meta)?;
         self.token.set(self.known(&next));
         Ok(())

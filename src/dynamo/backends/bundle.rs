@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_bytes::ByteBuf;
 
-use crate::aot::compile::Artifacts;
-use crate::aot::joint::tangent_positions;
+use crate::aot::schemas::Artifacts;
+use crate::aot::tangents::tangent_positions;
 use crate::backend::cpu::bundle::draws;
 use crate::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Named, TensorData, Value as Plain};
 use crate::dispatch::Value;

@@ -12,9 +12,9 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult};
 
 use super::cache::compiled_function::{CompiledFunction, next_compilation};
-use crate::aot::compile::{Config, GraphCallable, GraphCompiler, InputSpec};
-use crate::aot::interpret::replay_graph;
 use crate::aot::passes::Passes;
+use crate::aot::replay_graph;
+use crate::aot::schemas::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::{self, Program};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Exclude, Key, Value};

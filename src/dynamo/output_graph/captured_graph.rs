@@ -2,7 +2,7 @@
 
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
-use crate::aot::compile::InputSpec;
+use crate::aot::schemas::InputSpec;
 use crate::dispatch::{Value, modes};
 use crate::dynamo::dynamic_shapes::{InputSource, Place, Witness};
 use crate::dynamo::guards::global_state::State;

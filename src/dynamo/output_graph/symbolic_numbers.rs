@@ -3,8 +3,8 @@
 
 use super::captured_graph::RegionInput;
 use super::tracer::Recorder;
-use crate::aot::compile::InputSpec;
 use crate::aot::interpret::COUNT;
+use crate::aot::schemas::InputSpec;
 use crate::aot::trace::fake_value;
 use crate::dispatch::{Key, Value};
 use crate::dynamo::dynamic_shapes::InputSource;

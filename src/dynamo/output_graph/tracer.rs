@@ -2,7 +2,7 @@
 
 use super::captured_graph::{RegionInput, computes};
 use super::torch_calls::Writing;
-use crate::aot::compile::InputSpec;
+use crate::aot::schemas::InputSpec;
 use crate::aot::subclass;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use rustpython_vm::PyObjectRef;
 
-use crate::aot::compile::{GraphCallable, GraphCompiler};
+use crate::aot::schemas::{GraphCallable, GraphCompiler};
 use crate::dispatch::Value;
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -67,7 +67,7 @@ mod native {
     use rustpython_vm::types::Callable;
     use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-    use crate::aot::compile::InputSpec;
+    use crate::aot::schemas::InputSpec;
     use crate::aot::{self};
     use crate::dispatch::Value;
     use crate::dynamo::backends;
@@ -133,7 +133,7 @@ mod native {
                 let (graph, specs) = (module.graph.clone(), specs.clone());
                 Rc::new(move |inputs: &[Tensor]| {
                     let mut inputs = specs.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect();
-                    aot::interpret::replay_graph(&graph.borrow(), &mut inputs)
+                    aot::replay_graph(&graph.borrow(), &mut inputs)
                 })
             }
             None => Rc::new(move |inputs: &[Tensor]| {

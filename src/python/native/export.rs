@@ -7,9 +7,9 @@ use rustpython_vm::{PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::graph_module::{self, PyGraphModule};
 use super::make_fx::{decompose_by, flat_function, values_of};
-use crate::aot::compile::{Function, InputSpec};
 use crate::aot::export::{Exported, can_stay_whole, export};
 use crate::aot::make_fx::{Tracing, lift_constants, make_fx};
+use crate::aot::schemas::{Function, InputSpec};
 use crate::dispatch::{KeepWhole, Rule, all};
 use crate::dynamo::backends::{Pipeline, config};
 use crate::ops::convolution::ForAnyLibrary;

@@ -13,7 +13,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::Callable;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
-use crate::aot::interpret::replay_graph;
+use crate::aot::replay_graph;
 use crate::autograd::{Body, Node as AutogradNode};
 use crate::dispatch::{Value, lookup};
 use crate::error::{Error, Result};

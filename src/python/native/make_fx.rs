@@ -10,7 +10,8 @@ use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::graph_module::PyGraphModule;
 use crate::aot::functional::functionalized;
-use crate::aot::make_fx::{Decompose, Tracing, make_fx};
+use crate::aot::make_fx::{Tracing, make_fx};
+use crate::aot::schemas::Decompose;
 use crate::dispatch::{OpEntry, Value};
 use crate::dynamo::tracing::{symbol_number, symbol_numbers};
 use crate::dynamo::{Dim, InputSource, Symbols, Treatment};

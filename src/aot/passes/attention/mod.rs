@@ -9,8 +9,8 @@ mod patterns;
 
 use super::edit::{Editor, Place};
 use super::{noop, patterns as views, rewrite};
-use crate::aot::compile::{Config, Function, GraphCompiler, InputSpec};
 use crate::aot::export::{Exported, export};
+use crate::aot::schemas::{Config, Function, GraphCompiler, InputSpec};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};

@@ -28,7 +28,7 @@ pub fn class_of(t: &Tensor) -> Option<PyTypeRef> {
 /// What a functional tensor of the script's stands for.
 pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
     let is_functional = crate::aot::functional::is_functional_tensor(t) && !crate::dynamo::tracing::is_called();
-    is_functional.then(|| crate::aot::functionalize::unwrap(t)).transpose()
+    is_functional.then(|| crate::aot::functional_tensor::unwrap(t)).transpose()
 }
 
 /// What is known of the symbols of a script's environment.
@@ -306,7 +306,7 @@ mod module {
     /// What a functional tensor stands for, writes included.
     #[pyfunction]
     fn from_functional(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
-        let value = crate::aot::functionalize::unwrap(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
+        let value = crate::aot::functional_tensor::unwrap(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
         class::wrap(&value, vm)
     }
 

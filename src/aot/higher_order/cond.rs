@@ -1,31 +1,42 @@
 //! `torch.cond`: on values one branch runs; while tracing both become subgraphs, and the backward chooses between theirs.
 
-use super::functionalize;
-use super::interpret::run;
+use super::operator::{HigherOrderCall, HigherOrderOperator};
 use super::subgraphs::{
     Roles, backward_of, count_calls, differentiable_edges, forward_of, given_gradients, in_backward, per_tensor, record, result_specs,
     with_history,
 };
-use super::trace::Piece;
+use crate::aot::functional_tensor::unwrap;
+use crate::aot::interpret;
+use crate::aot::trace::Piece;
 use crate::autograd::{Body, Node};
-use crate::dispatch::{Value, modes};
+use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Tensor;
 use std::any::Any;
 use std::rc::Rc;
 
-/// Calls `cond(predicate, true_graph, false_graph, operands)`.
-pub(super) fn cond(branches: [&Graph; 2], args: &[Value], tell: bool) -> Result<Value> {
+/// `torch.ops.higher_order.cond`, called with predicate, true_graph, false_graph, operands.
+pub(super) static COND: HigherOrderOperator = HigherOrderOperator { name: "cond", run, trace: Some(trace) };
+
+fn operands(args: &[Value]) -> Result<(&Value, Vec<Value>)> {
     let [predicate, _, _, operands] = args else { return Err(Error::type_error("cond() takes four arguments")) };
-    let operands = operands.list()?.to_vec();
-    if !modes().fake {
-        let chosen = match predicate {
-            Value::Tensor(t) => crate::aten!("_local_scalar_dense", t)?.bool()?,
-            other => other.bool()?,
-        };
-        return run(branches[usize::from(!chosen)], &mut operands.clone(), tell).map(Value::List);
-    }
+    Ok((predicate, operands.list()?.to_vec()))
+}
+
+fn run(call: &HigherOrderCall) -> Result<Value> {
+    let branches: [&Graph; 2] = call.bodies()?;
+    let (predicate, mut operands) = operands(&call.args)?;
+    let chosen = match predicate {
+        Value::Tensor(t) => crate::aten!("_local_scalar_dense", t)?.bool()?,
+        other => other.bool()?,
+    };
+    interpret::run(branches[usize::from(!chosen)], &mut operands, call.tell).map(Value::List)
+}
+
+fn trace(call: &HigherOrderCall) -> Result<Value> {
+    let branches: [&Graph; 2] = call.bodies()?;
+    let (predicate, operands) = operands(&call.args)?;
     let edges = differentiable_edges(&operands)?;
     if edges.is_some() {
         for branch in branches {
@@ -33,8 +44,7 @@ pub(super) fn cond(branches: [&Graph; 2], args: &[Value], tell: bool) -> Result<
         }
     }
     let node = edges.map(|edges| {
-        let branches = [branches[0].clone(), branches[1].clone()];
-        let body = Backward { branches, predicate: predicate.clone(), operands: operands.clone() };
+        let body = Backward { branches: branches.map(Clone::clone), predicate: predicate.clone(), operands: operands.clone() };
         Node::new("CondAutogradOpBackward", edges, Box::new(body))
     });
     let results = choose([forward_of(branches[0], &operands)?, forward_of(branches[1], &operands)?], predicate, operands)?;
@@ -54,14 +64,14 @@ fn choose(branches: [Graph; 2], predicate: &Value, operands: Vec<Value>) -> Resu
     let [first, second] = branches;
     let pieces =
         vec![Piece::One(predicate.clone()), Piece::Body("true_graph", first), Piece::Body("false_graph", second), Piece::Tuple(operands)];
-    record("cond", pieces, &yes)
+    record(COND.name, pieces, &yes)
 }
 
 /// The call of a backward is one operator, whose arguments may not share memory: two gradients may, which come of one tangent.
 fn refuse_shared_memory(arguments: &[Value]) -> Result<()> {
     let mut seen = Vec::new();
     for t in arguments.iter().filter_map(Value::as_tensor) {
-        let id = functionalize::unwrap(t)?.storage().id();
+        let id = unwrap(t)?.storage().id();
         if seen.contains(&id) {
             return Err(Error::runtime("cond_true might be aliasing the input or the output!"));
         }

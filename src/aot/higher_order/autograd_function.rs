@@ -1,32 +1,22 @@
-//! Higher-order operators of a captured region, replayed: a custom function's forward and backward, a checkpointed body, a hook.
-//!
-//! A body runs through the whole dispatch stack, so that what traces below records its operators in place of the operator.
+//! `autograd_function_apply`: a custom function's forward runs without autograd; a node keeps what its backward takes.
 
-use super::interpret::run;
-use super::trace::{Origin, current_tracer, next_checkpoint_region, origin, set_origin, set_unwatched};
+use super::operator::{HigherOrderCall, HigherOrderOperator};
+use crate::aot::functional_tensor::unwrap;
+use crate::aot::interpret::run;
+use crate::aot::trace::{current_tracer, set_unwatched};
 use crate::autograd::{Body, InputMeta, Node, gradient_edge, keep_view, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::error::{Error, Result};
-use crate::graph::{Graph, Recompute};
+use crate::error::Result;
+use crate::graph::Graph;
 use crate::tensor::{Layout, Tensor, TensorSpec};
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Calls a higher-order operator. Subgraphs are the leading arguments, or follow the operand they belong to.
-pub(super) fn call(name: &str, subgraphs: &[&Graph], args: Vec<Value>, keywords: &[(&str, Value)], tell: bool) -> Result<Value> {
-    match (name, subgraphs) {
-        ("autograd_function_apply", [forward, backward]) => apply_function(forward, backward, args[2..].to_vec(), keywords, tell),
-        ("tag_activation_checkpoint", [body]) => checkpoint(body, args[1..].to_vec(), tell),
-        ("cond", [yes, no]) => super::cond::cond([yes, no], &args, tell),
-        ("while_loop", [decides, body]) => super::loops::while_loop([decides, body], &args, tell),
-        ("map_impl", [body]) => super::loops::map(body, &args, tell),
-        ("scan", [body]) => super::scan::scan(body, &args, tell),
-        ("register_hook", [body]) => register_hook(body, args),
-        _ => Err(Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))),
-    }
-}
+/// `torch.ops.higher_order.autograd_function_apply`
+pub(super) static AUTOGRAD_FUNCTION_APPLY: HigherOrderOperator =
+    HigherOrderOperator { name: "autograd_function_apply", run: apply_function, trace: None };
 
 fn indices(keywords: &[(&str, Value)], name: &str) -> Result<HashSet<usize>> {
     let Some((_, value)) = keywords.iter().find(|(k, _)| *k == name) else { return Ok(HashSet::new()) };
@@ -49,8 +39,9 @@ impl Drop for GradMode {
     }
 }
 
-/// `autograd_function_apply`: the forward's body runs without autograd; a node keeps what the backward's body takes.
-fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywords: &[(&str, Value)], tell: bool) -> Result<Value> {
+fn apply_function(call: &HigherOrderCall) -> Result<Value> {
+    let ([forward, backward], keywords, tell) = (call.bodies()?, &call.keywords, call.tell);
+    let operands = &call.args[2..];
     let tensors: Vec<&Tensor> = operands.iter().filter_map(Value::as_tensor).collect();
     let differentiable = modes().grad && tensors.iter().any(|t| meta::requires_grad(t));
     let edges = tensors.iter().map(|t| gradient_edge(t)).collect::<Result<Vec<_>>>()?;
@@ -66,14 +57,14 @@ fn apply_function(forward: &Graph, backward: &Graph, operands: Vec<Value>, keywo
     });
     let mut returned = {
         let _no_grad = GradMode::set(false);
-        run(forward, &mut operands.clone(), tell)?.into_iter()
+        run(forward, &mut operands.to_vec(), tell)?.into_iter()
     };
     let outputs = returned.next().unwrap_or_default();
     let saved = returned.next().map(|v| v.list().map(<[Value]>::to_vec)).transpose()?.unwrap_or_default();
     let watched = indices(keywords, "saved_for_backward_idx")?;
     for (i, value) in saved.iter().enumerate() {
         if let (false, Value::Tensor(t)) = (watched.contains(&i), value) {
-            set_unwatched(&super::functionalize::unwrap(t).unwrap_or_else(|_| t.clone()));
+            set_unwatched(&unwrap(t).unwrap_or_else(|_| t.clone()));
         }
     }
     let Some(node) = node else { return Ok(outputs) };
@@ -168,42 +159,4 @@ impl Body for Replay {
     fn as_any(&self) -> &dyn Any {
         self
     }
-}
-
-/// `tag_activation_checkpoint`: the body runs in place; what it calls is marked for recomputation.
-fn checkpoint(body: &Graph, operands: Vec<Value>, tell: bool) -> Result<Value> {
-    if !modes().grad {
-        return run(body, &mut operands.clone(), tell).map(Value::List);
-    }
-    let before = origin();
-    let tagged = Origin {
-        recompute: Some(Recompute::PreferRecompute),
-        // A region within another belongs to it.
-        checkpoint_region: before.checkpoint_region.or_else(|| Some(next_checkpoint_region())),
-        policy: body.checkpoint_policy,
-        checkpoint_depth: before.checkpoint_depth + 1,
-        ..before.clone()
-    };
-    set_origin(tagged);
-    let out = run(body, &mut operands.clone(), tell);
-    set_origin(before);
-    out.map(Value::List)
-}
-
-/// `register_hook`: the gradient of the first operand goes through the body, which takes the operands after it too.
-fn register_hook(body: &Graph, args: Vec<Value>) -> Result<Value> {
-    let t = args.first().cloned().unwrap_or_default().into_tensor()?;
-    if modes().grad
-        && let Some((node, index)) = meta::grad_fn(&t)?
-    {
-        let (body, free) = (body.clone(), args[2..].to_vec());
-        let hook = Rc::new(move |grad: Option<&Tensor>| {
-            let Some(grad) = grad else { return Ok(None) };
-            let mut inputs = vec![Value::from(grad)];
-            inputs.extend(free.iter().cloned());
-            Ok(run(&body, &mut inputs, false)?.first().and_then(Value::as_tensor).cloned())
-        });
-        node.tensor_hooks.borrow_mut().push((index, 0, hook));
-    }
-    Ok(Value::Tensor(t))
 }

@@ -2,8 +2,9 @@
 //! arguments are views of go in as `_all_bases`, with how each view is taken; what the bases are afterwards comes out after the
 //! operator's own results. (Names and order of the keywords are PyTorch's: they show in the graph.)
 
-use super::functionalize::{replace, state, unwrap, unwrap_args, wrap};
-use super::trace::current_tracer;
+use super::operator::{HigherOrderCall, HigherOrderOperator};
+use crate::aot::functional_tensor::{replace, state, unwrap, unwrap_args, wrap};
+use crate::aot::trace::current_tracer;
 use crate::autograd::meta;
 use crate::dispatch::{Exclude, Key, OpEntry, Value, call, modes, run_backend};
 use crate::error::{Error, Result};
@@ -13,8 +14,13 @@ use crate::t;
 use crate::tensor::Tensor;
 use std::rc::Rc;
 
-/// Its name below `torch.ops.higher_order.`.
-pub const NAME: &str = "auto_functionalized_v2";
+/// `torch.ops.higher_order.auto_functionalized_v2`
+pub(super) static AUTO_FUNCTIONALIZED: HigherOrderOperator =
+    HigherOrderOperator { name: "auto_functionalized_v2", run: call_of_graph, trace: None };
+
+fn call_of_graph(call: &HigherOrderCall) -> Result<Value> {
+    run(call.given_operator()?.0, &call.keywords).map(Value::List)
+}
 
 /// How a view of a base is taken.
 enum Taken {
@@ -97,7 +103,7 @@ impl Bases {
 }
 
 /// Traces a call in its functional form; what it writes to has its new value afterwards.
-pub(super) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+pub(in crate::aot) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let (mut keywords, mut views, mut bases) = (Vec::new(), Vec::new(), Bases::default());
     for (argument, value) in entry.schema.arguments.iter().zip(&args) {
         let name = argument.name.as_str();
@@ -146,7 +152,7 @@ pub(super) fn functionalized(entry: &'static OpEntry, args: Vec<Value>) -> Resul
                 },
             ))
         });
-        tracer.record_by_name(NAME, vec![Arg::Op(entry.name.into())], shown.collect::<Result<_>>()?, &results)?;
+        tracer.record_by_name(AUTO_FUNCTIONALIZED.name, vec![Arg::Op(entry.name.into())], shown.collect::<Result<_>>()?, &results)?;
     }
     let new = results.split_off(results.len() - values.len());
     for (base, new) in bases.0.iter().zip(&new) {
@@ -181,7 +187,7 @@ fn copied(base: &Tensor) -> Result<Tensor> {
 }
 
 /// Runs a call of a graph: on copies of the bases, which come back after the operator's results.
-pub(super) fn run(entry: &'static OpEntry, keywords: &[(&str, Value)]) -> Result<Vec<Value>> {
+fn run(entry: &'static OpEntry, keywords: &[(&str, Value)]) -> Result<Vec<Value>> {
     let given = |name: &str| keywords.iter().find(|(k, _)| *k == name).map(|(_, v)| v);
     let bases = given("_all_bases").map_or_else(|| Ok(Vec::new()), Value::tensors)?;
     let bases = bases.iter().map(copied).collect::<Result<Vec<_>>>()?;

@@ -3,15 +3,17 @@
 //! Where it is differentiated, the body's joint graph is split by a min cut. The call runs the forward part, which also gives, in rows,
 //! what the backward part needs; the backward is a `scan` over those rows from the last to the first.
 
-use super::interpret::run;
-use super::loops::{count_rows, first_rows, in_rows, lists, rows_at, stack};
+use super::operator::{HigherOrderCall, HigherOrderOperator};
+use super::rows::{count_rows, first_rows, in_rows, lists, rows_at, stack};
 use super::subgraphs::{
-    calls_of, differentiable_edges, forward_of, given_gradients, in_backward, joint_of, made_like, record, result_specs, returns,
-    share_memory, with_history,
+    calls_of, differentiable_edges, forward_of, given_gradients, in_backward, joint_of, record, result_specs, returns, share_memory,
+    with_history,
 };
-use super::trace::Piece;
+use crate::aot::interpret;
+use crate::aot::like::made_like;
+use crate::aot::trace::Piece;
 use crate::autograd::{Body, Node, meta};
-use crate::dispatch::{Value, modes};
+use crate::dispatch::Value;
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, NodeId};
 use crate::partition::{PartitionConfig, partition};
@@ -20,31 +22,38 @@ use crate::tensor::{Tensor, TensorSpec};
 use std::any::Any;
 use std::rc::Rc;
 
-/// Calls `scan(combine_graph, first, rows, others)`.
-pub(super) fn scan(body: &Graph, args: &[Value], tell: bool) -> Result<Value> {
-    let [first, rows, others] = lists("scan", args)?;
-    let count = count_rows("scan", &rows)?;
-    if modes().fake {
-        let operands = [&first[..], &rows, &others].concat();
-        let like = [&first[..], &first_rows(&rows)?, &others].concat();
-        if share_memory(like.iter()) {
-            return Err(shared());
-        }
-        let Some(edges) = differentiable_edges(&operands)? else {
-            let traced = forward_of(body, &like)?;
-            let results = looks(&traced, first.len(), &count)?;
-            let pieces = vec![Piece::Body("scan_combine_graph", traced), Piece::List(first), Piece::List(rows), Piece::Tuple(others)];
-            return Ok(with_history(record("scan", pieces, &results)?, None));
-        };
-        return differentiated(body, [first, rows, others], &like, &count, edges);
-    }
+/// `torch.ops.higher_order.scan`, called with combine_graph, first, rows, others.
+pub(super) static SCAN: HigherOrderOperator = HigherOrderOperator { name: "scan", run, trace: Some(trace) };
+
+fn run(call: &HigherOrderCall) -> Result<Value> {
+    let [body] = call.bodies()?;
+    let [first, rows, others] = lists(call)?;
+    let count = count_rows(SCAN.name, &rows)?;
     let (carries, mut carried, mut steps) = (first.len(), first, Vec::new());
     for i in 0..count.guard_int()? {
-        let mut given = run(body, &mut [&carried[..], &rows_at(&rows, i)?, &others].concat(), tell)?;
+        let mut given = interpret::run(body, &mut [&carried[..], &rows_at(&rows, i)?, &others].concat(), call.tell)?;
         steps.push(given.split_off(carries.min(given.len())));
         carried = given;
     }
     Ok(Value::List([carried, stack(steps)?].concat()))
+}
+
+fn trace(call: &HigherOrderCall) -> Result<Value> {
+    let [body] = call.bodies()?;
+    let [first, rows, others] = lists(call)?;
+    let count = count_rows(SCAN.name, &rows)?;
+    let operands = [&first[..], &rows, &others].concat();
+    let like = [&first[..], &first_rows(&rows)?, &others].concat();
+    if share_memory(like.iter()) {
+        return Err(shared());
+    }
+    let Some(edges) = differentiable_edges(&operands)? else {
+        let traced = forward_of(body, &like)?;
+        let results = looks(&traced, first.len(), &count)?;
+        let pieces = vec![Piece::Body("scan_combine_graph", traced), Piece::List(first), Piece::List(rows), Piece::Tuple(others)];
+        return Ok(with_history(record(SCAN.name, pieces, &results)?, None));
+    };
+    differentiated(body, [first, rows, others], &like, &count, edges)
 }
 
 fn shared() -> Error {
@@ -112,7 +121,7 @@ impl Parts {
 
     /// What a step gives: the body's results, then what the backward needs in rows.
     fn step(&self, inputs: &[Value]) -> Result<Vec<Value>> {
-        let all = run(&self.forward, &mut inputs.to_vec(), false)?;
+        let all = interpret::run(&self.forward, &mut inputs.to_vec(), false)?;
         let mut given = all[..self.results].to_vec();
         for (need, at) in &self.needs {
             match need {
@@ -145,7 +154,7 @@ fn differentiated(
         Piece::Tuple(rows.clone()),
         Piece::Tuple(others.clone()),
     ];
-    let mut made = record("scan", pieces, &results)?;
+    let mut made = record(SCAN.name, pieces, &results)?;
     *backward.kept.borrow_mut() = made.split_off(parts.results.min(made.len())).into_iter().map(Value::from).collect();
     Ok(with_history(made, Some(&node)))
 }
@@ -175,7 +184,7 @@ impl Body for Shared {
 
 impl ScanBackward {
     fn gradients(&self, mut carried: Vec<Value>) -> Result<Vec<Option<Tensor>>> {
-        let count = count_rows("scan", &self.rows)?;
+        let count = count_rows(SCAN.name, &self.rows)?;
         let mut turned = carried.split_off(self.first.len().min(carried.len()));
         let tensors = self.others.iter().filter_map(Value::as_tensor);
         let sums = tensors.map(|t| made_like("zeros_like", t, &[]).map(Value::Tensor)).collect::<Result<Vec<_>>>()?;
@@ -193,7 +202,7 @@ impl ScanBackward {
         let turned = turned.iter().map(|v| crate::t!("flip", v.tensor()?, vec![0i64]).map(Value::Tensor)).collect::<Result<Vec<_>>>()?;
         let results = looks(&traced, carried.len(), &count)?;
         let pieces = vec![Piece::Body("scan_combine_graph", traced), Piece::List(carried), Piece::List(turned), Piece::Tuple(same)];
-        let mut found = record("scan", pieces, &results)?;
+        let mut found = record(SCAN.name, pieces, &results)?;
         let of_rows = found.split_off((self.first.len() + num_sums).min(found.len()));
         let of_others = found.split_off(self.first.len().min(found.len()));
         for row in of_rows {
@@ -221,7 +230,7 @@ impl ScanBackward {
         });
         let mut given: Vec<Value> = next.chain(carried).chain(of_rows).cloned().collect();
         let taken = given.clone();
-        let mut found = run(backward, &mut given, false)?;
+        let mut found = interpret::run(backward, &mut given, false)?;
         for value in &mut found {
             let is_taken = |t: &Tensor| taken.iter().filter_map(Value::as_tensor).any(|g| g.storage().id() == t.storage().id());
             if let Value::Tensor(t) = value

@@ -1,11 +1,13 @@
 //! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
 
-use super::functionalize::{self, FunctionalizeLayer};
-use super::interpret::run;
-use super::joint::Tracing;
-use super::trace::{Piece, Tracer, current_tracer};
+use crate::aot::functional_tensor::{unwrap, wrap};
+use crate::aot::functionalize::FunctionalizeLayer;
+use crate::aot::interpret::run;
+use crate::aot::like::made_like;
+use crate::aot::trace::{Piece, Tracer, current_tracer};
+use crate::aot::tracing::Tracing;
 use crate::autograd::{BackwardOptions, Edge, Node, gradient_edge, meta, run_backward};
-use crate::dispatch::{Modes, Value, fill_factory_options, modes, op, set_modes};
+use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph};
 use crate::tensor::{Layout, Tensor, TensorSpec};
@@ -20,7 +22,7 @@ fn inputs_like(tracer: &Tracer, role: &str, like: &[Value]) -> Result<Vec<Value>
             Value::Tensor(t) => {
                 let inner = Tensor::fake(&t.spec())?;
                 tracer.placeholder(&name, &inner)?;
-                functionalize::wrap(&inner).map(Value::Tensor)
+                wrap(&inner).map(Value::Tensor)
             }
             Value::Int(size) if size.as_int().is_none() => {
                 tracer.symbol(&name, size);
@@ -43,7 +45,7 @@ pub(super) fn calls_of(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, like: &[Value
         let _tracing = Tracing::start(&tracer);
         set_modes(Modes { grad: false, ..modes() });
         let outputs = f(&inputs)?;
-        outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
+        outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
     };
     tracer.finish(&outputs)
 }
@@ -116,7 +118,7 @@ pub(super) fn backward_of(body: &Graph, like: &[Value], roles: &Roles) -> Result
             }
         }
         let grads = gradients_of(&primals, roots)?;
-        own_memory(&inputs, grads)?.iter().map(|t| functionalize::unwrap(t).map(Value::Tensor)).collect::<Result<Vec<_>>>()?
+        own_memory(&inputs, grads)?.iter().map(|t| unwrap(t).map(Value::Tensor)).collect::<Result<Vec<_>>>()?
     };
     tracer.finish(&outputs)
 }
@@ -156,7 +158,7 @@ pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> 
             Value::Tensor(_) => gradients.next().into(),
             _ => Value::None,
         }));
-        outputs.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect::<Result<Vec<_>>>()?
+        outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
     };
     Ok((tracer.finish_as_called(&outputs)?, specs.len()))
 }
@@ -180,14 +182,6 @@ fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Ten
 pub(super) fn share_memory<'a>(values: impl Iterator<Item = &'a Value>) -> bool {
     let mut seen = std::collections::HashSet::new();
     values.filter_map(Value::as_tensor).any(|t| !seen.insert(t.storage().id()))
-}
-
-/// `torch.zeros_like`, `torch.ones_like`, as a script calls them.
-pub(super) fn made_like(name: &str, t: &Tensor, keywords: &[(&str, Value)]) -> Result<Tensor> {
-    let entry = op(name).ok_or_else(|| Error::runtime(format!("{name} is not in the catalogue")))?;
-    let mut args = crate::dispatch::fill_args(entry, vec![t.into()], keywords)?;
-    fill_factory_options(entry, &mut args);
-    crate::dispatch::call(entry, args)?.into_tensor()
 }
 
 /// Gradients that share memory neither with an input nor with each other: those that do are copied.
@@ -218,7 +212,7 @@ pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>
         let mut unwrapped = Vec::new();
         for piece in pieces {
             unwrapped.push(match piece {
-                Piece::One(value) => Piece::One(value.map_tensors(&mut functionalize::unwrap)?),
+                Piece::One(value) => Piece::One(value.map_tensors(&mut unwrap)?),
                 Piece::Tuple(values) => Piece::Tuple(unwrap_all(&values)?),
                 Piece::List(values) => Piece::List(unwrap_all(&values)?),
                 body => body,
@@ -226,11 +220,11 @@ pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>
         }
         tracer.record_higher_order(op, unwrapped, &inner)?;
     }
-    inner.iter().map(|t| t.as_ref().map(functionalize::wrap).transpose()).collect()
+    inner.iter().map(|t| t.as_ref().map(wrap).transpose()).collect()
 }
 
 fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {
-    values.iter().map(|v| v.map_tensors(&mut functionalize::unwrap)).collect()
+    values.iter().map(|v| v.map_tensors(&mut unwrap)).collect()
 }
 
 /// A subgraph traced while a call's backward runs: all its calls belong to that call.

@@ -1,0 +1,34 @@
+//! Higher-order operators: control flow, custom functions, checkpoints, hooks, and operators around a call of another.
+
+pub(super) mod auto_functionalized;
+mod autograd_function;
+mod checkpoint;
+mod cond;
+mod hook;
+mod map;
+pub(super) mod operator;
+mod random_state;
+mod rows;
+mod scan;
+mod subgraphs;
+mod while_loop;
+mod with_effects;
+
+/// Puts all of them into the table.
+pub(super) fn register() {
+    operator::register(|| {
+        vec![
+            &autograd_function::AUTOGRAD_FUNCTION_APPLY,
+            &auto_functionalized::AUTO_FUNCTIONALIZED,
+            &checkpoint::TAG_ACTIVATION_CHECKPOINT,
+            &cond::COND,
+            &hook::REGISTER_HOOK,
+            &map::MAP,
+            &random_state::RUN_AND_SAVE_RNG_STATE,
+            &random_state::RUN_WITH_RNG_STATE,
+            &scan::SCAN,
+            &while_loop::WHILE_LOOP,
+            &with_effects::WITH_EFFECTS,
+        ]
+    });
+}

@@ -1,0 +1,84 @@
+//! The table of higher-order operators: operators that take functions or other operators.
+//!
+//! Each says what a call in a graph comes to; the interpreter asks here, and knows none of them. A body runs through the whole dispatch
+//! stack, so that what traces below records its operators in place of the call, unless the operator says how it is traced itself.
+
+use crate::dispatch::{OpEntry, Value, fill_args, lookup, modes};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use std::sync::OnceLock;
+
+/// What a call comes to.
+pub type Implementation = fn(&HigherOrderCall) -> Result<Value>;
+
+/// A higher-order operator.
+pub struct HigherOrderOperator {
+    /// Its name below `torch.ops.higher_order.`.
+    pub name: &'static str,
+    /// Runs a call.
+    pub run: Implementation,
+    /// Traces a call on fake tensors, its bodies becoming subgraphs, and gives it a node that differentiates it. Without this, what
+    /// `run` calls is traced.
+    pub trace: Option<Implementation>,
+}
+
+/// A call of one in a graph.
+pub struct HigherOrderCall<'g> {
+    /// The operator's name.
+    pub name: &'g str,
+    /// The bodies among its arguments, in order.
+    pub subgraphs: Vec<&'g Graph>,
+    /// Its arguments; nothing stands for bodies and operators.
+    pub args: Vec<Value>,
+    /// Those that are given by name.
+    pub keywords: Vec<(&'g str, Value)>,
+    /// The operator among its arguments, and where it stands.
+    pub operator: Option<(usize, &'g str)>,
+    /// Whether the tracer learns where the calls of a body come from.
+    pub tell: bool,
+}
+
+impl<'g> HigherOrderCall<'g> {
+    /// Its bodies, as many as it takes.
+    pub fn bodies<const N: usize>(&self) -> Result<[&'g Graph; N]> {
+        self.subgraphs.clone().try_into().map_err(|_| unsupported(self.name))
+    }
+
+    /// The operator that it takes, and its arguments after that.
+    pub fn given_operator(&self) -> Result<(&'static OpEntry, &[Value])> {
+        let (at, name) = self.operator.ok_or_else(|| Error::runtime("a higher-order operator lacks its operator"))?;
+        Ok((operator(name)?, self.args.get(at + 1..).unwrap_or_default()))
+    }
+
+    /// Calls the operator that it takes on the arguments after it.
+    pub fn call_operator(&self) -> Result<Value> {
+        let (entry, args) = self.given_operator()?;
+        crate::dispatch::call(entry, fill_args(entry, args.to_vec(), &self.keywords)?)
+    }
+}
+
+static TABLE: OnceLock<Vec<&'static HigherOrderOperator>> = OnceLock::new();
+
+/// Fills the table, once.
+pub fn register(operators: impl FnOnce() -> Vec<&'static HigherOrderOperator>) {
+    TABLE.get_or_init(operators);
+}
+
+/// Runs or traces a call.
+pub fn call(call: &HigherOrderCall) -> Result<Value> {
+    let known = TABLE.get().and_then(|table| table.iter().find(|operator| operator.name == call.name));
+    let operator = known.ok_or_else(|| unsupported(call.name))?;
+    match operator.trace {
+        Some(trace) if modes().fake => trace(call),
+        _ => (operator.run)(call),
+    }
+}
+
+fn unsupported(name: &str) -> Error {
+    Error::not_implemented(format!("the higher-order operator {name} is not supported yet"))
+}
+
+/// The catalogue's entry of an operator.
+pub fn operator(name: &str) -> Result<&'static OpEntry> {
+    lookup(name).ok_or_else(|| Error::not_implemented(format!("the operator {name} is not in the catalogue")))
+}

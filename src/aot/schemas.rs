@@ -1,0 +1,400 @@
+//! The types of AOTAutograd's pipeline: what is known of a function's inputs and outputs, how it is compiled, and what a stage hands to
+//! the next. Stages import these and the stages below them, never one above.
+
+use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
+use crate::autograd::{ViewStep, meta};
+use crate::decompositions::Table;
+use crate::dispatch::{OpEntry, Value};
+use crate::error::{Error, Result};
+use crate::graph::Graph;
+use crate::partition::{PartitionConfig, Partitioned, Study};
+use crate::shape::SymInt;
+use crate::span::Source;
+use crate::tensor::{Device, Dtype, Lazy, Tensor, TensorSpec};
+use std::rc::Rc;
+
+/// A function on tensors that may be run several times.
+pub type Function = Rc<dyn Fn(&[Tensor]) -> Result<Vec<Value>>>;
+
+/// A compiled graph. The callee empties the list of inputs, so that what it consumes can be freed.
+pub trait GraphCallable {
+    /// Runs it.
+    fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>>;
+}
+
+/// Turns a graph with fake example inputs into something callable.
+pub type GraphCompiler = Rc<dyn Fn(Graph, &[Value]) -> Result<Rc<dyn GraphCallable>>>;
+
+/// Splits a joint graph, given the number of the forward's outputs and the inputs that live as long as the model (a script's
+/// own `partition_fn`). Where a partitioner of ours did it in the end, what it decided comes along.
+pub type PartitionFn = Rc<dyn Fn(&Graph, usize, &[usize]) -> Result<(Graph, Graph, Option<crate::report::Partition>)>>;
+
+/// What calls are taken apart by: gives what a call comes to, or `None` where it stays as it is.
+pub type Decompose = Rc<dyn Fn(&'static OpEntry, &[Value]) -> Result<Option<Value>>>;
+
+/// Says where the script is.
+pub type Provider = fn() -> Option<Source>;
+
+/// How callers' inputs become those of the compiled function.
+pub type Adapt = Rc<dyn Fn(Vec<Tensor>) -> Result<Vec<Tensor>>>;
+
+/// A function with other inputs than its caller gives.
+pub struct Adapted {
+    /// The function of the new inputs.
+    pub function: Function,
+    /// The new inputs.
+    pub inputs: Vec<InputSpec>,
+    /// From the caller's inputs to the new ones.
+    pub adapt: Adapt,
+    /// The same as code, on the list `args`.
+    pub code: String,
+}
+
+/// What identifies an input among the others of a call; 0 where it is not known.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The tensor.
+    pub tensor: u64,
+    /// Its storage.
+    pub storage: u64,
+    /// How many of its elements the storage holds.
+    pub storage_elements: i64,
+    /// The tensor it is a view of.
+    pub base: Option<Rc<InputSpec>>,
+}
+
+/// What is known of an input before tracing.
+#[derive(Clone, Debug)]
+pub struct InputSpec {
+    /// Its tensor.
+    pub spec: TensorSpec,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Whether it is a leaf.
+    pub is_leaf: bool,
+    /// Whether it lives as long as the model: a module's parameter or buffer.
+    pub is_static: bool,
+    /// The symbolic size that it is, if it is no tensor: `spec` is then that of what holds its place in lists of tensors.
+    pub symbol: Option<SymInt>,
+    /// What it is made of, where it is of a class of the script's.
+    pub subclass: MaybeSubclass,
+    /// What is put off of its elements.
+    pub lazy: Lazy,
+    /// What it has in common with other inputs.
+    pub identity: Identity,
+}
+
+impl InputSpec {
+    /// Of a tensor.
+    pub fn of(t: &Tensor) -> Result<Self> {
+        let base = match meta::base(t) {
+            Some(base) if !base.is_fake() => Some(Rc::new(InputSpec::of(&base)?)),
+            _ => None,
+        };
+        let identity = Identity {
+            tensor: t.id(),
+            storage: t.storage().id(),
+            storage_elements: t.storage().nbytes().hint().unwrap_or(0) / t.dtype().itemsize() as i64,
+            base,
+        };
+        let is_leaf = meta::grad_fn(t)?.is_none();
+        let subclass = SubclassCreationMeta::of(t)?;
+        let (spec, requires_grad, lazy) = (t.spec(), meta::requires_grad(t), t.lazy());
+        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, lazy, identity })
+    }
+
+    /// Of a symbolic size.
+    pub fn of_symbol(size: &SymInt) -> Self {
+        let spec = TensorSpec::contiguous(Vec::new(), Dtype::Int64, Device::CPU);
+        InputSpec {
+            spec,
+            requires_grad: false,
+            is_leaf: false,
+            is_static: false,
+            symbol: Some(size.clone()),
+            subclass: None,
+            lazy: Lazy::default(),
+            identity: Identity::default(),
+        }
+    }
+
+    /// What a traced function is called with where the input is `t`.
+    pub fn argument(&self, t: &Tensor) -> Value {
+        self.symbol.clone().map_or_else(|| Value::from(t), Value::Int)
+    }
+}
+
+/// How to compile.
+#[derive(Clone)]
+pub struct Config {
+    /// Whether mutations of inputs stay in the graph where they can.
+    pub keep_input_mutations: bool,
+    /// How joint graphs are split.
+    pub partition: PartitionConfig,
+    /// What operators are taken apart by as they are traced.
+    pub decompositions: Option<&'static Table>,
+    /// What operators are taken apart by before that: rules of the script's.
+    pub script_decompositions: Option<Decompose>,
+    /// Inductor's passes on the graph before it is split or compiled.
+    pub passes: Option<Passes>,
+    /// A partitioner of the script's own.
+    pub partition_fn: Option<PartitionFn>,
+    /// Whether random numbers that the backward draws again are those of the forward even where PyTorch's are not.
+    pub replay_random: bool,
+    /// Compiles forwards.
+    pub fw_compiler: GraphCompiler,
+    /// Compiles backwards.
+    pub bw_compiler: GraphCompiler,
+    /// Compiles graphs without a backward.
+    pub inference_compiler: GraphCompiler,
+    /// Asked when a graph is traced: whether it will be traced again, and is of no use.
+    pub is_outdated: Option<Rc<dyn Fn() -> bool>>,
+    /// Sees what was made, as soon as it is.
+    pub observer: Option<Rc<dyn Fn(&Artifacts)>>,
+}
+
+impl Config {
+    /// Where a graph will be traced again, it is seen, and that is all.
+    pub(super) fn stop_if_outdated(&self, traced: &Rc<Graph>, is_joint: bool, metadata: &ViewAndMutationMeta) -> Result<()> {
+        if !self.is_outdated.as_ref().is_some_and(|f| f()) {
+            return Ok(());
+        }
+        if let Some(observer) = &self.observer {
+            let (traced, metadata) = (traced.clone(), metadata.clone());
+            let (prologue, epilogue) = (String::new(), String::new());
+            observer(&Artifacts { traced, is_joint, metadata, partitioned: None, study: None, prologue, epilogue, is_abandoned: true });
+        }
+        Err(Error::runtime("the graph will be traced again"))
+    }
+}
+
+/// What one compilation made.
+pub struct Artifacts {
+    /// The joint graph, or the inference graph.
+    pub traced: Rc<Graph>,
+    /// Whether it is a joint graph.
+    pub is_joint: bool,
+    /// Mutation and aliasing.
+    pub metadata: ViewAndMutationMeta,
+    /// The joint graph in two.
+    pub partitioned: Option<Partitioned>,
+    /// The joint graph, to be asked about later.
+    pub study: Option<Rc<Study>>,
+    /// What happens to the caller's inputs before the graph, as code.
+    pub prologue: String,
+    /// What happens to what the graph returned, as code.
+    pub epilogue: String,
+    /// Whether it is traced again, with numbers for floats that were symbols.
+    pub is_abandoned: bool,
+}
+
+/// Which passes run, by PyTorch's names in `torch._inductor.config`.
+#[derive(Clone, Debug)]
+pub struct Passes {
+    /// `use_joint_graph_passes`
+    pub use_joint_graph_passes: bool,
+    /// `joint_graph_constant_folding`
+    pub joint_graph_constant_folding: bool,
+    /// `pattern_matcher`
+    pub pattern_matcher: bool,
+    /// `fallback_random`: random numbers are drawn as in eager mode.
+    pub fallback_random: bool,
+}
+
+impl Default for Passes {
+    fn default() -> Self {
+        Passes { use_joint_graph_passes: true, joint_graph_constant_folding: true, pattern_matcher: true, fallback_random: false }
+    }
+}
+
+/// Who applies an input's mutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MutationType {
+    /// Nobody: it is not mutated.
+    NotMutated,
+    /// The compiled graph, by a trailing `copy_`.
+    MutatedInGraph,
+    /// The runtime, after the graph.
+    MutatedOutGraph,
+}
+
+impl MutationType {
+    /// PyTorch's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            MutationType::NotMutated => "NOT_MUTATED",
+            MutationType::MutatedInGraph => "MUTATED_IN_GRAPH",
+            MutationType::MutatedOutGraph => "MUTATED_OUT_GRAPH",
+        }
+    }
+}
+
+/// What is known of an input.
+#[derive(Clone, Debug)]
+pub struct InputInfo {
+    /// Whether it is a leaf.
+    pub is_leaf: bool,
+    /// Whether its values change.
+    pub mutates_data: bool,
+    /// Whether its geometry changes.
+    pub mutates_metadata: bool,
+    /// Whether it is given other memory (`t.data = other`), which holds its new values.
+    pub data_replaced: bool,
+    /// Every write is one that autograd cannot see.
+    pub mutations_hidden_from_autograd: bool,
+    /// Every write was under no_grad.
+    pub mutations_under_no_grad_or_inference_mode: bool,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Who applies the mutation.
+    pub mutation_type: MutationType,
+    /// Lines that write to it.
+    pub written_at: Vec<Source>,
+    /// Its tensor when the function has returned.
+    pub spec: TensorSpec,
+}
+
+impl InputInfo {
+    /// Who applies its mutation.
+    pub fn applied_by(&self, keep_input_mutations: bool) -> MutationType {
+        let unseen = self.mutations_hidden_from_autograd || self.mutations_under_no_grad_or_inference_mode;
+        // Autograd does not see other memory either.
+        let in_graph =
+            self.data_replaced || keep_input_mutations && self.mutates_data && ((!self.mutates_metadata && !self.requires_grad) || unseen);
+        match (self.mutates_data || self.mutates_metadata || self.data_replaced, in_graph) {
+            (false, _) => MutationType::NotMutated,
+            (true, true) => MutationType::MutatedInGraph,
+            (true, false) => MutationType::MutatedOutGraph,
+        }
+    }
+}
+
+/// What an output aliases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputType {
+    /// Nothing.
+    NonAlias,
+    /// An input, as a view of it.
+    AliasOfInput,
+    /// It is an input.
+    IsInput,
+    /// An intermediate that is returned for its sake.
+    AliasOfIntermediateSaveAsOutput,
+    /// An intermediate that is returned already for another output's sake.
+    AliasOfIntermediate,
+    /// An intermediate that is an output itself.
+    AliasOfIntermediateBaseIsUserOutput,
+    /// An intermediate nobody else sees: hidden from autograd.
+    UnsafeViewAlias,
+    /// A view made by a custom function.
+    CustomFunctionView,
+}
+
+impl OutputType {
+    /// PyTorch's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutputType::NonAlias => "non_alias",
+            OutputType::AliasOfInput => "alias_of_input",
+            OutputType::IsInput => "is_input",
+            OutputType::AliasOfIntermediateSaveAsOutput => "alias_of_intermediate_save_as_output",
+            OutputType::AliasOfIntermediate => "alias_of_intermediate",
+            OutputType::AliasOfIntermediateBaseIsUserOutput => "alias_of_intermediate_base_is_user_output",
+            OutputType::UnsafeViewAlias => "unsafe_view_alias",
+            OutputType::CustomFunctionView => "custom_function_view",
+        }
+    }
+
+    /// Whether the runtime makes the output anew from what it aliases.
+    pub fn is_regenerated(self) -> bool {
+        match self {
+            OutputType::AliasOfInput
+            | OutputType::IsInput
+            | OutputType::AliasOfIntermediateSaveAsOutput
+            | OutputType::AliasOfIntermediate
+            | OutputType::AliasOfIntermediateBaseIsUserOutput => true,
+            OutputType::NonAlias | OutputType::UnsafeViewAlias | OutputType::CustomFunctionView => false,
+        }
+    }
+
+    /// Whether the runtime makes the output anew from an input.
+    pub fn is_of_input(self) -> bool {
+        match self {
+            OutputType::AliasOfInput | OutputType::IsInput => true,
+            OutputType::NonAlias
+            | OutputType::AliasOfIntermediateSaveAsOutput
+            | OutputType::AliasOfIntermediate
+            | OutputType::AliasOfIntermediateBaseIsUserOutput
+            | OutputType::UnsafeViewAlias
+            | OutputType::CustomFunctionView => false,
+        }
+    }
+}
+
+/// What is known of an output.
+#[derive(Clone)]
+pub struct OutputInfo {
+    /// What it aliases.
+    pub output_type: OutputType,
+    /// Which input, output or intermediate base.
+    pub base_idx: Option<usize>,
+    /// Whether it requires grad.
+    pub requires_grad: bool,
+    /// Whether a tangent is traced for it.
+    pub requires_grad_for_backward: bool,
+    /// View operators that regenerate it from what it aliases.
+    pub steps: Vec<ViewStep>,
+    /// Its tensor, where it is one.
+    pub spec: Option<TensorSpec>,
+    /// The intermediate that is returned for its sake.
+    pub base: Option<TensorSpec>,
+}
+
+/// The result of the analysis.
+#[derive(Clone)]
+pub struct ViewAndMutationMeta {
+    /// Per input.
+    pub input_info: Vec<InputInfo>,
+    /// Per output.
+    pub output_info: Vec<OutputInfo>,
+    /// Intermediates returned for the sake of outputs that view them.
+    pub num_intermediate_bases: usize,
+    /// Whether mutations of inputs stay in the graph where they can.
+    pub keep_input_mutations: bool,
+    /// Whether calls are made whose order counts: a token goes through the graph.
+    pub has_token: bool,
+    /// Whether grad mode was changed for good: its value after the function.
+    pub grad_enabled_mutation: Option<bool>,
+    /// Per input, what it is made of.
+    pub subclass_inp_meta: Vec<MaybeSubclass>,
+    /// The same of what the forward returns before saved values.
+    pub subclass_fw_graph_out_meta: Vec<MaybeSubclass>,
+}
+
+impl ViewAndMutationMeta {
+    /// Inputs whose mutation the runtime applies, in order.
+    pub fn runtime_mutated(&self) -> Vec<usize> {
+        (0..self.input_info.len()).filter(|i| self.input_info[*i].mutation_type == MutationType::MutatedOutGraph).collect()
+    }
+
+    /// How many tokens the graph takes before its inputs and gives before its outputs.
+    pub fn num_tokens(&self) -> usize {
+        usize::from(self.has_token)
+    }
+
+    /// How many values the forward returns before saved ones, without its token.
+    pub fn num_forward_returns(&self) -> usize {
+        self.subclass_fw_graph_out_meta.iter().map(subclass::count).sum()
+    }
+
+    /// Whether an input or an output is of a class of the script's.
+    pub fn requires_subclass_dispatch(&self) -> bool {
+        self.subclass_inp_meta.iter().chain(&self.subclass_fw_graph_out_meta).any(Option::is_some)
+    }
+
+    /// Where the tensors that an input is made of stand among those of the graph, without its token.
+    pub fn graph_inputs(&self, input: usize) -> std::ops::Range<usize> {
+        let first = self.subclass_inp_meta[..input].iter().map(subclass::count).sum();
+        first..first + subclass::count(&self.subclass_inp_meta[input])
+    }
+}
