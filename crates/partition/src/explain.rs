@@ -8,7 +8,8 @@ use super::cost::flops;
 use super::extract::Modules;
 use super::joint::{Joint, index, is_sym_node, must_recompute, size_of};
 use super::op_sets::{self, packet};
-use super::rules::{SYMBOLIC, Solution, Weight, is_reachable};
+use super::reasons::CostNote;
+use super::rules::{Solution, Weight, is_reachable};
 use diagnostics::error::Result;
 use graph::{Graph, Node, NodeId, Opcode, Recompute};
 use report::{self, Capacity, CapacityParts, Cost, Cut, Decision};
@@ -80,10 +81,12 @@ pub(super) fn report(
 
 /// A capacity as the report has it.
 pub(super) fn capacity(weight: &Weight) -> Capacity {
-    match weight.note {
-        Some(SYMBOLIC) => Capacity::Symbolic(weight.value),
-        _ if weight.value.is_infinite() => Capacity::Infinite("inf".to_owned()),
-        _ => Capacity::Finite(weight.value),
+    if weight.note == Some(CostNote::Symbolic) {
+        Capacity::Symbolic(weight.value)
+    } else if weight.value.is_infinite() {
+        Capacity::Infinite("inf".to_owned())
+    } else {
+        Capacity::Finite(weight.value)
     }
 }
 
@@ -92,7 +95,7 @@ fn cut(graph: &Graph, solution: &Solution) -> Cut {
     Cut {
         value: solution.value,
         capacities: solution.capacities.iter().map(|(id, w)| (name(id), capacity(w))).collect(),
-        reasons: solution.reasons.iter().map(|(id, r)| (name(id), r.clone())).collect::<BTreeMap<_, _>>(),
+        reasons: solution.reasons.iter().map(|(id, r)| (name(id), r.name().to_owned())).collect::<BTreeMap<_, _>>(),
     }
 }
 
@@ -113,7 +116,7 @@ fn parts(weight: &Weight) -> CapacityParts {
         distance: weight.distance,
         factor: if weight.distance == 0 { 1.0 } else { 1.1f64.powf(weight.distance as f64) },
         doubled: weight.doubled,
-        note: weight.note.map(str::to_owned),
+        note: weight.note.map(|note| note.name().to_owned()),
     }
 }
 
@@ -201,14 +204,7 @@ impl Explained<'_> {
         }
         let Some(solution) = self.solution else { return "the backward reads it".to_owned() };
         if let Some(reason) = solution.reasons.get(&node.id) {
-            return match reason.strip_prefix("cannot recompute: ") {
-                Some("primal input") => "an input that the backward reads, or computes other values from".to_owned(),
-                Some("marked MUST_SAVE") => "marked MUST_SAVE by checkpointing".to_owned(),
-                Some(rule) => format!("the backward needs it, and it is not recomputed: {}", in_words(rule)),
-                None => "the backward needs it, and it is not recomputed: it is read far from what it would be fused with, or ends a \
-                         long chain of fusible calls"
-                    .to_owned(),
-            };
+            return reason.why_saved();
         }
         let bytes = size_of(node).unwrap_or(0);
         format!("saving its {bytes} bytes is cheaper than saving what it would be recomputed from")
@@ -233,22 +229,6 @@ impl Explained<'_> {
             _ => "only the forward reads it".to_owned(),
         }
     }
-}
-
-/// A rule of PyTorch's in words.
-pub(super) fn in_words(rule: &str) -> String {
-    let words = match rule {
-        "not in recomputable allowlist" => "its operator is not among the cheap ones that may be recomputed",
-        "compute intensive op" => "its operator is compute-intensive",
-        "random op" => "it draws random numbers",
-        "materialized in backward" => "the backward reads it with a call that does not fuse, so it would have to be written out again",
-        "too far from backward" => "it is farther from the backward than max_dist_from_bw allows",
-        "reduction op" => "its result is less than a quarter of what it reads: small to save, much to read again",
-        "primal input" => "it is an input",
-        "marked MUST_SAVE" => "checkpointing says to save it",
-        other => other,
-    };
-    words.to_owned()
 }
 
 /// What PyTorch logs where `AOT_PARTITIONER_DEBUG` is set.

@@ -17,6 +17,7 @@ mod joint;
 mod knapsack;
 mod memory;
 pub mod op_sets;
+mod reasons;
 mod recompute;
 mod reorder;
 mod rng;

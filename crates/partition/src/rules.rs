@@ -8,6 +8,7 @@ use super::classify::{NodeInfo, UNREACHABLE};
 use super::flow::{infinite_path, minimum_cut};
 use super::joint::{Joint, index, is_fwd_seed_offset, is_primal, is_sym_node, must_recompute, size_of};
 use super::op_sets::{self, is_view, packet};
+use super::reasons::{BanReason, CostNote};
 use diagnostics::error::{Error, Result};
 use graph::{FakeValue, Node, NodeId, Opcode, Recompute, Target};
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -39,14 +40,11 @@ pub(super) struct Solution {
     pub(super) value: f64,
     /// Cost of saving each value that could be saved.
     pub(super) capacities: Vec<(NodeId, Weight)>,
-    /// Why a value may not be recomputed, in PyTorch's words.
-    pub(super) reasons: HashMap<NodeId, String>,
+    /// Why a value may not be recomputed.
+    pub(super) reasons: HashMap<NodeId, BanReason>,
     /// Per vertex pair, whether the value is computed in the backward, and whether it can be had there.
     pub(super) sides: Vec<(bool, bool)>,
 }
-
-/// The note of a symbolic number's weight.
-pub(super) const SYMBOLIC: &str = "a symbolic number";
 
 /// What saving a value costs, and how that came about.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +58,7 @@ pub(super) struct Weight {
     /// Whether it counts twice: it would be fused away if it were not saved.
     pub(super) doubled: bool,
     /// Why it cannot be saved, or costs nothing.
-    pub(super) note: Option<&'static str>,
+    pub(super) note: Option<CostNote>,
 }
 
 struct Rules<'a> {
@@ -72,7 +70,7 @@ struct Rules<'a> {
     network: DiGraph<(), f64>,
     banned: Vec<NodeId>,
     is_banned: Vec<bool>,
-    reasons: HashMap<NodeId, String>,
+    reasons: HashMap<NodeId, BanReason>,
 }
 
 /// Whether two calls, one reading the other, can be one kernel.
@@ -159,9 +157,9 @@ impl Rules<'_> {
                 continue;
             }
             if is_primal(node) {
-                self.ban(node, "primal input");
+                self.ban(node, BanReason::PrimalInput);
             } else if is_fwd_seed_offset(node) {
-                self.ban(node, "forward RNG seed");
+                self.ban(node, BanReason::ForwardRngSeed);
             }
             if self.info.required_fw[at]
                 && let Some(reason) = self.ban_reason(node)?
@@ -179,13 +177,12 @@ impl Rules<'_> {
     }
 
     /// Forbids to recompute a node, unless it is a view, exempt, or marked to be recomputed.
-    fn ban(&mut self, node: &Node, reason: &str) {
+    fn ban(&mut self, node: &Node, reason: BanReason) {
         let symbolic_float = matches!(node.meta.value, Some(FakeValue::Float(_) | FakeValue::SymFloat(_)));
         if is_view(node) || self.dont_ban.contains(&node.id) || must_recompute(node) || symbolic_float {
             return;
         }
-        let text = if reason.is_empty() { "cannot recompute".to_owned() } else { format!("cannot recompute: {reason}") };
-        self.reasons.insert(node.id, text);
+        self.reasons.insert(node.id, reason);
         if !std::mem::replace(&mut self.is_banned[index(node.id)], true) {
             self.banned.push(node.id);
             self.network.add_edge(source(), vertex_in(node.id), f64::INFINITY);
@@ -193,12 +190,12 @@ impl Rules<'_> {
     }
 
     /// Why a call of the forward may not be recomputed.
-    fn ban_reason(&self, node: &Node) -> Result<Option<&'static str>> {
+    fn ban_reason(&self, node: &Node) -> Result<Option<BanReason>> {
         if node.opcode != Opcode::Call || node.target == Target::Getitem {
             return Ok(None);
         }
         if node.meta.recompute == Some(Recompute::MustSave) {
-            return Ok(Some("marked MUST_SAVE"));
+            return Ok(Some(BanReason::MarkedMustSave));
         }
         if self.config.recompute_views && is_view(node) {
             return Ok(None);
@@ -208,19 +205,19 @@ impl Rules<'_> {
         }
         if self.options.ban_if_not_in_allowlist {
             if !op_sets::is_recomputable(node) {
-                return Ok(Some("not in recomputable allowlist"));
+                return Ok(Some(BanReason::NotInAllowlist));
             }
         } else if op_sets::is_random(node) {
-            return Ok(Some("random op"));
+            return Ok(Some(BanReason::Random));
         } else if op_sets::is_compute_intensive(node) {
-            return Ok(Some("compute intensive op"));
+            return Ok(Some(BanReason::ComputeIntensive));
         }
         if self.options.ban_if_materialized_backward && self.is_materialized_backwards(node) {
-            return Ok(Some("materialized in backward"));
+            return Ok(Some(BanReason::MaterializedInBackward));
         }
         let distance = self.info.dist_from_bw[index(node.id)];
         if distance < 1000 && distance > self.config.max_dist_from_bw {
-            return Ok(Some("too far from backward"));
+            return Ok(Some(BanReason::TooFarFromBackward));
         }
         if self.options.ban_if_reduction {
             let mut arguments = 0;
@@ -230,7 +227,7 @@ impl Rules<'_> {
                 }
             }
             if size_of(node)?.saturating_mul(4) < arguments {
-                return Ok(Some("reduction op"));
+                return Ok(Some(BanReason::Reduction));
             }
         }
         Ok(None)
@@ -261,20 +258,20 @@ impl Rules<'_> {
         let never = |note| Ok(Weight { value: f64::INFINITY, note: Some(note), ..Weight::default() });
         if is_sym_node(node) {
             let value = if matches!(node.meta.value, Some(FakeValue::Float(_) | FakeValue::SymFloat(_))) { 4.0 } else { 1.0 };
-            return Ok(Weight { value, note: Some(SYMBOLIC), ..Weight::default() });
+            return Ok(Weight { value, note: Some(CostNote::Symbolic), ..Weight::default() });
         }
         if node.tensor().is_none() {
-            return never("cannot save: non-tensor output");
+            return never(CostNote::NonTensor);
         }
         if self.info.is_replayed[index(node.id)] {
-            return never("cannot save: input mutation replayed after forward");
+            return never(CostNote::ReplayedMutation);
         }
         let bytes = size_of(node)?;
         if self.config.treat_parameters_as_free_to_save && self.info.is_static[index(node.id)] {
-            return Ok(Weight { bytes, note: Some("parameter, free to save"), ..Weight::default() });
+            return Ok(Weight { bytes, note: Some(CostNote::FreeParameter), ..Weight::default() });
         }
         if self.config.recompute_views && is_view(node) {
-            return never("cannot save: view op (recompute_views=True)");
+            return never(CostNote::View);
         }
         let distance = self.info.dist_from_bw[index(node.id)].clamp(1, 100);
         let value = (bytes as f64 * 1.1f64.powf(distance as f64)).trunc();
@@ -297,7 +294,7 @@ impl Rules<'_> {
             let first_unfusible = self.first_unfusible(&readers, last);
             for user in readers {
                 if order(user) > first_unfusible && is_fusible(node, user) && !self.is_banned[index(user.id)] {
-                    self.ban(user, "");
+                    self.ban(user, BanReason::UsedFarApart);
                 }
             }
         }
@@ -339,7 +336,7 @@ impl Rules<'_> {
                 }
                 let node = joint.graph.node(id);
                 if position > start_order + 100 && heap.is_empty() {
-                    self.ban(node, "");
+                    self.ban(node, BanReason::LongFusibleChain);
                     break;
                 }
                 for user in joint.users(id) {
@@ -376,7 +373,7 @@ impl Rules<'_> {
             let (from, to) = (pair[0], pair[1]);
             if from == source() {
                 let (node, _) = node_of(to);
-                say(&*node.name, self.reasons.get(&node.id).cloned().unwrap_or_default());
+                say(&*node.name, self.reasons.get(&node.id).map(|r| r.name()).unwrap_or_default().to_owned());
             } else if to == sink() {
                 let (node, _) = node_of(from);
                 let reason = match (must_recompute(node), label(from).ends_with("_out")) {
@@ -388,7 +385,7 @@ impl Rules<'_> {
             } else {
                 let ((a, _), (b, _)) = (node_of(from), node_of(to));
                 if a.id == b.id {
-                    say(&*a.name, self.weight(a).ok().and_then(|w| w.note).unwrap_or("unknown").to_owned());
+                    say(&*a.name, self.weight(a).ok().and_then(|w| w.note).map_or("unknown", CostNote::name).to_owned());
                 } else {
                     say(&*b.name, format!("depends on {}", a.name));
                 }

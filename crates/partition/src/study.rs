@@ -237,16 +237,12 @@ fn cut_node(joint: &Joint, info: &NodeInfo, solution: &Solution, weights: &HashM
     } else {
         None
     };
-    let rule = |reason: &String| match reason.strip_prefix("cannot recompute: ") {
-        Some(rule) => explain::in_words(rule),
-        None => "it is read far from what it would be fused with, or ends a long chain of fusible calls".to_owned(),
-    };
     CutNode {
         name: node.name.to_string(),
         capacity: weights.get(&id).map(|w| explain::capacity(w)),
         cut: !into && out,
         side: if into || out { "backward" } else { "forward" }.to_owned(),
-        source: solution.reasons.get(&id).map(rule),
+        source: solution.reasons.get(&id).map(|reason| reason.words().to_owned()),
         sink: sink.map(str::to_owned),
     }
 }
