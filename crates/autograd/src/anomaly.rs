@@ -4,8 +4,7 @@
 //! (where a backward is differentiated). What the stack looks like and where the warning goes is the business of a [`Witness`],
 //! which the room above installs.
 
-use super::engine::current_node;
-use super::node::Node;
+use super::node::{Node, current_node};
 use diagnostics::error::{Error, Result};
 use dispatch::{Exclude, Key, Modes, modes, set_modes};
 use std::cell::{Cell, RefCell};

@@ -24,14 +24,6 @@ thread_local! {
     static LEVELS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What forward mode knows of a tensor.
-#[derive(Default)]
-pub struct ForwardMeta {
-    tangent: Option<Tensor>,
-    /// The tensor that it is a view of, as tangents go, and how.
-    view: Option<(Tensor, Vec<ViewStep>)>,
-}
-
 /// A level of forward mode begins (1) or ends (-1).
 pub fn nest(step: isize) {
     LEVELS.set(LEVELS.get().saturating_add_signed(step));

@@ -9,6 +9,7 @@
 //!
 //! The same derivatives serve eager backward and joint tracing: whatever layers lie below see the calls.
 
+mod accumulate;
 pub mod anomaly;
 pub mod compiled;
 mod engine;
@@ -20,12 +21,10 @@ mod ready;
 mod saved;
 mod views;
 
-pub use engine::{
-    BackwardOptions, accumulate, accumulated_variable, adding_up, current_graph_task, current_node, in_layout_of, keeps_graph, last_node,
-    run_backward,
-};
+pub use accumulate::{accumulate, accumulated_variable, in_layout_of};
+pub use engine::{BackwardOptions, adding_up, current_graph_task, keeps_graph, last_node, run_backward};
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
-pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
+pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, current_node, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
 pub use saved::{SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, pop_saved_tensor_hooks, push_saved_tensor_hooks};
 pub use views::{ViewInfo, ViewStep, keep_view, rebase_history, replay, set_creation};

@@ -1,11 +1,20 @@
 //! What autograd knows of a tensor.
 
-use super::engine::AccumulateGrad;
+use super::accumulate::AccumulateGrad;
 use super::node::{GradHook, Node};
-use super::views::{self, ViewInfo};
+use super::views::{self, ViewInfo, ViewStep};
 use diagnostics::error::{Error, Result};
 use std::rc::{Rc, Weak};
 use tensor::Tensor;
+
+/// What forward mode knows of a tensor.
+#[derive(Default)]
+pub struct ForwardMeta {
+    /// Its tangent.
+    pub(super) tangent: Option<Tensor>,
+    /// The tensor that it is a view of, as tangents go, and how.
+    pub(super) view: Option<(Tensor, Vec<ViewStep>)>,
+}
 
 /// How a view came about, which decides what in-place writes to it may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +54,7 @@ pub struct AutogradMeta {
     /// Made in inference mode: autograd must not meet it.
     pub inference: bool,
     /// What forward mode knows of it.
-    pub forward: Option<Box<super::forward::ForwardMeta>>,
+    pub forward: Option<Box<ForwardMeta>>,
 }
 
 /// Reads or changes the state, made on first use.

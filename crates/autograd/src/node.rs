@@ -12,6 +12,8 @@ use tensor::{Device, Dtype, Tensor};
 use super::meta;
 
 thread_local! {
+    /// The nodes that the engine is running, the innermost last.
+    pub(super) static CURRENT: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
     static SEQ: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -167,4 +169,9 @@ pub fn gradient_edge(t: &Tensor) -> Result<Option<Edge>> {
         return Ok(Some(Edge { node, index }));
     }
     Ok(if meta::is_marked(t) { Some(Edge { node: meta::accumulator(t), index: 0 }) } else { None })
+}
+
+/// The node that the engine is running.
+pub fn current_node() -> Option<Rc<Node>> {
+    CURRENT.with_borrow(|c| c.last().cloned())
 }
