@@ -1,7 +1,7 @@
 //! Rules for complex numbers: those that look at elements are for the operators named here; others have kernels of their own.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -1,6 +1,6 @@
 //! Arithmetic on tensors and numbers, as decompositions are written: each function is one call of an operator.
 
-use super::Decomposed;
+use super::table::Decomposed;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Value, add_sizes, compare_sizes, divide_sizes, measure_float, multiply, subtract_sizes};

@@ -1,7 +1,7 @@
 //! Tensors made from sizes and numbers, and casts.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -2,7 +2,7 @@
 
 use super::expr::*;
 use super::pointwise::{TANH_GELU, softplus};
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -1,7 +1,7 @@
 //! Images read at the places of a grid, grids under affine maps, and the indices of triangles.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -1,7 +1,7 @@
 //! Pooling, padding and patches.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::{Call, Value, add_sizes, divide_sizes, multiply, subtract_sizes};
 use dispatch::{aten, t};
@@ -101,7 +101,7 @@ fn max_pool_backward(c: &Call) -> Decomposed {
     if !batched {
         (x, grad, indices) = (t!("unsqueeze", x, 0)?, t!("unsqueeze", grad, 0)?, t!("unsqueeze", indices, 0)?);
     }
-    let dtype = super::computation_dtype(grad.dtype());
+    let dtype = super::table::computation_dtype(grad.dtype());
     let rows_of = |t: &Tensor| Ok(vec![multiply(&[x.size(0), x.size(1)])?, multiply(&[t.size(2), t.size(3)])?]);
     let zeros = full(rows_of(&x)?, 0, dtype, grad.device())?;
     let flat_grad = t!("reshape", &grad, rows_of(&grad)?)?;

@@ -1,7 +1,7 @@
 //! Losses and their gradients.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -1,7 +1,7 @@
 //! Operators that move elements: joining, rotating, triangles.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value, compare_sizes, remainder_sizes, subtract_sizes};

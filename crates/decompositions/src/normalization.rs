@@ -2,7 +2,7 @@
 
 use super::expr::*;
 use super::reductions::vector_norm;
-use super::{Decomposed, Table, computation_dtype};
+use super::table::{Decomposed, Table, computation_dtype};
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, Value, divide_sizes, multiply};
 use dispatch::{aten, t};

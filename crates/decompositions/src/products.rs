@@ -1,7 +1,7 @@
 //! Matrix products: small ones are written as sums.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value, add_sizes, ask_numel, compare_sizes, counted};

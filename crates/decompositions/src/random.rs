@@ -1,7 +1,7 @@
 //! Random numbers: everything is drawn by `rand`, `randn` and `randint`, which a pass on the joint graph replaces in turn.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};
@@ -38,7 +38,7 @@ pub fn register_drawn(table: &mut Table) {
     table.add("aten.randint_like.default", |c| integers_like(c, &Value::from(0)));
     table.add("aten.randint_like.low_dtype", |c| integers_like(c, c.get("low")));
     for (name, rule) in [
-        ("aten.uniform.default", uniform as super::Rule),
+        ("aten.uniform.default", uniform as super::table::Rule),
         ("aten.exponential.default", exponential),
         ("aten.geometric.default", geometric),
         ("aten.cauchy.default", cauchy),

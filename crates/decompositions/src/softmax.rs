@@ -1,7 +1,7 @@
 //! Softmax and its gradients.
 
 use super::expr::*;
-use super::{Decomposed, Table, computation_dtype};
+use super::table::{Decomposed, Table, computation_dtype};
 use diagnostics::error::Result;
 use dispatch::t;
 use dispatch::{Call, Value};

@@ -1,7 +1,7 @@
 //! Views and copies of views.
 
 use super::expr::*;
-use super::{Decomposed, Table};
+use super::table::{Decomposed, Table};
 use dispatch::t;
 use dispatch::{Call, Value};
 use operators::shapes::wrap_dim;
