@@ -1,7 +1,7 @@
 //! Scaled dot-product attention and its gradient, as products, a softmax and pointwise loops.
 
 use super::super::ir::{Combine, Loop, View, X, coord, float, over};
-use super::{Lower, Rule, floats_only};
+use super::rule::{Lower, Rule, floats_only};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

@@ -5,7 +5,7 @@
 
 use super::super::ir::{Combine, Loop, View, X, coord, float, int, over, truth};
 use super::reduce::reduced;
-use super::{Lower, Rule, floats_only};
+use super::rule::{Lower, Rule, floats_only};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

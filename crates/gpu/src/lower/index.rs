@@ -6,7 +6,7 @@
 
 use super::super::ir::{Combine, Loop, Ty, View, X, coord, int, over, row_major, truth};
 use super::reduce::ranks;
-use super::{Lower, Rule, wrap, wrap_all};
+use super::rule::{Lower, Rule, wrap, wrap_all};
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::Dtype;

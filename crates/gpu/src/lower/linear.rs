@@ -1,7 +1,7 @@
 //! Products of matrices and vectors.
 
 use super::super::ir::{Combine, Loop, Ty, View, X, coord, over, scalar};
-use super::{Lower, Rule};
+use super::rule::{Lower, Rule};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.
@@ -76,7 +76,7 @@ fn outer(l: &mut Lower) -> Result<()> {
 /// `input @ weight.T + bias`, of an input of any rank.
 fn linear(l: &mut Lower) -> Result<()> {
     let (x, w, out) = (l.view("input")?, l.view("weight")?, l.out(0)?);
-    super::floats_only(&x)?;
+    super::rule::floats_only(&x)?;
     if w.dim() != 2 || x.dim() == 0 {
         return Err(Error::not_implemented("a weight that is no matrix"));
     }

@@ -2,7 +2,7 @@
 
 use super::super::ir::{Combine, View, X, coord, float, int, over, row_major};
 use super::reduce::{moments, reduced};
-use super::{Lower, Rule, floats_only};
+use super::rule::{Lower, Rule, floats_only};
 use diagnostics::error::{Error, Result};
 
 /// Lowerings by operator name.

@@ -1,7 +1,7 @@
 //! Operators that compute every element on its own, as formulas.
 
 use super::super::ir::{Ty, X, coord, float, int, scalar};
-use super::Lower;
+use super::rule::Lower;
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::{Category, Dtype};
