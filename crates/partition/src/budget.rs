@@ -5,11 +5,11 @@
 //! `choose_saved_values_set`).
 
 use super::classify::NodeInfo;
+use super::config::{Candidates, MemoryBudgetSolver, MinCutOptions, PartitionConfig};
 use super::cost::estimate_runtimes;
 use super::joint::{Joint, index, size_of};
 use super::knapsack;
-use super::rules::{MinCutOptions, Solution, is_reachable, solve_min_cut};
-use super::{Candidates, MemoryBudgetSolver, PartitionConfig};
+use super::rules::{Solution, is_reachable, solve_min_cut};
 use diagnostics::error::{Error, Result};
 use graph::{NodeId, Opcode, Recompute, str_repr};
 use std::collections::HashSet;

@@ -1,6 +1,6 @@
 //! Which nodes the forward needs, which the backward needs, and how far each is from the backward.
 
-use super::PartitionConfig;
+use super::config::PartitionConfig;
 use super::extract::{Side, kept_nodes};
 use super::joint::{Joint, index, is_fwd_seed_offset, is_primal, is_tangent, must_be_in_backward};
 use diagnostics::error::Result;

@@ -1,6 +1,6 @@
 //! What computing a value costs, as PyTorch's memory budget estimates it.
 
-use super::RuntimeEstimator;
+use super::config::RuntimeEstimator;
 use super::joint::Joint;
 use super::op_sets::packet;
 use diagnostics::error::{Error, Result};

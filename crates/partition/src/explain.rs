@@ -1,9 +1,9 @@
 //! What became of every forward value, and why: the rule in words, the capacity taken apart, who needs it, what it is
 //! recomputed from. PyTorch's own reasons and its debug report are kept beside them.
 
-use super::PartitionConfig;
 use super::budget::Choice;
 use super::classify::NodeInfo;
+use super::config::PartitionConfig;
 use super::cost::flops;
 use super::extract::Modules;
 use super::joint::{Joint, index, is_sym_node, must_recompute, size_of};

@@ -4,7 +4,8 @@
 //! answers with the items left out, which are recomputed. `dp` and its sliding variant count memory in ten-thousandths and
 //! values in float32, as PyTorch's do, with the same choice among equals; `ilp` is exact.
 
-use super::{MemoryBudgetSolver, cost::float32};
+use super::config::MemoryBudgetSolver;
+use super::cost::float32;
 use diagnostics::error::{Error, ErrorKind, Result};
 
 /// Parts that the quantizing solvers divide the budget's unit into.

@@ -3,8 +3,8 @@
 //! Every node is two vertices with an edge between them that costs what saving its value costs. An infinite edge from the
 //! source forbids to recompute it; an infinite edge to the sink says that the backward needs it.
 
-use super::PartitionConfig;
 use super::classify::{NodeInfo, UNREACHABLE};
+use super::config::{MinCutOptions, PartitionConfig};
 use super::flow::{infinite_path, minimum_cut};
 use super::joint::{Joint, index, is_fwd_seed_offset, is_primal, is_sym_node, must_recompute, size_of};
 use super::op_sets::{self, is_view, packet};
@@ -14,21 +14,6 @@ use graph::{FakeValue, Node, NodeId, Opcode, Recompute, Target};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
-
-/// Which values may not be recomputed (PyTorch's `MinCutOptions`).
-#[derive(Clone, Copy, Debug)]
-pub struct MinCutOptions {
-    /// A value read both nearby and beyond something that does not fuse.
-    pub ban_if_used_far_apart: bool,
-    /// The end of a chain of more than 100 fusible calls.
-    pub ban_if_long_fusible_chains: bool,
-    /// What a call of the backward that does not fuse reads.
-    pub ban_if_materialized_backward: bool,
-    /// Whatever is not listed as cheap.
-    pub ban_if_not_in_allowlist: bool,
-    /// Results of less than a quarter of their arguments' size.
-    pub ban_if_reduction: bool,
-}
 
 /// What a minimum cut says.
 pub(super) struct Solution {
