@@ -96,6 +96,15 @@ def register_module_full_backward_pre_hook(hook):
     return _add(_global_backward_pre_hooks, hook)
 
 
+def _first_tensor(result):
+    """The tensor that stands for what a module gives: the first, all the way down."""
+    if isinstance(result, torch.Tensor):
+        return result
+    if isinstance(result, dict):
+        return next(value for value in result.values() if isinstance(value, torch.Tensor))
+    return _first_tensor(result[0])
+
+
 class _WrappedHook:
     """A hook that is given its module first."""
 
@@ -266,17 +275,12 @@ class ModuleHooks:
 
     def _hook_output_node(self, hooks, args, result):
         """Puts hooks of the older kind on the node that made the (first) output."""
-        tensor = result
-        while not isinstance(tensor, torch.Tensor):
-            if isinstance(tensor, dict):
-                tensor = next(value for value in tensor.values() if isinstance(value, torch.Tensor))
-            else:
-                tensor = tensor[0]
-        node = tensor.grad_fn
-        if node is not None:
-            for hook in hooks:
-                node.register_hook(_WrappedHook(hook, self))
-            self._warn_of_incomplete_gradients(args, result, node)
+        node = _first_tensor(result).grad_fn
+        if node is None:
+            return
+        for hook in hooks:
+            node.register_hook(_WrappedHook(hook, self))
+        self._warn_of_incomplete_gradients(args, result, node)
 
     def _warn_of_incomplete_gradients(self, inputs, result, node):
         def warn(why, missing, advice=True):

@@ -71,14 +71,14 @@ class ModuleState:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
         local_metadata = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = local_metadata
+        # A destination that the caller gives may be a plain dictionary.
+        getattr(destination, "_metadata", {})[prefix[:-1]] = local_metadata
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
+        children = [(f"{prefix}{name}.", module) for name, module in self._modules.items() if module is not None]
+        for path, module in children:
+            module.state_dict(destination=destination, prefix=path, keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, local_metadata)
             if result is not None:

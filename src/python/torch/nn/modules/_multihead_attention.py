@@ -4,9 +4,9 @@ import torch
 from torch import _native_compile
 from torch.nn import functional as F
 from torch.nn.init import constant_, xavier_normal_, xavier_uniform_
+from torch.nn.modules._parameters import _declare
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 from torch.nn.modules.module import Module
-from torch.nn.parameter import Parameter
 
 
 def _is_not_differentiated(given):
@@ -36,11 +36,10 @@ class MultiheadAttention(Module):
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} instead"
             )
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.embed_dim = embed_dim
-        self.kdim = kdim if kdim is not None else embed_dim
-        self.vdim = vdim if vdim is not None else embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
         self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
         self.num_heads = num_heads
         self.dropout = dropout
@@ -48,42 +47,30 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        separate = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
-        if self._qkv_same_embed_dim:
-            self.in_proj_weight = Parameter(torch.empty((3 * embed_dim, embed_dim), **factory_kwargs))
-            for name in separate:
-                self.register_parameter(name, None)
-        else:
-            for name, columns in separate.items():
-                setattr(self, name, Parameter(torch.empty((embed_dim, columns), **factory_kwargs)))
-            self.register_parameter("in_proj_weight", None)
-        if bias:
-            self.in_proj_bias = Parameter(torch.empty(3 * embed_dim, **factory_kwargs))
-        else:
-            self.register_parameter("in_proj_bias", None)
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **factory_kwargs)
+        options = {"device": device, "dtype": dtype}
+        # One weight for all three projections, or one for each; what there is comes before what is absent.
+        merged = {"in_proj_weight": (3 * embed_dim, embed_dim)}
+        columns = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
+        separate = {name: (embed_dim, count) for name, count in columns.items()}
+        there, absent = (merged, separate) if self._qkv_same_embed_dim else (separate, merged)
+        _declare(self, options, **there, **dict.fromkeys(absent), in_proj_bias=3 * embed_dim if bias else None)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, **options)
+        self.bias_k = self.bias_v = None
         if add_bias_kv:
-            self.bias_k = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
-            self.bias_v = Parameter(torch.empty((1, 1, embed_dim), **factory_kwargs))
-        else:
-            self.bias_k = self.bias_v = None
+            _declare(self, options, bias_k=(1, 1, embed_dim), bias_v=(1, 1, embed_dim))
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _reset_parameters(self):
-        if self._qkv_same_embed_dim:
-            xavier_uniform_(self.in_proj_weight)
-        else:
-            xavier_uniform_(self.q_proj_weight)
-            xavier_uniform_(self.k_proj_weight)
-            xavier_uniform_(self.v_proj_weight)
+        separate = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+        for name in ("in_proj_weight",) if self._qkv_same_embed_dim else separate:
+            xavier_uniform_(getattr(self, name))
         if self.in_proj_bias is not None:
-            constant_(self.in_proj_bias, 0.0)
-            constant_(self.out_proj.bias, 0.0)
-        if self.bias_k is not None:
-            xavier_normal_(self.bias_k)
-        if self.bias_v is not None:
-            xavier_normal_(self.bias_v)
+            for bias in (self.in_proj_bias, self.out_proj.bias):
+                constant_(bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                xavier_normal_(bias)
 
     def forward(
         self,

@@ -3,10 +3,10 @@
 import torch
 from torch._native_compile import _touch
 from torch.nn import functional as F
-from torch.nn import init
+from torch.nn.modules._parameters import _declare, _reset_scale
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.modules.module import Module
-from torch.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "BatchNorm1d", "LazyBatchNorm1d", "BatchNorm2d", "LazyBatchNorm2d", "BatchNorm3d", "LazyBatchNorm3d", "SyncBatchNorm",
@@ -37,23 +37,14 @@ class _NormBase(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        if affine:
-            self.weight = Parameter(torch.empty(num_features, **factory_kwargs))
-            if bias:
-                self.bias = Parameter(torch.empty(num_features, **factory_kwargs))
-            else:
-                self.register_parameter("bias", None)
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
-        if track_running_stats:
-            self.register_buffer("running_mean", torch.zeros(num_features, **factory_kwargs))
-            self.register_buffer("running_var", torch.ones(num_features, **factory_kwargs))
-            self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device))
-        else:
-            self.register_buffer("running_mean", None)
-            self.register_buffer("running_var", None)
-            self.register_buffer("num_batches_tracked", None)
+        weight = num_features if affine else None
+        _declare(self, factory_kwargs, weight=weight, bias=weight if bias else None)
+        for name, make in (
+            ("running_mean", lambda: torch.zeros(num_features, **factory_kwargs)),
+            ("running_var", lambda: torch.ones(num_features, **factory_kwargs)),
+            ("num_batches_tracked", lambda: torch.tensor(0, dtype=torch.long, device=device)),
+        ):
+            self.register_buffer(name, make() if track_running_stats else None)
         self.reset_parameters()
 
     def reset_running_stats(self):
@@ -66,9 +57,7 @@ class _NormBase(Module):
     def reset_parameters(self):
         self.reset_running_stats()
         if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+            _reset_scale(self)
 
     def _check_input_dim(self, input):
         raise NotImplementedError
@@ -242,14 +231,10 @@ class SyncBatchNorm(_BatchNorm):
                 process_group,
                 bias=module.bias is not None,
             )
-            if module.affine:
-                with torch.no_grad():
-                    result.weight = module.weight
-                    result.bias = module.bias
-            result.running_mean = module.running_mean
-            result.running_var = module.running_var
-            result.num_batches_tracked = module.num_batches_tracked
-            result.training = module.training
+            kept = ["running_mean", "running_var", "num_batches_tracked", "training"]
+            with torch.no_grad():
+                for name in ["weight", "bias", *kept] if module.affine else kept:
+                    setattr(result, name, getattr(module, name))
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return result

@@ -5,10 +5,11 @@ import math
 import torch
 from torch.nn import functional as F
 from torch.nn import init
+from torch.nn.modules._parameters import _bias_bound, _declare
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.modules.module import Module
 from torch.nn.modules.utils import _pair, _reverse_repeat_tuple, _single, _triple
-from torch.nn.parameter import Parameter, UninitializedParameter
+from torch.nn.parameter import UninitializedParameter
 
 __all__ = [
     "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LazyConv1d", "LazyConv2d",
@@ -37,7 +38,6 @@ class _ConvNd(Module):
         device=None,
         dtype=None,
     ):
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -66,11 +66,8 @@ class _ConvNd(Module):
         self.groups = groups
         self.padding_mode = padding_mode
         self._reversed_padding_repeated_twice = self._padding_for_pad()
-        self.weight = Parameter(torch.empty(self._weight_shape(), **factory_kwargs))
-        if bias:
-            self.bias = Parameter(torch.empty(out_channels, **factory_kwargs))
-        else:
-            self.register_parameter("bias", None)
+        options = {"device": device, "dtype": dtype}
+        _declare(self, options, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
 
     def _weight_shape(self):
@@ -98,9 +95,8 @@ class _ConvNd(Module):
                 init.kaiming_uniform_(drawn, a=math.sqrt(5))
                 self.weight.copy_(drawn)
             if self.bias is not None:
-                fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-                if fan_in != 0:
-                    bound = 1 / math.sqrt(fan_in)
+                bound = _bias_bound(self.weight)
+                if bound != 0:
                     init.uniform_(self.bias, -bound, bound)
 
     def _conv_forward(self, input, weight, bias):

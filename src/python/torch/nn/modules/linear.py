@@ -5,9 +5,10 @@ import math
 import torch
 from torch.nn import functional as F
 from torch.nn import init
+from torch.nn.modules._parameters import _bias_bound, _declare
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.nn.modules.module import Module
-from torch.nn.parameter import Parameter, UninitializedParameter
+from torch.nn.parameter import UninitializedParameter
 
 __all__ = ["Bilinear", "Identity", "LazyLinear", "Linear"]
 
@@ -26,22 +27,16 @@ class Linear(Module):
     """`input @ weight.T + bias`."""
 
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
-        self.weight = Parameter(torch.empty((out_features, in_features), **factory_kwargs))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, **factory_kwargs))
-        else:
-            self.register_parameter("bias", None)
+        self.in_features, self.out_features = in_features, out_features
+        options = {"device": device, "dtype": dtype}
+        _declare(self, options, weight=(out_features, in_features), bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+            bound = _bias_bound(self.weight)
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
@@ -59,25 +54,19 @@ class Bilinear(Module):
     """`input1.T @ weight @ input2 + bias`."""
 
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
-        self.weight = Parameter(torch.empty((out_features, in1_features, in2_features), **factory_kwargs))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, **factory_kwargs))
-        else:
-            self.register_parameter("bias", None)
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        weight = (out_features, in1_features, in2_features)
+        _declare(self, {"device": device, "dtype": dtype}, weight=weight, bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         if self.in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
         bound = 1 / math.sqrt(self.weight.size(1))
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        for parameter in (self.weight, self.bias):
+            if parameter is not None:
+                init.uniform_(parameter, -bound, bound)
 
     def forward(self, input1, input2):
         return F.bilinear(input1, input2, self.weight, self.bias)
@@ -107,10 +96,11 @@ class LazyLinear(LazyModuleMixin, Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input):
-        if self.has_uninitialized_params():
-            with torch.no_grad():
-                self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
-                self.reset_parameters()
+        if not self.has_uninitialized_params():
+            return
+        self.in_features = input.shape[-1]
+        with torch.no_grad():
+            for parameter, size in ((self.weight, (self.out_features, self.in_features)), (self.bias, (self.out_features,))):
+                if parameter is not None:
+                    parameter.materialize(size)
+            self.reset_parameters()

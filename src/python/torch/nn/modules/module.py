@@ -40,6 +40,36 @@ def _forward_unimplemented(self, *input):
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
+# What a module keeps beside its attributes, in this order, and what makes its first value.
+_FIRST_STATE = {
+    "training": lambda: True,
+    "_parameters": dict,
+    "_buffers": dict,
+    "_non_persistent_buffers_set": set,
+    "_backward_pre_hooks": OrderedDict,
+    "_backward_hooks": OrderedDict,
+    "_is_full_backward_hook": lambda: None,
+    **dict.fromkeys(
+        (
+            "_forward_hooks",
+            "_forward_hooks_with_kwargs",
+            "_forward_hooks_always_called",
+            "_forward_pre_hooks",
+            "_forward_pre_hooks_with_kwargs",
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+        ),
+        OrderedDict,
+    ),
+    "_modules": dict,
+}
+
+# What has been there from the beginning; a module pickled by an older version may lack the rest.
+_REQUIRED_STATE = ("training", "_parameters", "_buffers", "_backward_hooks", "_forward_hooks", "_modules")
+
+
 class Module(ModuleHooks, ModuleState):
     """A part of a network: parameters, buffers and further modules, and a `forward`."""
 
@@ -60,24 +90,7 @@ class Module(ModuleHooks, ModuleState):
                 raise TypeError(
                     f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
                 )
-        state = self.__dict__
-        state["training"] = True
-        state["_parameters"] = {}
-        state["_buffers"] = {}
-        state["_non_persistent_buffers_set"] = set()
-        state["_backward_pre_hooks"] = OrderedDict()
-        state["_backward_hooks"] = OrderedDict()
-        state["_is_full_backward_hook"] = None
-        state["_forward_hooks"] = OrderedDict()
-        state["_forward_hooks_with_kwargs"] = OrderedDict()
-        state["_forward_hooks_always_called"] = OrderedDict()
-        state["_forward_pre_hooks"] = OrderedDict()
-        state["_forward_pre_hooks_with_kwargs"] = OrderedDict()
-        state["_state_dict_hooks"] = OrderedDict()
-        state["_state_dict_pre_hooks"] = OrderedDict()
-        state["_load_state_dict_pre_hooks"] = OrderedDict()
-        state["_load_state_dict_post_hooks"] = OrderedDict()
-        state["_modules"] = {}
+        self.__dict__.update((name, make()) for name, make in _FIRST_STATE.items())
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -259,15 +272,12 @@ class Module(ModuleHooks, ModuleState):
         self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name):
-        if name in self._parameters:
-            del self._parameters[name]
-        elif name in self._buffers:
-            del self._buffers[name]
-            self._non_persistent_buffers_set.discard(name)
-        elif name in self._modules:
-            del self._modules[name]
-        else:
-            super().__delattr__(name)
+        for registered in (self._parameters, self._buffers, self._modules):
+            if name in registered:
+                del registered[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        super().__delattr__(name)
 
     def __dir__(self):
         keys = [*dir(self.__class__), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
@@ -280,20 +290,9 @@ class Module(ModuleHooks, ModuleState):
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        for name in (
-            "_forward_pre_hooks",
-            "_forward_pre_hooks_with_kwargs",
-            "_forward_hooks_with_kwargs",
-            "_forward_hooks_always_called",
-            "_state_dict_hooks",
-            "_state_dict_pre_hooks",
-            "_load_state_dict_pre_hooks",
-            "_load_state_dict_post_hooks",
-            "_backward_pre_hooks",
-        ):
-            self.__dict__.setdefault(name, OrderedDict())
-        self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        self.__dict__.setdefault("_is_full_backward_hook", None)
+        for name, make in _FIRST_STATE.items():
+            if name not in _REQUIRED_STATE:
+                self.__dict__.setdefault(name, make())
 
     # Calling
 

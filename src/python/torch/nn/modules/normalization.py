@@ -3,8 +3,8 @@
 import torch
 from torch.nn import functional as F
 from torch.nn import init
+from torch.nn.modules._parameters import _declare, _reset_scale
 from torch.nn.modules.module import Module
-from torch.nn.parameter import Parameter
 
 __all__ = ["LocalResponseNorm", "LayerNorm", "GroupNorm", "RMSNorm"]
 
@@ -36,27 +36,17 @@ class LayerNorm(Module):
     def __init__(
         self, normalized_shape, eps=1e-5, elementwise_affine=True, bias=True, device=None, dtype=None
     ):
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         self.normalized_shape = (normalized_shape,) if _is_integer(normalized_shape) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = Parameter(torch.empty(self.normalized_shape, **factory_kwargs))
-            if bias:
-                self.bias = Parameter(torch.empty(self.normalized_shape, **factory_kwargs))
-            else:
-                self.register_parameter("bias", None)
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+        weight = self.normalized_shape if elementwise_affine else None
+        _declare(self, {"device": device, "dtype": dtype}, weight=weight, bias=weight if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+            _reset_scale(self)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -74,7 +64,6 @@ class GroupNorm(Module):
     def __init__(
         self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True
     ):
-        factory_kwargs = {"device": device, "dtype": dtype}
         super().__init__()
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
@@ -82,22 +71,13 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        if affine:
-            self.weight = Parameter(torch.empty(num_channels, **factory_kwargs))
-            if bias:
-                self.bias = Parameter(torch.empty(num_channels, **factory_kwargs))
-            else:
-                self.register_parameter("bias", None)
-        else:
-            self.register_parameter("weight", None)
-            self.register_parameter("bias", None)
+        weight = num_channels if affine else None
+        _declare(self, {"device": device, "dtype": dtype}, weight=weight, bias=weight if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self):
         if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+            _reset_scale(self)
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -117,10 +97,8 @@ class RMSNorm(Module):
         self.normalized_shape = (normalized_shape,) if _is_integer(normalized_shape) else tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        if elementwise_affine:
-            self.weight = Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-        else:
-            self.register_parameter("weight", None)
+        weight = self.normalized_shape if elementwise_affine else None
+        _declare(self, {"device": device, "dtype": dtype}, weight=weight)
         self.reset_parameters()
 
     def reset_parameters(self):

@@ -54,6 +54,18 @@ def _get_activation_fn(activation):
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
 
 
+def _add_feed_forward(layer, widths, dropout, eps, options, blocks):
+    """A layer's two linear maps, and a norm and a dropout for each of its blocks, of which the feed-forward network is the last."""
+    outer, inner = widths
+    layer.linear1 = Linear(outer, inner, **options)
+    layer.dropout = Dropout(dropout)
+    layer.linear2 = Linear(inner, outer, **options)
+    for number in range(1, blocks + 1):
+        setattr(layer, f"norm{number}", LayerNorm(outer, eps=eps, **options))
+    for number in range(1, blocks + 1):
+        setattr(layer, f"dropout{number}", Dropout(dropout))
+
+
 class Transformer(Module):
     """An encoder and a decoder."""
 
@@ -292,14 +304,8 @@ class TransformerEncoderLayer(Module):
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory_kwargs
         )
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory_kwargs)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory_kwargs)
+        _add_feed_forward(self, (d_model, dim_feedforward), dropout, layer_norm_eps, {"bias": bias, **factory_kwargs}, blocks=2)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
         if isinstance(activation, str):
             activation = _get_activation_fn(activation)
         self.activation_relu_or_gelu = 0
@@ -399,16 +405,8 @@ class TransformerDecoderLayer(Module):
         attention = {"dropout": dropout, "batch_first": batch_first, "bias": bias, **factory_kwargs}
         self.self_attn = MultiheadAttention(d_model, nhead, **attention)
         self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory_kwargs)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory_kwargs)
+        _add_feed_forward(self, (d_model, dim_feedforward), dropout, layer_norm_eps, {"bias": bias, **factory_kwargs}, blocks=3)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory_kwargs)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def forward(

@@ -11,10 +11,9 @@ def _ntuple(n, name="parse"):
     return parse
 
 
-_single = _ntuple(1, "_single")
-_pair = _ntuple(2, "_pair")
-_triple = _ntuple(3, "_triple")
-_quadruple = _ntuple(4, "_quadruple")
+_single, _pair, _triple, _quadruple = (
+    _ntuple(n, f"_{name}") for n, name in enumerate(("single", "pair", "triple", "quadruple"), start=1)
+)
 
 
 def _reverse_repeat_tuple(t, n):
