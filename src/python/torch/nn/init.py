@@ -236,14 +236,13 @@ def orthogonal_(tensor, gain=1, generator=None):
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
         return tensor
-    rows = tensor.size(0)
-    columns = tensor.numel() // rows
-    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
-    if rows < columns:
-        drawn.t_()
-    q, r = torch.linalg.qr(drawn)
+    shape = (tensor.size(0), tensor.numel() // tensor.size(0))
+    drawn = tensor.new_empty(shape).normal_(0, 1, generator=generator)
+    # Columns are made orthogonal, or rows, where there are fewer of them.
+    is_wide = shape[0] < shape[1]
+    q, r = torch.linalg.qr(drawn.t_() if is_wide else drawn)
     q *= torch.diag(r, 0).sign()
-    if rows < columns:
+    if is_wide:
         q.t_()
     with torch.no_grad():
         tensor.view_as(q).copy_(q)

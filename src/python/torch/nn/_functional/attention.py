@@ -159,8 +159,7 @@ def multi_head_attention_forward(
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-        if key_padding_mask is not None:
-            key_padding_mask = key_padding_mask.unsqueeze(0)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     tgt_len, bsz, embed_dim = query.shape
     src_len, _, _ = key.shape
     key_padding_mask = _canonical_mask(
@@ -284,13 +283,10 @@ def multi_head_attention_forward(
         return (output, weights) if batched else (output.squeeze(1), weights.squeeze(0))
 
     if attn_mask is not None:
-        if attn_mask.size(0) == 1 and attn_mask.dim() == 3:
-            attn_mask = attn_mask.unsqueeze(0)
-        else:
-            attn_mask = attn_mask.view(bsz, num_heads, -1, src_len)
+        shared = attn_mask.size(0) == 1 and attn_mask.dim() == 3
+        attn_mask = attn_mask.unsqueeze(0) if shared else attn_mask.view(bsz, num_heads, -1, src_len)
     q = q.view(bsz, num_heads, tgt_len, head_dim)
-    k = k.view(bsz, num_heads, src_len, head_dim)
-    v = v.view(bsz, num_heads, src_len, head_dim)
+    k, v = (x.view(bsz, num_heads, src_len, head_dim) for x in (k, v))
     output = _nn.scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
     output = output.permute(2, 0, 1, 3).reshape(bsz * tgt_len, embed_dim)
     output = linear(output, out_proj_weight, out_proj_bias)

@@ -45,30 +45,46 @@ def poisson_nll_loss(
     return torch.poisson_nll_loss(input, target, log_input, full, eps, _reduction.get_enum(reduction))
 
 
-@functional
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
-    """The negative log likelihood of a Gaussian."""
-    if isinstance(var, float):
-        if var < 0:
-            raise ValueError("var has negative entry/entries")
-        var = var * torch.ones_like(input)
-    elif torch.any(var < 0):
-        raise ValueError("var has negative entry/entries")
-    if var.size() != input.size():
-        if input.size()[:-1] == var.size():
-            var = torch.unsqueeze(var, -1)
-        elif not (
-            input.ndim == var.ndim and sum(y for x, y in zip(input.size(), var.size()) if x != y) == 1
-        ):
-            raise ValueError("var is of incorrect size")
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not valid")
+# What the logarithm of a normal density has beside its distance and its variance.
+_HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
+
+
+def _fit_variance(var, input):
+    """A variance for each element, for each row, or for each of all dimensions but one, so that it broadcasts with `input`."""
+    own, wanted = var.size(), input.size()
+    if own == wanted:
+        return var
+    if own == wanted[:-1]:
+        return torch.unsqueeze(var, -1)
+    differing = [size for size, other in zip(own, wanted) if size != other]
+    if len(own) != len(wanted) or sum(differing) != 1:
+        raise ValueError("var is of incorrect size")
+    return var
+
+
+def _at_least(var, eps):
+    """A copy of the variance without smaller values; its gradient is that of a variance that had none."""
     var = var.clone()
     with torch.no_grad():
         var.clamp_(min=eps)
+    return var
+
+
+@functional
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+    """The negative log likelihood of a Gaussian."""
+    one_for_all = isinstance(var, float)
+    if var < 0 if one_for_all else torch.any(var < 0):
+        raise ValueError("var has negative entry/entries")
+    if one_for_all:
+        var = var * torch.ones_like(input)
+    var = _fit_variance(var, input)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    var = _at_least(var, eps)
     loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
     if full:
-        loss += 0.5 * math.log(2 * math.pi)
+        loss += _HALF_LOG_TAU
     return _reduce(loss, reduction, "")
 
 

@@ -78,14 +78,18 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     if input.numel() == 0:
         return input
     div = input.mul(input)
+    # The channels are the first of two or three dimensions that are pooled, with a window of one in the others.
+    around = (size // 2, (size - 1) // 2)
     if ndim == 3:
-        div = pad(div.unsqueeze(1), (0, 0, size // 2, (size - 1) // 2))
-        div = avg_pool2d(div, (size, 1), stride=1).squeeze(1)
+        pool, window = avg_pool2d, (size, 1)
+        div = pad(div.unsqueeze(1), (0, 0, *around))
     else:
+        pool, window = avg_pool3d, (size, 1, 1)
         sizes = input.size()
         div = div.view(sizes[0], 1, sizes[1], sizes[2], -1)
-        div = pad(div, (0, 0, 0, 0, size // 2, (size - 1) // 2))
-        div = avg_pool3d(div, (size, 1, 1), stride=1).squeeze(1)
+        div = pad(div, (0, 0, 0, 0, *around))
+    div = pool(div, window, stride=1).squeeze(1)
+    if ndim != 3:
         div = div.view(sizes)
     return input / div.mul(alpha).add(k).pow(beta)
 
@@ -116,6 +120,22 @@ def embedding(
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
+def _check_bags(input, offsets):
+    """Bags are the rows of a matrix, or begin at offsets in a vector."""
+    ndim = input.dim()
+    if ndim not in (1, 2):
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {ndim}")
+    if ndim == 2 and offsets is not None:
+        raise ValueError(
+            "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+            f"sequences. However, found offsets of type {type(offsets)}"
+        )
+    if ndim == 1 and offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if ndim == 1 and offsets.dim() != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+
+
 @functional
 def embedding_bag(
     input,
@@ -144,24 +164,13 @@ def embedding_bag(
         )
     if weight.dim() != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    _check_bags(input, offsets)
     if input.dim() == 2:
-        if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-                f"sequences. However, found offsets of type {type(offsets)}"
-            )
+        # Each row is a bag.
         offsets = torch.arange(0, input.numel(), input.size(1), dtype=input.dtype, device=input.device)
-        include_last_offset = False
         input = input.reshape(-1)
-        if per_sample_weights is not None:
-            per_sample_weights = per_sample_weights.reshape(-1)
-    elif input.dim() == 1:
-        if offsets is None:
-            raise ValueError("offsets has to be a 1D Tensor but got None")
-        if offsets.dim() != 1:
-            raise ValueError("offsets has to be a 1D Tensor")
-    else:
-        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+        include_last_offset = False
     modes = {"sum": 0, "mean": 1, "max": 2}
     if mode not in modes:
         raise ValueError("mode has to be one of sum, mean or max")

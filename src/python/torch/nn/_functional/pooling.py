@@ -182,10 +182,9 @@ def _lp_pool(input, norm_type, kernel_size, stride, ceil_mode, average, largest,
             return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
         if norm_type == -float("inf"):
             return -largest(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
-    if stride is not None:
-        out = average(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
-    else:
-        out = average(input.pow(norm_type), kernel_size, padding=0, ceil_mode=ceil_mode)
+    # Without a stride windows lie side by side.
+    places, named = ((), {"padding": 0, "ceil_mode": ceil_mode}) if stride is None else ((stride, 0, ceil_mode), {})
+    out = average(input.pow(norm_type), kernel_size, *places, **named)
     return (torch.sign(out) * torch.relu(torch.abs(out))).mul(count).pow(1.0 / norm_type)
 
 
