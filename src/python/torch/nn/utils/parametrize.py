@@ -200,19 +200,25 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
             _check_kept(module, tensor_name, parametrization)
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
-    elif tensor_name in module._buffers or tensor_name in module._parameters:
-        parametrizations = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
-        delattr(module, tensor_name)
-        if not is_parametrized(module):
-            _inject_new_class(module)
-            module.parametrizations = ModuleDict()
-        _inject_property(module, tensor_name)
-        module.parametrizations[tensor_name] = parametrizations
-    else:
+        return module
+    if not (tensor_name in module._buffers or tensor_name in module._parameters):
         raise ValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
         )
+    chain = ParametrizationList([parametrization], getattr(module, tensor_name), unsafe=unsafe)
+    delattr(module, tensor_name)
+    chains = _chains_of(module)
+    _inject_property(module, tensor_name)
+    chains[tensor_name] = chain
     return module
+
+
+def _chains_of(module):
+    """What computes each parametrized tensor of a module, which becomes of a class of its own with the first of them."""
+    if not is_parametrized(module):
+        _inject_new_class(module)
+        module.parametrizations = ModuleDict()
+    return module.parametrizations
 
 
 def _check_kept(module, name, parametrization):

@@ -83,14 +83,14 @@ class BasePruningMethod(ABC):
         """Makes the masked parameter a parameter again."""
         if self._tensor_name is None:
             raise AssertionError(f"Module {module} has to be pruned            before pruning can be removed")
-        weight = self.apply_mask(module)
-        if hasattr(module, self._tensor_name):
-            delattr(module, self._tensor_name)
-        original = module._parameters[self._tensor_name + "_orig"]
-        original.data = weight.data
-        del module._parameters[self._tensor_name + "_orig"]
-        del module._buffers[self._tensor_name + "_mask"]
-        setattr(module, self._tensor_name, original)
+        name = self._tensor_name
+        masked = self.apply_mask(module)
+        original = module._parameters.pop(name + "_orig")
+        original.data = masked.data
+        module._buffers.pop(name + "_mask")
+        if hasattr(module, name):
+            delattr(module, name)
+        setattr(module, name, original)
 
 
 class PruningContainer(BasePruningMethod):
@@ -278,34 +278,34 @@ class CustomFromMask(BasePruningMethod):
         return super().apply(module, name, mask=mask)
 
 
+def _pruned(module, method, *args, **kwargs):
+    method.apply(module, *args, **kwargs)
+    return module
+
+
 def identity(module, name):
     """Masks a parameter with ones."""
-    Identity.apply(module, name)
-    return module
+    return _pruned(module, Identity, name)
 
 
 def random_unstructured(module, name, amount):
     """Prunes elements drawn at random."""
-    RandomUnstructured.apply(module, name, amount)
-    return module
+    return _pruned(module, RandomUnstructured, name, amount)
 
 
 def l1_unstructured(module, name, amount, importance_scores=None):
     """Prunes the elements nearest to zero."""
-    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
-    return module
+    return _pruned(module, L1Unstructured, name, amount, importance_scores=importance_scores)
 
 
 def random_structured(module, name, amount, dim):
     """Prunes channels drawn at random."""
-    RandomStructured.apply(module, name, amount, dim)
-    return module
+    return _pruned(module, RandomStructured, name, amount, dim)
 
 
 def ln_structured(module, name, amount, n, dim, importance_scores=None):
     """Prunes the channels of the smallest norm."""
-    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
-    return module
+    return _pruned(module, LnStructured, name, amount, n, dim, importance_scores=importance_scores)
 
 
 def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
@@ -340,8 +340,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
 
 def custom_from_mask(module, name, mask):
     """Prunes by a mask that is given."""
-    CustomFromMask.apply(module, name, mask)
-    return module
+    return _pruned(module, CustomFromMask, name, mask)
 
 
 def remove(module, name):

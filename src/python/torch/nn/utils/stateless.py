@@ -89,12 +89,9 @@ def _functional_call(
 ):
     if type(module).__name__ == "DataParallel":
         raise RuntimeError("The stateless API can't be used with nn.DataParallel module")
-    if args is None:
-        args = ()
-    elif not isinstance(args, tuple):
-        args = (args,)
+    positional = args if isinstance(args, tuple) else () if args is None else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
-        return module(*args, **(kwargs or {}))
+        return module(*positional, **(kwargs or {}))
 
 
 def functional_call(

@@ -2,6 +2,7 @@
 
 import torch
 from torch.nn.parameter import Parameter, is_lazy
+from torch.nn.utils._named_hooks import _find_hook, _take_off
 
 __all__ = ["WeightNorm", "weight_norm", "remove_weight_norm"]
 
@@ -20,9 +21,8 @@ class WeightNorm:
 
     @staticmethod
     def apply(module, name, dim):
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+        if _find_hook(module, WeightNorm, name) is not None:
+            raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         fn = WeightNorm(name, dim)
         weight = getattr(module, name)
         if is_lazy(weight):
@@ -38,11 +38,11 @@ class WeightNorm:
         return fn
 
     def remove(self, module):
-        weight = self.compute_weight(module)
+        plain = Parameter(self.compute_weight(module).data)
         delattr(module, self.name)
-        del module._parameters[self.name + "_g"]
-        del module._parameters[self.name + "_v"]
-        setattr(module, self.name, Parameter(weight.data))
+        for part in ("_g", "_v"):
+            del module._parameters[self.name + part]
+        setattr(module, self.name, plain)
 
     def __call__(self, module, inputs):
         for one in inputs:
@@ -66,9 +66,6 @@ def weight_norm(module, name="weight", dim=0):
 
 def remove_weight_norm(module, name="weight"):
     """Makes a normalized parameter plain again."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    if not _take_off(module, WeightNorm, name):
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    return module
