@@ -6,6 +6,14 @@ from torch.optim.optimizer import PerParameter, _counter, _to_scalar
 __all__ = ["Adafactor"]
 
 
+def _require(name, value, least=None, most=None):
+    """Raises where a setting is beyond its bound, or no number."""
+    if least is not None and not least <= value:
+        raise ValueError(f"{name} should be >= {least:g} but is: {value}")
+    if most is not None and not most >= value:
+        raise ValueError(f"{name} should be <= {most:g} but is: {value}")
+
+
 class Adafactor(PerParameter):
     """Adam-like, with factored second moments."""
 
@@ -23,18 +31,13 @@ class Adafactor(PerParameter):
     ):
         if isinstance(lr, torch.Tensor) and lr.numel() != 1:
             raise ValueError("Tensor lr must be 1-element")
-        if not 0.0 <= lr:
-            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
-        if not 0.0 >= beta2_decay:
-            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
-        if eps[0] is not None and not 0.0 <= eps[0]:
-            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
-        if not 0.0 <= eps[1]:
-            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
-        if not 1.0 <= d:
-            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
-        if not 0.0 <= weight_decay:
-            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
+        _require("Learning rate", lr, least=0.0)
+        _require("beta2_decay", beta2_decay, most=0.0)
+        if eps[0] is not None:
+            _require("epsilon1", eps[0], least=0.0)
+        _require("epsilon2", eps[1], least=0.0)
+        _require("Clipping threshold d", d, least=1.0)
+        _require("weight_decay", weight_decay, least=0.0)
         defaults = {
             "lr": lr,
             "beta2_decay": beta2_decay,

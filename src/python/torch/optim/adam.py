@@ -1,7 +1,7 @@
 """Adam."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
 
 __all__ = ["Adam"]
 
@@ -62,15 +62,11 @@ class Adam(PerParameter):
         return state
 
     def _update(self, param, grad, state, group):
-        lr, eps, weight_decay = _to_scalar(group["lr"]), group["eps"], group["weight_decay"]
+        lr, eps = _to_scalar(group["lr"]), group["eps"]
         beta1, beta2 = group["betas"]
         average, square = state["exp_avg"], state["exp_avg_sq"]
         state["step"] += 1
-        if weight_decay != 0:
-            if group["decoupled_weight_decay"]:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
+        grad = _decayed(param, grad, lr, group)
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         in_graph = _in_graph(group)

@@ -605,14 +605,12 @@ class ReduceLROnPlateau(LRScheduler):
         else:
             _warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = epoch
-        if self._is_better(current, self.best):
+        better, waiting = self._is_better(current, self.best), self.in_cooldown
+        if better:
             self.best = current
-            self.num_bad_epochs = 0
-        else:
-            self.num_bad_epochs += 1
-        if self.in_cooldown:
+        if waiting:
             self.cooldown_counter -= 1
-            self.num_bad_epochs = 0
+        self.num_bad_epochs = 0 if better or waiting else self.num_bad_epochs + 1
         if self.num_bad_epochs > self.patience:
             self._reduce_lr(epoch)
             self.cooldown_counter = self.cooldown

@@ -1,6 +1,6 @@
 """Adam with Nesterov momentum."""
 
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
 
 __all__ = ["NAdam"]
 
@@ -47,18 +47,14 @@ class NAdam(PerParameter):
         }
 
     def _update(self, param, grad, state, group):
-        lr, weight_decay, momentum_decay = _to_scalar(group["lr"]), group["weight_decay"], group["momentum_decay"]
+        lr, momentum_decay = _to_scalar(group["lr"]), group["momentum_decay"]
         beta1, beta2 = group["betas"]
         average, square, product = state["exp_avg"], state["exp_avg_sq"], state["mu_product"]
         state["step"] += 1
         in_graph = _in_graph(group)
         step = state["step"] if in_graph else state["step"].item()
         correction2 = 1 - beta2**step
-        if weight_decay != 0:
-            if group["decoupled_weight_decay"]:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
+        grad = _decayed(param, grad, lr, group)
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * momentum_decay))
         product *= mu

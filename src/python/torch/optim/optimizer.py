@@ -468,6 +468,17 @@ def _counter(value=0.0):
     return torch.tensor(value, dtype=_get_scalar_dtype())
 
 
+def _decayed(param, grad, lr, group):
+    """The gradient with the weight decay in it; a decoupled decay takes the parameter down by itself."""
+    decay = group["weight_decay"]
+    if decay == 0:
+        return grad
+    if group["decoupled_weight_decay"]:
+        param.mul_(1 - lr * decay)
+        return grad
+    return grad.add(param, alpha=decay)
+
+
 def _zeros(param):
     """Zeros laid out like `param`."""
     return torch.zeros_like(param, memory_format=torch.preserve_format)

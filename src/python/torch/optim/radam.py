@@ -1,7 +1,7 @@
 """Rectified Adam."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
 
 __all__ = ["RAdam"]
 
@@ -41,21 +41,16 @@ class RAdam(PerParameter):
         return {"step": _counter(), "exp_avg": _zeros(param), "exp_avg_sq": _zeros(param)}
 
     def _update(self, param, grad, state, group):
-        lr, weight_decay = _to_scalar(group["lr"]), group["weight_decay"]
+        lr = _to_scalar(group["lr"])
         beta1, beta2 = group["betas"]
         average, square = state["exp_avg"], state["exp_avg_sq"]
         state["step"] += 1
         in_graph = _in_graph(group)
         step = state["step"] if in_graph else state["step"].item()
-        if weight_decay != 0:
-            if group["decoupled_weight_decay"]:
-                param.mul_(1 - lr * weight_decay)
-            else:
-                grad = grad.add(param, alpha=weight_decay)
+        grad = _decayed(param, grad, lr, group)
         average.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction1 = 1 - beta1**step
-        correction2 = 1 - beta2**step
+        correction1, correction2 = (1 - beta**step for beta in (beta1, beta2))
         corrected = average / correction1
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction2

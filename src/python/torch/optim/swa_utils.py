@@ -67,11 +67,10 @@ class AveragedModel(Module):
 
     def __init__(self, model, device=None, avg_fn=None, multi_avg_fn=None, use_buffers=False):
         super().__init__()
-        if avg_fn is not None and multi_avg_fn is not None:
+        if not (avg_fn is None or multi_avg_fn is None):
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
-        self.module = deepcopy(model)
-        if device is not None:
-            self.module = self.module.to(device)
+        own = deepcopy(model)
+        self.module = own if device is None else own.to(device)
         self.register_buffer("n_averaged", torch.tensor(0, dtype=torch.long, device=device))
         self.avg_fn = avg_fn
         self.multi_avg_fn = multi_avg_fn
@@ -105,20 +104,17 @@ def update_bn(loader, model, device=None):
     """Computes batch normalization's running statistics anew."""
     from torch.nn.modules.batchnorm import _BatchNorm
 
-    momenta = {}
-    for module in model.modules():
-        if isinstance(module, _BatchNorm):
-            module.reset_running_stats()
-            momenta[module] = module.momentum
+    momenta = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not momenta:
         return
     was_training = model.training
     model.train()
     for module in momenta:
+        module.reset_running_stats()
+        # An equal average of all batches.
         module.momentum = None
-    for input in loader:
-        if isinstance(input, (list, tuple)):
-            input = input[0]
+    for batch in loader:
+        input = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(input if device is None else input.to(device))
     for module, momentum in momenta.items():
         module.momentum = momentum
