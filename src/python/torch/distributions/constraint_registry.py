@@ -1,5 +1,6 @@
 """`biject_to` and `transform_to`: from a set of values to a transform that maps unconstrained ones onto it."""
 
+import functools
 from numbers import Number
 
 from torch.distributions import constraints, matrix_transforms, transforms
@@ -16,12 +17,11 @@ class ConstraintRegistry:
     def register(self, constraint, factory=None):
         """Registers a maker for a class of sets, or for the class of one; without a maker, a decorator that does."""
         if factory is None:
-            return lambda factory: self.register(constraint, factory)
-        if isinstance(constraint, constraints.Constraint):
-            constraint = type(constraint)
-        if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
+            return functools.partial(self.register, constraint)
+        kind = constraint if isinstance(constraint, type) else type(constraint)
+        if not issubclass(kind, constraints.Constraint):
             raise TypeError(f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}")
-        self._registry[constraint] = factory
+        self._registry[kind] = factory
         return factory
 
     def __call__(self, constraint):

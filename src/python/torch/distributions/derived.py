@@ -6,7 +6,7 @@ import torch
 from torch.distributions import constraints
 from torch.distributions.continuous import Cauchy, Exponential, Gamma, Normal, Uniform
 from torch.distributions.discrete import Categorical, OneHotCategorical, _ByProbability
-from torch.distributions.distribution import Distribution, broadcast_all
+from torch.distributions.distribution import Distribution, broadcast_all, clamp_probs
 from torch.distributions.transformed_distribution import TransformedDistribution
 from torch.distributions.transforms import (
     AbsTransform,
@@ -18,12 +18,8 @@ from torch.distributions.transforms import (
 )
 from torch.nn.functional import logsigmoid
 
+# Euler's constant.
 _EULER = 0.57721566490153286060
-
-
-def _inside(probs):
-    eps = torch.finfo(probs.dtype).eps
-    return probs.clamp(min=eps, max=1 - eps)
 
 
 class HalfCauchy(TransformedDistribution):
@@ -48,8 +44,7 @@ class HalfCauchy(TransformedDistribution):
         return self.base_dist.variance
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value = torch.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
@@ -185,8 +180,7 @@ class NegativeBinomial(_ByProbability):
             return torch.poisson(rate)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         free = self.total_count * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         norm = -torch.lgamma(self.total_count + value) + torch.lgamma(1.0 + value) + torch.lgamma(self.total_count)
         return free - norm.masked_fill(self.total_count + value == 0.0, 0.0)
@@ -209,13 +203,12 @@ class LogitRelaxedBernoulli(_ByProbability):
 
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
-        probs = _inside(self.probs.expand(shape))
-        drawn = _inside(torch.rand(shape, dtype=probs.dtype, device=probs.device))
+        probs = clamp_probs(self.probs.expand(shape))
+        drawn = clamp_probs(torch.rand(shape, dtype=probs.dtype, device=probs.device))
         return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         away = logits - value.mul(self.temperature)
         return self.temperature.log() + away - 2 * away.exp().log1p()
@@ -263,14 +256,13 @@ class ExpRelaxedCategorical(Distribution):
 
     def rsample(self, sample_shape=torch.Size()):
         shape = self._extended_shape(sample_shape)
-        drawn = _inside(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        drawn = clamp_probs(torch.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
         scores = (self.logits - (-drawn.log()).log()) / self.temperature
         return scores - scores.logsumexp(dim=-1, keepdim=True)
 
     def log_prob(self, value):
         classes = self._categorical._num_events
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         scale = torch.full_like(self.temperature, float(classes)).lgamma() - self.temperature.log().mul(-(classes - 1))
         score = logits - value.mul(self.temperature)

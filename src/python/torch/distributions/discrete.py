@@ -44,6 +44,11 @@ class _ByProbability(ExponentialFamily):
     def _parameters(self):
         return {self._param_name: self._param}
 
+    def _along_first(self, values, expand):
+        """A support's values along a first dimension, before those of the batch."""
+        values = values.view((-1,) + (1,) * len(self._batch_shape))
+        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
+
     @property
     def param_shape(self):
         """The shape of the parameter."""
@@ -74,8 +79,7 @@ class Bernoulli(_ByProbability):
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
@@ -85,8 +89,7 @@ class Bernoulli(_ByProbability):
     def enumerate_support(self, expand=True):
         """Zero and one."""
         values = torch.arange(2, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
+        return self._along_first(values, expand)
 
 
 class Geometric(_ByProbability):
@@ -110,8 +113,7 @@ class Geometric(_ByProbability):
             return (drawn.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value, probs = broadcast_all(value, self.probs)
         probs = probs.clone(memory_format=torch.contiguous_format)
         probs[(probs == 1) & (value == 0)] = 0
@@ -152,8 +154,7 @@ class Binomial(_ByProbability):
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         count = self.total_count
         positive = (self.logits.clamp(min=0) + self.logits - self.logits.clamp(max=0)) / 2
         norm = count * positive + count * torch.log1p(torch.exp(-torch.abs(self.logits))) - torch.lgamma(count + 1)
@@ -167,8 +168,7 @@ class Binomial(_ByProbability):
         if not self.total_count.min() == count:
             raise NotImplementedError(f"Inhomogeneous total count not supported by `{asked}`.")
         values = torch.arange(1 + count, dtype=self._param.dtype, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + self._batch_shape) if expand else values
+        return self._along_first(values, expand)
 
     def entropy(self):
         log_prob = self.log_prob(self._up_to_count("entropy", False))
@@ -194,8 +194,7 @@ class Poisson(ExponentialFamily):
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
 
@@ -238,8 +237,7 @@ class Categorical(_ByProbability):
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         value = value.long().unsqueeze(-1)
         value, logits = torch.broadcast_tensors(value, self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
@@ -251,8 +249,7 @@ class Categorical(_ByProbability):
     def enumerate_support(self, expand=True):
         """All classes."""
         values = torch.arange(self._num_events, dtype=torch.long, device=self._param.device)
-        values = values.view((-1,) + (1,) * len(self._batch_shape))
-        return values.expand((-1,) + tuple(self._batch_shape)) if expand else values
+        return self._along_first(values, expand)
 
 
 class OneHotCategorical(Distribution):
@@ -294,8 +291,7 @@ class OneHotCategorical(Distribution):
         return torch.nn.functional.one_hot(indices, self._categorical._num_events).to(self._categorical._param)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self):

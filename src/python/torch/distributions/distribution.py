@@ -37,10 +37,15 @@ class _Late:
         return value
 
 
+def _open_interval(dtype, low=0, high=1):
+    """Bounds for `clamp` that leave out an interval's ends, by the least step."""
+    eps = torch.finfo(dtype).eps
+    return {"min": low + eps, "max": high - eps}
+
+
 def clamp_probs(probs):
     """Probabilities away from zero and one by the least step."""
-    eps = torch.finfo(probs.dtype).eps
-    return probs.clamp(min=eps, max=1 - eps)
+    return probs.clamp(**_open_interval(probs.dtype))
 
 
 def probs_to_logits(probs, is_binary=False):
@@ -173,9 +178,12 @@ class Distribution:
         }
         return type(self)(**parameters, validate_args=False)
 
+    def _check_sample(self, value):
+        """Raises where a value is no sample, if arguments are checked."""
+        if self._validate_args:
+            self._validate_sample(value)
+
     def _validate_sample(self, value):
-        if not self._validate_args:
-            return
         if not isinstance(value, torch.Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         start = value.dim() - len(self._event_shape)

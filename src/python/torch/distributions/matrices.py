@@ -92,8 +92,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc + _apply(self._factor, of_factor) + self._diagonal.sqrt() * own
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         away = value - self.loc
         projected = _apply(self._factor.mT / self._diagonal.unsqueeze(-2), away)
         own = (away.pow(2) / self._diagonal).sum(-1)
@@ -141,8 +140,7 @@ class LKJCholesky(Distribution):
         return rows + torch.diag_embed(torch.clamp(1 - torch.sum(rows**2, dim=-1), min=tiny).sqrt())
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         diagonal = value.diagonal(dim1=-1, dim2=-2)[..., 1:]
         row = torch.arange(2, self.dim + 1, device=self.concentration.device)
         order = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - row
@@ -280,8 +278,7 @@ class Wishart(ExponentialFamily):
         return size * math.log(2) / 2 + self._root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         df, size = self.df, self._event_shape[-1]
         trace = torch.cholesky_solve(value, self._root).diagonal(dim1=-2, dim2=-1).sum(dim=-1)
         volume = (df - size - 1) / 2 * torch.linalg.slogdet(value).logabsdet

@@ -4,7 +4,7 @@ import math
 
 import torch
 from torch.distributions import constraints
-from torch.distributions.distribution import _sum_rightmost
+from torch.distributions.distribution import _open_interval, _sum_rightmost
 from torch.distributions.transforms import Transform
 from torch.nn import functional as F
 
@@ -59,11 +59,10 @@ class CorrCholeskyTransform(_Alike):
 
     def _call(self, x):
         x = torch.tanh(x)
-        eps = torch.finfo(x.dtype).eps
-        x = x.clamp(min=-1 + eps, max=1 - eps)
+        x = x.clamp(**_open_interval(x.dtype, -1))
         root = (1 + (1 + 8 * x.shape[-1]) ** 0.5) / 2
         n = round(root)
-        if n - root > eps:
+        if n - root > torch.finfo(x.dtype).eps:
             raise ValueError(
                 f"The size of last dimension is {x.shape[-1]} which cannot be expressed as the lower triangular part of a "
                 "square D x D matrix."

@@ -16,8 +16,8 @@ from torch.distributions.distribution import (
 )
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-# Polynomials for the modified Bessel functions of order 0 and 1 (Abramowitz and Stegun, 9.8.1 to 9.8.4), lowest power first:
-# in the square of x / 3.75 up to there, in its inverse above.
+# Polynomials for the modified Bessel functions of order 0 and 1, lowest power first: in the square of x / 3.75 up to there, in
+# its inverse above. Source: Abramowitz and Stegun, 9.8.1 to 9.8.4.
 _SMALL = (
     (1.0, 3.5156229, 3.0899424, 1.2067492, 0.2659732, 0.0360768, 0.0045813),
     (0.5, 0.87890594, 0.51498869, 0.15084934, 0.02658733, 0.00301532, 0.00032411),
@@ -62,8 +62,7 @@ class VonMises(Distribution):
         return 1 - (_log_bessel(self.concentration, 1) - _log_bessel(self.concentration, 0)).exp()
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         density = self.concentration * torch.cos(value - self.loc)
         return density - math.log(2 * math.pi) - _log_bessel(self.concentration, 0)
 
@@ -134,8 +133,7 @@ class FisherSnedecor(Distribution):
         return ratio
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         constant = (a + b).lgamma() - a.lgamma() - b.lgamma()
         power = a * ratio.log() + (a - 1) * torch.log(value)
@@ -170,8 +168,7 @@ class GeneralizedPareto(Distribution):
         return self.icdf(torch.rand(shape, dtype=self.loc.dtype, device=self.loc.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = (value - self.loc) / self.scale
         is_zero, safe = self._concentration()
         y = 1 / safe + torch.ones_like(z)
@@ -179,8 +176,7 @@ class GeneralizedPareto(Distribution):
 
     def log_survival_function(self, value):
         """The logarithm of the probability of more."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         z = (value - self.loc) / self.scale
         is_zero, safe = self._concentration()
         return torch.where(is_zero, -z, -torch.log1p(safe * z) / safe)
@@ -288,14 +284,12 @@ class ContinuousBernoulli(ExponentialFamily):
         return self.icdf(torch.rand(shape, dtype=self.probs.dtype, device=self.probs.device))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         logits, value = broadcast_all(self.logits, value)
         return -binary_cross_entropy_with_logits(logits, value, reduction="none") + self._log_norm()
 
     def cdf(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         cut = self._cut()
         inside = torch.pow(cut, value) * torch.pow(1.0 - cut, 1.0 - value) + cut - 1.0
         inside = torch.where(self._is_stable(), inside / (2.0 * cut - 1.0), value)

@@ -49,8 +49,7 @@ class TransformedDistribution(Distribution):
         return self._forward(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         events = len(self.event_shape)
         log_prob, y = 0.0, value
         for transform in reversed(self.transforms):
@@ -136,8 +135,7 @@ class MixtureSameFamily(Distribution):
         return torch.sum(self._component_distribution.cdf(value.unsqueeze(at)) * self._mixture_distribution.probs, dim=-1)
 
     def log_prob(self, value):
-        if self._validate_args:
-            self._validate_sample(value)
+        self._check_sample(value)
         each = self._component_distribution.log_prob(value.unsqueeze(-1 - self._event_ndims))
         return torch.logsumexp(each + torch.log_softmax(self._mixture_distribution.logits, dim=-1), dim=-1)
 

@@ -1,6 +1,7 @@
 """Invertible functions of random variables, with the logarithm of their Jacobians' determinants."""
 
 import functools
+import itertools
 import math
 import operator
 
@@ -84,22 +85,24 @@ class Transform:
 
     __hash__ = object.__hash__
 
+    def _remembers(self, place, value):
+        """Whether the value at this place of the last pair is this one; without a cache, none is."""
+        return self._cache_size != 0 and self._cached_x_y[place] is value
+
     def __call__(self, x):
+        if self._remembers(0, x):
+            return self._cached_x_y[1]
         if self._cache_size == 0:
             return self._call(x)
-        old_x, old_y = self._cached_x_y
-        if x is old_x:
-            return old_y
         y = self._call(x)
         self._cached_x_y = x, y
         return y
 
     def _inv_call(self, y):
+        if self._remembers(1, y):
+            return self._cached_x_y[0]
         if self._cache_size == 0:
             return self._inverse(y)
-        old_x, old_y = self._cached_x_y
-        if y is old_y:
-            return old_x
         x = self._inverse(y)
         self._cached_x_y = x, y
         return x
@@ -164,6 +167,11 @@ def _with_dims(constraint, event_dim):
     return constraints.independent(constraint, more) if more > 0 else constraint
 
 
+def _event_dim_after(steps):
+    """The dimensions of an event after steps, each of which makes events of one number of dimensions into those of another."""
+    return functools.reduce(lambda dim, step: max(dim + step[1] - step[0], step[1]), steps, steps[0][0])
+
+
 class ComposeTransform(Transform):
     """One after the other."""
 
@@ -175,19 +183,15 @@ class ComposeTransform(Transform):
     def domain(self):
         if not self.parts:
             return constraints.real
-        dim = self.parts[-1].codomain.event_dim
-        for part in reversed(self.parts):
-            dim = max(dim + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
-        return _with_dims(self.parts[0].domain, dim)
+        steps = [(part.codomain.event_dim, part.domain.event_dim) for part in reversed(self.parts)]
+        return _with_dims(self.parts[0].domain, _event_dim_after(steps))
 
     @property
     def codomain(self):
         if not self.parts:
             return constraints.real
-        dim = self.parts[0].domain.event_dim
-        for part in self.parts:
-            dim = max(dim + part.codomain.event_dim - part.domain.event_dim, part.codomain.event_dim)
-        return _with_dims(self.parts[-1].codomain, dim)
+        steps = [(part.domain.event_dim, part.codomain.event_dim) for part in self.parts]
+        return _with_dims(self.parts[-1].codomain, _event_dim_after(steps))
 
     bijective = property(lambda self: all(part.bijective for part in self.parts))
     sign = property(lambda self: functools.reduce(operator.mul, (part.sign for part in self.parts), 1))
@@ -215,10 +219,7 @@ class ComposeTransform(Transform):
     def log_abs_det_jacobian(self, x, y):
         if not self.parts:
             return torch.zeros_like(x)
-        values = [x]
-        for part in self.parts[:-1]:
-            values.append(part(values[-1]))
-        values.append(y)
+        values = [*itertools.accumulate(self.parts[:-1], lambda value, part: part(value), initial=x), y]
         terms, dim = [], self.domain.event_dim
         for part, before, after in zip(self.parts, values[:-1], values[1:]):
             terms.append(_sum_rightmost(part.log_abs_det_jacobian(before, after), dim - part.domain.event_dim))
@@ -338,8 +339,7 @@ class ExpTransform(_Elementwise):
 class PowerTransform(Transform):
     """`x ** exponent`, of positive numbers."""
 
-    domain = constraints.positive
-    codomain = constraints.positive
+    domain = codomain = constraints.positive
     bijective = True
 
     def __init__(self, exponent, cache_size=0):
