@@ -50,28 +50,19 @@ class ConstantArgument:
 ArgumentSpec = TensorArgument | SymIntArgument | ConstantArgument | CustomObjArgument | TokenArgument
 
 
-class InputKind(enum.Enum):
-    """What an input is."""
-
-    USER_INPUT = enum.auto()
-    PARAMETER = enum.auto()
-    BUFFER = enum.auto()
-    CONSTANT_TENSOR = enum.auto()
-    CUSTOM_OBJ = enum.auto()
-    TOKEN = enum.auto()
+def _kinds(name, doc, members):
+    kinds = enum.Enum(name, members, module=__name__)
+    kinds.__doc__ = doc
+    return kinds
 
 
-class OutputKind(enum.Enum):
-    """What an output is."""
-
-    USER_OUTPUT = enum.auto()
-    LOSS_OUTPUT = enum.auto()
-    BUFFER_MUTATION = enum.auto()
-    PARAMETER_MUTATION = enum.auto()
-    GRADIENT_TO_PARAMETER = enum.auto()
-    GRADIENT_TO_USER_INPUT = enum.auto()
-    USER_INPUT_MUTATION = enum.auto()
-    TOKEN = enum.auto()
+InputKind = _kinds("InputKind", "What an input is.", "USER_INPUT PARAMETER BUFFER CONSTANT_TENSOR CUSTOM_OBJ TOKEN")
+OutputKind = _kinds(
+    "OutputKind",
+    "What an output is.",
+    "USER_OUTPUT LOSS_OUTPUT BUFFER_MUTATION PARAMETER_MUTATION GRADIENT_TO_PARAMETER GRADIENT_TO_USER_INPUT "
+    "USER_INPUT_MUTATION TOKEN",
+)
 
 
 @dataclass

@@ -225,15 +225,13 @@ def assert_close(
 
 def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
     """Of old: `assert_close` without the checks of dtype, device and layout."""
-    if not isinstance(actual, torch.Tensor):
-        actual = torch.tensor(actual)
-    if not isinstance(expected, torch.Tensor):
-        expected = torch.tensor(expected, dtype=actual.dtype)
-    if rtol is None and atol is None:
-        rtol, atol = default_tolerances(actual, expected)
+    left = actual if isinstance(actual, torch.Tensor) else torch.tensor(actual)
+    right = expected if isinstance(expected, torch.Tensor) else torch.tensor(expected, dtype=left.dtype)
+    if (rtol, atol) == (None, None):
+        rtol, atol = default_tolerances(left, right)
     assert_close(
-        actual,
-        expected,
+        left,
+        right,
         rtol=rtol,
         atol=atol,
         equal_nan=equal_nan,

@@ -21,15 +21,13 @@ class CheckpointError(RuntimeError):
     """The second forward was not like the first."""
 
 
-class CheckpointPolicy(enum.Enum):
-    """What becomes of an operator's result under a policy."""
-
-    MUST_SAVE = 0
-    PREFER_SAVE = 1
-    MUST_RECOMPUTE = 2
-    PREFER_RECOMPUTE = 3
-    MUST_CPU_OFFLOAD = 4
-    PREFER_CPU_OFFLOAD = 5
+CheckpointPolicy = enum.Enum(
+    "CheckpointPolicy",
+    [f"{how}_{what}" for what in ("SAVE", "RECOMPUTE", "CPU_OFFLOAD") for how in ("MUST", "PREFER")],
+    start=0,
+    module=__name__,
+)
+CheckpointPolicy.__doc__ = "What becomes of an operator's result under a policy."
 
 
 class SelectiveCheckpointContext:
