@@ -56,6 +56,7 @@ pub fn airy(x: f64) -> f64 {
         return (x / 3.0).sqrt() / PI * bessel_k(1.0 / 3.0, z);
     }
     if x > -8.0 {
+        // Source: Abramowitz and Stegun, 10.4.4 and 10.4.5.
         const AT_ZERO: f64 = 0.355_028_053_887_817_2;
         const SLOPE: f64 = 0.258_819_403_792_806_8;
         let (cube, mut k) = (x * x * x, 1.0);

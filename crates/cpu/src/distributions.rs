@@ -8,7 +8,7 @@ use dispatch::{Call, KernelTable};
 use tensor::random::Generator;
 use tensor::{Dtype, Tensor};
 
-/// A Poisson number: by products of uniform numbers where the rate is small, else by transformed rejection (Hörmann).
+/// A Poisson number: by products of uniform numbers where the rate is small, else by transformed rejection. Source: Hörmann, PTRS.
 fn poisson(rate: f64, g: &Generator) -> f64 {
     if rate == 0.0 {
         return 0.0;
@@ -44,7 +44,7 @@ fn poisson(rate: f64, g: &Generator) -> f64 {
     }
 }
 
-/// What Stirling's formula leaves of the logarithm of a factorial.
+/// What Stirling's formula leaves of the logarithm of a factorial. Source: Hörmann, BTRS.
 fn stirling_tail(k: f64) -> f64 {
     const SMALL: [f64; 10] = [
         0.0810614667953272,
@@ -65,7 +65,7 @@ fn stirling_tail(k: f64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / (k + 1.0)
 }
 
-/// A binomial number of a chance of at most a half.
+/// A binomial number of a chance of at most a half. Source: Hörmann, BTRS.
 fn rare_binomial(count: f64, p: f64, g: &Generator) -> f64 {
     if count * p < 10.0 {
         // Gaps between successes are geometric.
@@ -124,7 +124,7 @@ fn binomial(count: f64, p: f64, g: &Generator) -> f64 {
     }
 }
 
-/// A gamma number of scale one (Marsaglia and Tsang); the shape's arithmetic is of the tensor's dtype.
+/// A gamma number of scale one. Source: Marsaglia and Tsang; the shape's arithmetic is of the tensor's dtype.
 fn gamma(alpha: f64, single: bool, g: &Generator) -> f64 {
     let round = |v: f64| if single { f64::from(v as f32) } else { v };
     let (mut alpha, mut scale, inverse) = (alpha, 1.0, round(1.0 / alpha));

@@ -20,8 +20,8 @@ const FAR: f32 = 5.542_594;
 const QUARTERS: i32 = 21;
 const FIRST_QUARTER: i32 = 0x3e00_0000 >> QUARTERS;
 
-/// The error function of `x / sqrt(2)`, as polynomials in `x` of degree 5, as bits; a row holds the factors of a power. Source: the
-/// factors are those of oneDNN, which PyTorch calls here; others would round otherwise.
+/// The error function of `x / sqrt(2)`, as polynomials in `x` of degree 5, as bits; a row holds the factors of a power; others
+/// would round otherwise. Source: oneDNN, which PyTorch calls here, src/cpu/x64/injectors/jit_uni_eltwise_injector.cpp.
 #[rustfmt::skip]
 const PIECES: [[u32; 22]; 6] = [
     [
@@ -65,7 +65,7 @@ fn error_by_pieces(x: f32) -> f32 {
     error.copysign(x)
 }
 
-/// The textbook's approximation of the error function by powers of `w`, given `e^(-x^2)`.
+/// The textbook's approximation of the error function by powers of `w`, given `e^(-x^2)`. Source: Abramowitz and Stegun, 7.1.26.
 fn error_by_powers(x: f32, bell: f32) -> f32 {
     const NEAR: f32 = 0.327_591_1;
     const POWERS: [f32; 5] = [1.061_405_4, -1.453_152_1, 1.421_413_8, -0.284_496_72, 0.254_829_6];
@@ -96,6 +96,7 @@ fn by_tanh(c: &Call) -> Result<bool> {
     }
 }
 
+/// The cube's factor in the approximation by tanh. Source: Hendrycks and Gimpel.
 const KAPPA: f64 = 0.044715;
 const SQRT_2_OVER_PI: f64 = SQRT_2 * FRAC_2_SQRT_PI * 0.5;
 

@@ -18,7 +18,7 @@ static POWERS: LazyLock<Vec<(f32, f32)>> = LazyLock::new(|| {
     (0..STEPS).map(power).collect()
 });
 
-/// `e^x`
+/// `e^x`. The cubic was determined from results. Source: Intel oneMKL, vsExp.
 pub fn exponential(x: f32) -> f32 {
     const STEP: f64 = LN_2 / STEPS as f64;
     const HIGH: f32 = STEP as f32;
@@ -41,7 +41,8 @@ pub fn exponential(x: f32) -> f32 {
 /// Beyond this arguments are reduced with more care than here.
 const FAR: f32 = 10_000.0;
 
-/// The sine of what is left of `x` after so many half turns, of either sign as their number says.
+/// The sine of what is left of `x` after so many half turns, of either sign as their number says. The polynomial was determined from
+/// results. Source: Intel oneMKL, vsSin and vsCos.
 fn sine_after(x: f64, half_turns: f64, odd: bool) -> f32 {
     const LOST: f64 = 1.224_646_799_147_353_2e-16;
     const POLYNOMIAL: [f64; 4] =

@@ -86,7 +86,7 @@ fn sixteen32(block: &mut [f32], mean: f32, std: f32) {
     }
 }
 
-/// Cephes' logf for positive normal numbers.
+/// The logarithm of positive normal numbers. Source: Cephes, logf.c.
 fn log32(x: f32) -> f32 {
     const P: [f32; 9] = [
         7.037_683_6E-2,
@@ -116,7 +116,7 @@ fn log32(x: f32) -> f32 {
     e.mul_add(0.693_359_4, m + y)
 }
 
-/// Cephes' sinf and cosf for non-negative numbers of moderate size.
+/// The sine and cosine of non-negative numbers of moderate size. Source: Cephes, sinf.c.
 fn sincos32(x: f32) -> (f32, f32) {
     // The octant, made even, and what is left of it in extended precision.
     let octant = ((x * (4.0 / std::f32::consts::PI)) as i32 + 1) & !1;

@@ -2,7 +2,7 @@
 //! the processor's estimate of the inverse root, not rounded correctly.
 //!
 //! The estimate is made of straight lines, 32 to an octave, over the two octaves from 1 to 4; other numbers are such a number times
-//! a power of four.
+//! a power of four. Source: VRSQRT14, the x86 instruction whose results the lines reproduce bit by bit.
 
 use super::vectorized::Vectorized;
 
@@ -15,7 +15,7 @@ const COARSE: u32 = 7;
 const SLOPE_BITS: u32 = 9;
 const UNIT: u32 = 128;
 
-/// Where the lines start, above one half.
+/// Where the lines start, above one half. Source: VRSQRT14.
 #[rustfmt::skip]
 const STARTS: [u32; 64] = [
     262121, 254113, 246469, 239154, 232142, 225415, 218957, 212753, 206778, 201025, 195479, 190132,
@@ -26,7 +26,7 @@ const STARTS: [u32; 64] = [
     8597, 6365, 4192, 2070,
 ];
 
-/// How much they fall in a step.
+/// How much they fall in a step. Source: VRSQRT14.
 #[rustfmt::skip]
 const SLOPES: [u16; 64] = [
     1001, 955, 915, 877, 841, 807, 775, 747, 719, 693, 669, 647,

@@ -130,7 +130,7 @@ impl Sampler {
     }
 }
 
-/// The four weights of cubic convolution at a fraction, with their slopes.
+/// The four weights of cubic convolution at a fraction, with their slopes. Source: Keys.
 fn cubic(t: f64) -> [(f64, f64); 4] {
     const A: f64 = -0.75;
     let near = |x: f64| (((A + 2.0) * x - (A + 3.0)) * x * x + 1.0, (3.0 * (A + 2.0) * x - 2.0 * (A + 3.0)) * x);

@@ -13,7 +13,7 @@ pub fn erfinv(y: f64) -> f64 {
     if y == 0.0 {
         return y;
     }
-    // Giles' single-precision polynomials.
+    // Polynomials for single precision. Source: Giles.
     let w = -((1.0 - y) * (1.0 + y)).ln();
     let poly = |c: &[f64], x: f64| c.iter().fold(0.0, |acc, k| acc * x + k);
     let mut x = y * if w < 5.0 {
@@ -71,12 +71,13 @@ pub fn digamma(x: f64) -> f64 {
         x += 1.0;
     }
     let z = 1.0 / (x * x);
+    // Source: Abramowitz and Stegun, 6.3.18.
     let series =
         z * (1.0 / 12.0 - z * (1.0 / 120.0 - z * (1.0 / 252.0 - z * (1.0 / 240.0 - z * (1.0 / 132.0 - z * (691.0 / 32760.0 - z / 12.0))))));
     sum + x.ln() - 0.5 / x - series
 }
 
-/// Digamma in single precision, as PyTorch's sums it.
+/// Digamma in single precision, as PyTorch's sums it. Source: Cephes, psif.c.
 pub fn single_digamma(x: f32) -> f32 {
     const SERIES: [f32; 7] = [0.083_333_336, -0.021_092_797, 0.007_575_758, -0.004_166_667, 0.003_968_254, -0.008_333_334, 0.083_333_336];
     const AT_TEN: f32 = 2.251_752_6;
@@ -132,7 +133,7 @@ pub fn zeta(s: f64, q: f64) -> f64 {
         a += 1.0;
     }
     sum += a.powf(1.0 - s) / (s - 1.0) + 0.5 * a.powf(-s);
-    // Bernoulli numbers B(2k) / (2k)!.
+    // Bernoulli numbers B(2k) / (2k)!. Source: Abramowitz and Stegun, table 23.2.
     const TERMS: [f64; 8] = [
         1.0 / 12.0,
         -1.0 / 720.0,
@@ -153,7 +154,7 @@ pub fn zeta(s: f64, q: f64) -> f64 {
     sum
 }
 
-/// The derivative of digamma, to PyTorch's number of terms.
+/// The derivative of digamma, to PyTorch's number of terms. Source: Abramowitz and Stegun, 6.4.12.
 fn trigamma(x: f64) -> f64 {
     if x < 0.5 {
         let sine = (PI * x).sin();

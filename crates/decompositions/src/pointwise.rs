@@ -9,7 +9,7 @@ use operators::shapes::result_type;
 use std::f64::consts::{FRAC_1_SQRT_2, LOG2_E, PI};
 use tensor::{Dtype, MemoryFormat, Tensor};
 
-/// The factors of `gelu` with `tanh`: the square root of two over pi, and that of the cube.
+/// The factors of `gelu` with `tanh`: the square root of two over pi, and that of the cube. Source: Hendrycks and Gimpel.
 pub const TANH_GELU: (f64, f64) = (0.797_884_560_802_865_4, 0.044715);
 
 /// Registers the rules.

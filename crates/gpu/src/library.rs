@@ -1,9 +1,9 @@
 //! The kernels' own functions: what WGSL lacks or leaves too inexact (its `sin` may be wrong by 2^-11).
 //!
-//! Polynomials are the single-precision ones of the Cephes library; NaN and infinity are made and told by their bits,
+//! Polynomials are those for single precision of the library that is their source; NaN and infinity are made and told by their bits,
 //! because WGSL has no literal for them and lets compilers assume that they do not occur.
 
-/// A function: its name, and its source. A source may call functions that stand before it.
+/// A function: its name, and its text, which may call functions that stand before it. Source: Cephes, sinf.c, tanhf.c, ndtrf.c.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("inf", "fn inf() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }"),
     ("nan", "fn nan() -> f32 { var bits = 0x7fc00000u; return bitcast<f32>(bits); }"),
@@ -96,24 +96,22 @@ fn octant(x: f32) -> i32 { let j = i32(x * 1.27323954473516f); return j + (j & 1
         "fn erf(x: f32) -> f32 {
   let t = abs(x);
   let s = x * x;
-  if (t > 0.927734375f) {
-    var r = -1.72853470e-5f * t + 3.83197126e-4f;
-    let u = -3.88396438e-3f * t + 2.42546219e-2f;
-    r = r * s + u;
-    r = r * t - 1.06777877e-1f;
-    r = r * t - 6.34846687e-1f;
-    r = r * t - 1.28717512e-1f;
-    r = r * t - t;
-    r = 1.0f - exp(r);
-    return select(r, -r, x < 0.0f);
+  if (t > 1.0f) {
+    let q = 1.0f / t;
+    let y = q * q;
+    var r = (((2.326819970068386e-2f * y - 1.387039388740657e-1f) * y + 3.687424674597105e-1f) * y - 5.824733027278666e-1f) * y;
+    r = ((((r + 6.210004621745983e-1f) * y - 4.944515323274145e-1f) * y + 3.404879937665872e-1f) * y - 2.741127028184656e-1f) * y;
+    r = r + 5.638259427386472e-1f;
+    if (t >= 2.0f) {
+      r = (((-1.047766399936249e+1f * y + 1.297719955372516e+1f) * y - 7.495518717768503e+0f) * y + 2.921019019210786e+0f) * y;
+      r = (((r - 1.015265279202700e+0f) * y + 4.218463358204948e-1f) * y - 2.820767439740514e-1f) * y + 5.641895067754075e-1f;
+    }
+    let e = 1.0f - exp(-s) * q * r;
+    return select(e, -e, x < 0.0f);
   }
-  var r = -5.96761703e-4f;
-  r = r * s + 4.99119423e-3f;
-  r = r * s - 2.67681349e-2f;
-  r = r * s + 1.12819925e-1f;
-  r = r * s - 3.76125336e-1f;
-  r = r * s + 1.28379166e-1f;
-  return r * x + x;
+  var r = ((7.853861353153693e-5f * s - 8.010193625184903e-4f) * s + 5.188327685732524e-3f) * s;
+  r = (((r - 2.685381193529856e-2f) * s + 1.128358514861418e-1f) * s - 3.761262582423300e-1f) * s;
+  return x * (r + 1.128379165726710e+0f);
 }",
     ),
     (

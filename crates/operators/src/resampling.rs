@@ -217,7 +217,7 @@ fn linear(c: &Call) -> Result<Value> {
     })
 }
 
-/// The four weights of cubic convolution.
+/// The four weights of cubic convolution. Source: Keys.
 pub fn cubic_weights(x: &Tensor) -> Result<[Tensor; 4]> {
     const A: f64 = -0.75;
     let near = t!("stack", vec![x.clone(), t!("rsub.Scalar", x, 1.0)?], 0)?;

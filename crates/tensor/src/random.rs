@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::f64::consts::PI;
 use std::rc::Rc;
 
+// Source: Matsumoto and Nishimura, MT19937.
 const N: usize = 624;
 const M: usize = 397;
 /// The seed of a generator that was never seeded.

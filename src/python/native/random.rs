@@ -131,7 +131,7 @@ const WORDS: usize = 624;
 /// Distance of the two words that make a new one.
 const MIDDLE: usize = 397;
 
-/// MT19937, seeded as CPython seeds it.
+/// MT19937, seeded as CPython seeds it. Source: Matsumoto and Nishimura.
 struct Twister {
     state: [u32; WORDS],
     index: usize,

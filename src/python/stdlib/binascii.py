@@ -65,6 +65,7 @@ def a2b_base64(text, /, *, strict_mode=False):
 
 
 def crc32(data, value=0):
+    """A checksum by a polynomial. Source: ISO 3309."""
     crc = value ^ 0xFFFFFFFF
     for byte in bytes(data):
         crc ^= byte

@@ -4,6 +4,7 @@ import math
 
 from _sha2 import sha256, sha512
 
+# Rotations and sums of MD5. Source: RFC 1321.
 _S = [7, 12, 17, 22] * 4 + [5, 9, 14, 20] * 4 + [4, 11, 16, 23] * 4 + [6, 10, 15, 21] * 4
 _K = [int(abs(math.sin(i + 1)) * 2**32) & 0xFFFFFFFF for i in range(64)]
 
@@ -41,7 +42,7 @@ class _Digest:
 
 
 class md5(_Digest):
-    """MD5."""
+    """MD5. Source: RFC 1321."""
 
     name, digest_size, _order = "md5", 16, "little"
     _start = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476)
@@ -63,7 +64,7 @@ class md5(_Digest):
 
 
 class sha1(_Digest):
-    """SHA-1."""
+    """SHA-1. Source: FIPS 180-4."""
 
     name, digest_size, _order = "sha1", 20, "big"
     _start = (0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0)

@@ -2,7 +2,7 @@
 
 import torch
 
-# Per dtype: bits, bits of the significand after the point, largest exponent, resolution.
+# Per dtype: bits, bits of the significand after the point, largest exponent, resolution. Source: IEEE 754; bfloat16 is float32 cut off.
 _FLOATS = {
     "float16": (16, 10, 15, 1e-3),
     "bfloat16": (16, 7, 127, 1e-2),

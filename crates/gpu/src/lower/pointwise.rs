@@ -468,6 +468,7 @@ fn steps(l: &mut Lower, start: &str, step: &str) -> Result<X> {
     Ok(x)
 }
 
+/// What gelu's approximation takes the tanh of. Source: Hendrycks and Gimpel.
 fn gelu_inner(x: &X) -> X {
     let cubed = x.clone() * x.clone() * x.clone();
     float(0.797_884_560_802_865_4) * (x.clone() + float(0.044715) * cubed)

@@ -136,5 +136,5 @@ def blackman(M, *, sym=True, **options):
 
 
 def nuttall(M, *, sym=True, **options):
-    """Nuttall's window of least sidelobes."""
+    """Nuttall's window of least sidelobes. Source: Nuttall, its table II."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
