@@ -1,6 +1,11 @@
-// Builds the page into www/dist: the WebAssembly modules, then the page around them, then the compressed files.
+// Builds the page into www/dist: the notices, the WebAssembly modules, then the page around them, then the compressed files.
+import { writeFileSync } from "node:fs";
+import { ROOT } from "./lib/config.mjs";
 import { buildModules } from "./lib/modules.mjs";
+import { notices } from "./lib/notices.mjs";
 import { run } from "./lib/run.mjs";
 
+// First: a licence that is not allowed ends the build before anything is compiled. The page keeps what lies in public/.
+writeFileSync(`${ROOT}www/public/third-party.txt`, notices());
 buildModules();
 run("npm", ["run", "--silent", "--prefix", "www", "build"]);

@@ -14,7 +14,7 @@ let raw = 0;
 let packed = 0;
 for (const name of readdirSync(folder, { recursive: true })) {
   const path = join(folder, name);
-  if (!statSync(path).isFile() || !/\.(html|js|css|svg|wasm|bin|json)$/.test(name)) continue;
+  if (!statSync(path).isFile() || !/\.(html|js|css|svg|wasm|bin|json|txt)$/.test(name)) continue;
   const content = readFileSync(path);
   const compressed = compress(content);
   raw += content.length;

@@ -58,5 +58,5 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
   },
   worker: { format: "es" },
-  test: { environment: "happy-dom", include: ["tests/**/*.test.{ts,tsx}"] },
+  test: { environment: "happy-dom", include: ["tests/**/*.test.{ts,tsx,mjs}"] },
 });

@@ -4,12 +4,12 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const { parse } = createRequire(new URL("../../www/package.json", import.meta.url))("smol-toml");
+export const { parse: parseToml } = createRequire(new URL("../../www/package.json", import.meta.url))("smol-toml");
 
-export const config = parse(readFileSync(`${ROOT}wasm-pack.toml`, "utf8"));
+export const config = parseToml(readFileSync(`${ROOT}wasm-pack.toml`, "utf8"));
 
 /** The release of wasm-bindgen that Cargo.lock names: the tool must be the same. */
 export function wasmBindgenVersion() {
-  const { package: packages } = parse(readFileSync(`${ROOT}Cargo.lock`, "utf8"));
+  const { package: packages } = parseToml(readFileSync(`${ROOT}Cargo.lock`, "utf8"));
   return packages.find(({ name }) => name === "wasm-bindgen").version;
 }

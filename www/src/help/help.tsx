@@ -60,6 +60,9 @@ export function Help(): JSX.Element {
       <p>
         <a href="./operators.html">The operators that are there</a>
       </p>
+      <p>
+        <a href="./third-party.txt">What this page is made with, and its licences</a>
+      </p>
     </>
   );
 }
