@@ -177,7 +177,7 @@ fn masked_put(c: &Call, o: &[Tensor]) -> Result<()> {
 mod philox {
     use std::f64::consts::PI;
 
-    // Source: Salmon et al., Philox4x32.
+    // Source: Philox, its 4x32 variant.
     const KEY: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
     const FACTOR: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
     /// The largest factor that keeps 31 bits below one.

@@ -336,7 +336,7 @@ pub(super) fn tied_after(grad: &Tensor, a: &Tensor, b: &Tensor, mask: impl FnOnc
 fn register_composites(b: &mut OpBuilder) {
     b.op("relu6(Tensor self) -> Tensor", Rule::Composite(|c| t!("hardtanh", c.get("self"), 0, 6).map(Value::from)));
     b.op("relu6_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("hardtanh_", c.get("self"), 0, 6).map(Value::from)));
-    // Of selu. Source: Klambauer et al.
+    // Of selu. Source: Klambauer and others.
     const ALPHA: f64 = 1.673_263_242_354_377_2;
     const SCALE: f64 = 1.050_700_987_355_480_5;
     b.op("selu(Tensor self) -> Tensor", Rule::Composite(|c| t!("elu", c.get("self"), ALPHA, SCALE).map(Value::from)));

@@ -275,7 +275,7 @@ fn noise(c: &Call, x: &Tensor, feature: bool, alpha: bool, inplace: bool) -> Res
     if !alpha {
         return multiply(t!("div_.Scalar", noise, 1.0 - p)?).map(Value::from);
     }
-    // The product of selu's two factors. Source: Klambauer et al.
+    // The product of selu's two factors. Source: Klambauer and others.
     const ALPHA: f64 = 1.758_099_340_847_376_6;
     let a = 1.0 / ((ALPHA * ALPHA * p + 1.0) * (1.0 - p)).sqrt();
     let shift = t!("add.Scalar", &noise, -1)?;
