@@ -1,7 +1,7 @@
 """Adam."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _move_moments, _to_scalar, _zeros
 
 __all__ = ["Adam"]
 
@@ -67,8 +67,7 @@ class Adam(PerParameter):
         average, square = state["exp_avg"], state["exp_avg_sq"]
         state["step"] += 1
         grad = _decayed(param, grad, lr, group)
-        average.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        _move_moments(average, square, grad, (beta1, beta2))
         in_graph = _in_graph(group)
         step = state["step"] if in_graph else state["step"].item()
         correction1 = 1 - beta1**step

@@ -1,6 +1,6 @@
 """Adam with Nesterov momentum."""
 
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _move_moments, _to_scalar, _zeros
 
 __all__ = ["NAdam"]
 
@@ -58,8 +58,7 @@ class NAdam(PerParameter):
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * momentum_decay))
         product *= mu
-        average.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        _move_moments(average, square, grad, (beta1, beta2))
         denominator = square.div(correction2).sqrt()
         if in_graph:
             denominator = denominator.add(group["eps"])

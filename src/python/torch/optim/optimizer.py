@@ -479,6 +479,12 @@ def _decayed(param, grad, lr, group):
     return grad.add(param, alpha=decay)
 
 
+def _move_moments(average, square, grad, betas):
+    """Moves the averages of the gradient and of its square towards those of this step."""
+    average.lerp_(grad, 1 - betas[0])
+    square.mul_(betas[1]).addcmul_(grad, grad, value=1 - betas[1])
+
+
 def _zeros(param):
     """Zeros laid out like `param`."""
     return torch.zeros_like(param, memory_format=torch.preserve_format)

@@ -1,7 +1,7 @@
 """Rectified Adam."""
 
 import torch
-from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _to_scalar, _zeros
+from torch.optim.optimizer import PerParameter, _check_options, _counter, _decayed, _in_graph, _move_moments, _to_scalar, _zeros
 
 __all__ = ["RAdam"]
 
@@ -48,9 +48,9 @@ class RAdam(PerParameter):
         in_graph = _in_graph(group)
         step = state["step"] if in_graph else state["step"].item()
         grad = _decayed(param, grad, lr, group)
-        average.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        correction1, correction2 = (1 - beta**step for beta in (beta1, beta2))
+        _move_moments(average, square, grad, (beta1, beta2))
+        correction1 = 1 - beta1**step
+        correction2 = 1 - beta2**step
         corrected = average / correction1
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * step * (beta2**step) / correction2
