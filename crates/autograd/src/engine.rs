@@ -322,7 +322,7 @@ fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Res
             ))
         })?
     };
-    if grad.dtype() != expected.dtype && !grad.is_wrapped_number() {
+    if grad.dtype() != expected.dtype {
         return t!("_to_copy", grad; dtype = expected.dtype);
     }
     Ok(grad)

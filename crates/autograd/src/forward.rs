@@ -296,7 +296,7 @@ impl Reader<'_> {
             let original = written.original.ok_or_else(|| Error::runtime(format!("{}: what was written to is gone", self.entry.name)))?;
             return primal(original).map(Value::from);
         }
-        value.map_tensors(&mut |t| if t.is_wrapped_number() { Ok(t.clone()) } else { primal(t) })
+        value.map_tensors(&mut primal)
     }
 
     /// What a formula reads, in PyTorch's order: what is written to comes last, as it was before.

@@ -268,11 +268,6 @@ pub fn held<T: Real>(v: T, dtype: Dtype) -> T {
     }
 }
 
-/// The sum, carried in float64 and rounded once.
-pub fn precise_sum<T: Real>(values: &[T]) -> T {
-    T::of(values.iter().map(|v| v.wide()).sum())
-}
-
 fn viewed(t: &Tensor, change: impl FnOnce(&mut Geometry)) -> Tensor {
     let mut g = (*t.geometry()).clone();
     change(&mut g);

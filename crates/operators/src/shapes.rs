@@ -89,7 +89,6 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
     let join = |slot: &mut Option<Dtype>, d: Dtype| *slot = Some(slot.map_or(d, |have| promote(have, d)));
     for value in values {
         match value {
-            Value::Tensor(t) if t.is_wrapped_number() => join(&mut number, number_dtype(t.dtype())),
             Value::Tensor(t) if t.dim() == 0 => join(&mut zero, t.dtype()),
             Value::Tensor(t) => join(&mut dim, t.dtype()),
             Value::Bool(_) => join(&mut number, Dtype::Bool),
@@ -108,14 +107,6 @@ pub fn result_type(values: &[&Value]) -> Result<Dtype> {
         (h, None) => h,
     };
     combine(dim, combine(zero, number)).ok_or_else(|| Error::runtime("no values to promote"))
-}
-
-fn number_dtype(dtype: Dtype) -> Dtype {
-    match dtype.category() {
-        Category::Floating => default_dtype(),
-        Category::Complex => default_dtype().to_complex(),
-        _ => dtype,
-    }
 }
 
 /// Whether all are channels last. A dimension of one element then has the format's stride, whatever it had before.
@@ -267,26 +258,6 @@ pub fn common_device(tensors: &[&Tensor]) -> Result<Device> {
         }
     }
     Ok(found.unwrap_or(Device::CPU))
-}
-
-/// Strides of a dense tensor in a memory format; row-major for contiguous (and preserve, which the caller resolves).
-pub fn memory_format_strides(sizes: &[SymInt], format: MemoryFormat) -> Result<Vec<SymInt>> {
-    let order: &[usize] = match (format, sizes.len()) {
-        (MemoryFormat::ChannelsLast, 4) => &[1, 3, 2, 0],
-        (MemoryFormat::ChannelsLast, 3) => &[0, 2, 1],
-        (MemoryFormat::ChannelsLast3d, 5) => &[1, 4, 3, 2, 0],
-        (MemoryFormat::ChannelsLast3d, 4) => &[0, 3, 2, 1],
-        (MemoryFormat::ChannelsLast, _) => return Err(Error::runtime("required rank 4 tensor to use channels_last format")),
-        (MemoryFormat::ChannelsLast3d, _) => return Err(Error::runtime("required rank 5 tensor to use channels_last_3d format")),
-        _ => return Ok(tensor::contiguous_strides(sizes)),
-    };
-    let mut strides = vec![SymInt::Int(1); sizes.len()];
-    let mut next = SymInt::Int(1);
-    for &d in order {
-        strides[d] = next.clone();
-        next = &next * &sizes[d].max(&SymInt::Int(1));
-    }
-    Ok(strides)
 }
 
 /// Refuses a tensor of fewer dimensions than an operator reads.

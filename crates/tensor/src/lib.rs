@@ -18,6 +18,6 @@ mod tensor;
 pub use dtype::{Category, Device, DeviceType, Dtype, Layout, MemoryFormat, promote};
 pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
-pub use storage::{Element, OfFakeMode, Storage, set_budget};
+pub use storage::{Element, OfFakeMode, Storage};
 pub use subclass::{Parts, Recipe, Subclass};
 pub use tensor::{Concrete, Lazy, Tensor, TensorImpl};

@@ -8,9 +8,11 @@ use shape::SymInt;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
+/// How many bytes all storages together may hold.
+const BUDGET: usize = 2 << 30;
+
 thread_local! {
     static USED: Cell<usize> = const { Cell::new(0) };
-    static BUDGET: Cell<usize> = const { Cell::new(2 << 30) };
     static NEXT: Cell<u64> = const { Cell::new(1) };
     static FAKE_MODE: Cell<u32> = const { Cell::new(0) };
 }
@@ -31,11 +33,6 @@ impl Drop for OfFakeMode {
     }
 }
 
-/// Sets how many bytes all storages together may hold.
-pub fn set_budget(bytes: usize) {
-    BUDGET.set(bytes);
-}
-
 /// Bytes aligned for every element type, counted against the budget.
 struct Buffer {
     words: Vec<u64>,
@@ -46,7 +43,7 @@ impl Buffer {
     fn zeroed(len: usize) -> Result<Buffer> {
         let refuse =
             || Error::new(ErrorKind::Memory, format!("DefaultCPUAllocator: not enough memory: you tried to allocate {len} bytes."));
-        if USED.get().checked_add(len).is_none_or(|total| total > BUDGET.get()) {
+        if USED.get().checked_add(len).is_none_or(|total| total > BUDGET) {
             return Err(refuse());
         }
         let mut words = Vec::new();

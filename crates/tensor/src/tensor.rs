@@ -21,8 +21,6 @@ pub struct TensorImpl {
     geometry: RefCell<Rc<Geometry>>,
     dtype: Cell<Dtype>,
     version: RefCell<Rc<Cell<u64>>>,
-    /// Whether it is a Python number standing where a tensor is expected; it does not promote dtypes within its category.
-    wrapped_number: Cell<bool>,
     /// Dimensions that were symbolic in the compiled graph that returned it, a bit for each.
     dynamic_dims: Cell<u64>,
     /// What is put off until its elements are read.
@@ -106,7 +104,6 @@ impl Tensor {
             geometry: RefCell::new(Rc::new(geometry)),
             dtype: Cell::new(dtype),
             version: RefCell::new(version),
-            wrapped_number: Cell::new(false),
             dynamic_dims: Cell::new(0),
             lazy: Cell::default(),
             autograd: Slot::default(),
@@ -315,16 +312,6 @@ impl Tensor {
     pub fn count_own_writes(&self) {
         let version = self.version();
         *self.0.version.borrow_mut() = Rc::new(Cell::new(version));
-    }
-
-    /// Whether it is a Python number.
-    pub fn is_wrapped_number(&self) -> bool {
-        self.0.wrapped_number.get()
-    }
-
-    /// Marks it as a Python number.
-    pub fn set_wrapped_number(&self) {
-        self.0.wrapped_number.set(true);
     }
 
     /// Changes sizes, strides and offset in place (`t_`, `resize_`, `as_strided_`).

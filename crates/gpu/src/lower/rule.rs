@@ -65,7 +65,7 @@ impl Lower<'_, '_> {
         let mut groups: [Option<Dtype>; 3] = [None; 3];
         for name in names {
             let (rank, dtype) = match self.call.get(name) {
-                Value::Tensor(t) => (if t.is_wrapped_number() { 2 } else { usize::from(t.dim() == 0) }, t.dtype()),
+                Value::Tensor(t) => (usize::from(t.dim() == 0), t.dtype()),
                 Value::Bool(_) => (2, Dtype::Bool),
                 Value::Int(_) => (2, Dtype::Int64),
                 Value::Float(_) => (2, Dtype::Float32),

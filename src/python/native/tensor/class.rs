@@ -10,7 +10,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyRes
 use super::convert::{from_size, from_value, raise, to_tensor, to_value};
 use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
 use super::reading::{item, nested};
-use crate::autograd::{gradient_edge, meta};
+use crate::autograd::meta;
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::Unsupported;
 use crate::dynamo::tracing::{Callee, as_written};
@@ -411,10 +411,6 @@ impl TensorBase {
         zelf.tensor().storage().nbytes().guard_int().map_err(|e| raise(e, vm))
     }
     #[pymethod]
-    fn _storage_id(zelf: &Py<Self>) -> u64 {
-        zelf.tensor().storage().id()
-    }
-    #[pymethod]
     fn item(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let _written = Written::Method("item").enter();
         from_value(item(&zelf.tensor(), vm)?, vm).map(crate::dynamo::tracing::given_number)
@@ -590,10 +586,6 @@ impl TensorBase {
             meta::with(&t, |m| m.retains_grad = true);
         }
         Ok(())
-    }
-    #[pymethod]
-    fn _gradient_edge_is_leaf(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
-        Ok(gradient_edge(&zelf.tensor()).map_err(|e| raise(e, vm))?.is_none_or(|e| e.node.seq_nr == u64::MAX))
     }
 }
 
