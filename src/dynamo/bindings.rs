@@ -14,6 +14,7 @@ mod native {
     use crate::dynamo::cache::compiled_function::{self, Asked, CompiledFunction};
     use crate::dynamo::eval_frame;
     use crate::dynamo::eval_frame::call;
+    use crate::dynamo::graph_breaks::kinds;
     use crate::dynamo::guards::explain;
     use crate::dynamo::variables::control_flow;
     use crate::python::native::graph_module::{self};
@@ -196,29 +197,9 @@ mod native {
 
     #[pyfunction]
     fn _graph_break(kind: PyStrRef, args: rustpython_vm::function::PosArgs<Option<String>>, vm: &VirtualMachine) -> PyResult<()> {
-        let args = args.into_vec();
-        let arg = |i: usize| args.get(i).and_then(|a| a.as_deref());
-        let reason = match &*kind.to_string_lossy() {
-            "requested" => Unsupported::requested(arg(0)),
-            "disabled" => Unsupported::disabled(arg(0).unwrap_or_default(), arg(1)),
-            "backward" => Unsupported::backward(),
-            "not_inlined" => Unsupported::not_inlined(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
-            "skipped" => Unsupported::skipped(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
-            "unknown_builtin" => Unsupported::unknown_builtin(arg(0).unwrap_or_default(), arg(1).unwrap_or_default()),
-            "builtin" => {
-                let kind = [format!("functions.{}", arg(2).unwrap_or_default())];
-                Unsupported::builtin(arg(0).unwrap_or_default(), &[arg(1).unwrap_or_default().to_owned()], &kind)
-            }
-            "rnn" => Unsupported::rnn(arg(0).unwrap_or_default()),
-            "module_backward_hooks" => Unsupported::module_backward_hooks(),
-            "warning" => Unsupported::warning(),
-            "logging" => {
-                let shown: Vec<String> = args.iter().skip(2).flatten().cloned().collect();
-                Unsupported::logging(arg(0).unwrap_or_default(), arg(1).unwrap_or_default(), &shown)
-            }
-            "context_manager" => Unsupported::context_manager(arg(0).unwrap_or_default()),
-            other => Unsupported::other(other),
-        };
+        let kind = kind.to_string_lossy();
+        let reason = kinds::reason(&kind, &args.into_vec());
+        let reason = reason.ok_or_else(|| vm.new_runtime_error(format!("there is no kind of graph break called {kind}")))?;
         call::break_graph(&reason).map_err(|e| raise(e, vm))
     }
 
@@ -471,7 +452,7 @@ mod native {
 
     #[pyfunction]
     fn _reset() {
-        compiled_function::reset();
+        eval_frame::reset();
         crate::dynamo::backends::bundle::reset();
     }
 

@@ -1,5 +1,6 @@
 //! Calls that fail while they are captured, and what is said where nobody catches that.
 
+use super::graph_breaks::user_code::from_user_code;
 use super::output_graph::tracer::Recorder;
 use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
@@ -11,20 +12,6 @@ pub struct Failure {
     pub message: String,
     pub(in crate::dynamo) written: String,
     pub(in crate::dynamo) source: Option<Source>,
-}
-
-/// How PyTorch's front end ends every message.
-const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"";
-
-/// Where in the script, as PyTorch's front end ends its messages.
-pub fn from_user_code(source: Option<&Source>) -> String {
-    source.map_or_else(String::new, |s| {
-        let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
-        format!(
-            "\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n\n{VERBOSE}\n",
-            s.file, s.span.line, s.function, s.code
-        )
-    })
 }
 
 /// A value as PyTorch shows the arguments of a call that fails.

@@ -37,12 +37,13 @@ pub(crate) mod tracing;
 #[cfg(feature = "python")]
 pub(crate) mod variables;
 
-pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet, strip_locals};
+pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet};
 pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
-pub use exc::from_user_code;
 pub use graph_breaks::unsupported::Unsupported;
+pub use graph_breaks::user_code::from_user_code;
 pub use guards::failures::Holder;
 pub use guards::global_state::{reset_state, set_state};
+pub use guards::text::strip_locals;
 pub use guards::{constraints, what_if};
 pub use output_graph::annotation::set_annotation;
 pub use output_graph::attribute::Attribute;

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
-use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
 
@@ -249,4 +249,9 @@ impl Source {
         }
         Some(source)
     }
+}
+
+/// Puts a value into a variable of a frame.
+pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+    frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
 }

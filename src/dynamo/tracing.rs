@@ -3,19 +3,20 @@
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObject, PyResult, VirtualMachine};
 
+use super::bytecode_analysis::decoded::{self, place_of};
 use super::cache::compiled_function;
-use super::eval_frame::{call, frames};
+use super::eval_frame::{self, call, frames};
 use super::graph_breaks::unsupported::Unsupported;
 use super::guards::manager;
 use super::variables::{higher_order_ops, nn_module};
 
 pub(crate) use super::backends::studies::{ask, reset as forget_studies};
+pub(crate) use super::bytecode_analysis::decoded::{comprehension, is_checked};
 pub(crate) use super::cache::compiled_function::branch_reason;
 pub(crate) use super::eval_frame::call::{
     branched, break_graph, capturing, given_number, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode,
     recorder, touch, twin,
 };
-pub(crate) use super::eval_frame::frames::{comprehension, is_checked};
 pub(crate) use super::guards::manager::touch_numbers;
 pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
 pub(crate) use super::symbolic_convert::asserts::record as record_assert;
@@ -69,7 +70,7 @@ pub(crate) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
 
 /// Whether the frame so many calls above the running one is the script's own.
 fn is_script(depth: usize) -> bool {
-    crate::python::span::caller(depth).is_some_and(|(code, at)| frames::place_of(&code, at).is_some())
+    crate::python::span::caller(depth).is_some_and(|(code, at)| place_of(&code, at).is_some())
 }
 
 /// The script compares numbers.
@@ -106,9 +107,9 @@ pub(crate) fn of_elements(name: &str, plain: &PyObject, args: FuncArgs, vm: &Vir
 
 /// Forgets what an earlier run compiled.
 pub(crate) fn reset() {
-    compiled_function::reset();
+    eval_frame::reset();
     higher_order_ops::reset();
-    frames::reset();
+    decoded::reset();
     super::backends::bundle::reset();
     nn_module::reset();
 }

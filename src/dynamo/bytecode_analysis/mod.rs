@@ -4,6 +4,7 @@
 //! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
 //! frame whose graph breaks inside a loop is not captured at all.
 
+pub(super) mod decoded;
 mod stack;
 
 use stack::Stack;

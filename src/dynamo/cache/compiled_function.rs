@@ -9,7 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::aot;
 use crate::dynamo::backends::Backend;
-use crate::dynamo::eval_frame::frames::Chain;
+use crate::dynamo::bytecode_analysis::decoded::Chain;
 use crate::dynamo::guards::manager::{self, Values};
 use crate::dynamo::{Cache, SeenSizes, Unsupported, what_if};
 use crate::error::Error;
@@ -109,7 +109,6 @@ pub fn set_stance(stance: String) -> String {
 
 /// Starts counting regions and compilations anew.
 pub fn reset() {
-    crate::dynamo::eval_frame::call::reset();
     crate::dynamo::guards::global_state::reset_state();
     crate::python::span::reset_left_out();
     NEXT_REGION.set(0);
@@ -126,7 +125,7 @@ pub fn reset() {
 
 /// Why a graph ends where a tensor decides which way Python goes.
 pub fn branch_reason(t: &Tensor) -> Unsupported {
-    let computed = crate::dynamo::eval_frame::call::recorder().and_then(|r| r.computed_as(t));
+    let computed = crate::dynamo::eval_frame::recorder::recorder().and_then(|r| r.computed_as(t));
     Unsupported::branch(computed.as_ref().map(|(place, call)| (place, call.clone())))
 }
 

@@ -13,7 +13,10 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyRef, PyResult, VirtualMac
 
 use super::frames::{self, Frame};
 use super::inlined::Parts;
+use super::recorder::RECORDER;
+pub use super::recorder::{break_graph, break_graph_at, capturing, is_called, recorder};
 use crate::dispatch::{Key, Value, is_excluded, modes};
+use crate::dynamo::bytecode_analysis::decoded::place_of;
 use crate::dynamo::cache::compiled_function::{CompiledFunction, function_of, note_recompiled};
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
@@ -29,7 +32,6 @@ use crate::python::span::{FrameMark, Standing, codes_above, frame_mark, frames_a
 use crate::tensor::Tensor;
 
 thread_local! {
-    static RECORDER: RefCell<Option<Rc<Recorder>>> = const { RefCell::new(None) };
     static CALL: RefCell<Option<Rc<Call>>> = const { RefCell::new(None) };
     /// The frame that called the function whose body is recorded.
     static BODY: Cell<Option<FrameMark>> = const { Cell::new(None) };
@@ -75,45 +77,9 @@ pub fn note_side_effect() {
     }
 }
 
-/// Whether a compiled function is being called.
-pub fn is_called() -> bool {
-    RECORDER.with_borrow(Option::is_some)
-}
-
-/// Whether what is called now is recorded, or was until capture was suspended.
-pub fn capturing() -> bool {
-    let Some(recorder) = RECORDER.with_borrow(Clone::clone) else { return false };
-    let _ = recorder.look_around();
-    !recorder.is_over()
-}
-
 /// Whether a compiled function is being called that is to be one graph.
 pub fn is_whole() -> bool {
     CALL.with_borrow(|call| call.as_ref().is_some_and(|call| call.fullgraph))
-}
-
-/// Ends the region being recorded, if there is one and it is not suspended: values are needed.
-pub fn break_graph(reason: &Unsupported) -> Result<()> {
-    match RECORDER.with_borrow(Clone::clone) {
-        Some(recorder) => recorder.break_graph(reason),
-        None => Ok(()),
-    }
-}
-
-/// The same, at a call that reads tensors and numbers.
-pub fn break_graph_at(reason: &Unsupported, read: Vec<Value>) -> Result<()> {
-    match RECORDER.with_borrow(Clone::clone) {
-        Some(recorder) => recorder.break_graph_at(reason, read),
-        None => Ok(()),
-    }
-}
-
-/// The recorder of the compiled function being recorded, where capture is not suspended.
-pub fn recorder() -> Option<Rc<Recorder>> {
-    let recorder = RECORDER.with_borrow(Clone::clone).filter(|_| !is_excluded(Key::Capture))?;
-    // A function whose graph cannot end is found out by the next call.
-    let _ = recorder.look_around();
-    Some(recorder).filter(|r| !r.is_over())
 }
 
 /// The frames of the function that is recorded, or of the body that is recorded, innermost first: their code, and the instructions that they are at.
@@ -306,7 +272,7 @@ impl Call {
         let dynamic = if begins { function.dynamic() } else { Some(false) };
         let verdict =
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
-        let looked_at = crate::dynamo::guards::manager::looked_at(&verdict.needs, &resumed.locals, vm);
+        let looked_at = crate::dynamo::guards::needs::looked_at(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
         let given_up = is_library || function.given_up.borrow().contains(&0);
         let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
@@ -450,7 +416,7 @@ pub fn given_number(number: PyObjectRef) -> PyObjectRef {
     let (Some(call), Some(recorder)) = (CALL.with_borrow(Clone::clone), RECORDER.with_borrow(Clone::clone)) else { return number };
     let top = call.top();
     // What the library asks for its own ends is no value of the script's.
-    if !crate::python::span::caller(0).is_some_and(|(code, at)| frames::place_of(&code, at).is_some()) {
+    if !crate::python::span::caller(0).is_some_and(|(code, at)| place_of(&code, at).is_some()) {
         top.resume(&recorder);
         return number;
     }

@@ -1,9 +1,7 @@
 //! Where Python stands when a graph ends: which frames run, which of their variables are read later on, and whether the front
 //! end could go on from there.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
 use rustpython_vm::bytecode::{Instruction, find_exception_handler};
@@ -11,42 +9,15 @@ use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
 use crate::dynamo::bytecode_analysis::{Code, Step};
 use crate::dynamo::resume_functions::Rest;
 use crate::dynamo::side_effects::escapes;
-use crate::dynamo::source::{Locals, own_attribute};
+use crate::dynamo::source::{Locals, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
 use crate::python::span::{FrameMark, Standing, frames_above};
 use crate::tensor::Tensor;
-
-thread_local! {
-    static DECODED: RefCell<HashMap<usize, (PyObjectRef, Rc<Code>)>> = RefCell::default();
-}
-
-/// Forgets decoded code.
-pub fn reset() {
-    DECODED.take();
-}
-
-/// The comprehension that an instruction of a code object stands in: where it begins and ends.
-pub fn comprehension(code: &Py<PyCode>, at: u32) -> Option<(u32, u32)> {
-    decoded(code).comprehension(at)
-}
-
-/// The decoded code of a code object.
-pub fn decoded(code: &Py<PyCode>) -> Rc<Code> {
-    let key = std::ptr::from_ref(code) as usize;
-    if let Some(known) = DECODED.with_borrow(|d| d.get(&key).map(|(_, c)| c.clone())) {
-        return known;
-    }
-    let made = Code::new(code);
-    DECODED.with_borrow_mut(|d| d.insert(key, (code.to_owned().into(), made.clone())));
-    made
-}
-
-/// Code and instruction of each frame, outermost first: what goes on from here is code of its own.
-pub type Chain = Vec<(usize, u32)>;
 
 /// A tensor or a symbolic number that a variable holds.
 struct Held {
@@ -369,11 +340,6 @@ pub fn is_marked(depth: usize, vm: &VirtualMachine) -> bool {
     frame.and_then(|f| f.get_attr("f_trace_lines", vm).ok()).is_some_and(|on| on.is(&vm.ctx.false_value))
 }
 
-/// Puts a value into a variable of a frame.
-pub fn set_variable(frame: &PyObject, name: &str, value: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
-    frame.get_attr("f_locals", vm)?.set_item(name, value, vm)
-}
-
 /// The tensors in the variables that a frame stores the result of a call in, in order: what the call returned, as it was taken apart.
 pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<Vec<usize>> {
     let mut found = Vec::new();
@@ -480,20 +446,6 @@ pub fn unpacked_count(depth: usize) -> Option<u32> {
     let decoded = decoded(&code);
     let step = decoded.steps.get(decoded.position(at)?)?;
     matches!(step.op, Instruction::UnpackSequence { .. }).then_some(step.arg)
-}
-
-/// The script's place of an instruction; none in the library.
-pub fn place_of(code: &Py<PyCode>, at: u32) -> Option<crate::span::Source> {
-    let range = code.locations.get(at as usize)?;
-    crate::python::span::place_in(code.source_path.as_str(), code.obj_name.as_str(), *range)
-}
-
-/// Whether the comparison that the script evaluates is the condition of a `torch._check`.
-pub fn is_checked() -> bool {
-    const CHECKS: &[&str] = &["_check", "_check_with", "_check_index", "_check_value", "_check_type", "_check_not_implemented"];
-    let Some((code, at)) = crate::python::span::script_caller() else { return false };
-    let decoded = decoded(&code);
-    decoded.position(at).is_some_and(|position| decoded.is_argument_of(position, &code, CHECKS))
 }
 
 /// Whether what the functions under way go on with asks for gradients.

@@ -3,6 +3,7 @@
 pub(super) mod call;
 pub(super) mod frames;
 pub(super) mod inlined;
+pub(super) mod recorder;
 pub(super) mod skipped;
 
 use std::rc::Rc;
@@ -11,7 +12,7 @@ use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::cache::compiled_function::{CompiledFunction, note_recompiled, stance, switch};
+use super::cache::compiled_function::{self, CompiledFunction, note_recompiled, stance, switch};
 use super::cache::found_inputs::Remembered;
 use super::guards::manager;
 use super::resume_functions::About;
@@ -25,6 +26,12 @@ use crate::python::native::tensor::{raise, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
 use crate::tensor::{Geometry, Tensor};
 use call::{Around, Call, capturing, current};
+
+/// Forgets what an earlier run compiled, and a call that was ended from outside.
+pub fn reset() {
+    call::reset();
+    compiled_function::reset();
+}
 
 /// Calls a compiled function.
 pub fn call(

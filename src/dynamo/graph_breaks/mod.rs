@@ -2,4 +2,7 @@
 
 #[cfg(feature = "python")]
 pub(super) mod handle;
+#[cfg(feature = "python")]
+pub(super) mod kinds;
 pub(super) mod unsupported;
+pub(super) mod user_code;

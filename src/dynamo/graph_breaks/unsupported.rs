@@ -77,7 +77,7 @@ impl Unsupported {
         let (line, title) = (place.span.line, &self.title);
         Some(format!(
             "{title}\nCaused by: {code}  # {file}:{line} in {function}\nFor more information, run with TORCH_LOGS=\"dynamic\"\n\nUser Stack (most recent call last):\n  (snipped, see stack below for prefix)\n  File \"{file}\", line {line}, in {function}\n    {code}{marks}\n\nFor C++ stack trace, run with TORCHDYNAMO_EXTENDED_DEBUG_CPP=1\nFor more information about this error, see: https://pytorch.org/docs/main/generated/exportdb/index.html#constrain-as-size-example{}",
-            crate::dynamo::exc::from_user_code(Some(place)),
+            super::user_code::from_user_code(Some(place)),
             code = place.code,
             file = place.file,
             function = place.function,

@@ -3,7 +3,7 @@
 
 use crate::dynamo::Region;
 use crate::dynamo::dynamic_shapes::{Dim, DimMark, Treatment};
-use crate::dynamo::exc::from_user_code;
+use crate::dynamo::graph_breaks::user_code::from_user_code;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{Expr, Relation, ShapeGuard, SymInt, Symbol};
 use crate::span::current_source;
@@ -110,7 +110,7 @@ impl Region {
             for (said, _) in bounded.iter().filter(|(_, symbol)| symbols.contains(*symbol)) {
                 let first = self.first_place(&said.size).unwrap_or_else(|| said.source.clone());
                 let named = |expr: &Expr| {
-                    crate::dynamo::cache::as_python(&expr.substitute(&|_| Some(Expr::symbol(Symbol(first.as_str().into())))).as_operand())
+                    super::text::as_python(&expr.substitute(&|_| Some(Expr::symbol(Symbol(first.as_str().into())))).as_operand())
                 };
                 let text = format!("{} {} {}", named(&left), guard.relation.text(), named(&right));
                 messages.push(said.unsatisfied(&first, &text) + ".");

@@ -9,7 +9,7 @@ use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, VirtualMachine};
 
 use super::guard::Kind;
-use super::manager::Needs;
+use super::needs::Needs;
 use crate::dynamo::guards::failures::Holder;
 use crate::python::native::tensor::TensorBase;
 

@@ -4,7 +4,8 @@
 //! asked first; where nothing has failed yet, local variables come before globals, what modules hold comes last, and shorter names first.
 //! Conditions on sizes are asked when all that is over: sizes that are equal, then other conditions, then ranges.
 
-use crate::dynamo::cache::{Entry, REGION_DIFFERS, Unmet, as_python, range, strip_locals};
+use super::text::{as_python, range, strip_locals};
+use crate::dynamo::cache::{Entry, REGION_DIFFERS, Unmet};
 use crate::dynamo::dynamic_shapes::{DimMark, Place, evaluate};
 use crate::dynamo::output_graph::captured_graph::{Region, RegionInput};
 use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};

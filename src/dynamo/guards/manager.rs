@@ -11,87 +11,19 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::guard::{Fact, Kind, differing, unmet};
+use super::needs::Needs;
 use crate::dispatch::Value;
 use crate::dynamo::bytecode_analysis::rest_variables;
 use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
-use crate::dynamo::eval_frame::frames::set_variable;
 use crate::dynamo::resume_functions::symbol_number;
-use crate::dynamo::source::{Locals, Source, cell, own_attribute};
+use crate::dynamo::source::{Locals, Source, cell, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{self, LookedAt, Resumed};
-use crate::dynamo::{Holder, Recorder, Unmet};
+use crate::dynamo::{Recorder, Unmet};
 use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
 };
-use crate::report::Guard;
 use crate::shape::{FloatExpr, SymFloat};
-use crate::tensor::Tensor;
-
-/// What an entry depends on, and the numbers that are symbols in it.
-#[derive(Default)]
-pub struct Needs {
-    /// Facts.
-    pub facts: Vec<Fact>,
-    /// Where the numbers are found.
-    pub dynamic: Vec<Rc<Source>>,
-    /// What they were in the call that it was made for.
-    pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
-    /// Tensors that are looked at without an operator.
-    pub looked_at: Vec<LookedAt>,
-}
-
-impl Needs {
-    /// Without facts that the function reads behind an instruction of its own, at which its graph ends, or in what it calls there.
-    pub fn until(&self, position: usize) -> Needs {
-        let is_read = |fact: &&Fact| fact.read.is_none_or(|(at, called)| at < position || at == position && !called);
-        Needs {
-            facts: self.facts.iter().filter(is_read).cloned().collect(),
-            dynamic: self.dynamic.clone(),
-            replaced: self.replaced.clone(),
-            looked_at: self.looked_at.clone(),
-        }
-    }
-
-    /// And these.
-    pub fn and(&self, more: Needs) -> Needs {
-        Needs {
-            facts: self.facts.iter().cloned().chain(more.facts).collect(),
-            dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
-            replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
-            looked_at: self.looked_at.clone(),
-        }
-    }
-
-    /// Which values are modules, by where they are found.
-    pub fn modules(&self, vm: &VirtualMachine) -> HashMap<String, Holder> {
-        self.facts.iter().filter_map(|f| Some((f.source.text(vm), f.holder(vm)?))).collect()
-    }
-
-    /// As the report shows them.
-    pub fn guards(&self, vm: &VirtualMachine) -> Vec<Guard> {
-        self.facts.iter().map(|f| Guard { text: f.text(vm), span: f.place.as_ref().map(|p| p.span.clone()) }).collect()
-    }
-}
-
-/// Tensors that a call looks at without an operator, by the instructions that do it, first those that do it first.
-pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<[usize]>, Tensor)> {
-    let found = |(source, way): &LookedAt| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
-    let mut found: Vec<_> = needs.looked_at.iter().filter_map(found).collect();
-    found.sort_by(|(a, _), (b, _)| a.cmp(b));
-    found
-}
-
-/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
-pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
-    let mut found = HashMap::new();
-    for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
-        if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {
-            let next = found.len();
-            found.entry(object.get_id()).or_insert(next);
-        }
-    }
-    found
-}
 
 /// What the values of a call mean for the entries of a place.
 #[derive(Clone, Default)]
@@ -713,7 +645,7 @@ pub fn held(object: &PyObject, vm: &VirtualMachine) -> Vec<Value> {
 
 /// Symbolic numbers among indices become inputs now.
 pub fn touch_numbers(index: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
-    let Some(recorder) = crate::dynamo::eval_frame::call::recorder() else { return Ok(()) };
+    let Some(recorder) = crate::dynamo::eval_frame::recorder::recorder() else { return Ok(()) };
     let parts = items(index).unwrap_or_else(|| vec![index.to_owned()]);
     let ends = |part: PyObjectRef| match part.downcast_ref::<PySlice>() {
         Some(slice) => slice.start.iter().chain([&slice.stop]).chain(&slice.step).cloned().collect(),

@@ -4,6 +4,7 @@ pub mod constraints;
 pub(super) mod failures;
 pub(super) mod global_state;
 pub(super) mod same_graph;
+pub(super) mod text;
 pub mod what_if;
 
 #[cfg(feature = "python")]
@@ -12,3 +13,5 @@ pub(super) mod explain;
 pub(super) mod guard;
 #[cfg(feature = "python")]
 pub(super) mod manager;
+#[cfg(feature = "python")]
+pub(super) mod needs;

@@ -3,7 +3,8 @@
 //! It works on what the report says of entries, so that it can be asked of a run that is over. Conditions on Python values
 //! cannot be asked this way: the call is taken to be as before in everything but its sizes.
 
-use crate::dynamo::cache::{Entry, as_python, range};
+use super::text::{as_python, range};
+use crate::dynamo::cache::Entry;
 use crate::dynamo::dynamic_shapes::{DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;

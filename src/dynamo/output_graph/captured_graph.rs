@@ -165,7 +165,8 @@ impl Region {
         }
         // What modules hold may be held twice.
         let given: Vec<&RegionInput> = self.touched.iter().filter(|i| !i.source.is_static && !i.source.is_number).collect();
-        let names: Vec<String> = given.iter().map(|i| format!("\"{}\"", crate::dynamo::cache::strip_locals(&i.source.source))).collect();
+        let names: Vec<String> =
+            given.iter().map(|i| format!("\"{}\"", crate::dynamo::guards::text::strip_locals(&i.source.source))).collect();
         let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
         let last = given.last()?.source.source.clone();
         missing.then(|| (format!("Duplicate tensors found: [{}]", names.join(", ")), last))

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyStrInterned, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use crate::dynamo::eval_frame::frames::decoded;
+use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::source::{Locals, cell, own_attribute};
 use crate::python::native::tensor::TensorBase;
 

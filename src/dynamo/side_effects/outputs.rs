@@ -7,6 +7,7 @@ use super::escapes;
 use crate::dispatch::Value;
 use crate::dynamo::Recorder;
 use crate::dynamo::guards::manager;
+use crate::dynamo::guards::needs::{Needs, looked_into};
 use crate::dynamo::source::Locals;
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
 use crate::shape::FloatExpr;
@@ -115,7 +116,7 @@ pub fn add_escaped(
     outputs: &mut Vec<Value>,
     recorder: &Recorder,
     result: Option<&PyObjectRef>,
-    (bound, needs): (Option<&manager::Bound>, &manager::Needs),
+    (bound, needs): (Option<&manager::Bound>, &Needs),
     vm: &VirtualMachine,
 ) -> Left {
     let symbols = take_made(vm);
@@ -132,7 +133,7 @@ pub fn add_escaped(
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
     let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let looked_into = manager::looked_into(needs, locals, vm);
+    let looked_into = looked_into(needs, locals, vm);
     let kept = escapes::find(&objects, &roots, &looked_into, !symbols.is_empty(), vm);
     let count = escaped.len();
     let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));

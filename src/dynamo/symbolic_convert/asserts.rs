@@ -9,9 +9,9 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{Py, PyResult, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::Code;
+use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::cache::compiled_function::is_on;
 use crate::dynamo::eval_frame::call;
-use crate::dynamo::eval_frame::frames::decoded;
 use crate::dynamo::variables::torch::{Callee, as_written};
 use crate::python::native::tensor::{raise, wrap};
 use crate::tensor::Tensor;

@@ -10,7 +10,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 use super::values::{is_constant, is_enum, is_tensor, string};
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::bytecode_analysis::Step;
-use crate::dynamo::eval_frame::frames::{decoded, place_of};
+use crate::dynamo::bytecode_analysis::decoded::{decoded, place_of};
 use crate::dynamo::guards::guard::Kind;
 use crate::dynamo::source::{Source, entry, is_known_dict};
 

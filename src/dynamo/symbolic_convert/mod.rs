@@ -16,8 +16,8 @@ use std::rc::Rc;
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
 
+use super::bytecode_analysis::decoded::decoded;
 use super::bytecode_analysis::slots;
-use super::eval_frame::frames::decoded;
 use super::guards::explain;
 use super::guards::guard::{Fact, Kind};
 use super::source::{Locals, Source, own_attribute};

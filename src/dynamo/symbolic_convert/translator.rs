@@ -8,10 +8,12 @@ use rustpython_vm::{Py, PyObjectRef, VirtualMachine};
 
 use super::Resumed;
 use crate::dynamo::Recorder;
+use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded};
 use crate::dynamo::cache::compiled_function::{CompiledFunction, note_recompiled};
-use crate::dynamo::eval_frame::frames::{Chain, decoded, is_marked};
+use crate::dynamo::eval_frame::frames::is_marked;
 use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::guards::manager::{self, Replaced, Verdict};
+use crate::dynamo::guards::needs::{Needs, looked_at};
 use crate::dynamo::resume_functions::About;
 use crate::dynamo::source::{Locals, Source};
 use crate::python::span::{Standing, is_left_out};
@@ -140,8 +142,8 @@ impl Session {
     }
 
     /// It looks at some tensors without an operator from here on.
-    pub fn looks_at(&self, needs: &manager::Needs, locals: &Locals, vm: &VirtualMachine) {
-        self.looked_at.replace(manager::looked_at(needs, locals, vm));
+    pub fn looks_at(&self, needs: &Needs, locals: &Locals, vm: &VirtualMachine) {
+        self.looked_at.replace(looked_at(needs, locals, vm));
     }
 
     /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.

@@ -9,7 +9,7 @@ use rustpython_vm::builtins::{PyCode, PyFloat, PyFunction, PyInt, PyList, PyStr,
 use rustpython_vm::bytecode::Instruction;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use crate::dynamo::eval_frame::frames::decoded;
+use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::python::native::tensor::to_tensor;
 use crate::python::span::{Called, FrameMark, called_above};
 use crate::tensor::Tensor;

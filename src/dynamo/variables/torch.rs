@@ -12,9 +12,9 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use crate::dispatch::Value;
+use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::bytecode_analysis::{Code, Step};
 use crate::dynamo::eval_frame::call;
-use crate::dynamo::eval_frame::frames::decoded;
 use crate::dynamo::{Fate, Recorder, Variable};
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
 use crate::python::native::tensor::{WrittenIn, items, overridden, raise, to_tensor, to_value};

@@ -316,7 +316,7 @@ class Tensor(TensorBase):
         """Becomes a view of another tensor's memory."""
         import torch
 
-        _native_compile._graph_break("Unsupported Tensor.set_() call")
+        _native_compile._graph_break("titled", "Unsupported Tensor.set_() call")
         if self.requires_grad and not self.is_leaf:
             raise RuntimeError("set_() of a tensor with history is not available in the playground")
         if source is None:

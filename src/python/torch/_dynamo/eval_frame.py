@@ -508,8 +508,10 @@ def call_skipped(fn, module, args, kwargs):
 
 def call_outside(module, args, kwargs):
     """Calls a module that is never captured: the graph ends before it."""
-    kind = "rnn" if module._is_never_captured else "module_backward_hooks"
-    _native_compile._graph_break(kind, str(module))
+    if module._is_never_captured:
+        _native_compile._graph_break("rnn", str(module))
+    else:
+        _native_compile._graph_break("module_backward_hooks")
     with _native_compile._suspended():
         result = module._call_impl(*args, **kwargs)
     return _native_compile._returned(result)

@@ -277,7 +277,7 @@ def checkpoint(
     if _native_compile._is_capturing():
         around = context_fn()[0]
         if context_fn is not noop_context_fn and not isinstance(around, _SelectiveContext):
-            _native_compile._graph_break("torch.utils.checkpoint with a context_fn of its own")
+            _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
         else:
             return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False)
     if not torch.is_grad_enabled():
@@ -297,7 +297,7 @@ def checkpoint(
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """Calls modules one after the other, checkpointed in segments, the last one not."""
     # PyTorch's front end does not look inside.
-    _native_compile._graph_break("torch.utils.checkpoint.checkpoint_sequential")
+    _native_compile._graph_break("titled", "torch.utils.checkpoint.checkpoint_sequential")
     with _native_compile._suspended():
         return _in_segments(functions, segments, input, use_reentrant, kwargs)
 

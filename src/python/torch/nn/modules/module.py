@@ -325,7 +325,7 @@ class Module(ModuleHooks, ModuleState):
 
     def _call_outside(self, reason, args, kwargs):
         """Calls the module as it is: what is being captured ends here."""
-        _native_compile._graph_break(reason, type(self).__name__)
+        _native_compile._graph_break("titled", reason)
         with _native_compile._suspended():
             return self._wrapped_call_impl(*args, **kwargs)
 

@@ -1,0 +1,41 @@
+//! Kinds of graph breaks that the library's Python code asks for by name.
+
+use super::unsupported::Unsupported;
+
+/// Makes the reason of a kind from what was given with it.
+type Make = fn(&[Option<String>]) -> Unsupported;
+
+/// Every kind, by its name. What a title says stands with the kind, so that a name that is none is no title by mistake.
+const KINDS: &[(&str, Make)] = &[
+    ("backward", |_| Unsupported::backward()),
+    ("builtin", |args| {
+        let kind = [format!("functions.{}", text(args, 2))];
+        Unsupported::builtin(text(args, 0), &[text(args, 1).to_owned()], &kind)
+    }),
+    ("context_manager", |args| Unsupported::context_manager(text(args, 0))),
+    ("disabled", |args| Unsupported::disabled(text(args, 0), given(args, 1))),
+    ("logging", |args| {
+        let shown: Vec<String> = args.iter().skip(2).flatten().cloned().collect();
+        Unsupported::logging(text(args, 0), text(args, 1), &shown)
+    }),
+    ("module_backward_hooks", |_| Unsupported::module_backward_hooks()),
+    ("not_inlined", |args| Unsupported::not_inlined(text(args, 0), text(args, 1))),
+    ("requested", |args| Unsupported::requested(given(args, 0))),
+    ("rnn", |args| Unsupported::rnn(text(args, 0))),
+    ("titled", |args| Unsupported::other(text(args, 0))),
+    ("unknown_builtin", |args| Unsupported::unknown_builtin(text(args, 0), text(args, 1))),
+    ("warning", |_| Unsupported::warning()),
+];
+
+fn given(args: &[Option<String>], i: usize) -> Option<&str> {
+    args.get(i)?.as_deref()
+}
+
+fn text(args: &[Option<String>], i: usize) -> &str {
+    given(args, i).unwrap_or_default()
+}
+
+/// The reason of a kind; `None` where there is no such kind.
+pub fn reason(kind: &str, args: &[Option<String>]) -> Option<Unsupported> {
+    KINDS.iter().find(|(name, _)| *name == kind).map(|(_, make)| make(args))
+}

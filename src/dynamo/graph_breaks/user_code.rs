@@ -1,0 +1,17 @@
+//! The place in the script that messages end with.
+
+use crate::span::Source;
+
+/// How PyTorch's front end ends every message.
+const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"";
+
+/// Where in the script, as PyTorch's front end ends its messages.
+pub fn from_user_code(source: Option<&Source>) -> String {
+    source.map_or_else(String::new, |s| {
+        let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
+        format!(
+            "\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n\n{VERBOSE}\n",
+            s.file, s.span.line, s.function, s.code
+        )
+    })
+}
