@@ -304,17 +304,6 @@ impl Unsupported {
         )
     }
 
-    /// A function of PyTorch's that is never traced.
-    pub fn skipped(function: &str, module: &str) -> Self {
-        Self::new(
-            7,
-            "Attempted to call function marked as skipped",
-            format!("Dynamo developers have intentionally marked that the function `{function}` should not be traced."),
-            format!("module: {module}, qualname: {function}, skip reason: <missing reason>"),
-            &[&format!("Avoid calling the function `{function}`.")],
-        )
-    }
-
     /// A function of C that the front end knows nothing of.
     pub fn unknown_builtin(function: &str, module: &str) -> Self {
         Self::new(
