@@ -39,7 +39,6 @@ use diagnostics::error::{Error, ErrorKind, Result};
 use extract::{Modules, extract_fwd_bwd_modules};
 use graph::{Arg, Graph, NodeId, Opcode, Recompute, Target};
 use joint::{Joint, index, is_fwd_seed_offset, is_sym_node, must_recompute};
-use report;
 use std::collections::HashSet;
 
 impl<F: ?Sized> Clone for Scripted<F> {
