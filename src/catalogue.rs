@@ -4,7 +4,7 @@
 //! `www/src/generated/names.txt` are kept copies that a test compares.
 
 use crate::backend::{cpu, gpu};
-use crate::dispatch::{OpEntry, Rule, Tags, Type, all, has_kernel, op};
+use crate::dispatch::{OpEntry, OpRef, Rule, Tags, Type, all, has_kernel, op};
 use crate::report::PYTORCH_VERSION;
 use serde::Serialize;
 
@@ -26,18 +26,19 @@ fn entries() -> &'static [&'static OpEntry] {
     all()
 }
 
+static COPY_RESULT: OpRef = OpRef::new("_copy_result_");
+
 /// Every operator, by name.
 pub fn lines() -> Vec<Line> {
-    let kernels = gpu::supported();
     let mut lines: Vec<Line> = entries()
         .iter()
         // What stands for `out=` is the playground's own.
-        .filter(|entry| entry.name != "aten._copy_result_.default")
+        .filter(|entry| !COPY_RESULT.is(entry))
         .map(|entry| Line {
             signature: format!("{}.{}", entry.name.split('.').next().unwrap_or_default(), entry.schema.text),
             eager: eager(entry),
             derivative: derivative(entry),
-            gpu: on_gpu(entry, &kernels),
+            gpu: on_gpu(entry),
         })
         .collect();
     lines.sort_by(|a, b| a.signature.cmp(&b.signature));
@@ -71,36 +72,30 @@ fn is_tensor(ty: &Type) -> bool {
     }
 }
 
-fn on_gpu(entry: &'static OpEntry, kernels: &[&str]) -> &'static str {
+fn on_gpu(entry: &'static OpEntry) -> &'static str {
     match entry.rule {
         Rule::View(_) | Rule::InplaceView(_) => "view",
         Rule::Composite(_) => "composed",
-        _ if kernels.contains(&entry.name) => "kernel",
-        Rule::Inplace(functional) if op(functional).is_some_and(|f| kernels.contains(&f.name)) => "kernel",
+        _ if gpu::supports(entry) => "kernel",
+        Rule::Inplace(functional) if op(functional).is_some_and(gpu::supports) => "kernel",
         _ => "on CPU",
     }
 }
 
-/// What an operator does, in a line; empty where nobody wrote one. In-place forms say what their functional ones do.
+/// What an operator does, in a line; empty where nobody wrote one. In-place forms do what their functional ones do.
 pub fn words(name: &str) -> &'static str {
-    let find = |name: &str| {
-        let of = |line: &'static str| line.strip_prefix(name)?.strip_prefix(": ");
-        include_str!("words.txt").lines().find_map(of)
-    };
-    let plain = name.trim_end_matches('_');
-    let short = ["linalg_", "fft_", "special_"].iter().find_map(|prefix| plain.strip_prefix(prefix)).unwrap_or(plain);
-    find(plain).or_else(|| find(short)).unwrap_or_default()
+    let said = |name: &str| entries().iter().find(|entry| entry.base_name() == name && !entry.doc.is_empty()).map(|entry| entry.doc);
+    said(name).or_else(|| said(name.trim_end_matches('_'))).unwrap_or_default()
 }
 
 /// How the overloads of a name are called: each a signature as Python writes it (`(self, other, *, alpha=1)`), without what a method
 /// hides, and the catalogue's line of it.
 fn calls(name: &str) -> Vec<(String, Line)> {
-    let kernels = gpu::supported();
     entries()
         .iter()
         .filter(|entry| entry.name.starts_with("aten.") && entry.schema.name == name)
         .map(|entry| {
-            let line = Line { signature: String::new(), eager: eager(entry), derivative: derivative(entry), gpu: on_gpu(entry, &kernels) };
+            let line = Line { signature: String::new(), eager: eager(entry), derivative: derivative(entry), gpu: on_gpu(entry) };
             (entry.schema.text.clone(), line)
         })
         .collect()

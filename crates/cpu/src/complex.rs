@@ -3,7 +3,7 @@
 
 use super::elementwise::{gather, not_for, scatter};
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, Kernel, KernelTable, Value, real_kernel};
+use dispatch::{Call, Complex, Kernel, KernelTable, OpRef, Value, real_kernel};
 use std::f64::consts::PI;
 use tensor::{Dtype, Tensor};
 
@@ -120,138 +120,6 @@ impl C {
 
 const ONE: C = C { re: 1.0, im: 0.0 };
 
-type Unary = fn(C) -> C;
-const UNARY: &[(&str, Unary)] = &[
-    ("aten.exp.default", C::exp),
-    ("aten.expm1.default", |z| z.exp() - ONE),
-    ("aten.log.default", C::ln),
-    ("aten.log2.default", |z| z.ln().scale(std::f64::consts::LOG2_E)),
-    ("aten.log10.default", |z| z.ln().scale(std::f64::consts::LOG10_E)),
-    ("aten.log1p.default", |z| (z + ONE).ln()),
-    ("aten.sqrt.default", C::sqrt),
-    ("aten.rsqrt.default", |z| ONE / z.sqrt()),
-    ("aten.reciprocal.default", |z| ONE / z),
-    ("aten.sin.default", C::sin),
-    ("aten.cos.default", C::cos),
-    ("aten.tan.default", |z| z.sin() / z.cos()),
-    ("aten.sinh.default", C::sinh),
-    ("aten.cosh.default", C::cosh),
-    ("aten.tanh.default", C::tanh),
-    ("aten.sigmoid.default", |z| ONE / (ONE + c(-z.re, -z.im).exp())),
-    ("aten._conj.default", |z| c(z.re, -z.im)),
-    ("aten._conj_physical.default", |z| c(z.re, -z.im)),
-    ("aten.sgn.default", |z| if z == C::default() { z } else { c(z.re / z.abs(), z.im / z.abs()) }),
-];
-
-type Reading = fn(C) -> f64;
-const READINGS: &[(&str, Reading)] = &[
-    ("aten.abs.default", C::abs),
-    ("aten.angle.default", C::angle),
-    ("aten.isnan.default", |z| f64::from(u8::from(z.re.is_nan() || z.im.is_nan()))),
-    ("aten.isinf.default", |z| f64::from(u8::from(z.re.is_infinite() || z.im.is_infinite()))),
-    ("aten.logical_not.default", |z| f64::from(u8::from(z == C::default()))),
-];
-
-type Binary = fn(C, C) -> C;
-const BINARY: &[(&str, Binary)] = &[
-    ("aten.mul.Tensor", |a, b| a * b),
-    ("aten.mul.Scalar", |a, b| a * b),
-    ("aten.div.Tensor", |a, b| a / b),
-    ("aten.div.Scalar", |a, b| a / b),
-    ("aten.pow.Tensor_Tensor", C::pow),
-    ("aten.pow.Tensor_Scalar", C::pow),
-    ("aten.pow.Scalar", C::pow),
-];
-
-/// Operators that treat real and imaginary parts alike.
-const BY_PARTS: &[&str] = &[
-    "aten.clone.default",
-    "aten._to_copy.default",
-    "aten.lift_fresh_copy.default",
-    "aten.lift.default",
-    "aten.detach_copy.default",
-    "aten.alias_copy.default",
-    "aten.copy.default",
-    "aten.copy_.default",
-    "aten._copy_result_.default",
-    "aten.fill.Scalar",
-    "aten.fill.Tensor",
-    "aten.fill_.Scalar",
-    "aten.fill_.Tensor",
-    "aten.zero.default",
-    "aten.zero_.default",
-    "aten.zeros.default",
-    "aten._efficientzerotensor.default",
-    "aten._new_zeros_with_same_feature_meta.default",
-    "aten.empty.memory_format",
-    "aten.empty_strided.default",
-    "aten.empty_like.default",
-    "aten.zeros_like.default",
-    "aten.new_empty.default",
-    "aten.new_zeros.default",
-    "aten.new_empty_strided.default",
-    "aten.full.default",
-    "aten.full_like.default",
-    "aten.new_full.default",
-    "aten.scalar_tensor.default",
-    "aten.cat.default",
-    "aten.stack.default",
-    "aten.repeat.default",
-    "aten.flip.default",
-    "aten.rot90.default",
-    "aten.roll.default",
-    "aten.constant_pad_nd.default",
-    "aten.slice_scatter.default",
-    "aten.select_scatter.default",
-    "aten.diagonal_scatter.default",
-    "aten.slice_backward.default",
-    "aten.select_backward.default",
-    "aten.diagonal_backward.default",
-    "aten.diag_embed.default",
-    "aten.diagonal_copy.default",
-    "aten.block_diag.default",
-    "aten.tril.default",
-    "aten.triu.default",
-    "aten.gather.default",
-    "aten.scatter_add.default",
-    "aten.index_select.default",
-    "aten.index.Tensor",
-    "aten._unsafe_index.Tensor",
-    "aten.index_put.default",
-    "aten.index_fill.int_Scalar",
-    "aten.index_fill.int_Tensor",
-    "aten._unsafe_index_put.default",
-    "aten.masked_fill.Scalar",
-    "aten.masked_fill.Tensor",
-    "aten.where.self",
-    "aten.unfold_backward.default",
-    "aten.trace.default",
-    "aten.sum.default",
-    "aten.sum.dim_IntList",
-    "aten.mean.default",
-    "aten.mean.dim",
-    "aten.cumsum.default",
-    "aten.neg.default",
-    "aten.add.Tensor",
-    "aten.add.Scalar",
-    "aten.sub.Tensor",
-    "aten.sub.Scalar",
-    "aten.rsub.Tensor",
-    "aten.rsub.Scalar",
-];
-
-/// Operators whose real part alone is filled by the real kernel.
-const REAL_ONES: &[&str] = &["aten.ones.default", "aten.ones_like.default", "aten.new_ones.default", "aten.eye.default", "aten.eye.m"];
-
-/// Products of two named arguments.
-const PRODUCTS: &[(&str, &str, &str)] = &[
-    ("aten.mm.default", "self", "mat2"),
-    ("aten.bmm.default", "self", "mat2"),
-    ("aten.mv.default", "self", "vec"),
-    ("aten.dot.default", "self", "tensor"),
-    ("aten.vdot.default", "self", "other"),
-];
-
 /// The real (0) or imaginary (1) part of a complex tensor, as a view.
 pub fn part(t: &Tensor, index: i64) -> Tensor {
     let mut g = (*t.geometry()).clone();
@@ -362,39 +230,31 @@ pub fn write(out: &Tensor, values: &[C]) -> Result<()> {
     scatter(&part(out, 1), &part_values(|z| z.im))
 }
 
-fn table<T: Copy>(table: &[(&str, T)], call: &Call) -> Result<T> {
-    table.iter().find(|(name, _)| *name == call.entry.name).map(|(_, f)| *f).ok_or_else(|| unknown(call))
-}
-
-fn unary(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let f = table(UNARY, call)?;
+fn unary(call: &Call, outs: &[Tensor], f: fn(C) -> C) -> Result<()> {
     let values: Vec<C> = read(&call.args[0], &outs[0].concrete()?.sizes)?.into_iter().map(f).collect();
     write(&outs[0], &values)
 }
 
-fn reading(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let f = table(READINGS, call)?;
+fn reading(call: &Call, outs: &[Tensor], f: fn(C) -> f64) -> Result<()> {
     let values: Vec<f64> = read(&call.args[0], &outs[0].concrete()?.sizes)?.into_iter().map(f).collect();
     scatter(&outs[0], &values)
 }
 
-fn binary(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let f = table(BINARY, call)?;
+fn binary(call: &Call, outs: &[Tensor], f: fn(C, C) -> C) -> Result<()> {
     let sizes = outs[0].concrete()?.sizes;
     let (a, b) = (read(&call.args[0], &sizes)?, read(&call.args[1], &sizes)?);
     write(&outs[0], &a.into_iter().zip(b).map(|(a, b)| f(a, b)).collect::<Vec<_>>())
 }
 
-fn equality(call: &Call, outs: &[Tensor]) -> Result<()> {
+fn equality(call: &Call, outs: &[Tensor], equal: bool) -> Result<()> {
     let sizes = outs[0].concrete()?.sizes;
     let (a, b) = (read(&call.args[0], &sizes)?, read(&call.args[1], &sizes)?);
-    let equal = call.entry.base_name().starts_with("eq");
     scatter(&outs[0], &a.into_iter().zip(b).map(|(a, b)| u8::from((a == b) == equal)).collect::<Vec<u8>>())
 }
 
 /// A product that is linear in both arguments, or in the first one's conjugate: its parts are sums of real products.
 fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
-    let (_, first, second) = PRODUCTS.iter().find(|(name, ..)| *name == call.entry.name).ok_or_else(|| unknown(call))?;
+    let Some(Complex::Product(first, second)) = call.entry.complex else { return Err(unknown(call)) };
     let Some(Kernel::Fill(fill)) = real_kernel(call.entry) else { return Err(unknown(call)) };
     let position = |name: &str| call.entry.schema.position(name).ok_or_else(|| unknown(call));
     let (first, second) = (position(first)?, position(second)?);
@@ -411,7 +271,8 @@ fn product(call: &Call, outs: &[Tensor]) -> Result<()> {
     };
     let (rr, ii, ri, ir) = (real(0, 0)?, real(1, 1)?, real(0, 1)?, real(1, 0)?);
     // vdot takes the conjugate of its first vector.
-    let sign = if call.entry.base_name() == "vdot" { -1.0 } else { 1.0 };
+    static VDOT: OpRef = OpRef::new("vdot");
+    let sign = if VDOT.is(call.entry) { -1.0 } else { 1.0 };
     let values: Vec<C> = (0..rr.len()).map(|k| c(rr[k] - sign * ii[k], ri[k] + sign * ir[k])).collect();
     write(&outs[0], &values)
 }
@@ -458,19 +319,58 @@ fn allclose(call: &Call) -> Result<Value> {
     Ok(Value::Bool(a.into_iter().zip(b).all(|(a, b)| close(a, b))))
 }
 
+/// Functions of one number or two, element by element.
+fn register_functions(t: &mut KernelTable) {
+    t.fill_complex("aten.exp.default", |call, o| unary(call, o, C::exp));
+    t.fill_complex("aten.expm1.default", |call, o| unary(call, o, |z| z.exp() - ONE));
+    t.fill_complex("aten.log.default", |call, o| unary(call, o, C::ln));
+    t.fill_complex("aten.log2.default", |call, o| unary(call, o, |z| z.ln().scale(std::f64::consts::LOG2_E)));
+    t.fill_complex("aten.log10.default", |call, o| unary(call, o, |z| z.ln().scale(std::f64::consts::LOG10_E)));
+    t.fill_complex("aten.log1p.default", |call, o| unary(call, o, |z| (z + ONE).ln()));
+    t.fill_complex("aten.sqrt.default", |call, o| unary(call, o, C::sqrt));
+    t.fill_complex("aten.rsqrt.default", |call, o| unary(call, o, |z| ONE / z.sqrt()));
+    t.fill_complex("aten.reciprocal.default", |call, o| unary(call, o, |z| ONE / z));
+    t.fill_complex("aten.sin.default", |call, o| unary(call, o, C::sin));
+    t.fill_complex("aten.cos.default", |call, o| unary(call, o, C::cos));
+    t.fill_complex("aten.tan.default", |call, o| unary(call, o, |z| z.sin() / z.cos()));
+    t.fill_complex("aten.sinh.default", |call, o| unary(call, o, C::sinh));
+    t.fill_complex("aten.cosh.default", |call, o| unary(call, o, C::cosh));
+    t.fill_complex("aten.tanh.default", |call, o| unary(call, o, C::tanh));
+    t.fill_complex("aten.sigmoid.default", |call, o| unary(call, o, |z| ONE / (ONE + c(-z.re, -z.im).exp())));
+    t.fill_complex("aten._conj.default", |call, o| unary(call, o, |z| c(z.re, -z.im)));
+    t.fill_complex("aten._conj_physical.default", |call, o| unary(call, o, |z| c(z.re, -z.im)));
+    t.fill_complex("aten.sgn.default", |call, o| unary(call, o, |z| if z == C::default() { z } else { c(z.re / z.abs(), z.im / z.abs()) }));
+    t.fill_complex("aten.abs.default", |call, o| reading(call, o, C::abs));
+    t.fill_complex("aten.angle.default", |call, o| reading(call, o, C::angle));
+    t.fill_complex("aten.isnan.default", |call, o| reading(call, o, |z| f64::from(u8::from(z.re.is_nan() || z.im.is_nan()))));
+    t.fill_complex("aten.isinf.default", |call, o| reading(call, o, |z| f64::from(u8::from(z.re.is_infinite() || z.im.is_infinite()))));
+    t.fill_complex("aten.logical_not.default", |call, o| reading(call, o, |z| f64::from(u8::from(z == C::default()))));
+    t.fill_complex("aten.mul.Tensor", |call, o| binary(call, o, |a, b| a * b));
+    t.fill_complex("aten.mul.Scalar", |call, o| binary(call, o, |a, b| a * b));
+    t.fill_complex("aten.div.Tensor", |call, o| binary(call, o, |a, b| a / b));
+    t.fill_complex("aten.div.Scalar", |call, o| binary(call, o, |a, b| a / b));
+    t.fill_complex("aten.pow.Tensor_Tensor", |call, o| binary(call, o, C::pow));
+    t.fill_complex("aten.pow.Tensor_Scalar", |call, o| binary(call, o, C::pow));
+    t.fill_complex("aten.pow.Scalar", |call, o| binary(call, o, C::pow));
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
-    for name in BY_PARTS {
-        let in_place = name.split('.').nth(1).is_some_and(|n| n.ends_with('_'));
-        t.complex(name, if in_place { Kernel::Mutate(by_parts_in_place) } else { Kernel::Fill(by_parts) });
+    for entry in dispatch::all() {
+        let Some(rule) = entry.complex else { continue };
+        t.complex(
+            entry.name,
+            match rule {
+                Complex::ByParts if entry.is_mutable() => Kernel::Mutate(by_parts_in_place),
+                Complex::ByParts => Kernel::Fill(by_parts),
+                Complex::RealPart => Kernel::Fill(real_part_only),
+                Complex::Product(..) => Kernel::Fill(product),
+            },
+        );
     }
-    REAL_ONES.iter().for_each(|name| t.complex(name, Kernel::Fill(real_part_only)));
-    UNARY.iter().for_each(|(name, _)| t.complex(name, Kernel::Fill(unary)));
-    READINGS.iter().for_each(|(name, _)| t.complex(name, Kernel::Fill(reading)));
-    BINARY.iter().for_each(|(name, _)| t.complex(name, Kernel::Fill(binary)));
-    PRODUCTS.iter().for_each(|(name, ..)| t.complex(name, Kernel::Fill(product)));
-    for name in ["aten.eq.Tensor", "aten.eq.Scalar", "aten.ne.Tensor", "aten.ne.Scalar"] {
-        t.complex(name, Kernel::Fill(equality));
+    register_functions(t);
+    for (name, equal) in [("aten.eq.Tensor", true), ("aten.eq.Scalar", true), ("aten.ne.Tensor", false), ("aten.ne.Scalar", false)] {
+        t.complex(name, Kernel::Fill(if equal { |call, o| equality(call, o, true) } else { |call, o| equality(call, o, false) }));
     }
     t.complex("aten.linalg_vector_norm.default", Kernel::Fill(norm));
     t.complex("aten.prod.default", Kernel::Fill(product_of_elements));

@@ -1,4 +1,4 @@
-//! Rules for complex numbers: those that look at elements are for the operators named here; others have kernels of their own.
+//! Rules for complex numbers.
 
 use super::expr::*;
 use super::table::{Decomposed, Table};
@@ -8,30 +8,19 @@ use dispatch::{Call, Value};
 use shape::SymInt;
 use tensor::{Dtype, Tensor};
 
-/// Operators whose rules take complex numbers.
-pub const NAMES: &[&str] = &[
-    "aten.sgn.default",
-    "aten.add.Tensor",
-    "aten.index_select.default",
-    "aten.zeros_like.default",
-    "aten.ones_like.default",
-    "aten.full_like.default",
-    "aten.new_zeros.default",
-    "aten.new_ones.default",
-    "aten.new_full.default",
-];
-
 /// Registers the rules.
 pub fn register(table: &mut Table) {
-    table.add("aten.sgn.default", |c| {
-        let x = c.tensor("self")?;
-        if !x.dtype().is_complex() {
-            return done(sign(x)?);
-        }
-        let size = abs(x)?;
-        done(choose(&eq(&size, 0)?, 0, div(x, &size)?)?)
-    });
-    table.add("aten.add.Tensor", sum);
+    table
+        .add("aten.sgn.default", |c| {
+            let x = c.tensor("self")?;
+            if !x.dtype().is_complex() {
+                return done(sign(x)?);
+            }
+            let size = abs(x)?;
+            done(choose(&eq(&size, 0)?, 0, div(x, &size)?)?)
+        })
+        .takes_complex();
+    table.add("aten.add.Tensor", sum).takes_complex();
 }
 
 /// A sum of complex tensors is one of real tensors: their elements as pairs. One of a tensor and a number stays.

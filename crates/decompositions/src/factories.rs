@@ -13,13 +13,13 @@ pub fn register(table: &mut Table) {
     table.add("aten._to_copy.default", to_copy);
     table.add("aten.zeros.default", |c| sized(c, false));
     table.add("aten.ones.default", |c| sized(c, true));
-    table.add("aten.zeros_like.default", |c| like(c, &unit(false, like_dtype(c)?)));
-    table.add("aten.ones_like.default", |c| like(c, &unit(true, like_dtype(c)?)));
-    table.add("aten.full_like.default", |c| like(c, c.get("fill_value")));
+    table.add("aten.zeros_like.default", |c| like(c, &unit(false, like_dtype(c)?))).takes_complex();
+    table.add("aten.ones_like.default", |c| like(c, &unit(true, like_dtype(c)?))).takes_complex();
+    table.add("aten.full_like.default", |c| like(c, c.get("fill_value"))).takes_complex();
     table.add("aten.empty_like.default", empty_like);
-    table.add("aten.new_zeros.default", |c| new(c, &unit(false, like_dtype(c)?)));
-    table.add("aten.new_ones.default", |c| new(c, &unit(true, like_dtype(c)?)));
-    table.add("aten.new_full.default", |c| new(c, c.get("fill_value")));
+    table.add("aten.new_zeros.default", |c| new(c, &unit(false, like_dtype(c)?))).takes_complex();
+    table.add("aten.new_ones.default", |c| new(c, &unit(true, like_dtype(c)?))).takes_complex();
+    table.add("aten.new_full.default", |c| new(c, c.get("fill_value"))).takes_complex();
     table.add("aten.new_empty.default", new_empty);
     table.add("aten.full.default", full_of_number);
     table.add("aten.fill.Scalar", |c| {

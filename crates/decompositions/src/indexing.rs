@@ -12,7 +12,7 @@ use tensor::{Dtype, Tensor};
 /// Registers the rules.
 pub fn register(table: &mut Table) {
     table.add("aten.embedding_dense_backward.default", embedding_backward);
-    table.add("aten.index_select.default", index_select);
+    table.add("aten.index_select.default", index_select).takes_complex();
     table.add("aten.index_add.default", |c| {
         let source = c.tensor("source")?;
         let one = matches!(c.get("alpha"), Value::Int(i) if i.as_int() == Some(1));

@@ -46,8 +46,6 @@ pub fn inductor_with_eager_random() -> &'static Table {
 
 fn families() -> Table {
     let mut table = Table::default();
-    table.take_complex(views::NAMES);
-    table.take_complex(complex::NAMES);
     let registers: [fn(&mut Table); 15] = [
         views::register,
         complex::register,

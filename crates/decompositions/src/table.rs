@@ -2,9 +2,9 @@
 
 use super::expr;
 use diagnostics::error::Result;
-use dispatch::{Call, OpEntry, Value};
+use dispatch::{Call, OpEntry, Value, all, lookup};
 use operators::shapes::{default_dtype, result_type};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use tensor::{Dtype, Tensor};
 
 /// What a call decomposes to; `None` where this call stays as it is.
@@ -23,44 +23,55 @@ enum Cast {
     Float,
 }
 
-/// Decompositions by full operator name.
+/// Decompositions by operator.
 #[derive(Default)]
 pub struct Table {
-    rules: HashMap<&'static str, (Cast, Rule)>,
-    /// Operators that are decomposed on complex numbers, too.
-    complex: HashSet<&'static str>,
+    rules: HashMap<usize, Decomposition>,
+}
+
+/// How one operator decomposes.
+pub(super) struct Decomposition {
+    cast: Cast,
+    rule: Rule,
+    /// Whether calls with complex tensors decompose, too. Others have kernels of their own here.
+    takes_complex: bool,
+}
+
+impl Decomposition {
+    /// Says that calls with complex tensors decompose, too.
+    pub(super) fn takes_complex(&mut self) {
+        self.takes_complex = true;
+    }
 }
 
 impl Table {
-    pub(super) fn add(&mut self, name: &'static str, rule: Rule) {
-        self.put(name, Cast::None, rule);
+    pub(super) fn add(&mut self, name: &str, rule: Rule) -> &mut Decomposition {
+        self.put(name, Cast::None, rule)
     }
 
-    pub(super) fn compute(&mut self, name: &'static str, rule: Rule) {
-        self.put(name, Cast::Compute, rule);
+    pub(super) fn compute(&mut self, name: &str, rule: Rule) -> &mut Decomposition {
+        self.put(name, Cast::Compute, rule)
     }
 
-    pub(super) fn float(&mut self, name: &'static str, rule: Rule) {
-        self.put(name, Cast::Float, rule);
+    pub(super) fn float(&mut self, name: &str, rule: Rule) -> &mut Decomposition {
+        self.put(name, Cast::Float, rule)
     }
 
-    /// Operators that are decomposed on complex numbers, too.
-    pub(super) fn take_complex(&mut self, names: &[&'static str]) {
-        self.complex.extend(names);
-    }
-
-    fn put(&mut self, name: &'static str, cast: Cast, rule: Rule) {
-        assert!(self.rules.insert(name, (cast, rule)).is_none(), "two decompositions of {name}");
+    fn put(&mut self, name: &str, cast: Cast, rule: Rule) -> &mut Decomposition {
+        let entry = lookup(name).unwrap_or_else(|| panic!("a decomposition of {name}, which the catalogue does not have"));
+        assert!(!self.rules.contains_key(&entry.id), "two decompositions of {name}");
+        self.rules.entry(entry.id).or_insert(Decomposition { cast, rule, takes_complex: false })
     }
 
     /// Whether the table has a rule for an operator.
     pub fn has(&self, name: &str) -> bool {
-        self.rules.contains_key(name)
+        lookup(name).is_some_and(|entry| self.rules.contains_key(&entry.id))
     }
 
     /// The names of the operators it has rules for, sorted.
     pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.rules.keys().copied().collect();
+        let known = all().iter().filter(|entry| self.rules.contains_key(&entry.id));
+        let mut names: Vec<_> = known.map(|entry| entry.name).collect();
         names.sort_unstable();
         names
     }
@@ -70,11 +81,10 @@ impl Table {
     /// # Errors
     /// Those of the operators it calls.
     pub fn apply(&self, entry: &'static OpEntry, args: &[Value]) -> Decomposed {
-        let Some((cast, rule)) = self.rules.get(entry.name) else { return Ok(None) };
+        let Some(Decomposition { cast, rule, takes_complex }) = self.rules.get(&entry.id) else { return Ok(None) };
         let mut has_complex = false;
         args.iter().for_each(|v| v.for_each_tensor(&mut |t| has_complex |= t.dtype().is_complex()));
-        // Complex numbers have kernels of their own here.
-        if has_complex && !self.complex.contains(entry.name) {
+        if has_complex && !takes_complex {
             return Ok(None);
         }
         let call = Call { entry, args };

@@ -7,32 +7,24 @@ use dispatch::{Call, Value};
 use operators::shapes::wrap_dim;
 use tensor::MemoryFormat;
 
-/// Rules here that do not look at elements.
-pub const NAMES: &[&str] = &[
-    "aten.t.default",
-    "aten.transpose.int",
-    "aten.detach.default",
-    "aten._unsafe_view.default",
-    "aten._reshape_alias.default",
-    "aten.unsafe_split.Tensor",
-    "aten.unsafe_split_with_sizes.default",
-    "aten.lift.default",
-];
-
 /// Registers the rules.
 pub fn register(table: &mut Table) {
-    table.add("aten.t.default", transpose_all);
-    table.add("aten.transpose.int", transpose);
-    table.add("aten.detach.default", |c| done(t!("alias", c.tensor("self")?)?));
-    table.add("aten._unsafe_view.default", |c| done(t!("view", c.tensor("self")?, c.get("size"))?));
-    table.add("aten._reshape_alias.default", |c| done(t!("view", c.tensor("self")?, c.get("size"))?));
-    table.add("aten.unsafe_split.Tensor", |c| {
-        Ok(Some(dispatch::aten!("split.Tensor", c.tensor("self")?, c.get("split_size"), c.get("dim"))?))
-    });
-    table.add("aten.unsafe_split_with_sizes.default", |c| {
-        Ok(Some(dispatch::aten!("split_with_sizes", c.tensor("self")?, c.get("split_sizes"), c.get("dim"))?))
-    });
-    table.add("aten.lift.default", |c| done(c.tensor("self")?.clone()));
+    table.add("aten.t.default", transpose_all).takes_complex();
+    table.add("aten.transpose.int", transpose).takes_complex();
+    table.add("aten.detach.default", |c| done(t!("alias", c.tensor("self")?)?)).takes_complex();
+    table.add("aten._unsafe_view.default", |c| done(t!("view", c.tensor("self")?, c.get("size"))?)).takes_complex();
+    table.add("aten._reshape_alias.default", |c| done(t!("view", c.tensor("self")?, c.get("size"))?)).takes_complex();
+    table
+        .add("aten.unsafe_split.Tensor", |c| {
+            Ok(Some(dispatch::aten!("split.Tensor", c.tensor("self")?, c.get("split_size"), c.get("dim"))?))
+        })
+        .takes_complex();
+    table
+        .add("aten.unsafe_split_with_sizes.default", |c| {
+            Ok(Some(dispatch::aten!("split_with_sizes", c.tensor("self")?, c.get("split_sizes"), c.get("dim"))?))
+        })
+        .takes_complex();
+    table.add("aten.lift.default", |c| done(c.tensor("self")?.clone())).takes_complex();
     table.add("aten.diagonal_copy.default", |c| copied(t!("diagonal", c.tensor("self")?, c.get("offset"), c.get("dim1"), c.get("dim2"))?));
     table.add("aten.alias_copy.default", |c| copied(t!("alias", c.tensor("self")?)?));
     table.add("aten.expand_copy.default", |c| copied(t!("expand", c.tensor("self")?, c.get("size"))?));

@@ -3,8 +3,9 @@
 //! An entry says its schema, tags, shape rule (or how it is composed of others) and derivative; what is not there yet is
 //! absent, not wrong. Each backend has one lowering for it, registered beside the backend.
 
-use super::{Schema, Type, Value};
+use super::{Batch, Schema, Type, Value};
 use diagnostics::error::{Error, Result};
+use operator_classes::OpClasses;
 use shape::SymInt;
 use tensor::{Dtype, Geometry, Tensor, TensorSpec};
 
@@ -13,7 +14,7 @@ use tensor::{Dtype, Geometry, Tensor, TensorSpec};
 pub struct Tags(pub u32);
 
 impl Tags {
-    /// Result elements depend on the same elements of the broadcast inputs.
+    /// PyTorch's tag `pointwise`: result elements depend on the same elements of the broadcast inputs.
     pub const POINTWISE: Tags = Tags(1);
     /// Part of PyTorch's core set.
     pub const CORE: Tags = Tags(2);
@@ -37,10 +38,30 @@ impl Tags {
     /// It does something that its results do not show, in an order that counts: compiled graphs hand a token from one such call to
     /// the next.
     pub const ORDERED: Tags = Tags(1024);
+    /// It reads a conjugate as it is (PyTorch's fallthrough for the key `Conjugate`).
+    pub const CONJ_FALLTHROUGH: Tags = Tags(2048);
+    /// It reads a negative as it is (PyTorch's fallthrough for the key `Negative`).
+    pub const NEG_FALLTHROUGH: Tags = Tags(4096);
+    /// It asks nothing of the elements of a zero tensor (PyTorch's fallthrough for the key `ZeroTensor`).
+    pub const ZERO_FALLTHROUGH: Tags = Tags(8192);
+    /// Elementwise as well, though PyTorch does not tag it `pointwise`.
+    pub const ELEMENTWISE: Tags = Tags(16384);
+    /// Composed of others here, and in PyTorch a kernel of its own, or taken apart wherever a graph is exported.
+    pub const APART_IN_EXPORT: Tags = Tags(32768);
 
     /// Whether every bit of `other` is set.
     pub fn has(self, other: Tags) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Those that are among others.
+    pub fn only(self, others: Tags) -> Tags {
+        Tags(self.0 & others.0)
+    }
+
+    /// Those that are not among others.
+    pub fn without(self, others: Tags) -> Tags {
+        Tags(self.0 & !others.0)
     }
 }
 
@@ -161,9 +182,103 @@ pub struct OpEntry {
     pub counts_elements: bool,
     /// Its forward derivative, where it is said; elsewhere that is computed by its derivative, twice.
     pub forward: Option<Forward>,
+    /// How `vmap` calls it, where it is said: [`OpEntry::batch`].
+    pub batch: Option<Batch>,
+    /// What it is composed of where a transform is in force, though it is whole elsewhere or composed of others.
+    pub under_transforms: Option<fn(&Call) -> Result<Value>>,
+    /// In which dtype autocast runs it.
+    pub autocast: Option<CastPolicy>,
+    /// What a partitioner may do with its calls, beyond what its tags and schema say: [`OpEntry::classes`].
+    pub classes: OpClasses,
+    /// How calls with complex tensors come of its kernel for real ones; `None` where they have a kernel of their own, or none.
+    pub complex: Option<Complex>,
+    /// Dtypes that PyTorch's kernel refuses.
+    pub refuses: Vec<Refusal>,
+    /// What it does, in a line; empty where nobody wrote one.
+    pub doc: &'static str,
+    /// Whether it is a method of tensors, where it is said: [`OpEntry::is_method`].
+    pub method: Option<bool>,
 }
 
 impl OpEntry {
+    /// An entry of which nothing else is said yet. The error says what is wrong with the signature.
+    pub(super) fn new(namespace: &str, signature: &str, rule: Rule) -> std::result::Result<Self, String> {
+        let schema = Schema::parse(signature)?;
+        let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
+        let name: &'static str = format!("{namespace}.{}.{overload}", schema.name).leak();
+        Ok(OpEntry {
+            id: 0,
+            name,
+            schema,
+            tags: Tags::default(),
+            rule,
+            derivative: None,
+            not_differentiable: false,
+            non_differentiable_results: &[],
+            view_dtype: None,
+            looks: None,
+            counts_elements: false,
+            forward: None,
+            batch: None,
+            under_transforms: None,
+            autocast: None,
+            classes: OpClasses::default(),
+            complex: None,
+            refuses: Vec::new(),
+            doc: "",
+            method: None,
+        })
+    }
+
+    /// Whether this is its signature-style name: `add.Tensor`, `mm`.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.schema.text.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
+    }
+
+    /// How `vmap` calls it: as it says, or elementwise where it is that, or item by item.
+    pub fn batch(&self) -> Batch {
+        let unsaid = if self.is_elementwise() { Batch::Elementwise } else { Batch::ByItem };
+        self.batch.unwrap_or(unsaid)
+    }
+
+    /// Whether a kernel or a rule of it computes every element of the result from the same elements of the broadcast inputs.
+    pub fn is_elementwise(&self) -> bool {
+        let is_whole = !matches!(self.rule, Rule::Composite(_) | Rule::Data);
+        self.tags.has(Tags::ELEMENTWISE) || self.tags.has(Tags::POINTWISE) && is_whole
+    }
+
+    /// Whether calls of it are methods of tensors: PyTorch says so of each operator; here one is where its first argument is
+    /// `self`, but for functions of modules (`special_`, `fft_`), operators by their dimensions and views that are copies, and
+    /// where the entry says otherwise.
+    pub fn is_method(&self) -> bool {
+        const MODULES: [&str; 4] = ["special_", "fft_", "linalg_", "upsample_"];
+        const KINDS: [&str; 4] = ["1d", "2d", "3d", "_copy"];
+        let name = self.base_name();
+        let of_module = || MODULES.iter().any(|p| name.starts_with(p)) || KINDS.iter().any(|k| name.ends_with(k));
+        let takes_self = self.schema.arguments.first().is_some_and(|a| a.name == "self" && a.ty == Type::Tensor);
+        takes_self && self.method.unwrap_or_else(|| name.starts_with('_') || !of_module())
+    }
+
+    /// What a partitioner may do with its calls. Pointwise operators are recomputable, and so are views that are free; what draws
+    /// random numbers is so tagged, and what shares memory says so in its schema.
+    pub fn classes(&self) -> OpClasses {
+        let mut classes = self.classes;
+        if self.tags.has(Tags::POINTWISE) || classes.has(OpClasses::VIEW) {
+            classes = classes | OpClasses::RECOMPUTABLE;
+        }
+        if self.tags.has(Tags::RANDOM) {
+            classes = classes | OpClasses::SEEDED;
+        }
+        if self.schema.arguments.iter().any(|a| a.alias.is_some() && !a.mutated) {
+            classes = classes | OpClasses::ALIASING;
+        }
+        classes
+    }
+
+    /// `aten`: the part of its name before the first dot.
+    pub fn namespace(&self) -> &'static str {
+        self.name.split('.').next().unwrap_or_default()
+    }
     /// Whether it writes to an argument.
     pub fn is_mutable(&self) -> bool {
         self.schema.arguments.iter().any(|a| a.mutated)
@@ -193,6 +308,42 @@ impl OpEntry {
     pub fn returns_list(&self) -> bool {
         matches!(self.schema.returns.as_slice(), [only] if matches!(only.ty, Type::List(..)))
     }
+}
+
+/// What autocast does with an operator's arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CastPolicy {
+    /// Casts them to the short dtype (PyTorch's `lower_precision_fp`).
+    LowerPrecisionFp,
+    /// Casts them to float32 (PyTorch's `fp32`).
+    Fp32,
+    /// Casts them to the widest dtype among them (PyTorch's `promote`).
+    Promote,
+}
+
+/// How a call with complex tensors comes of the kernel for real ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complex {
+    /// It treats real and imaginary parts alike: the kernel runs on each.
+    ByParts,
+    /// The kernel fills the real part.
+    RealPart,
+    /// It is a product of two named arguments: four real ones.
+    Product(&'static str, &'static str),
+}
+
+/// Dtypes that PyTorch's kernel refuses.
+///
+/// Of dtypes, `b` is bool, `i` the other integers, `u` those but for bytes, `h` the short floats, `c` complex. The first tensor counts;
+/// with `*` all tensors have to be such (a number beside a bool gives an integer), with `+` any, and `!` refuses tensors of several
+/// dtypes.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    /// Which dtypes.
+    pub dtypes: &'static str,
+    /// The name of the kernel, or the message with the dtype's name for `{}`, and the last tensor's for `{2}`. A message that begins with
+    /// `R:` or `T:` is a `RuntimeError` or a `TypeError`.
+    pub words: &'static str,
 }
 
 /// The derivative of an operator, written once in terms of operators. It serves eager backward and joint tracing alike.
@@ -377,241 +528,5 @@ impl Grads {
         let mut grads = Grads::new(b);
         grads.set(b, name, formula)?;
         Ok(grads)
-    }
-}
-
-/// Builds entries; see the families in the crate `operators`.
-pub struct OpBuilder {
-    /// Signature strings and what belongs to them, functional first.
-    pub(super) entries: Vec<Pending>,
-}
-
-pub(super) struct Pending {
-    pub(super) namespace: &'static str,
-    pub(super) schema: String,
-    pub(super) tags: Tags,
-    pub(super) rule: Rule,
-    pub(super) derivative: Option<Derivative>,
-    pub(super) not_differentiable: bool,
-    pub(super) non_differentiable_results: &'static [usize],
-    pub(super) view_dtype: Option<fn(&Call) -> Result<Dtype>>,
-    pub(super) counts_elements: bool,
-    pub(super) forward: Option<Forward>,
-    pub(super) looks: Option<fn(&Call) -> Result<Vec<Option<TensorSpec>>>>,
-}
-
-impl Pending {
-    /// An entry of which nothing else is said yet.
-    pub(super) fn new(namespace: &'static str, schema: &str, rule: Rule) -> Self {
-        Pending {
-            namespace,
-            schema: schema.to_owned(),
-            tags: Tags::default(),
-            rule,
-            derivative: None,
-            not_differentiable: false,
-            non_differentiable_results: &[],
-            view_dtype: None,
-            counts_elements: false,
-            forward: None,
-            looks: None,
-        }
-    }
-}
-
-impl OpBuilder {
-    /// No entries.
-    pub fn new() -> Self {
-        OpBuilder { entries: Vec::new() }
-    }
-
-    /// Starts an entry of the `aten` namespace: PyTorch's signature string and how results come about.
-    pub fn op(&mut self, schema: &str, rule: Rule) -> &mut Self {
-        self.namespaced("aten", schema, rule)
-    }
-
-    /// Starts an entry of another namespace.
-    pub fn namespaced(&mut self, namespace: &'static str, schema: &str, rule: Rule) -> &mut Self {
-        self.entries.push(Pending::new(namespace, schema, rule));
-        self
-    }
-
-    fn last(&mut self) -> &mut Pending {
-        let last = self.entries.len() - 1;
-        &mut self.entries[last]
-    }
-
-    /// Adds properties to the entry just started.
-    pub fn tags(&mut self, tags: Tags) -> &mut Self {
-        let last = self.last();
-        last.tags = last.tags | tags;
-        self
-    }
-
-    /// Adds an operator `NAME_copy` for every overload of these views, which is differentiated like the view.
-    pub fn copies(&mut self, views: &[&str], rule: Rule) {
-        let mut made = Vec::new();
-        for entry in &self.entries {
-            let end = entry.schema.find(['.', '(']).unwrap_or_default();
-            let present = |name: &str| self.entries.iter().any(|e| e.schema.starts_with(name));
-            let named = format!("{}_copy{}", &entry.schema[..end], &entry.schema[end..entry.schema.find('(').unwrap_or(end)]);
-            if !matches!(entry.rule, Rule::View(_)) || !views.contains(&&entry.schema[..end]) || present(&format!("{named}(")) {
-                continue;
-            }
-            let rest = &entry.schema[entry.schema.find('(').unwrap_or(end)..];
-            let schema = format!("{named}{}", rest.replace("(a -> *)", "").replace("(a)", ""));
-            made.push(Pending {
-                derivative: entry.derivative,
-                not_differentiable: entry.not_differentiable,
-                non_differentiable_results: entry.non_differentiable_results,
-                ..Pending::new(entry.namespace, &schema, rule)
-            });
-        }
-        self.entries.extend(made);
-    }
-
-    /// Adds properties to every entry of certain names, in place or not.
-    pub fn mark(&mut self, named: impl Fn(&str) -> bool, tags: Tags) {
-        for entry in &mut self.entries {
-            let name = entry.schema.split(['.', '(']).next().unwrap_or_default();
-            if named(name) || name.strip_suffix('_').is_some_and(&named) {
-                entry.tags = entry.tags | tags;
-            }
-        }
-    }
-
-    /// Gives the entry just started its derivative.
-    pub fn grad(&mut self, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) -> &mut Self {
-        self.last().derivative = Some(Derivative { node, saves, serves: &[], formula });
-        self
-    }
-
-    /// Gives an entry that was started before its derivative, by its signature-style name.
-    pub fn derive(&mut self, name: &str, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) {
-        let found = self.entries.iter_mut().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
-        let entry = found.unwrap_or_else(|| panic!("the catalogue has no operator {name} to derive"));
-        entry.derivative = Some(Derivative { node, saves, serves: &[], formula });
-    }
-
-    fn started(&mut self, name: &str) -> &mut Pending {
-        let found = self.entries.iter_mut().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
-        found.unwrap_or_else(|| panic!("the catalogue has no operator {name} to derive"))
-    }
-
-    /// Says that an entry that was started before is linear in the tensors of these arguments.
-    pub fn linear(&mut self, name: &str, arguments: &'static [&'static str]) {
-        self.started(name).forward = Some(Forward::Linear(arguments));
-    }
-
-    /// Says that each element of the result of an entry that was started before depends on one of this argument.
-    pub fn elementwise(&mut self, name: &str, argument: &'static str) {
-        self.started(name).forward = Some(Forward::Elementwise(argument));
-    }
-
-    /// Says what an entry that was started before is composed of where its arguments are dual numbers.
-    pub fn compose_forward(&mut self, name: &str, composed: fn(&Call) -> Result<Value>) {
-        self.started(name).forward = Some(Forward::Composed(composed));
-    }
-
-    /// Gives an entry that was started before the formula of its result's tangent.
-    pub fn forward(&mut self, name: &str, reads: &'static [&'static str], formula: fn(&Dual) -> Result<Tensor>) {
-        self.forward_of(name, 0, reads, formula);
-    }
-
-    /// Gives an entry that was started before the formula of the tangent of one of its results.
-    pub fn forward_of(&mut self, name: &str, result: usize, reads: &'static [&'static str], formula: fn(&Dual) -> Result<Tensor>) {
-        let formula = ForwardFormula { result, reads, formula };
-        match &mut self.started(name).forward {
-            Some(Forward::Formulas(all)) => all.push(formula),
-            other => *other = Some(Forward::Formulas(vec![formula])),
-        }
-    }
-
-    /// The derivative of an entry that was started before, by its signature-style name.
-    pub fn derivative_of(&self, name: &str) -> Option<Derivative> {
-        self.entries.iter().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')))?.derivative
-    }
-
-    /// The names of its arguments.
-    pub fn argument_names(&self, name: &str) -> Vec<String> {
-        let found = self.entries.iter().find(|e| e.schema.strip_prefix(name).is_some_and(|rest| rest.starts_with('(')));
-        let schema = found.and_then(|e| Schema::parse(&e.schema).ok());
-        schema.map_or_else(Vec::new, |s| s.arguments.into_iter().map(|a| a.name).collect())
-    }
-
-    /// Says which saved inputs of the entry just started serve the gradient of one other input alone.
-    pub fn serves(&mut self, pairs: &'static [(&'static str, &'static str)]) -> &mut Self {
-        if let Some(derivative) = &mut self.last().derivative {
-            derivative.serves = pairs;
-        }
-        self
-    }
-
-    /// Says that results of the entry just started never require grad.
-    pub fn not_differentiable(&mut self) -> &mut Self {
-        self.last().not_differentiable = true;
-        self
-    }
-
-    /// Says which results of the entry just started do not require grad.
-    pub fn indices_without_grad(&mut self, results: &'static [usize]) -> &mut Self {
-        self.last().non_differentiable_results = results;
-        self
-    }
-
-    /// Says that the derivative of the entry just started needs to know how many elements the first argument has.
-    pub fn counts_elements(&mut self) -> &mut Self {
-        self.last().counts_elements = true;
-        self
-    }
-
-    /// Says what the results of the entry just started look like where its values are not known: [`Rule::Data`] alone has none.
-    pub fn looks_like(&mut self, specs: fn(&Call) -> Result<Vec<Option<TensorSpec>>>) -> &mut Self {
-        self.last().looks = Some(specs);
-        self
-    }
-
-    /// Says which dtype the view just started reads its base's bytes as.
-    pub fn reads_as(&mut self, dtype: fn(&Call) -> Result<Dtype>) -> &mut Self {
-        self.last().view_dtype = Some(dtype);
-        self
-    }
-
-    /// Adds the in-place form of the entry just started: `add_.Tensor` of `add.Tensor`, with the same derivative.
-    pub fn inplace(&mut self) -> &mut Self {
-        let functional = self.last();
-        let (namespace, tags, derivative, never) =
-            (functional.namespace, functional.tags, functional.derivative, functional.not_differentiable);
-        let schema = &functional.schema;
-        let name_end = schema.find(['.', '(']).unwrap_or(schema.len());
-        let full = &schema[..schema.find('(').unwrap_or(schema.len())];
-        let functional_name: &'static str = Box::leak(full.to_owned().into_boxed_str());
-        let rest = schema[name_end..].replacen("(Tensor self", "(Tensor(a!) self", 1);
-        let (arguments, _) = rest.rsplit_once("->").unwrap_or((&rest, ""));
-        // `add_`, but `__ilshift__`.
-        let inplace = match schema[..name_end].strip_prefix("__") {
-            Some(dunder) => format!("__i{dunder}{arguments}-> Tensor(a!)"),
-            None => format!("{}_{arguments}-> Tensor(a!)", &schema[..name_end]),
-        };
-        self.entries.push(Pending {
-            namespace,
-            schema: inplace,
-            tags,
-            rule: Rule::Inplace(functional_name),
-            derivative,
-            not_differentiable: never,
-            non_differentiable_results: &[],
-            view_dtype: None,
-            counts_elements: false,
-            forward: None,
-            looks: None,
-        });
-        self
-    }
-}
-
-impl std::default::Default for OpBuilder {
-    fn default() -> Self {
-        Self::new()
     }
 }

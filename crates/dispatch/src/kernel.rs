@@ -2,7 +2,6 @@
 
 use super::{Call, OpEntry, Rule, Value, lookup};
 use diagnostics::error::{Error, ErrorKind, Result};
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
 
@@ -17,31 +16,46 @@ pub enum Kernel {
     Mutate(fn(&Call) -> Result<()>),
 }
 
-/// CPU lowerings by full operator name.
+/// CPU lowerings by operator.
 #[derive(Default)]
 pub struct KernelTable {
-    real: HashMap<&'static str, Kernel>,
+    real: Vec<Option<Kernel>>,
     /// For calls in which a tensor is complex.
-    complex: HashMap<&'static str, Kernel>,
+    complex: Vec<Option<Kernel>>,
 }
 
 impl KernelTable {
     /// Registers a kernel that fills results: `fill("aten.mm.default", mm)`.
-    pub fn fill(&mut self, name: &'static str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
-        self.real.insert(name, Kernel::Fill(kernel));
+    pub fn fill(&mut self, name: &str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
+        put(&mut self.real, name, Kernel::Fill(kernel));
     }
     /// Registers a kernel that makes the whole result.
-    pub fn make(&mut self, name: &'static str, kernel: fn(&Call) -> Result<Value>) {
-        self.real.insert(name, Kernel::Make(kernel));
+    pub fn make(&mut self, name: &str, kernel: fn(&Call) -> Result<Value>) {
+        put(&mut self.real, name, Kernel::Make(kernel));
     }
     /// Registers a kernel that writes into `self`.
-    pub fn mutate(&mut self, name: &'static str, kernel: fn(&Call) -> Result<()>) {
-        self.real.insert(name, Kernel::Mutate(kernel));
+    pub fn mutate(&mut self, name: &str, kernel: fn(&Call) -> Result<()>) {
+        put(&mut self.real, name, Kernel::Mutate(kernel));
     }
     /// Registers the kernel of calls with complex tensors.
-    pub fn complex(&mut self, name: &'static str, kernel: Kernel) {
-        self.complex.insert(name, kernel);
+    pub fn complex(&mut self, name: &str, kernel: Kernel) {
+        put(&mut self.complex, name, kernel);
     }
+    /// Registers a kernel of calls with complex tensors that fills results.
+    pub fn fill_complex(&mut self, name: &str, kernel: fn(&Call, &[Tensor]) -> Result<()>) {
+        self.complex(name, Kernel::Fill(kernel));
+    }
+}
+
+/// Of an operator of the catalogue: a name that no entry has is a mistake that the first call of any kernel shows.
+fn put(kernels: &mut Vec<Option<Kernel>>, name: &str, kernel: Kernel) {
+    let entry = lookup(name).unwrap_or_else(|| panic!("a kernel of {name}, which the catalogue does not have"));
+    kernels.resize(kernels.len().max(entry.id + 1), None);
+    kernels[entry.id] = Some(kernel);
+}
+
+fn kernel_of(kernels: &[Option<Kernel>], entry: &OpEntry) -> Option<Kernel> {
+    kernels.get(entry.id).copied().flatten()
 }
 
 /// What registers every kernel: kernels are written in terms of dispatch, so that it can't name them.
@@ -64,14 +78,11 @@ fn table() -> &'static KernelTable {
 
 /// The kernel of calls without complex tensors.
 pub fn real_kernel(entry: &OpEntry) -> Option<Kernel> {
-    table().real.get(entry.name).copied()
+    kernel_of(&table().real, entry)
 }
 
 fn complex_kernel(entry: &OpEntry) -> Result<Kernel> {
-    table()
-        .complex
-        .get(entry.name)
-        .copied()
+    kernel_of(&table().complex, entry)
         .ok_or_else(|| Error::not_implemented(format!("\"{}\" not implemented for 'ComplexFloat'", entry.base_name())))
 }
 
@@ -95,7 +106,7 @@ pub fn has_kernel(entry: &'static OpEntry) -> bool {
         Rule::Composite(_) | Rule::View(_) | Rule::InplaceView(_) => true,
         Rule::Inplace(functional) => real_kernel(entry).is_some() || super::op(functional).is_some_and(has_kernel),
         Rule::Script => super::script_has(super::Part::Kernel, entry),
-        Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || table().complex.contains_key(entry.name),
+        Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || kernel_of(&table().complex, entry).is_some(),
     }
 }
 
@@ -168,7 +179,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             let functional = super::op(functional).ok_or_else(|| missing(entry))?;
             if !fake {
                 super::overlap::check_overlap(functional, &target, &args[1..])?;
-                let own = if any_complex(args) { table().complex.get(entry.name).copied() } else { real_kernel(entry) };
+                let own = if any_complex(args) { kernel_of(&table().complex, entry) } else { real_kernel(entry) };
                 if let Some(Kernel::Mutate(mutate)) = own {
                     mutate(&call)?;
                     return Ok(Value::Tensor(target));

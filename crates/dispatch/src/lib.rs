@@ -6,6 +6,8 @@
 //! Composite operators take themselves apart just above autograd, unless a layer above has taken the call.
 
 mod arithmetic;
+mod batch;
+mod builder;
 mod entry;
 pub mod foreach;
 mod kernel;
@@ -23,8 +25,13 @@ pub use arithmetic::{
     Fact, add_sizes, ask_broadcast, ask_broadcast_all, ask_call, ask_contiguity, ask_empty, ask_numel, ask_order, ask_view, ask_view_made,
     ask_write, compare_sizes, count_of, counted, divide_sizes, multiply, remainder_sizes, subtract_sizes,
 };
-pub use entry::{Backward, Call, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpBuilder, OpEntry, Rule, Tags};
+pub use batch::{Batch, BatchCall, BatchRule, BatchedTensor};
+pub use builder::OpBuilder;
+pub use entry::{
+    Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpEntry, Refusal, Rule, Tags,
+};
 pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, put_off_by, real_kernel, run_backend};
+pub use operator_classes::OpClasses;
 pub use overlap::check_overlap;
 pub use registry::{OpRef, all, install_catalogue, lookup, op, overloads, overloads_as_called};
 pub use schema::{Argument, Default, Return, Schema, Type};

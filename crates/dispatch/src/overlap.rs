@@ -1,7 +1,7 @@
 //! What a pointwise operator that writes refuses: a target whose elements share memory, and an argument that shares some of its
 //! memory with the target, which would be read after it was written.
 
-use super::{OpEntry, Tags, Value};
+use super::{OpEntry, Value};
 use diagnostics::error::{Error, Result};
 use tensor::Tensor;
 
@@ -32,7 +32,7 @@ fn refuse(what: &str) -> Result<()> {
 pub fn check_overlap(functional: &OpEntry, target: &Tensor, read: &[Value]) -> Result<()> {
     // Filling reads nothing, and every element gets the same value.
     let fills = matches!(functional.base_name(), "fill" | "zero" | "masked_fill");
-    let checks = functional.tags.has(Tags::POINTWISE) || matches!(functional.base_name(), "copy" | "cumsum" | "cumprod");
+    let checks = functional.is_elementwise() || matches!(functional.base_name(), "copy" | "cumsum" | "cumprod");
     if fills || !checks {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! The registry: every operator of the catalogue, built once, found by name.
 
-use super::entry::{OpBuilder, OpEntry, Pending};
-use super::{Schema, Type};
+use super::{OpBuilder, OpEntry, Type};
+use operator_classes::OpClasses;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -19,6 +19,13 @@ static CATALOGUE: OnceLock<fn(&mut OpBuilder)> = OnceLock::new();
 /// Says what registers every operator, before the first is looked up: `operators::install` does. What comes later changes nothing.
 pub fn install_catalogue(register: fn(&mut OpBuilder)) {
     let _ = CATALOGUE.set(register);
+    operator_classes::install(classes_of);
+}
+
+/// What may be done with calls of a packet's overloads.
+fn classes_of(packet: &str) -> OpClasses {
+    let entries = registry().by_packet.get(packet).map_or(&[][..], Vec::as_slice);
+    entries.iter().fold(OpClasses::default(), |all, entry| all | entry.classes())
 }
 
 fn registry() -> &'static Registry {
@@ -30,8 +37,9 @@ fn registry() -> &'static Registry {
             .expect("no operators are known yet: call `operators::install()`, or `cpu::install()`, which brings kernels, too");
         register(&mut builder);
         let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new(), as_called: HashMap::new() };
-        for pending in builder.entries {
-            let entry = entry(registry.entries.len(), pending).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"));
+        for mut entry in builder.finish() {
+            entry.id = registry.entries.len();
+            let entry: &'static OpEntry = Box::leak(Box::new(entry));
             let name = entry.name;
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
             registry.entries.push(entry);
@@ -45,27 +53,6 @@ fn registry() -> &'static Registry {
         }
         registry
     })
-}
-
-/// An entry, for as long as the process lives. The error says what is wrong with its signature.
-pub(super) fn entry(id: usize, pending: Pending) -> Result<&'static OpEntry, String> {
-    let schema = Schema::parse(&pending.schema)?;
-    let overload = if schema.overload.is_empty() { "default" } else { &schema.overload };
-    let name: &'static str = format!("{}.{}.{overload}", pending.namespace, schema.name).leak();
-    Ok(Box::leak(Box::new(OpEntry {
-        id,
-        name,
-        schema,
-        tags: pending.tags,
-        rule: pending.rule,
-        derivative: pending.derivative,
-        not_differentiable: pending.not_differentiable,
-        non_differentiable_results: pending.non_differentiable_results,
-        view_dtype: pending.view_dtype,
-        counts_elements: pending.counts_elements,
-        forward: pending.forward,
-        looks: pending.looks,
-    })))
 }
 
 /// Every entry, in the order of registration.
@@ -128,6 +115,11 @@ impl OpRef {
     /// A reference by signature-style name.
     pub const fn new(name: &'static str) -> Self {
         OpRef { name, entry: OnceLock::new() }
+    }
+
+    /// Whether an entry is the one that is meant.
+    pub fn is(&self, entry: &OpEntry) -> bool {
+        std::ptr::eq(self.get(), entry)
     }
 
     /// The entry. Names here are the program's own: one that does not exist is a bug that the first use shows.

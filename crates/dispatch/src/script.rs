@@ -3,7 +3,6 @@
 //!
 //! An entry lives as long as the process, one for each signature that was ever defined; a script sees those that it has defined.
 
-use super::entry::Pending;
 use super::{OpEntry, Rule, Value};
 use diagnostics::error::{Error, Result};
 use std::cell::RefCell;
@@ -86,8 +85,8 @@ pub fn define(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
 
 fn made(namespace: &str, signature: &str) -> Result<&'static OpEntry> {
     let id = super::all().len() + DEFINED.with_borrow(|d| d.entries.len());
-    let pending = Pending::new(namespace.to_owned().leak(), signature, Rule::Script);
-    super::registry::entry(id, pending).map_err(Error::runtime)
+    let entry = OpEntry::new(namespace, signature, Rule::Script).map_err(Error::runtime)?;
+    Ok(Box::leak(Box::new(OpEntry { id, ..entry })))
 }
 
 /// The script's operator of a full name.

@@ -41,7 +41,7 @@ mod wgsl;
 pub use bundle::run_bundle;
 #[cfg(feature = "device")]
 pub use device::GpuDevice;
-pub use lower::supported;
+pub use lower::{supported, supports};
 #[cfg(feature = "device")]
 pub use plan::{FallbackInfo, Input, Outcome, Plan, Resident, compile, compile_for};
 pub use program::{Argument, argument_of, arguments_of};

@@ -3,7 +3,7 @@
 use super::common::*;
 use super::shapes::{pointwise, result_type};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Tensor, TensorSpec};
 
@@ -21,49 +21,105 @@ pub fn register(b: &mut OpBuilder) {
 
 fn register_forward(b: &mut OpBuilder) {
     let fresh = Rule::Fresh(like_self);
-    b.op("gelu(Tensor self, *, str approximate='none') -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("gelu(Tensor self, *, str approximate='none') -> Tensor", fresh)
+        .doc("`x` times the normal distribution function at `x`.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("GeluBackward", &["self"], |b| unary_grad(b, |g| t!("gelu_backward", g, x(b)?; approximate = b.arg("approximate")))).inplace();
-    b.op("silu(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.at("gelu_").function();
+    b.op("silu(Tensor self) -> Tensor", fresh).doc("`x * sigmoid(x)`.").function().auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SiluBackward", &["self"], silu_backward).inplace();
-    b.op("mish(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.at("silu_").function();
+    b.op("mish(Tensor self) -> Tensor", fresh).doc("`x * tanh(softplus(x))`.").function().auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("MishBackward", &["self"], |b| unary_grad(b, |g| t!("mish_backward", g, x(b)?))).inplace();
-    b.op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
+    b.at("mish_").function();
+    b.op("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", fresh)
+        .doc("`x` where positive, else `alpha * (exp(x) - 1)`.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("EluBackward", &["self"], |b| {
         unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), b.arg("scale"), b.arg("input_scale"), false, x(b)?))
     });
-    b.op("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", Rule::Inplace("elu"));
+    b.op("elu_(Tensor(a!) self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor(a!)", Rule::Inplace("elu")).function();
     b.grad("EluBackward1", &["result"], |b| {
         unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), b.arg("scale"), b.arg("input_scale"), true, b.result(0)?))
     });
-    b.op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", fresh).tags(Tags::POINTWISE).grad("CeluBackward", &["self"], |b| {
-        let slope = 1.0 / b.arg("alpha").float()?;
-        unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), 1, slope, false, x(b)?))
-    });
-    b.op("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", Rule::Inplace("celu")).grad("CeluBackward1", &["result"], |b| {
-        let slope = 1.0 / b.arg("alpha").float()?;
-        unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), 1, slope, true, b.result(0)?))
-    });
-    b.op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("celu(Tensor self, Scalar alpha=1.0) -> Tensor", fresh)
+        .doc("`x` where positive, else `alpha * (exp(x / alpha) - 1)`.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE)
+        .grad("CeluBackward", &["self"], |b| {
+            let slope = 1.0 / b.arg("alpha").float()?;
+            unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), 1, slope, false, x(b)?))
+        });
+    b.op("celu_(Tensor(a!) self, Scalar alpha=1.0) -> Tensor(a!)", Rule::Inplace("celu")).function().grad(
+        "CeluBackward1",
+        &["result"],
+        |b| {
+            let slope = 1.0 / b.arg("alpha").float()?;
+            unary_grad(b, |g| t!("elu_backward", g, b.arg("alpha"), 1, slope, true, b.result(0)?))
+        },
+    );
+    b.op("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", fresh)
+        .doc("`x` where positive, else a fraction of it.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("LeakyReluBackward", &["self"], |b| unary_grad(b, |g| t!("leaky_relu_backward", g, x(b)?, b.arg("negative_slope"), false)));
-    b.op("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", Rule::Inplace("leaky_relu"));
+    b.op("leaky_relu_(Tensor(a!) self, Scalar negative_slope=0.01) -> Tensor(a!)", Rule::Inplace("leaky_relu")).function();
     b.grad("LeakyReluBackward1", &["result"], |b| {
         unary_grad(b, |g| t!("leaky_relu_backward", g, b.result(0)?, b.arg("negative_slope"), true))
     });
-    b.op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.op("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh)
+        .doc("Zero near zero, else `x`.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("HardshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("hardshrink_backward", g, x(b)?, b.arg("lambd"))));
-    b.op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.op("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fresh)
+        .doc("Elements shrunk toward zero.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SoftshrinkBackward", &["self"], |b| unary_grad(b, |g| t!("softshrink_backward", g, x(b)?, b.arg("lambd"))));
-    b.op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.op("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", fresh)
+        .doc("`log(1 + exp(x))`.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SoftplusBackward", &["self"], |b| unary_grad(b, |g| t!("softplus_backward", g, x(b)?, b.arg("beta"), b.arg("threshold"))));
-    b.op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", fresh).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", fresh)
+        .doc("Elements limited to a range.")
+        .function()
+        .refuses("b", "Bool inputs not supported for hardtanh")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("HardtanhBackward", &["self"], |b| unary_grad(b, |g| t!("hardtanh_backward", g, x(b)?, b.arg("min_val"), b.arg("max_val"))));
     b.inplace();
-    b.op("hardswish(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.at("hardtanh_").function();
+    b.op("hardswish(Tensor self) -> Tensor", fresh)
+        .doc("`x` times a piecewise linear sigmoid.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::ELEMENTWISE);
     b.grad("HardswishBackward", &["self"], |b| unary_grad(b, |g| t!("hardswish_backward", g, x(b)?))).inplace();
-    b.op("hardsigmoid(Tensor self) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.at("hardswish_").function();
+    b.op("hardsigmoid(Tensor self) -> Tensor", fresh)
+        .doc("A piecewise linear sigmoid.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("HardsigmoidBackward", &["self"], |b| unary_grad(b, |g| t!("hardsigmoid_backward", g, x(b)?))).inplace();
-    b.op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", fresh).tags(Tags::POINTWISE);
+    b.at("hardsigmoid_").function();
+    b.op("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", fresh)
+        .doc("`x` above a threshold, else a value.")
+        .function()
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("ThresholdBackward", &["self"], |b| unary_grad(b, |g| t!("threshold_backward", g, x(b)?, b.arg("threshold")))).inplace();
+    b.at("threshold_").function();
     b.op(
         "log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
         Rule::Fresh(|c| {
@@ -78,10 +134,11 @@ fn register_forward(b: &mut OpBuilder) {
             };
             Ok(vec![Some(spec.clone()), Some(spec)])
         }),
-    );
+    )
+    .function();
     b.indices_without_grad(&[1]);
     b.grad("LogSigmoidBackward", &["self", "result1"], |b| unary_grad(b, |g| t!("log_sigmoid_backward", g, x(b)?, b.result(1)?)));
-    b.op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "weight"]))).tags(Tags::POINTWISE);
+    b.op("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "weight"]))).tags(Tags::ELEMENTWISE);
     b.grad("PreluKernelBackward", &["self", "weight"], |b| {
         let both = aten!("_prelu_kernel_backward", b.grad()?, x(b)?, b.saved("weight")?)?.tensors()?;
         let mut grads = Grads::new(b);
@@ -89,7 +146,7 @@ fn register_forward(b: &mut OpBuilder) {
         grads.put(b, "weight", both.get(1).cloned())?;
         Ok(grads)
     });
-    b.op("glu(Tensor self, int dim=-1) -> Tensor", Rule::Fresh(glu_spec));
+    b.op("glu(Tensor self, int dim=-1) -> Tensor", Rule::Fresh(glu_spec)).doc("The first half times the sigmoid of the second.").function();
     b.grad("GluBackward", &["self"], |b| unary_grad(b, |g| t!("glu_backward", g, x(b)?, b.arg("dim"))));
 }
 
@@ -108,24 +165,15 @@ fn glu_spec(c: &Call) -> Specs {
     one(&[&x.view_as(spec.geometry).into()], spec.dtype)
 }
 
-/// Gradients that choose by the saved operand: its memory layout comes first.
-const CHOOSING: &[&str] = &[
-    "elu_backward",
-    "hardshrink_backward",
-    "hardsigmoid_backward",
-    "hardswish_backward",
-    "hardtanh_backward",
-    "leaky_relu_backward",
-    "softplus_backward",
-    "softshrink_backward",
-];
-
 /// A pointwise result over a gradient and what was saved.
 fn over_grad(c: &Call) -> Specs {
-    let mut tensors: Vec<&Value> = c.args.iter().filter(|v| v.as_tensor().is_some()).collect();
-    if CHOOSING.contains(&c.entry.base_name()) {
-        tensors.reverse();
-    }
+    let tensors: Vec<&Value> = c.args.iter().filter(|v| v.as_tensor().is_some()).collect();
+    one(&tensors, result_type(&tensors)?)
+}
+
+/// The same of one that chooses by the saved operand: its memory layout comes first.
+fn over_operand(c: &Call) -> Specs {
+    let tensors: Vec<&Value> = c.args.iter().rev().filter(|v| v.as_tensor().is_some()).collect();
     one(&tensors, result_type(&tensors)?)
 }
 
@@ -144,17 +192,10 @@ fn silu_backward(b: &Backward) -> Result<Grads> {
 
 /// A contiguous result of the saved operand's geometry.
 fn register_backward(b: &mut OpBuilder) {
-    for (schema, node) in [
-        ("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", "TanhBackwardBackward"),
-        ("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", "SigmoidBackwardBackward"),
-    ] {
-        b.op(schema, Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
-        if node == "TanhBackwardBackward" {
-            b.grad(node, &["grad_output", "output"], tanh_double);
-        } else {
-            b.grad(node, &["grad_output", "output"], sigmoid_double);
-        }
-    }
+    b.op("tanh_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.grad("TanhBackwardBackward", &["grad_output", "output"], tanh_double);
+    b.op("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.grad("SigmoidBackwardBackward", &["grad_output", "output"], sigmoid_double);
     // The result takes the layout of `self` where the two differ.
     b.op(
         "threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
@@ -172,48 +213,50 @@ fn register_backward(b: &mut OpBuilder) {
     });
     b.op(
         "leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-        Rule::Fresh(over_grad),
+        Rule::Fresh(over_operand),
     );
-    b.tags(Tags::POINTWISE).grad("LeakyReluBackwardBackward", &["self"], |b| {
+    b.tags(Tags::ELEMENTWISE).grad("LeakyReluBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_output", || t!("leaky_relu_backward", b.grad()?, x(b)?, b.arg("negative_slope"), false))?;
         grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
         Ok(grads)
     });
-    b.op("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_grad));
-    b.tags(Tags::POINTWISE).grad("HardshrinkBackwardBackward", &["self"], |b| {
+    b.op("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_operand));
+    b.tags(Tags::ELEMENTWISE).grad("HardshrinkBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_out", || t!("hardshrink_backward", b.grad()?, x(b)?, b.arg("lambd")))?;
         grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
         Ok(grads)
     });
-    b.op("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_grad));
-    b.tags(Tags::POINTWISE).grad("SoftshrinkBackwardBackward", &["self"], |b| {
+    b.op("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", Rule::Fresh(over_operand));
+    b.tags(Tags::ELEMENTWISE).grad("SoftshrinkBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_output", || t!("softshrink_backward", b.grad()?, x(b)?, b.arg("lambd")))?;
         grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
         Ok(grads)
     });
-    b.op("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", Rule::Fresh(over_grad));
-    b.tags(Tags::POINTWISE).grad("HardtanhBackwardBackward", &["self"], |b| {
+    b.op("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", Rule::Fresh(over_operand));
+    b.tags(Tags::ELEMENTWISE).grad("HardtanhBackwardBackward", &["self"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "grad_output", || t!("hardtanh_backward", b.grad()?, x(b)?, b.arg("min_val"), b.arg("max_val")))?;
         grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
         Ok(grads)
     });
-    for schema in [
-        "gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor",
-        "silu_backward(Tensor grad_output, Tensor self) -> Tensor",
-        "mish_backward(Tensor grad_output, Tensor self) -> Tensor",
-        "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
+    b.op("gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor", Rule::Fresh(over_grad))
+        .tags(Tags::POINTWISE);
+    b.op("silu_backward(Tensor grad_output, Tensor self) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.op("mish_backward(Tensor grad_output, Tensor self) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::ELEMENTWISE);
+    b.op("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", Rule::Fresh(over_operand))
+        .tags(Tags::ELEMENTWISE);
+    b.op(
         "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor",
-        "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
-        "hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
-        "logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
-        "log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor",
-    ] {
-        b.op(schema, Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
-    }
+        Rule::Fresh(over_operand),
+    )
+    .tags(Tags::ELEMENTWISE);
+    b.op("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", Rule::Fresh(over_operand)).tags(Tags::ELEMENTWISE);
+    b.op("hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", Rule::Fresh(over_operand)).tags(Tags::ELEMENTWISE);
+    b.op("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::POINTWISE);
+    b.op("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", Rule::Fresh(over_grad)).tags(Tags::ELEMENTWISE);
     b.op(
         "_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
         Rule::Fresh(|c| {
@@ -299,13 +342,22 @@ pub(super) fn tied(grad: &Tensor, a: &Tensor, b: &Tensor, mask: Tensor) -> Resul
 }
 
 fn register_clamps(b: &mut OpBuilder) {
-    b.op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", Rule::Fresh(clamp_spec))
+        .doc("Elements limited to a range.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("ClampBackward1", &["self"], clamp_backward).inplace();
     b.op("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
     b.grad("ClampBackward", &["self", "min", "max"], super::clamp_tensor::backward).inplace();
-    b.op("clamp_min(Tensor self, Scalar min) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
+    b.op("clamp_min(Tensor self, Scalar min) -> Tensor", Rule::Fresh(clamp_spec))
+        .doc("Elements limited from below.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("ClampMinBackward", &["self"], |b| inside(b, "min", above)).inplace();
-    b.op("clamp_max(Tensor self, Scalar max) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
+    b.op("clamp_max(Tensor self, Scalar max) -> Tensor", Rule::Fresh(clamp_spec))
+        .doc("Elements limited from above.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("ClampMaxBackward", &["self"], |b| inside(b, "max", below)).inplace();
     b.op("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Rule::Fresh(clamp_spec)).tags(Tags::POINTWISE);
     b.grad("ClampMinBackward1", &["self", "min"], |b| {
@@ -334,30 +386,44 @@ pub(super) fn tied_after(grad: &Tensor, a: &Tensor, b: &Tensor, mask: impl FnOnc
 }
 
 fn register_composites(b: &mut OpBuilder) {
-    b.op("relu6(Tensor self) -> Tensor", Rule::Composite(|c| t!("hardtanh", c.get("self"), 0, 6).map(Value::from)));
-    b.op("relu6_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("hardtanh_", c.get("self"), 0, 6).map(Value::from)));
+    b.op("relu6(Tensor self) -> Tensor", Rule::Composite(|c| t!("hardtanh", c.get("self"), 0, 6).map(Value::from)))
+        .doc("`x` limited to [0, 6].")
+        .function()
+        .refuses("b", "Bool inputs not supported for hardtanh")
+        .tags(Tags::POINTWISE);
+    b.op("relu6_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("hardtanh_", c.get("self"), 0, 6).map(Value::from))).function();
     // Of selu. Source: Klambauer and others.
     const ALPHA: f64 = 1.673_263_242_354_377_2;
     const SCALE: f64 = 1.050_700_987_355_480_5;
-    b.op("selu(Tensor self) -> Tensor", Rule::Composite(|c| t!("elu", c.get("self"), ALPHA, SCALE).map(Value::from)));
-    b.op("selu_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("elu_", c.get("self"), ALPHA, SCALE).map(Value::from)));
+    b.op("selu(Tensor self) -> Tensor", Rule::Composite(|c| t!("elu", c.get("self"), ALPHA, SCALE).map(Value::from)))
+        .doc("The scaled exponential linear unit.")
+        .function()
+        .tags(Tags::POINTWISE);
+    b.op("selu_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("elu_", c.get("self"), ALPHA, SCALE).map(Value::from))).function();
     b.op(
         "log_sigmoid(Tensor self) -> Tensor",
         Rule::Composite(|c| Ok(aten!("log_sigmoid_forward", c.get("self"))?.list()?.first().cloned().unwrap_or_default())),
-    );
+    )
+    .doc("The logarithm of the sigmoid.")
+    .function();
     b.op(
         "clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
         Rule::Composite(|c| aten!("clamp", c.get("self"), c.get("min"), c.get("max"))),
-    );
+    )
+    .doc("Elements limited to a range.")
+    .tags(Tags::POINTWISE);
     b.op(
         "clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
         Rule::Composite(|c| aten!("clamp.Tensor", c.get("self"), c.get("min"), c.get("max"))),
-    );
+    )
+    .tags(Tags::POINTWISE);
     b.op(
         "clip_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
         Rule::Composite(|c| aten!("clamp_", c.get("self"), c.get("min"), c.get("max"))),
     );
-    b.op("prelu(Tensor self, Tensor weight) -> Tensor", Rule::Composite(prelu));
+    b.op("prelu(Tensor self, Tensor weight) -> Tensor", Rule::Composite(prelu))
+        .doc("`x` where positive, else a learned fraction of it.")
+        .autocast(CastPolicy::LowerPrecisionFp);
 }
 
 /// The weight of each channel, laid along dimension 1.

@@ -7,7 +7,7 @@ use super::shapes::{broadcast, broadcast_two};
 use super::views::zeros_of;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{SymInt, numel};
 use tensor::strided::{dense_bytes, numbers};
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -288,15 +288,26 @@ fn nonzero_count(tensor: &Tensor) -> Result<SymInt> {
 
 /// Registers indexing by tensors.
 pub fn register(b: &mut OpBuilder) {
-    b.op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Rule::Fresh(index)).grad("IndexBackward", &["indices"], |b| {
-        Grads::one(b, "self", || t!("index_put", new_zeros_like(b.grad()?, b.spec("self")?)?, indices(b), b.grad()?, true))
-    });
-    b.op("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Rule::Fresh(index)).grad(
-        "UnsafeIndexBackward",
-        &["indices"],
-        |b| Grads::one(b, "self", || t!("_unsafe_index_put", new_zeros_like(b.grad()?, b.spec("self")?)?, indices(b), b.grad()?, true)),
-    );
+    b.op("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Rule::Fresh(index))
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Rule(super::batch_rules::index))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("IndexBackward", &["indices"], |b| {
+            Grads::one(b, "self", || t!("index_put", new_zeros_like(b.grad()?, b.spec("self")?)?, indices(b), b.grad()?, true))
+        });
+    b.op("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", Rule::Fresh(index))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("UnsafeIndexBackward", &["indices"], |b| {
+            Grads::one(b, "self", || t!("_unsafe_index_put", new_zeros_like(b.grad()?, b.spec("self")?)?, indices(b), b.grad()?, true))
+        });
     b.op("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put))
+        .doc("Elements set at indices.")
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
         .grad("IndexPutBackward", &["indices"], |b| {
             index_put_grad(b, |g, i, zeros| t!("index_put", g, i, zeros, false), |g, i| t!("index.Tensor", g, i))
         })
@@ -308,12 +319,14 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Fresh(index_put),
     )
     .not_differentiable();
-    b.op("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put)).grad(
-        "UnsafeIndexPutBackward",
-        &["indices"],
-        |b| index_put_grad(b, |g, i, zeros| t!("_unsafe_index_put", g, i, zeros, false), |g, i| t!("_unsafe_index.Tensor", g, i)),
-    );
+    b.op("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put))
+        .complex(Complex::ByParts)
+        .grad("UnsafeIndexPutBackward", &["indices"], |b| {
+            index_put_grad(b, |g, i, zeros| t!("_unsafe_index_put", g, i, zeros, false), |g, i| t!("_unsafe_index.Tensor", g, i))
+        });
     b.op("masked_select(Tensor self, Tensor mask) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, vec![selected(c)?.1]))))
+        .doc("The elements where a mask is true.")
+        .auto_linear(&["self"])
         .tags(Tags::DYNAMIC_SHAPE)
         .grad("MaskedSelectBackward", &["self", "mask"], |b| {
             Grads::one(b, "self", || {
@@ -323,6 +336,7 @@ pub fn register(b: &mut OpBuilder) {
             })
         });
     b.op("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", Rule::Fresh(masked_scatter))
+        .doc("Elements of another tensor, in order, where a mask is true.")
         .grad("MaskedScatterBackward", &["mask"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || t!("masked_fill.Scalar", b.grad()?, b.saved("mask")?, 0))?;
@@ -349,6 +363,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::strided(vec![count, dims], strides, Dtype::Int64, tensor.device()))])
         }),
     )
+    .doc("The indices of elements that are not zero.")
     .tags(Tags::DYNAMIC_SHAPE)
     .not_differentiable();
     b.op(
@@ -360,9 +375,12 @@ pub fn register(b: &mut OpBuilder) {
         }),
     )
     .not_differentiable();
-    b.op("argwhere(Tensor self) -> Tensor", Rule::Composite(|c| t!("nonzero", c.tensor("self")?).map(Value::from)));
-    b.op("nonzero_numpy(Tensor self) -> Tensor[]", Rule::Composite(|c| positions_by_dimension(c.tensor("self")?)));
-    b.op("where(Tensor condition) -> Tensor[]", Rule::Composite(|c| positions_by_dimension(c.tensor("condition")?)));
+    b.op("argwhere(Tensor self) -> Tensor", Rule::Composite(|c| t!("nonzero", c.tensor("self")?).map(Value::from)))
+        .doc("The indices of elements that are not zero, a row each.");
+    b.op("nonzero_numpy(Tensor self) -> Tensor[]", Rule::Composite(|c| positions_by_dimension(c.tensor("self")?))).function();
+    b.op("where(Tensor condition) -> Tensor[]", Rule::Composite(|c| positions_by_dimension(c.tensor("condition")?)))
+        .doc("Elements of one tensor or the other, by a condition; or the indices where it holds.")
+        .tags(Tags::COMPLEX_GRAD);
 }
 
 /// `nonzero` as one tensor per dimension; a scalar counts as a vector.

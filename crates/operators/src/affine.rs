@@ -15,6 +15,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::contiguous(grid_sizes(c)?, theta.dtype(), theta.device()))])
         }),
     )
+    .auto_linear(&["theta"])
     .grad("AffineGridGeneratorBackward", &[], |b: &Backward| {
         Grads::one(b, "theta", || {
             let (grad, call) = (b.grad()?, b.call());

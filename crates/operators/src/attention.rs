@@ -5,7 +5,7 @@ use crate::loss::like;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, OpClasses, Rule, Value};
 use shape::{Relation, SymInt};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -14,7 +14,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
         Rule::Composite(attention),
-    );
+    ).doc("`softmax(query @ key.T * scale) @ value`.").classes(OpClasses::SEEDED).autocast(CastPolicy::LowerPrecisionFp);
     b.op(
         "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
         Rule::Composite(|c| {
@@ -23,7 +23,7 @@ pub fn register(b: &mut OpBuilder) {
             let (output, weights) = math(c, Inputs { q, k, v, mask })?;
             Ok(Value::List(vec![output.into(), weights.into()]))
         }),
-    );
+    ).classes(OpClasses::SEEDED);
     b.op("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Fresh(safe_softmax_spec)).grad(
         "SafeSoftmaxBackward",
         &["result"],
@@ -35,7 +35,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
         Rule::Fresh(flash_spec),
-    )
+    ).classes(OpClasses::SEEDED)
     .grad("ScaledDotProductFlashAttentionForCpuBackward", &["query", "key", "value", "attn_mask", "result", "result1"], flash_grad)
     .indices_without_grad(&[1]);
     b.op(

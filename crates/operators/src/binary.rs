@@ -9,7 +9,7 @@ use super::common::*;
 use super::complex::conj;
 use super::shapes::result_type;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, Complex, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Category, Dtype, MemoryFormat, Tensor};
 
@@ -114,17 +114,34 @@ fn only_self(b: &Backward) -> Result<Grads> {
 }
 
 fn register_sums(b: &mut OpBuilder) {
-    b.op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(NUMBERS);
+    b.op("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .complex(Complex::ByParts)
+        .tags(NUMBERS);
     b.grad("AddBackward", &[], add_backward).inplace();
-    b.op("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.op("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("`self + alpha * other`.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("AddBackward1", &[], only_self).inplace();
-    b.op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(NUMBERS);
+    b.op("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .complex(Complex::ByParts)
+        .tags(NUMBERS);
     b.grad("SubBackward", &[], sub_backward).inplace();
-    b.op("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.op("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("`self - alpha * other`.")
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("SubBackward1", &[], only_self).inplace();
-    b.op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.op("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .complex(Complex::ByParts)
+        .tags(Tags::ELEMENTWISE);
     b.grad("RsubBackward", &[], rsub_backward);
-    b.op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::POINTWISE);
+    b.op("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("`other - alpha * self`.")
+        .function()
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("RsubBackward1", &[], rsub_backward);
 }
 
@@ -185,20 +202,29 @@ fn div_backward(b: &Backward) -> Result<Grads> {
 fn register_products(b: &mut OpBuilder) {
     b.op("mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(NUMBERS);
     b.grad("MulBackward", &["self", "other"], mul_backward).serves(&[("self", "other"), ("other", "self")]).inplace();
-    b.op("mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two))
+        .doc("`self * other`.")
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("MulBackward1", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, b.arg("other")))).inplace();
     b.op("div.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(NUMBERS);
     b.grad("DivBackward", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
-    b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("div.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
+        .doc("`self / other`, optionally rounded.")
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("DivBackward1", &[], |b| unary_grad(b, |g| real_where_it_is(b, "self", t!("div.Scalar", g, conjugate_number(b.arg("other")))?)));
     b.inplace();
     b.op("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(NUMBERS);
     b.grad("DivBackward2", &["self", "other"], div_backward).serves(&[("self", "other")]).inplace();
     b.op("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", Rule::Fresh(div_spec)).tags(Tags::POINTWISE);
     b.grad("DivBackward3", &[], div_backward).inplace();
-    b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::NUMBERS_AS_TENSORS | Tags::POINTWISE);
+    b.op("floor_divide(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two))
+        .doc("The quotient rounded down.")
+        .refuses("*bc", "div_floor_cpu")
+        .tags(Tags::NUMBERS_AS_TENSORS | Tags::ELEMENTWISE);
     b.op("floor_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)", Rule::Inplace("floor_divide")).tags(Tags::NUMBERS_AS_TENSORS);
-    b.op("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE).inplace();
+    b.op("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::ELEMENTWISE).inplace();
     register_powers(b);
 }
 
@@ -265,11 +291,17 @@ fn pow_spec(c: &Call) -> Specs {
 }
 
 fn register_powers(b: &mut OpBuilder) {
-    b.op("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", Rule::Fresh(pow_spec))
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("PowBackward", &["self"], pow_self);
     b.op("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
     b.grad("PowBackward1", &["self", "exponent", "result"], pow_tensors);
-    b.op("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", Rule::Fresh(pow_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", Rule::Fresh(pow_spec))
+        .doc("`self ** exponent`.")
+        .refuses("*b", "pow")
+        .auto_element_wise("exponent")
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE | Tags::CORE);
     b.grad("PowBackward2", &["exponent", "result"], pow_scalar_base);
     b.op("pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", Rule::Inplace("pow.Tensor_Scalar")).grad(
         "PowBackward",
@@ -281,18 +313,22 @@ fn register_powers(b: &mut OpBuilder) {
     b.op(
         "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
         Rule::Composite(|c| aten!("pow.Tensor_Scalar", widest(c, "self")?, widest_number(c, "exponent")?)),
-    );
+    )
+    .tags(Tags::POINTWISE);
     b.op(
         "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
         Rule::Composite(|c| {
             let exponent = widest(c, "exponent")?;
             aten!("pow.Tensor_Tensor", widest(c, "self")?, exponent)
         }),
-    );
+    )
+    .tags(Tags::POINTWISE);
     b.op(
         "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
         Rule::Composite(|c| aten!("pow.Scalar", widest_number(c, "self")?, widest(c, "exponent")?)),
-    );
+    )
+    .doc("Powers in double precision.")
+    .tags(Tags::POINTWISE);
     for (overload, kind) in [("Scalar", "Scalar"), ("Tensor", "Tensor")] {
         b.op(&format!("float_power_.{overload}(Tensor(a!) self, {kind} exponent) -> Tensor(a!)"), Rule::Composite(float_power_in_place));
     }
@@ -344,12 +380,20 @@ fn remainder_backward(b: &Backward, mode: &'static str) -> Result<Grads> {
 fn register_remainders(b: &mut OpBuilder) {
     b.op("remainder.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
     b.grad("RemainderBackward1", &["self", "other"], |b| remainder_backward(b, "floor")).inplace();
-    b.op("remainder.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("remainder.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two))
+        .doc("The remainder with the divisor's sign.")
+        .refuses("*bc", "remainder_cpu")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("RemainderBackward", &[], only_self).inplace();
     b.op("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
     b.op("fmod.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
     b.grad("FmodBackward1", &["self", "other"], |b| remainder_backward(b, "trunc")).inplace();
-    b.op("fmod.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("fmod.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two))
+        .doc("The remainder with the dividend's sign.")
+        .refuses("*bc", "fmod_cpu")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("FmodBackward", &[], only_self).inplace();
 }
 
@@ -376,20 +420,26 @@ fn or_nan(mask: Tensor, y: &Tensor) -> Result<Tensor> {
 
 fn register_extrema(b: &mut OpBuilder) {
     const BOTH: &[&str] = &["self", "other"];
-    b.op("maximum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("maximum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The larger of two.").tags(Tags::POINTWISE | Tags::CORE);
     b.grad("MaximumBackward", BOTH, |b| extremum(b, gt, lt));
-    b.op("minimum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("minimum(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The smaller of two.").tags(Tags::POINTWISE | Tags::CORE);
     b.grad("MinimumBackward", BOTH, |b| extremum(b, lt, gt));
-    b.op("fmax(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("fmax(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The larger of two, ignoring NaN.").tags(Tags::POINTWISE);
     b.grad("FmaxBackward", BOTH, |b| {
         extremum(b, |x, y| or_nan(gt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("ge.Tensor", x, y)?, y)?))
     });
-    b.op("fmin(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("fmin(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The smaller of two, ignoring NaN.").tags(Tags::POINTWISE);
     b.grad("FminBackward", BOTH, |b| {
         extremum(b, |x, y| or_nan(lt(x, y)?, y), |x, y| t!("logical_not_", or_nan(t!("le.Tensor", x, y)?, y)?))
     });
-    b.op("max.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("maximum", c.get("self"), c.get("other"))));
-    b.op("min.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("minimum", c.get("self"), c.get("other"))));
+    b.op("max.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("maximum", c.get("self"), c.get("other"))))
+        .doc("The largest element; along a dimension also where it is; or the larger of two.")
+        .refuses("c", "max_all")
+        .tags(Tags::POINTWISE);
+    b.op("min.other(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("minimum", c.get("self"), c.get("other"))))
+        .doc("The smallest element; along a dimension also where it is; or the smaller of two.")
+        .refuses("c", "min_all")
+        .tags(Tags::POINTWISE);
 }
 
 fn atan2_backward(b: &Backward) -> Result<Grads> {
@@ -473,27 +523,39 @@ fn xlogy_backward(b: &Backward) -> Result<Grads> {
 
 fn register_floats(b: &mut OpBuilder) {
     const BOTH: &[&str] = &["self", "other"];
-    b.op("atan2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("atan2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float))
+        .doc("The angle of the point (other, self).")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("Atan2Backward", BOTH, atan2_backward).inplace();
-    b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("hypot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("The length of the hypotenuse.").tags(Tags::POINTWISE);
     b.grad("HypotBackward", &["self", "other", "result"], hypot_backward).inplace();
     b.op("copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
     b.grad("CopysignBackward", &["self", "result"], copysign_backward).inplace();
-    b.op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
+        .doc("The first's magnitude with the second's sign.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("CopysignBackward1", &["self", "result"], copysign_backward).inplace();
-    b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("logaddexp(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("`log(exp(self) + exp(other))`.").tags(Tags::POINTWISE);
     b.grad("LogaddexpBackward", BOTH, |b| logadd(b, |d| t!("exp", d)));
-    b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).tags(Tags::POINTWISE);
+    b.op("logaddexp2(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two)).doc("`log2(2 ** self + 2 ** other)`.").tags(Tags::POINTWISE);
     b.grad("Logaddexp2Backward", BOTH, |b| logadd(b, |d| t!("pow.Scalar", 2, d)));
-    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float))
+        .doc("`self * 2 ** other`.")
+        .tags(Tags::APART_IN_EXPORT | Tags::POINTWISE);
     b.grad("LdexpBackward", &["other", "result"], ldexp_backward).inplace();
     b.op("xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
     b.grad("XlogyBackward", BOTH, xlogy_backward).inplace();
-    b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::Fresh(two_float)).auto_element_wise("other").tags(Tags::POINTWISE);
     b.grad("XlogyBackward1", &["other"], xlogy_backward);
-    b.op("xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float)).tags(Tags::POINTWISE);
+    b.op("xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", Rule::Fresh(two_float))
+        .doc("`self * log(other)`, zero where `self` is.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("XlogyBackward2", &["self"], xlogy_backward).inplace();
     b.op("heaviside(Tensor self, Tensor values) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "values"])))
+        .doc("The step function.")
+        .refuses("!", "R:heaviside is not yet implemented for tensors with different dtypes.")
         .tags(Tags::POINTWISE)
         .inplace();
 }
@@ -545,6 +607,7 @@ fn addcdiv_spec(c: &Call) -> Specs {
 
 fn register_ternary(b: &mut OpBuilder) {
     b.op("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "end"])))
+        .doc("Between two tensors, by a weight.")
         .tags(Tags::POINTWISE);
     b.grad("LerpBackward", &[], |b| {
         let mut grads = Grads::new(b);
@@ -558,42 +621,46 @@ fn register_ternary(b: &mut OpBuilder) {
     b.op(
         "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         Rule::Fresh(|c| promoted(c, &["self", "tensor1", "tensor2"])),
-    );
+    )
+    .doc("`self + value * tensor1 * tensor2`.")
+    .refuses("*b", "addcmul_cpu_out");
     b.tags(Tags::POINTWISE)
         .grad("AddcmulBackward", &["tensor1", "tensor2"], addcmul_backward)
         .serves(&[("tensor1", "tensor2"), ("tensor2", "tensor1")])
         .inplace();
-    b.op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Rule::Fresh(addcdiv_spec));
+    b.op("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", Rule::Fresh(addcdiv_spec))
+        .doc("`self + value * tensor1 / tensor2`.");
     b.tags(Tags::POINTWISE).grad("AddcdivBackward", &["tensor1", "tensor2"], addcdiv_backward).serves(&[("tensor1", "tensor2")]).inplace();
 }
 
 /// Other names of the same operators.
 fn register_aliases(b: &mut OpBuilder) {
     macro_rules! alias {
-        ($($schema:literal => $of:literal ($($arg:literal),*) ($($key:ident),*);)*) => { $(
-            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*; $($key = c.get(stringify!($key))),*)));
+        ($($schema:literal => $of:literal ($($arg:literal),*) ($($key:ident),*) $doc:literal;)*) => { $(
+            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*; $($key = c.get(stringify!($key))),*))).doc($doc);
         )* };
-        (plain $($schema:literal => $of:literal ($($arg:literal),*);)*) => { $(
-            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*)));
+        (plain $($schema:literal => $of:literal ($($arg:literal),*) $doc:literal;)*) => { $(
+            b.op($schema, Rule::Composite(|c| aten!($of, $(c.get($arg)),*))).doc($doc);
         )* };
     }
     alias! {
-        "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" => "sub.Tensor" ("self", "other") (alpha);
-        "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode);
-        "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode);
+        "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" => "sub.Tensor" ("self", "other") (alpha) "`self - alpha * other`.";
+        "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
+        "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
     }
     alias! { plain
-        "subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor" => "sub.Scalar" ("self", "other", "alpha");
-        "multiply.Tensor(Tensor self, Tensor other) -> Tensor" => "mul.Tensor" ("self", "other");
-        "multiply.Scalar(Tensor self, Scalar other) -> Tensor" => "mul.Scalar" ("self", "other");
-        "divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other");
-        "divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other");
-        "true_divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other");
-        "true_divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other");
-        "true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)" => "div_.Tensor" ("self", "other");
-        "arctan2(Tensor self, Tensor other) -> Tensor" => "atan2" ("self", "other");
-        "special_xlogy(Tensor self, Tensor other) -> Tensor" => "xlogy.Tensor" ("self", "other");
-        "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor" => "xlogy.Scalar_Self" ("self", "other");
-        "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor" => "xlogy.Scalar_Other" ("self", "other");
+        "subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor" => "sub.Scalar" ("self", "other", "alpha") "`self - alpha * other`.";
+        "multiply.Tensor(Tensor self, Tensor other) -> Tensor" => "mul.Tensor" ("self", "other") "`self * other`.";
+        "multiply.Scalar(Tensor self, Scalar other) -> Tensor" => "mul.Scalar" ("self", "other") "`self * other`.";
+        "divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other") "`self / other`, optionally rounded.";
+        "divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other") "`self / other`, optionally rounded.";
+        "true_divide.Tensor(Tensor self, Tensor other) -> Tensor" => "div.Tensor" ("self", "other") "`self / other`.";
+        "true_divide.Scalar(Tensor self, Scalar other) -> Tensor" => "div.Scalar" ("self", "other") "`self / other`.";
+        "true_divide_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)" => "div_.Tensor" ("self", "other") "`self / other`.";
+        "arctan2(Tensor self, Tensor other) -> Tensor" => "atan2" ("self", "other") "The angle of the point (other, self).";
+        "special_xlogy(Tensor self, Tensor other) -> Tensor" => "xlogy.Tensor" ("self", "other") "`self * log(other)`, zero where `self` is.";
+        "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor" => "xlogy.Scalar_Self" ("self", "other") "`self * log(other)`, zero where `self` is.";
+        "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor" => "xlogy.Scalar_Other" ("self", "other") "`self * log(other)`, zero where `self` is.";
     }
+    b.at("true_divide.Tensor").tags(Tags::POINTWISE);
 }

@@ -4,7 +4,7 @@ use super::common::*;
 use super::shapes::{broadcast_two, pointwise, result_type};
 use super::views::expanded_as_traced;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -36,10 +36,24 @@ pub fn register(b: &mut OpBuilder) {
             }
         }
     }
+    b.at("eq.Scalar").doc("Whether elements are equal.");
+    b.at("ge.Scalar").doc("`self >= other`.").refuses("+c", "ge_cpu");
+    b.at("greater.Scalar").doc("`self > other`.");
+    b.at("greater_equal.Scalar").doc("`self >= other`.");
+    b.at("gt.Scalar").doc("`self > other`.").refuses("+c", "gt_cpu");
+    b.at("le.Scalar").doc("`self <= other`.").refuses("+c", "le_cpu");
+    b.at("less.Scalar").doc("`self < other`.");
+    b.at("less_equal.Scalar").doc("`self <= other`.");
+    b.at("lt.Scalar").doc("`self < other`.").refuses("+c", "lt_cpu");
+    b.at("ne.Scalar").doc("Whether elements differ.");
+    b.at("not_equal.Scalar").doc("Whether elements differ.");
     for name in ["logical_and", "logical_or", "logical_xor"] {
         b.op(&format!("{name}(Tensor self, Tensor other) -> Tensor"), Rule::Fresh(bools));
         b.tags(Tags::POINTWISE | Tags::CORE).not_differentiable().inplace();
     }
+    b.at("logical_and").doc("And.");
+    b.at("logical_or").doc("Or.");
+    b.at("logical_xor").doc("Exclusive or.");
     for (name, dunder) in [("bitwise_and", "__and__"), ("bitwise_or", "__or__"), ("bitwise_xor", "__xor__")] {
         for (overload, ty) in [("Tensor", "Tensor"), ("Scalar", "Scalar")] {
             b.op(&format!("{name}.{overload}(Tensor self, {ty} other) -> Tensor"), Rule::Fresh(bits));
@@ -50,6 +64,13 @@ pub fn register(b: &mut OpBuilder) {
             .tags(Tags::POINTWISE)
             .not_differentiable();
     }
+    b.at("bitwise_and.Scalar").doc("And, bit by bit.");
+    b.at("bitwise_or.Scalar").doc("Or, bit by bit.");
+    b.at("bitwise_xor.Scalar").doc("Exclusive or, bit by bit.");
+    b.at("__and__.Scalar").classes(OpClasses::RECOMPUTABLE);
+    b.at("__or__.Scalar").classes(OpClasses::RECOMPUTABLE);
+    b.at("__xor__.Tensor").tags(Tags::POINTWISE);
+    b.at("__xor__.Scalar").tags(Tags::POINTWISE);
     for (name, dunder) in [("bitwise_left_shift", "__lshift__"), ("bitwise_right_shift", "__rshift__")] {
         for (overload, plain, ty) in [("Tensor", "Tensor", "Tensor"), ("Tensor_Scalar", "Scalar", "Scalar")] {
             b.op(&format!("{name}.{overload}(Tensor self, {ty} other) -> Tensor"), Rule::Fresh(bits));
@@ -61,6 +82,8 @@ pub fn register(b: &mut OpBuilder) {
             .tags(Tags::POINTWISE)
             .not_differentiable();
     }
+    b.at("bitwise_left_shift.Scalar_Tensor").doc("Bits moved to the left.").refuses("bh", "lshift_cpu");
+    b.at("bitwise_right_shift.Scalar_Tensor").doc("Bits moved to the right.").refuses("bh", "rshift_cpu");
     register_selection(b);
     register_values(b);
 }
@@ -144,7 +167,9 @@ fn masked_spec(c: &Call) -> Specs {
 }
 
 fn register_selection(b: &mut OpBuilder) {
-    b.op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", Rule::Fresh(where_spec)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", Rule::Fresh(where_spec))
+        .complex(Complex::ByParts)
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("WhereBackward", &["condition"], |b| {
         let condition = b.saved("condition")?;
         let mut grads = Grads::new(b);
@@ -178,9 +203,14 @@ fn register_selection(b: &mut OpBuilder) {
             aten!("where.self", condition, x, other)
         }),
     );
-    b.op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", Rule::Fresh(masked_spec)).tags(Tags::POINTWISE);
+    b.op("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", Rule::Fresh(masked_spec))
+        .doc("Elements replaced where a mask is true.")
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE);
     b.grad("MaskedFillBackward", &["mask"], |b| unary_grad(b, |g| t!("masked_fill.Scalar", g, b.saved("mask")?, 0))).inplace();
-    b.op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", Rule::Fresh(masked_spec)).tags(Tags::POINTWISE);
+    b.op("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", Rule::Fresh(masked_spec))
+        .complex(Complex::ByParts)
+        .tags(Tags::ELEMENTWISE);
     b.grad("MaskedFillBackward1", &["mask"], |b| {
         let mask = b.saved("mask")?;
         let mut grads = Grads::new(b);
@@ -195,10 +225,14 @@ fn register_values(b: &mut OpBuilder) {
     b.op(
         "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
         Rule::Composite(isclose),
-    );
-    b.op("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", Rule::Data);
+    )
+    .doc("Whether elements are equal up to tolerances.");
+    b.op("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", Rule::Data)
+        .doc("Whether two tensors are equal up to tolerances.");
     b.tags(Tags::DATA_DEPENDENT);
-    b.op("equal(Tensor self, Tensor other) -> bool", Rule::Data).tags(Tags::DATA_DEPENDENT);
+    b.op("equal(Tensor self, Tensor other) -> bool", Rule::Data)
+        .doc("Whether two tensors have the same sizes and elements.")
+        .tags(Tags::POINTWISE | Tags::DATA_DEPENDENT);
     b.op("_local_scalar_dense(Tensor self) -> Scalar", Rule::Data).tags(Tags::DATA_DEPENDENT);
     b.op(
         "item(Tensor self) -> Scalar",
@@ -209,7 +243,8 @@ fn register_values(b: &mut OpBuilder) {
             }
             aten!("_local_scalar_dense", x)
         }),
-    );
+    )
+    .doc("The one element as a Python number.");
     b.tags(Tags::DATA_DEPENDENT);
     b.op(
         "is_nonzero(Tensor self) -> bool",
@@ -227,7 +262,8 @@ fn register_values(b: &mut OpBuilder) {
                 other => other.float()? != 0.0,
             }))
         }),
-    );
+    )
+    .doc("Whether the one element is not zero.");
 }
 
 /// Near in the sense of `|a - b| <= atol + rtol * |b|`, written as PyTorch writes it.

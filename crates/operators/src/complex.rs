@@ -1,111 +1,13 @@
-//! Complex numbers: making them, their parts, absolute values and angles; and which operators are differentiable on them.
+//! Complex numbers: making them, their parts, absolute values and angles.
 //!
 //! A conjugate is a view that says what is to be done to its elements (`transforms/lazy`).
 
 use super::common::*;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Geometry, Tensor};
-
-/// Operators whose formulas hold for complex numbers as they are.
-const LINEAR: &[&str] = &[
-    "clone",
-    "_to_copy",
-    "copy",
-    "copy_",
-    "alias",
-    "detach",
-    "view",
-    "_unsafe_view",
-    "expand",
-    "permute",
-    "transpose",
-    "t",
-    "select",
-    "slice",
-    "squeeze",
-    "unsqueeze",
-    "diagonal",
-    "as_strided",
-    "unfold",
-    "unbind",
-    "split",
-    "split_with_sizes",
-    "view_as_real",
-    "view_as_complex",
-    "cat",
-    "stack",
-    "repeat",
-    "flip",
-    "rot90",
-    "roll",
-    "constant_pad_nd",
-    "slice_scatter",
-    "select_scatter",
-    "diag_embed",
-    "tril",
-    "triu",
-    "gather",
-    "index_select",
-    "index",
-    "_unsafe_index",
-    "index_put",
-    "masked_fill",
-    "where",
-    "trace",
-    "bmm",
-    "baddbmm",
-    "addbmm",
-    "sum",
-    "mean",
-    "cumsum",
-    "neg",
-    "add",
-    "sub",
-    "rsub",
-    "fill",
-    "zero",
-    "abs",
-    "angle",
-    "complex",
-    "polar",
-    "_conj",
-    "_conj_physical",
-    "vdot",
-    "mul",
-    "div",
-    "pow",
-    "log2",
-    "log10",
-    "log1p",
-    "sqrt",
-    "rsqrt",
-    "reciprocal",
-    "mm",
-    "exp",
-    "expm1",
-    "log",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "_fft_r2c",
-    "_fft_c2r",
-    "_fft_c2c",
-    "unfold_backward",
-    "slice_backward",
-    "select_backward",
-    "_reshape_alias",
-    "lift_fresh",
-    "linalg_vector_norm",
-    "linalg_eig",
-]; // rustfmt keeps lists like this one to a name per line.
-
-/// Holomorphic functions: the formula's factor is conjugated.
-const HOLOMORPHIC: &[&str] = &["tanh", "sigmoid", "mv", "dot", "prod"];
 
 /// A tensor's conjugate; a real one is its own.
 pub fn conj(x: &Tensor) -> Result<Tensor> {
@@ -142,24 +44,30 @@ fn pair(c: &Call) -> Specs {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("complex(Tensor real, Tensor imag) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE);
+    b.op("complex(Tensor real, Tensor imag) -> Tensor", Rule::Fresh(pair))
+        .doc("Complex numbers of real and imaginary parts.")
+        .tags(Tags::COMPLEX_GRAD | Tags::ELEMENTWISE);
     b.grad("ComplexBackward", &[], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "imag", || t!("imag", b.grad()?))?;
         grads.set(b, "real", || t!("real", b.grad()?))?;
         Ok(grads)
     });
-    b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair)).tags(Tags::POINTWISE).grad("PolarBackward", &["result"], |b| {
-        let (mut grads, z) = (Grads::new(b), b.result(0)?);
-        let turned = conj(b.grad()?)?;
-        let times = |by: Tensor| t!("mul.Tensor", &turned, by);
-        grads.set(b, "abs", || real(times(t!("sgn", z)?)?))?;
-        grads.set(b, "angle", || {
-            let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
-            real(times(quarter)?)
-        })?;
-        Ok(grads)
-    });
+    b.op("polar(Tensor abs, Tensor angle) -> Tensor", Rule::Fresh(pair))
+        .doc("Complex numbers of lengths and angles; of matrices, an orthonormal factor times a symmetric one.")
+        .autocast(CastPolicy::Fp32)
+        .tags(Tags::COMPLEX_GRAD | Tags::ELEMENTWISE)
+        .grad("PolarBackward", &["result"], |b| {
+            let (mut grads, z) = (Grads::new(b), b.result(0)?);
+            let turned = conj(b.grad()?)?;
+            let times = |by: Tensor| t!("mul.Tensor", &turned, by);
+            grads.set(b, "abs", || real(times(t!("sgn", z)?)?))?;
+            grads.set(b, "angle", || {
+                let quarter = t!("mul.Scalar", z, Value::Complex(0.0, 1.0))?;
+                real(times(quarter)?)
+            })?;
+            Ok(grads)
+        });
     b.op(
         "angle(Tensor self) -> Tensor",
         Rule::Fresh(|c| {
@@ -167,24 +75,36 @@ pub fn register(b: &mut OpBuilder) {
             one(&[c.get("self")], if dtype.is_complex() { dtype.to_real() } else { to_float(dtype) })
         }),
     )
-    .tags(Tags::POINTWISE)
+    .doc("The angle of complex numbers.")
+    .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE)
     .grad("AngleBackward", &["self"], angle_backward);
-    b.op("_conj(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies)).grad("ConjBackward", &[], |b| unary_grad(b, conj));
-    b.op("_conj_physical(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+    b.op("_conj(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies))
+        .batch(Batch::Elementwise)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("ConjBackward", &[], |b| unary_grad(b, conj));
+    b.op("_conj_physical(Tensor self) -> Tensor", Rule::Fresh(like_self))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH | Tags::POINTWISE);
     b.grad("ConjPhysicalBackward", &[], |b| unary_grad(b, |g| t!("conj_physical", g)));
-    b.op("_neg_view(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies))
-        .grad("NegViewBackward", &[], |b| unary_grad(b, |g| t!("neg", g)));
+    b.op("_neg_view(Tensor(a) self) -> Tensor(a)", Rule::View(as_it_lies)).batch(Batch::Elementwise).auto_linear(&["self"]).grad(
+        "NegViewBackward",
+        &[],
+        |b| unary_grad(b, |g| t!("neg", g)),
+    );
     b.op(
         "conj_physical(Tensor self) -> Tensor",
         Rule::Composite(|c| {
             let x = c.tensor("self")?;
             if x.dtype().is_complex() { aten!("_conj_physical", x) } else { Ok(x.into()) }
         }),
-    );
+    )
+    .tags(Tags::APART_IN_EXPORT | Tags::POINTWISE);
     b.op(
         "resolve_conj(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| if c.tensor("self")?.lazy().conj { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
-    );
+    )
+    .doc("The tensor with its conjugate computed.");
     b.op(
         "resolve_neg(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| if c.tensor("self")?.lazy().neg { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
@@ -195,7 +115,8 @@ pub fn register(b: &mut OpBuilder) {
             let x = c.tensor("self")?;
             if x.dtype().is_complex() { aten!("eq.Scalar", t!("imag", x)?, 0) } else { aten!("ones_like", x; dtype = Dtype::Bool) }
         }),
-    );
+    )
+    .doc("Whether elements have no imaginary part.");
 }
 
 /// The memory as it is: what is put off changes no geometry. A number stands for a tensor of its own.
@@ -220,10 +141,4 @@ fn angle_backward(b: &Backward) -> Result<Grads> {
         let nothing = t!("zeros", Vec::<i64>::new(); dtype = x.dtype(), layout = layout, device = x.device())?;
         t!("where.self", t!("eq.Scalar", x, 0.0)?, nothing, turned)
     })
-}
-
-/// Marks which operators are differentiable on complex numbers.
-pub fn mark(b: &mut OpBuilder) {
-    b.mark(|name| LINEAR.contains(&name), Tags::COMPLEX_GRAD);
-    b.mark(|name| HOLOMORPHIC.contains(&name), Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC);
 }

@@ -6,7 +6,7 @@ use crate::layout::{spec, strides, suggested, suggested_of};
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, OpClasses, Rule, Value};
 use shape::{Relation, SymInt};
 use tensor::{Dtype, Geometry, MemoryFormat, Tensor, TensorSpec, contiguous_strides};
 
@@ -18,7 +18,7 @@ pub fn register(b: &mut OpBuilder) {
                 "conv{n}d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] dilation=1, SymInt groups=1) -> Tensor"
             ),
             Rule::Composite(conv),
-        );
+        ).autocast(CastPolicy::LowerPrecisionFp);
         b.op(
             &format!(
                 "conv{n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, str padding=\"valid\", SymInt[{n}] dilation=1, SymInt groups=1) -> Tensor"
@@ -31,17 +31,23 @@ pub fn register(b: &mut OpBuilder) {
                 "{transposed}(Tensor input, Tensor weight, Tensor? bias=None, SymInt[{n}] stride=1, SymInt[{n}] padding=0, SymInt[{n}] output_padding=0, SymInt groups=1, SymInt[{n}] dilation=1) -> Tensor"
             ),
             Rule::Composite(conv_transposed),
-        );
+        ).autocast(CastPolicy::LowerPrecisionFp);
     }
+    b.at("conv1d").doc("Convolution of sequences with a kernel.");
+    b.at("conv2d").doc("Convolution of images with a kernel.");
+    b.at("conv3d").doc("Convolution of volumes with a kernel.");
+    b.at("conv_transpose1d").doc("The transpose of a convolution of sequences.");
+    b.at("conv_transpose2d.input").doc("The transpose of a convolution of images.");
+    b.at("conv_transpose3d.input").doc("The transpose of a convolution of volumes.");
     b.op(
         "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
         Rule::Fresh(convolution_spec),
-    )
+    ).doc("Convolution in any number of dimensions, or its transpose.").classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution))
     .grad("ConvolutionBackward", &["input", "weight"], convolution_grad);
     b.op(
         "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(backward_spec),
-    );
+    ).classes(OpClasses::COMPUTE_INTENSIVE).batch(Batch::Rule(super::batch_convolution::convolution_backward));
 }
 
 /// One value per spatial dimension; a single one stands for all.

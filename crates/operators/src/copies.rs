@@ -2,7 +2,7 @@
 
 use super::common::Specs;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, OpEntry, Rule, lookup};
+use dispatch::{Call, OpBuilder, OpEntry, Rule, Tags, lookup};
 use dispatch::{aten, t};
 use tensor::{Geometry, Tensor, TensorSpec};
 
@@ -61,9 +61,11 @@ pub fn register(b: &mut OpBuilder) {
             let part = t!("narrow", c.get("self"), c.get("dim"), c.get("start"), c.get("length"))?;
             aten!("clone", part; memory_format = tensor::MemoryFormat::Contiguous)
         }),
-    );
+    )
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
         Rule::Composite(|c| aten!("resize_", c.get("self"), c.tensor("the_template")?.sizes())),
-    );
+    )
+    .doc("Another tensor's sizes in place.");
 }

@@ -3,7 +3,7 @@
 use super::common::*;
 use super::factory::{copy_strides, like, memory_format, number_dtype};
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Batch, Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Device, Layout, MemoryFormat, TensorSpec};
 
@@ -52,39 +52,102 @@ fn same_geometry(c: &Call) -> Result<Vec<tensor::Geometry>> {
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     let pass: fn(&dispatch::Backward) -> Result<Grads> = |b| Grads::one(b, "self", || b.grad().cloned());
-    b.op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", Rule::Fresh(cloned)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor", Rule::Fresh(cloned))
+        .doc("A copy with a gradient back to the original.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH | Tags::POINTWISE | Tags::CORE);
     b.grad("CloneBackward", &[], pass);
-    b.op("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Rule::Fresh(copied)).tags(Tags::CORE);
+    b.op("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", Rule::Fresh(copied))
+        .doc("Elements of another tensor written into this one.")
+        .function()
+        .batch(Batch::Elementwise)
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::CORE);
     b.grad("CopyBackwards", &[], copy_backward).inplace();
+    b.at("copy_")
+        .batch(Batch::Elementwise)
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH);
     // What `out=` does with a result. Where writes are functional, the target's value is the result from now on.
-    b.op("_copy_result_(Tensor(a!) self, Tensor result) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
+    b.op("_copy_result_(Tensor(a!) self, Tensor result) -> Tensor(a!)", Rule::Inplace("copy"))
+        .batch(Batch::ByItem)
+        .complex(Complex::ByParts)
+        .not_differentiable();
     // `input.data = source`: values, geometry and memory of the source, without a history.
-    b.op("shallow_copy_data_(Tensor(a!) input, Tensor source) -> Tensor(a!)", Rule::Inplace("copy")).not_differentiable();
+    b.op("shallow_copy_data_(Tensor(a!) input, Tensor source) -> Tensor(a!)", Rule::Inplace("copy"))
+        .batch(Batch::ByItem)
+        .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH)
+        .not_differentiable();
     // What a leaf without a gradient gets in a backward that is compiled.
     b.op(
         "_first_gradient(Tensor variable, Tensor new_grad) -> Tensor",
         Rule::Composite(|c| autograd::in_layout_of(c.get("variable").tensor()?, c.get("new_grad").tensor()?).map(Value::from)),
     );
     b.op("fill.Scalar(Tensor self, Scalar value) -> Tensor", Rule::Fresh(filled))
-        .tags(Tags::CORE)
+        .doc("Every element set to a value.")
+        .function()
+        .batch(Batch::Elementwise)
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD | Tags::CORE)
         .grad("FillBackward", &[], zero_grad)
         .inplace();
-    b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled)).grad("FillBackward1", &[], |b| {
-        let mut grads = Grads::new(b);
-        grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
-        grads.set(b, "value", || t!("sum", b.grad()?))?;
-        Ok(grads)
-    });
+    b.at("fill_.Scalar").complex(Complex::ByParts);
+    b.op("fill.Tensor(Tensor self, Tensor value) -> Tensor", Rule::Fresh(filled)).batch(Batch::Elementwise).complex(Complex::ByParts).grad(
+        "FillBackward1",
+        &[],
+        |b| {
+            let mut grads = Grads::new(b);
+            grads.set(b, "self", || t!("zeros_like", b.grad()?))?;
+            grads.set(b, "value", || t!("sum", b.grad()?))?;
+            Ok(grads)
+        },
+    );
     b.inplace();
-    b.op("zero(Tensor self) -> Tensor", Rule::Fresh(cloned)).grad("ZeroBackward", &[], zero_grad).inplace();
-    b.op("lift_fresh_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).grad("LiftFreshCopyBackward", &[], pass);
-    b.op("lift(Tensor self) -> Tensor", Rule::Fresh(cloned)).grad("LiftBackward", &[], pass);
-    b.op("detach(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry)).not_differentiable();
-    b.op("detach_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(|c| Ok((*c.tensor("self")?.geometry()).clone()))).not_differentiable();
-    b.op("alias(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry)).tags(Tags::CORE).grad("AliasBackward", &[], pass);
-    b.op("lift_fresh(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry)).grad("LiftFreshBackward", &[], pass);
-    b.op("detach_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).not_differentiable();
-    b.op("alias_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).grad("AliasBackward", &[], pass);
+    b.at("fill_.Tensor").complex(Complex::ByParts);
+    b.op("zero(Tensor self) -> Tensor", Rule::Fresh(cloned))
+        .doc("Every element set to zero.")
+        .function()
+        .batch(Batch::Elementwise)
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("ZeroBackward", &[], zero_grad)
+        .inplace();
+    b.at("zero_").complex(Complex::ByParts);
+    b.op("lift_fresh_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).classes(OpClasses::RECOMPUTABLE).complex(Complex::ByParts).grad(
+        "LiftFreshCopyBackward",
+        &[],
+        pass,
+    );
+    b.op("lift(Tensor self) -> Tensor", Rule::Fresh(cloned))
+        .function()
+        .batch(Batch::Elementwise)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .grad("LiftBackward", &[], pass);
+    b.op("detach(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry))
+        .doc("The tensor without history; it shares memory.")
+        .batch(Batch::Elementwise)
+        .tags(Tags::COMPLEX_GRAD)
+        .not_differentiable();
+    b.op("detach_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(|c| Ok((*c.tensor("self")?.geometry()).clone())))
+        .batch(Batch::Elementwise)
+        .not_differentiable();
+    b.op("alias(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry))
+        .function()
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Elementwise)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::CORE)
+        .grad("AliasBackward", &[], pass);
+    b.op("lift_fresh(Tensor(a) self) -> Tensor(a)", Rule::View(same_geometry))
+        .function()
+        .batch(Batch::Elementwise)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("LiftFreshBackward", &[], pass);
+    b.op("detach_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).complex(Complex::ByParts).not_differentiable();
+    b.op("alias_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).complex(Complex::ByParts).grad("AliasBackward", &[], pass);
     register_conversions(b);
 }
 
@@ -109,7 +172,7 @@ fn register_conversions(b: &mut OpBuilder) {
                 Ok(vec![Some(TensorSpec::contiguous(Vec::new(), dtype, Device::CPU))])
             }
         }),
-    );
+    ).classes(OpClasses::RECOMPUTABLE).batch(Batch::Elementwise).complex(Complex::ByParts).auto_linear(&["self"]).tags(Tags::COMPLEX_GRAD);
     b.tags(Tags::CORE).grad("ToCopyBackward", &[], |b| {
         Grads::one(b, "self", || {
             let (spec, grad) = (b.spec("self")?, b.grad()?);
@@ -133,7 +196,7 @@ fn register_conversions(b: &mut OpBuilder) {
     b.op(
         "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
         Rule::Composite(|c| convert(c, c.get("dtype"), &Value::None, c.get("device"))),
-    );
+    ).doc("The tensor with another dtype or device.").classes(OpClasses::RECOMPUTABLE);
     b.op(
         "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
         Rule::Composite(|c| convert(c, c.get("dtype"), &Value::None, &Value::None)),
@@ -151,7 +214,9 @@ fn register_conversions(b: &mut OpBuilder) {
             let other = c.tensor("other")?;
             aten!("to.dtype_layout", c.get("self"); dtype = other.dtype(), layout = Value::Layout(Layout::Strided), device = other.device())
         }),
-    );
+    )
+    .doc("The tensor in another one's dtype.")
+    .classes(OpClasses::RECOMPUTABLE);
     b.op(
         "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
         Rule::Composite(|c| {
@@ -165,7 +230,9 @@ fn register_conversions(b: &mut OpBuilder) {
             }
             if has_format(x, format)? { Ok(x.into()) } else { aten!("clone", x; memory_format = format) }
         }),
-    );
+    )
+    .doc("The same elements, lying in order.")
+    .batch(Batch::Elementwise);
 }
 
 /// Whether a tensor already lies in a memory format.

@@ -5,7 +5,7 @@
 use crate::loss::{MEAN, SUM};
 use crate::nll::first;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -21,7 +21,7 @@ pub fn register(b: &mut OpBuilder) {
         b.op(
             &format!("ctc_loss{public}(Tensor log_probs, Tensor targets, {lengths} input_lengths, {lengths} target_lengths, int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor"),
             Rule::Composite(ctc_loss),
-        )
+        ).doc("Minus the log-likelihood of a sequence of labels, over all ways to place it in frames.").autocast(CastPolicy::Fp32)
         .tags(Tags::DYNAMIC_SHAPE);
         b.op(
             &format!("_ctc_loss{overload}(Tensor log_probs, Tensor targets, {lengths} input_lengths, {lengths} target_lengths, int blank=0, bool zero_infinity=False) -> (Tensor, Tensor)"),

@@ -4,19 +4,23 @@ use crate::loss::apply_reduction;
 use crate::shapes::{broadcast_two, result_type};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value, modes, set_modes};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value, modes, set_modes};
 use shape::{Relation, SymInt, numel};
 use tensor::{MemoryFormat, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", Rule::Composite(cosine_similarity));
+    b.op("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", Rule::Composite(cosine_similarity))
+        .doc("The cosine of the angle between vectors.");
     b.op(
         "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
         Rule::Composite(pairwise_distance),
-    );
-    b.op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", Rule::Composite(cdist));
-    b.op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", Rule::Fresh(cdist_spec)).grad(
+    )
+    .doc("Distances between rows.");
+    b.op("cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor", Rule::Composite(cdist))
+        .autocast(CastPolicy::Fp32)
+        .refuses("bic", "R:cdist only supports floating-point dtypes, X1 got: {}");
+    b.op("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", Rule::Fresh(cdist_spec)).refuses("h", "cdist").grad(
         "CdistBackward",
         &["x1", "x2", "result"],
         cdist_grad,
@@ -30,23 +34,32 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
         Rule::Composite(cosine_embedding_loss),
-    );
+    )
+    .doc("How far cosine similarities are from being 1 or below a margin.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
         Rule::Composite(hinge_embedding_loss),
-    );
+    )
+    .doc("A loss of distances labelled 1 or -1.")
+    .function()
+    .autocast(CastPolicy::Fp32);
     b.op(
         "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
         Rule::Composite(margin_ranking_loss),
-    );
+    )
+    .doc("How far a ranking is from holding by a margin.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
         Rule::Composite(triplet_margin_loss),
-    );
+    ).doc("How far an anchor is from being nearer to the positive by a margin.").autocast(CastPolicy::Fp32);
     b.op(
         "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
         Rule::Composite(poisson_nll_loss),
-    );
+    )
+    .doc("The negative log likelihood of a Poisson distribution.")
+    .autocast(CastPolicy::Fp32);
 }
 
 fn cosine_similarity(c: &Call) -> Result<Value> {

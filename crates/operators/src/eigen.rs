@@ -4,24 +4,26 @@ use super::complex::conj;
 use super::linalg::{Specs, check_square, columns, mt, plain};
 use crate::nll::first;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::Tensor;
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", Rule::Fresh(spec)).grad(
-        "LinalgEigBackward",
-        &["result", "result1"],
-        gradient,
-    );
+    b.op("linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", Rule::Fresh(spec))
+        .doc("Eigenvalues and eigenvectors, as complex numbers.")
+        .autocast(CastPolicy::Fp32)
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("LinalgEigBackward", &["result", "result1"], gradient);
     b.op(
         "linalg_eigvals(Tensor self) -> Tensor",
         Rule::Composite(|c| {
             check_square(c.tensor("self")?, "linalg.eigvals")?;
             first(aten!("linalg_eig", &c.args[0])?)
         }),
-    );
+    )
+    .doc("Eigenvalues, as complex numbers.")
+    .autocast(CastPolicy::Fp32);
 }
 
 fn spec(c: &Call) -> Specs {

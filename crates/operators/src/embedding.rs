@@ -2,7 +2,7 @@
 
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Batch, Call, Grads, OpBuilder, Rule, Value};
 use tensor::{Dtype, TensorSpec};
 
 /// Registers the family.
@@ -11,6 +11,9 @@ pub fn register(b: &mut OpBuilder) {
         "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
         Rule::Fresh(embedding_spec),
     )
+    .doc("Rows of a table by index.")
+    .batch(Batch::Rule(super::batch_rules::embedding))
+    .auto_linear(&["weight"])
     .grad("EmbeddingBackward", &["indices"], |b| {
         let rows = b.sizes("weight")?[0].clone();
         Grads::one(b, "weight", || {
@@ -43,7 +46,7 @@ pub fn register(b: &mut OpBuilder) {
             let sizes = vec![c.sym_int("num_weights")?, grad.size(grad.dim() - 1)];
             Ok(vec![Some(TensorSpec::contiguous(sizes, grad.dtype(), grad.device()))])
         }),
-    );
+    ).auto_linear(&["grad_output"]);
 }
 
 fn embedding_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {

@@ -4,7 +4,7 @@ use super::linalg::{Specs, check_info, check_matrix, check_square, columns, inve
 use crate::nll::first;
 use crate::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::Tensor;
@@ -15,6 +15,8 @@ pub fn register(b: &mut OpBuilder) {
         "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
         Rule::Fresh(inverse_spec),
     )
+    .doc("`cholesky`, with a status instead of an error.")
+    .autocast(CastPolicy::Fp32)
     .grad("LinalgCholeskyExBackward", &["result"], cholesky_grad)
     .indices_without_grad(&[1]);
     b.op(
@@ -24,12 +26,13 @@ pub fn register(b: &mut OpBuilder) {
             check_info(&results[1], "linalg.cholesky", c.tensor("self")?)?;
             Ok(results[0].clone().into())
         }),
-    );
-    b.op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", Rule::Fresh(qr_spec)).grad(
-        "LinalgQrBackward",
-        &["result", "result1"],
-        qr_grad,
-    );
+    )
+    .doc("The triangular factor of symmetric positive definite matrices.")
+    .autocast(CastPolicy::Fp32);
+    b.op("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", Rule::Fresh(qr_spec))
+        .doc("The factors Q and R.")
+        .autocast(CastPolicy::Fp32)
+        .grad("LinalgQrBackward", &["result", "result1"], qr_grad);
     b.op(
         "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
         Rule::Fresh(svd_spec),
@@ -38,14 +41,18 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
         Rule::Composite(|c| aten!("_linalg_svd", &c.args[0], &c.args[1], true; driver = c.get("driver"))),
-    );
+    )
+    .doc("The singular value decomposition.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor",
         Rule::Composite(|c| {
             let results = aten!("_linalg_svd", &c.args[0], false, true; driver = c.get("driver"))?;
             Ok(results.list()?[1].clone())
         }),
-    );
+    )
+    .doc("The singular values.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "_linalg_eigh(Tensor A, str UPLO=\"L\", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
         Rule::Fresh(eigh_spec),
@@ -54,23 +61,32 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "linalg_eigh(Tensor self, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)",
         Rule::Composite(|c| aten!("_linalg_eigh", &c.args[0], &c.args[1], true)),
-    );
+    )
+    .doc("Eigenvalues and eigenvectors of symmetric matrices.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_eigvalsh(Tensor self, str UPLO=\"L\") -> Tensor",
         Rule::Composite(|c| {
             let with_vectors = autograd::meta::requires_grad(c.tensor("self")?);
             first(aten!("_linalg_eigh", &c.args[0], &c.args[1], with_vectors)?)
         }),
-    );
-    b.op("linalg_matrix_sqrth(Tensor A) -> Tensor", Rule::Composite(matrix_sqrth));
-    b.op("linalg_polar(Tensor A) -> (Tensor U, Tensor P)", Rule::Composite(polar));
+    )
+    .doc("Eigenvalues of symmetric matrices.")
+    .autocast(CastPolicy::Fp32);
+    b.op("linalg_matrix_sqrth(Tensor A) -> Tensor", Rule::Composite(matrix_sqrth))
+        .doc("The square root of a symmetric matrix.")
+        .tags(Tags::APART_IN_EXPORT);
+    b.op("linalg_polar(Tensor A) -> (Tensor U, Tensor P)", Rule::Composite(polar))
+        .doc("Complex numbers of lengths and angles; of matrices, an orthonormal factor times a symmetric one.")
+        .tags(Tags::APART_IN_EXPORT);
     for name in ["linalg_matrix_power", "matrix_power"] {
-        b.op(&format!("{name}(Tensor self, int n) -> Tensor"), Rule::Composite(matrix_power));
+        b.op(&format!("{name}(Tensor self, int n) -> Tensor"), Rule::Composite(matrix_power)).doc("The n-th power of matrices.");
     }
     b.op(
         "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(matrix_norm),
-    );
+    )
+    .doc("A norm of matrices.");
     b.op(
         "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(matrix_norm_named),

@@ -3,7 +3,7 @@
 use super::common::*;
 use super::shapes::{default_dtype, pointwise_strides};
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Tags, Value};
+use dispatch::{Batch, Call, Complex, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{Relation, SymInt};
 use tensor::{Device, Dtype, Geometry, MemoryFormat, Tensor, TensorSpec};
 
@@ -187,32 +187,69 @@ fn register_sized(b: &mut OpBuilder) {
             }
             Ok(specs)
         }),
-    );
+    )
+    .doc("A tensor whose elements are not set.")
+    .classes(OpClasses::RECOMPUTABLE | OpClasses::NEVER_MERGED)
+    .complex(Complex::ByParts);
     b.tags(Tags::FACTORY | Tags::CORE);
     for name in ["zeros", "ones", "_efficientzerotensor"] {
         b.op(&format!("{name}(SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(sized)).tags(Tags::FACTORY);
     }
+    b.at("ones").doc("Ones.").classes(OpClasses::RECOMPUTABLE).complex(Complex::RealPart);
+    b.at("zeros").doc("Zeros.").classes(OpClasses::RECOMPUTABLE).complex(Complex::ByParts);
+    b.at("_efficientzerotensor").complex(Complex::ByParts);
     b.op(
         &format!("full(SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor"),
         Rule::Fresh(|c| made(c, c.sym_ints("size")?, number_dtype(c.get("fill_value")))),
-    );
+    )
+    .doc("A tensor of one value.")
+    .classes(OpClasses::RECOMPUTABLE)
+    .complex(Complex::ByParts);
     b.tags(Tags::FACTORY | Tags::CORE);
-    b.op(&format!("scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| made(c, vec![], default_dtype())));
+    b.op(&format!("scalar_tensor(Scalar s, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| made(c, vec![], default_dtype())))
+        .doc("A tensor of one number.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .complex(Complex::ByParts);
     b.tags(Tags::FACTORY | Tags::CORE);
-    b.op(&format!("empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor"), Rule::Fresh(strided)).tags(Tags::FACTORY);
-    b.op(&format!("eye(SymInt n, *, {OPTIONS}) -> Tensor"), Rule::Fresh(eye)).tags(Tags::FACTORY);
-    b.op(&format!("eye.m(SymInt n, SymInt m, *, {OPTIONS}) -> Tensor"), Rule::Fresh(eye)).tags(Tags::FACTORY);
+    b.op(&format!("empty_strided(SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor"), Rule::Fresh(strided))
+        .doc("A tensor of given strides, whose elements are not set.")
+        .complex(Complex::ByParts)
+        .tags(Tags::FACTORY);
+    b.op(&format!("eye(SymInt n, *, {OPTIONS}) -> Tensor"), Rule::Fresh(eye))
+        .doc("The identity matrix.")
+        .complex(Complex::RealPart)
+        .tags(Tags::FACTORY);
+    b.op(&format!("eye.m(SymInt n, SymInt m, *, {OPTIONS}) -> Tensor"), Rule::Fresh(eye)).complex(Complex::RealPart).tags(Tags::FACTORY);
 }
 
 fn register_like(b: &mut OpBuilder) {
     for name in ["empty_like", "zeros_like", "ones_like"] {
         b.op(&format!("{name}(Tensor self, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"), Rule::Fresh(like))
+            .function()
+            .batch(Batch::Elementwise)
             .not_differentiable();
     }
+    b.at("empty_like")
+        .doc("A tensor like another, whose elements are not set.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .complex(Complex::ByParts)
+        .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH);
+    b.at("ones_like").doc("Ones like another tensor.").complex(Complex::RealPart);
+    b.at("zeros_like")
+        .doc("Zeros like another tensor.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .complex(Complex::ByParts)
+        .tags(Tags::ZERO_FALLTHROUGH);
     b.op(
         &format!("full_like(Tensor self, Scalar fill_value, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"),
         Rule::Fresh(like),
-    );
+    )
+    .doc("A tensor like another, of one value.")
+    .function()
+    .classes(OpClasses::RECOMPUTABLE)
+    .batch(Batch::Elementwise)
+    .complex(Complex::ByParts)
+    .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH);
     b.not_differentiable();
     b.op(
         "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
@@ -233,24 +270,42 @@ fn register_like(b: &mut OpBuilder) {
             spec.geometry.offset = g.offset.clone();
             Ok(vec![Some(spec)])
         }),
-    );
+    )
+    .batch(Batch::Rule(super::batch_rules::zeros_like_another))
+    .complex(Complex::ByParts)
+    .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH);
     b.not_differentiable();
     for name in ["new_empty", "new_zeros", "new_ones"] {
-        b.op(&format!("{name}(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(new)).not_differentiable();
+        b.op(&format!("{name}(Tensor self, SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(new))
+            .batch(Batch::Shifted)
+            .not_differentiable();
     }
+    b.at("new_empty").doc("A tensor of this dtype and device, not set.").complex(Complex::ByParts);
+    b.at("new_ones").doc("Ones of this dtype and device.").complex(Complex::RealPart);
+    b.at("new_zeros").doc("Zeros of this dtype and device.").classes(OpClasses::RECOMPUTABLE).complex(Complex::ByParts);
     b.op(&format!("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, {OPTIONS}) -> Tensor"), Rule::Fresh(new))
+        .doc("A tensor of this dtype and device, of one value.")
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
         .not_differentiable();
-    b.op(&format!("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor"), Rule::Fresh(strided));
+    b.op(&format!("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, {OPTIONS}) -> Tensor"), Rule::Fresh(strided))
+        .complex(Complex::ByParts);
     b.not_differentiable();
 }
 
 fn register_ranges(b: &mut OpBuilder) {
-    b.op(&format!("arange(Scalar end, *, {OPTIONS}) -> Tensor"), Rule::Fresh(arange)).tags(Tags::FACTORY);
+    b.op(&format!("arange(Scalar end, *, {OPTIONS}) -> Tensor"), Rule::Fresh(arange))
+        .doc("Numbers from `start` to before `end`, by `step`.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .tags(Tags::FACTORY);
     b.op(&format!("arange.start(Scalar start, Scalar end, *, {OPTIONS}) -> Tensor"), Rule::Fresh(arange)).tags(Tags::FACTORY);
     b.op(&format!("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {OPTIONS}) -> Tensor"), Rule::Fresh(arange));
     b.tags(Tags::FACTORY | Tags::CORE);
-    b.op(&format!("linspace(Scalar start, Scalar end, int steps, *, {OPTIONS}) -> Tensor"), Rule::Fresh(spaced)).tags(Tags::FACTORY);
-    b.op(&format!("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(spaced));
+    b.op(&format!("linspace(Scalar start, Scalar end, int steps, *, {OPTIONS}) -> Tensor"), Rule::Fresh(spaced))
+        .doc("So many numbers from start to end.")
+        .tags(Tags::FACTORY);
+    b.op(&format!("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(spaced))
+        .doc("So many powers of a base.");
     b.tags(Tags::FACTORY);
     for name in ["tril_indices", "triu_indices"] {
         b.op(
@@ -270,4 +325,6 @@ fn register_ranges(b: &mut OpBuilder) {
         );
         b.tags(Tags::FACTORY);
     }
+    b.at("tril_indices").doc("The indices of the lower triangle.");
+    b.at("triu_indices").doc("The indices of the upper triangle.");
 }

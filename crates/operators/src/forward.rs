@@ -9,207 +9,8 @@ use dispatch::t;
 use dispatch::{Dual, OpBuilder, Value};
 use tensor::{Layout, Tensor};
 
-/// Operators that are linear in the tensors of some arguments.
-const LINEAR: &[(&[&str], &[&str])] = &[
-    (&["theta"], &["affine_grid_generator"]),
-    (
-        &["self"],
-        &[
-            "as_strided",
-            "clone",
-            "cumsum",
-            "diag_embed",
-            "diagonal",
-            "expand",
-            "gather",
-            "index.Tensor",
-            "_unsafe_index.Tensor",
-            "index_select",
-            "masked_select",
-            "mean",
-            "mean.dim",
-            "permute",
-            "repeat",
-            "_reshape_alias",
-            "select.int",
-            "slice.Tensor",
-            "unsafe_split.Tensor",
-            "unsafe_split_with_sizes",
-            "squeeze",
-            "squeeze.dim",
-            "squeeze.dims",
-            "sum",
-            "sum.dim_IntList",
-            "t",
-            "flip",
-            "roll",
-            "rot90",
-            "take",
-            "trace",
-            "transpose.int",
-            "tril",
-            "triu",
-            "unfold",
-            "_unsafe_view",
-            "lift",
-            "lift_fresh",
-            "unsqueeze",
-            "view",
-            "reflection_pad1d",
-            "reflection_pad2d",
-            "reflection_pad3d",
-            "replication_pad1d",
-            "replication_pad2d",
-            "replication_pad3d",
-            "pixel_shuffle",
-            "pixel_unshuffle",
-            "channel_shuffle",
-            "_adaptive_avg_pool2d",
-            "_adaptive_avg_pool3d",
-            "avg_pool2d",
-            "avg_pool3d",
-            "max_unpool2d",
-            "max_unpool3d",
-            "col2im",
-            "im2col",
-            "_fft_r2c",
-            "_fft_c2r",
-            "_fft_c2c",
-            "split.Tensor",
-            "split_with_sizes",
-            "unbind.int",
-            "_conj",
-            "_neg_view",
-            "_conj_physical",
-            "alias",
-            "_to_copy",
-            "view_as_real",
-            "view_as_complex",
-            "frac",
-            "add.Scalar",
-            "mul.Scalar",
-            "div.Scalar",
-        ],
-    ),
-    (&["grad_output"], &["diagonal_backward", "select_backward", "slice_backward", "embedding_dense_backward"]),
-    (&["self", "src"], &["slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter"]),
-    (&["grad_in"], &["unfold_backward"]),
-    (&["weight"], &["embedding"]),
-    (
-        &["grad_output", "self"],
-        &[
-            "adaptive_max_pool2d_backward",
-            "adaptive_max_pool3d_backward",
-            "max_pool2d_with_indices_backward",
-            "max_pool3d_with_indices_backward",
-        ],
-    ),
-];
-
-/// Elementwise operators, by the argument that their results depend on.
-const ELEMENTWISE: &[(&str, &[&str])] = &[
-    (
-        "self",
-        &[
-            "acos",
-            "acosh",
-            "asinh",
-            "atanh",
-            "asin",
-            "atan",
-            "bernoulli",
-            "ceil",
-            "clamp",
-            "clamp_min",
-            "clamp_max",
-            "copysign.Scalar",
-            "cos",
-            "cosh",
-            "deg2rad",
-            "erf",
-            "erfc",
-            "special_erfcx",
-            "erfinv",
-            "exp",
-            "exp2",
-            "expm1",
-            "floor",
-            "fmod.Scalar",
-            "hardsigmoid",
-            "hardswish",
-            "i0",
-            "special_i0e",
-            "special_i1",
-            "special_i1e",
-            "lgamma",
-            "digamma",
-            "polygamma",
-            "log",
-            "log10",
-            "log1p",
-            "log2",
-            "xlogy.Scalar_Other",
-            "special_xlog1py.other_scalar",
-            "mvlgamma",
-            "nan_to_num",
-            "neg",
-            "poisson",
-            "pow.Tensor_Scalar",
-            "rad2deg",
-            "reciprocal",
-            "remainder.Scalar",
-            "special_entr",
-            "special_ndtri",
-            "special_log_ndtr",
-            "round",
-            "round.decimals",
-            "rsqrt",
-            "sigmoid",
-            "logit",
-            "sign",
-            "sin",
-            "sinc",
-            "sinh",
-            "sqrt",
-            "tan",
-            "tanh",
-            "trunc",
-            "relu",
-            "silu",
-            "mish",
-            "elu",
-            "celu",
-            "gelu",
-            "hardshrink",
-            "hardtanh",
-            "leaky_relu",
-            "softplus",
-            "softshrink",
-            "threshold",
-            "special_bessel_j0",
-            "special_bessel_j1",
-            "special_bessel_y0",
-            "special_bessel_y1",
-            "special_modified_bessel_i0",
-            "special_modified_bessel_i1",
-            "special_modified_bessel_k0",
-            "special_modified_bessel_k1",
-        ],
-    ),
-    ("other", &["xlogy.Scalar_Self", "special_xlog1py.self_scalar"]),
-    ("mean", &["normal.Tensor_float"]),
-    ("std", &["normal.float_Tensor"]),
-    ("exponent", &["pow.Scalar"]),
-];
-
-/// Says it of the operators that are registered already.
+/// Gives entries that are registered already their formulas.
 pub fn register(b: &mut OpBuilder) {
-    for (arguments, names) in LINEAR {
-        names.iter().for_each(|name| b.linear(name, arguments));
-    }
-    for (argument, names) in ELEMENTWISE {
-        names.iter().for_each(|name| b.elementwise(name, argument));
-    }
     register_arithmetic(b);
     register_products(b);
     register_choices(b);
@@ -229,40 +30,37 @@ pub(super) fn sum(first: impl FnOnce() -> Result<Tensor>, second: impl FnOnce() 
 }
 
 fn register_arithmetic(b: &mut OpBuilder) {
-    b.forward("mul.Tensor", &["self_t", "self_p", "other_t", "other_p"], |d| {
+    b.at("mul.Tensor").forward(&["self_t", "self_p", "other_t", "other_p"], |d| {
         sum(|| mul(d.t("other_t")?, d.value("self_p")?), || mul(d.t("self_t")?, d.value("other_p")?))
     });
-    b.forward("add.Tensor", &["self_t", "other_t"], |d| {
-        t!("add.Tensor", d.t("self_t")?, maybe_multiply(d.t("other_t")?.clone(), d.arg("alpha"))?)
-    });
-    b.forward("sub.Tensor", &["self_t", "other_t"], |d| {
-        t!("sub.Tensor", d.t("self_t")?, maybe_multiply(d.t("other_t")?.clone(), d.arg("alpha"))?)
-    });
-    b.forward("rsub.Tensor", &["self_t", "other_t"], |d| {
+    b.at("add.Tensor")
+        .forward(&["self_t", "other_t"], |d| t!("add.Tensor", d.t("self_t")?, maybe_multiply(d.t("other_t")?.clone(), d.arg("alpha"))?));
+    b.at("sub.Tensor")
+        .forward(&["self_t", "other_t"], |d| t!("sub.Tensor", d.t("self_t")?, maybe_multiply(d.t("other_t")?.clone(), d.arg("alpha"))?));
+    b.at("rsub.Tensor").forward(&["self_t", "other_t"], |d| {
         let negated = t!("neg", maybe_multiply(d.t("self_t")?.clone(), d.arg("alpha"))?)?;
         t!("add.Tensor", negated, d.t("other_t")?)
     });
     // These read the argument's dtype, and so its primal.
-    b.forward("sub.Scalar", &["self_t", "self_p"], |d| Ok(d.t("self_t")?.clone()));
-    b.forward("rsub.Scalar", &["self_t", "self_p"], |d| maybe_multiply(t!("neg", d.t("self_t")?)?, d.arg("alpha")));
-    b.forward("div.Tensor", &["self_t", "other_t", "other_p"], |d| {
+    b.at("sub.Scalar").forward(&["self_t", "self_p"], |d| Ok(d.t("self_t")?.clone()));
+    b.at("rsub.Scalar").forward(&["self_t", "self_p"], |d| maybe_multiply(t!("neg", d.t("self_t")?)?, d.arg("alpha")));
+    b.at("div.Tensor").forward(&["self_t", "other_t", "other_p"], |d| {
         let less = t!("sub.Tensor", d.t("self_t")?, mul(d.t("other_t")?, d.result(0)?)?)?;
         t!("div.Tensor", less, d.value("other_p")?)
     });
-    b.forward("pow.Tensor_Tensor", &["self_t", "self_p", "exponent_t", "exponent_p"], |d| {
-        sum(|| power_of_base(d), || power_of_exponent(d))
-    });
-    b.forward("atan2", &["self_t", "self_p", "other_t", "other_p"], |d| {
+    b.at("pow.Tensor_Tensor")
+        .forward(&["self_t", "self_p", "exponent_t", "exponent_p"], |d| sum(|| power_of_base(d), || power_of_exponent(d)));
+    b.at("atan2").forward(&["self_t", "self_p", "other_t", "other_p"], |d| {
         let (x, y) = (d.t("self_p")?, d.t("other_p")?);
         let squares = sum(|| t!("pow.Tensor_Scalar", x, 2), || t!("pow.Tensor_Scalar", y, 2))?;
         let turned = sum(|| mul(&t!("neg", x)?, d.t("other_t")?), || mul(y, d.t("self_t")?))?;
         t!("div.Tensor", turned, squares)
     });
-    b.forward("hypot", &["self_t", "self_p", "other_t", "other_p"], |d| {
+    b.at("hypot").forward(&["self_t", "self_p", "other_t", "other_p"], |d| {
         let part = |t, p| t!("div.Tensor", mul(d.t(t)?, d.t(p)?)?, d.result(0)?);
         sum(|| part("self_t", "self_p"), || part("other_t", "other_p"))
     });
-    b.forward("addcmul", &["self_t", "tensor1_t", "tensor1_p", "tensor2_t", "tensor2_p"], |d| {
+    b.at("addcmul").forward(&["self_t", "tensor1_t", "tensor1_p", "tensor2_t", "tensor2_p"], |d| {
         let value = d.arg("value");
         sum(
             || {
@@ -272,28 +70,28 @@ fn register_arithmetic(b: &mut OpBuilder) {
             || maybe_multiply(mul(d.t("tensor2_t")?, d.t("tensor1_p")?)?, value),
         )
     });
-    b.forward("addcdiv", &["self_t", "tensor1_t", "tensor1_p", "tensor2_t", "tensor2_p"], |d| {
+    b.at("addcdiv").forward(&["self_t", "tensor1_t", "tensor1_p", "tensor2_t", "tensor2_p"], |d| {
         let (value, under) = (d.arg("value"), d.t("tensor2_p")?);
         let by_divisor = mul(d.t("tensor2_t")?, t!("div.Tensor", d.t("tensor1_p")?, under)?)?;
         let by_divisor = maybe_multiply(t!("div.Tensor", by_divisor, under)?, value)?;
         let first = maybe_multiply(t!("div.Tensor", d.t("tensor1_t")?, under)?, value)?;
         t!("sub.Tensor", t!("add.Tensor", d.t("self_t")?, first)?, by_divisor)
     });
-    b.forward("lerp.Scalar", &["self_t", "end_t"], |d| t!("lerp.Scalar", d.t("self_t")?, d.t("end_t")?, d.arg("weight")));
-    b.forward("lerp.Tensor", &["self_t", "self_p", "end_t", "end_p", "weight_t", "weight_p"], |d| {
+    b.at("lerp.Scalar").forward(&["self_t", "end_t"], |d| t!("lerp.Scalar", d.t("self_t")?, d.t("end_t")?, d.arg("weight")));
+    b.at("lerp.Tensor").forward(&["self_t", "self_p", "end_t", "end_p", "weight_t", "weight_p"], |d| {
         sum(
             || t!("lerp.Tensor", d.t("self_t")?, d.t("end_t")?, d.t("weight_p")?),
             || mul(d.t("weight_t")?, t!("sub.Tensor", d.t("end_p")?, d.t("self_p")?)?),
         )
     });
-    b.forward("fmod.Tensor", &["self_t", "self_p", "other_t", "other_p"], |d| rest(d, "trunc"));
-    b.forward("remainder.Tensor", &["self_t", "self_p", "other_t", "other_p"], |d| rest(d, "floor"));
-    b.forward("abs", &["self_t", "self_p"], |d| {
+    b.at("fmod.Tensor").forward(&["self_t", "self_p", "other_t", "other_p"], |d| rest(d, "trunc"));
+    b.at("remainder.Tensor").forward(&["self_t", "self_p", "other_t", "other_p"], |d| rest(d, "floor"));
+    b.at("abs").forward(&["self_t", "self_p"], |d| {
         let sign = t!("sgn", d.t("self_p")?)?;
         let slope = mul(&t!("conj", d.t("self_t")?)?, sign)?;
         if d.result(0)?.dtype().is_complex() || !slope.dtype().is_complex() { Ok(slope) } else { t!("real", slope) }
     });
-    b.forward("complex", &["real_t", "imag_t"], |d| t!("complex", d.t("real_t")?, d.t("imag_t")?));
+    b.at("complex").forward(&["real_t", "imag_t"], |d| t!("complex", d.t("real_t")?, d.t("imag_t")?));
 }
 
 fn rest(d: &Dual, rounding: &str) -> Result<Tensor> {
@@ -336,25 +134,25 @@ fn added(d: &Dual, [a_t, a_p, b_t, b_p]: [&'static str; 4], f: impl Fn(&Tensor, 
 
 fn register_products(b: &mut OpBuilder) {
     const PAIR: [&str; 4] = ["self_t", "self_p", "mat2_t", "mat2_p"];
-    b.forward("mm", &PAIR, |d| bilinear(d, PAIR, |a, b| t!("mm", a, b)));
-    b.forward("bmm", &PAIR, |d| bilinear(d, PAIR, |a, b| t!("bmm", a, b)));
+    b.at("mm").forward(&PAIR, |d| bilinear(d, PAIR, |a, b| t!("mm", a, b)));
+    b.at("bmm").forward(&PAIR, |d| bilinear(d, PAIR, |a, b| t!("bmm", a, b)));
     const VECTOR: [&str; 4] = ["self_t", "self_p", "vec_t", "vec_p"];
-    b.forward("mv", &VECTOR, |d| bilinear(d, VECTOR, |a, b| t!("mv", a, b)));
+    b.at("mv").forward(&VECTOR, |d| bilinear(d, VECTOR, |a, b| t!("mv", a, b)));
     const VECTORS: [&str; 4] = ["self_t", "self_p", "tensor_t", "tensor_p"];
-    b.forward("dot", &VECTORS, |d| bilinear(d, VECTORS, |a, b| t!("dot", a, b)));
+    b.at("dot").forward(&VECTORS, |d| bilinear(d, VECTORS, |a, b| t!("dot", a, b)));
     const OTHER: [&str; 4] = ["self_t", "self_p", "other_t", "other_p"];
-    b.forward("vdot", &OTHER, |d| bilinear(d, OTHER, |a, b| t!("vdot", a, b)));
-    b.forward("linalg_cross", &OTHER, |d| bilinear(d, OTHER, |a, b| t!("linalg_cross", a, b; dim = d.arg("dim").clone())));
-    b.forward("addmm", &["self_t", "mat1_t", "mat1_p", "mat2_t", "mat2_p"], |d| {
+    b.at("vdot").forward(&OTHER, |d| bilinear(d, OTHER, |a, b| t!("vdot", a, b)));
+    b.at("linalg_cross").forward(&OTHER, |d| bilinear(d, OTHER, |a, b| t!("linalg_cross", a, b; dim = d.arg("dim").clone())));
+    b.at("addmm").forward(&["self_t", "mat1_t", "mat1_p", "mat2_t", "mat2_p"], |d| {
         added(d, ["mat1_t", "mat1_p", "mat2_t", "mat2_p"], |a, b| t!("mm", a, b))
     });
-    b.forward("addmv", &["self_t", "mat_t", "mat_p", "vec_t", "vec_p"], |d| {
+    b.at("addmv").forward(&["self_t", "mat_t", "mat_p", "vec_t", "vec_p"], |d| {
         added(d, ["mat_t", "mat_p", "vec_t", "vec_p"], |a, b| t!("mv", a, b))
     });
-    b.forward("baddbmm", &["self_t", "batch1_t", "batch1_p", "batch2_t", "batch2_p"], |d| {
+    b.at("baddbmm").forward(&["self_t", "batch1_t", "batch1_p", "batch2_t", "batch2_p"], |d| {
         added(d, ["batch1_t", "batch1_p", "batch2_t", "batch2_p"], |a, b| t!("bmm", a, b))
     });
-    b.forward("convolution", &["input_t", "input_p", "weight_t", "weight_p", "bias_t", "bias_p"], |d| {
+    b.at("convolution").forward(&["input_t", "input_p", "weight_t", "weight_p", "bias_t", "bias_p"], |d| {
         let rest = ["stride", "padding", "dilation", "transposed", "output_padding", "groups"].map(|name| d.arg(name));
         let [stride, padding, dilation, transposed, output_padding, groups] = rest;
         let run = |x: &Tensor, w: &Tensor, bias: Value| {
@@ -363,7 +161,7 @@ fn register_products(b: &mut OpBuilder) {
         let bias = d.opt("bias_t")?.map_or(Value::None, Value::from);
         sum(|| run(d.t("input_t")?, d.t("weight_p")?, Value::None), || run(d.t("input_p")?, d.t("weight_t")?, bias))
     });
-    b.forward("_linalg_solve_ex", &["A_t", "A_p", "B_t"], |d| {
+    b.at("_linalg_solve_ex").forward(&["A_t", "A_p", "B_t"], |d| {
         let (x, left) = (d.result(0)?, d.arg("left"));
         let vector = d.arg("B").as_tensor().is_some_and(|b| b.dim() + 1 == x.dim().max(d.t("A_p").map_or(0, Tensor::dim)) && b.dim() == 1);
         let product = match (left.bool()?, vector) {
@@ -374,30 +172,31 @@ fn register_products(b: &mut OpBuilder) {
         let side = t!("sub.Tensor", d.t("B_t")?, product)?;
         t!("linalg_solve", d.t("A_p")?, side; left = left.clone())
     });
-    b.forward("linalg_inv_ex", &["A_t"], |d| {
+    b.at("linalg_inv_ex").forward(&["A_t"], |d| {
         let inverse = d.result(0)?;
         t!("neg", t!("matmul", t!("matmul", inverse, d.t("A_t")?)?, inverse)?)
     });
 }
 
 fn register_choices(b: &mut OpBuilder) {
-    b.forward("where.self", &["self_t", "other_t"], |d| t!("where.self", d.arg("condition"), d.t("self_t")?, d.t("other_t")?));
+    b.at("where.self").forward(&["self_t", "other_t"], |d| t!("where.self", d.arg("condition"), d.t("self_t")?, d.t("other_t")?));
     for name in ["maximum", "fmax"] {
-        b.forward(name, &["self_t", "self_p", "other_t", "other_p"], |d| extreme(d, |x, y| t!("gt.Tensor", x, y)));
+        b.at(name).forward(&["self_t", "self_p", "other_t", "other_p"], |d| extreme(d, |x, y| t!("gt.Tensor", x, y)));
     }
     for name in ["minimum", "fmin"] {
-        b.forward(name, &["self_t", "self_p", "other_t", "other_p"], |d| extreme(d, |x, y| t!("lt.Tensor", x, y)));
+        b.at(name).forward(&["self_t", "self_p", "other_t", "other_p"], |d| extreme(d, |x, y| t!("lt.Tensor", x, y)));
     }
-    b.forward("masked_fill.Scalar", &["self_t"], |d| t!("masked_fill.Scalar", d.t("self_t")?, d.arg("mask"), 0));
-    b.forward("masked_fill.Tensor", &["self_t", "value_t"], |d| t!("masked_fill.Tensor", d.t("self_t")?, d.arg("mask"), d.t("value_t")?));
-    b.forward("masked_scatter", &["self_t", "source_t"], |d| t!("masked_scatter", d.t("self_t")?, d.arg("mask"), d.t("source_t")?));
-    b.forward("_prelu_kernel", &["self_t", "self_p", "weight_t", "weight_p"], |d| {
+    b.at("masked_fill.Scalar").forward(&["self_t"], |d| t!("masked_fill.Scalar", d.t("self_t")?, d.arg("mask"), 0));
+    b.at("masked_fill.Tensor")
+        .forward(&["self_t", "value_t"], |d| t!("masked_fill.Tensor", d.t("self_t")?, d.arg("mask"), d.t("value_t")?));
+    b.at("masked_scatter").forward(&["self_t", "source_t"], |d| t!("masked_scatter", d.t("self_t")?, d.arg("mask"), d.t("source_t")?));
+    b.at("_prelu_kernel").forward(&["self_t", "self_p", "weight_t", "weight_p"], |d| {
         let (x, w) = (d.t("self_p")?, d.t("weight_p")?);
         let slope = sum(|| mul(w, d.t("self_t")?), || mul(d.t("weight_t")?, x))?;
         t!("where.self", t!("ge.Scalar", x, 0)?, d.t("self_t")?, slope)
     });
-    b.forward("fill.Scalar", &["self_t"], |d| t!("fill.Scalar", d.t("self_t")?, 0));
-    b.forward("fill.Tensor", &["self_t", "value_t"], |d| t!("fill.Tensor", d.t("self_t")?, d.t("value_t")?));
+    b.at("fill.Scalar").forward(&["self_t"], |d| t!("fill.Scalar", d.t("self_t")?, 0));
+    b.at("fill.Tensor").forward(&["self_t", "value_t"], |d| t!("fill.Tensor", d.t("self_t")?, d.t("value_t")?));
 }
 
 fn extreme(d: &Dual, wins: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
@@ -415,25 +214,25 @@ fn extreme(d: &Dual, wins: impl Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Resul
 }
 
 fn register_moving(b: &mut OpBuilder) {
-    b.forward("cat", &["tensors_t"], |d| t!("cat", d.value("tensors_t")?, d.arg("dim")));
-    b.forward("stack", &["tensors_t"], |d| t!("stack", d.value("tensors_t")?, d.arg("dim")));
-    b.forward("constant_pad_nd", &["self_t"], |d| t!("constant_pad_nd", d.t("self_t")?, d.arg("pad"), 0));
-    b.forward("scatter.src", &["self_t", "src_t"], |d| t!("scatter.src", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
-    b.forward("scatter.value", &["self_t"], |d| t!("scatter.value", d.t("self_t")?, d.arg("dim"), d.arg("index"), 0));
-    b.forward("scatter_add", &["self_t", "src_t"], |d| t!("scatter_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
-    b.forward("index_add", &["self_t", "source_t"], |d| {
+    b.at("cat").forward(&["tensors_t"], |d| t!("cat", d.value("tensors_t")?, d.arg("dim")));
+    b.at("stack").forward(&["tensors_t"], |d| t!("stack", d.value("tensors_t")?, d.arg("dim")));
+    b.at("constant_pad_nd").forward(&["self_t"], |d| t!("constant_pad_nd", d.t("self_t")?, d.arg("pad"), 0));
+    b.at("scatter.src").forward(&["self_t", "src_t"], |d| t!("scatter.src", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
+    b.at("scatter.value").forward(&["self_t"], |d| t!("scatter.value", d.t("self_t")?, d.arg("dim"), d.arg("index"), 0));
+    b.at("scatter_add").forward(&["self_t", "src_t"], |d| t!("scatter_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("src_t")?));
+    b.at("index_add").forward(&["self_t", "source_t"], |d| {
         let source = maybe_multiply(d.t("source_t")?.clone(), d.arg("alpha"))?;
         t!("index_add", d.t("self_t")?, d.arg("dim"), d.arg("index"), source)
     });
-    b.forward("index_copy", &["self_t", "source_t"], |d| t!("index_copy", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("source_t")?));
-    b.forward("index_put", &["self_t", "values_t"], |d| {
-        t!("index_put", d.t("self_t")?, d.arg("indices"), d.t("values_t")?, d.arg("accumulate"))
-    });
-    b.forward("_unsafe_index_put", &["self_t", "values_t"], |d| {
+    b.at("index_copy")
+        .forward(&["self_t", "source_t"], |d| t!("index_copy", d.t("self_t")?, d.arg("dim"), d.arg("index"), d.t("source_t")?));
+    b.at("index_put")
+        .forward(&["self_t", "values_t"], |d| t!("index_put", d.t("self_t")?, d.arg("indices"), d.t("values_t")?, d.arg("accumulate")));
+    b.at("_unsafe_index_put").forward(&["self_t", "values_t"], |d| {
         t!("_unsafe_index_put", d.t("self_t")?, d.arg("indices"), d.t("values_t")?, d.arg("accumulate"))
     });
-    b.forward("index_fill.int_Scalar", &["self_t"], |d| t!("index_fill.int_Scalar", d.t("self_t")?, d.arg("dim"), d.arg("index"), 0));
-    b.forward("native_dropout", &["input_t"], |d| {
+    b.at("index_fill.int_Scalar").forward(&["self_t"], |d| t!("index_fill.int_Scalar", d.t("self_t")?, d.arg("dim"), d.arg("index"), 0));
+    b.at("native_dropout").forward(&["input_t"], |d| {
         let (p, train) = (d.arg("p").float()?, d.arg("train"));
         if !train.is_none() && !train.bool()? {
             return Ok(d.t("input_t")?.clone());
@@ -442,18 +241,18 @@ fn register_moving(b: &mut OpBuilder) {
         mul(&t!("mul.Scalar", d.t("input_t")?, scale)?, d.result(1)?)
     });
     for name in ["sort", "sort.stable", "topk", "kthvalue", "mode", "max.dim", "min.dim", "median.dim", "nanmedian.dim"] {
-        b.forward(name, &["self_t"], selected);
+        b.at(name).forward(&["self_t"], selected);
     }
     for name in ["cummax", "cummin"] {
-        b.forward(name, &["self_t"], |d| t!("gather", d.t("self_t")?, d.arg("dim"), d.result(1)?));
+        b.at(name).forward(&["self_t"], |d| t!("gather", d.t("self_t")?, d.arg("dim"), d.result(1)?));
     }
     for name in ["max_pool2d_with_indices", "adaptive_max_pool2d"] {
-        b.forward(name, &["self_t"], |d| at_maxima(d, 2));
+        b.at(name).forward(&["self_t"], |d| at_maxima(d, 2));
     }
     for name in ["max_pool3d_with_indices", "adaptive_max_pool3d"] {
-        b.forward(name, &["self_t"], |d| at_maxima(d, 3));
+        b.at(name).forward(&["self_t"], |d| at_maxima(d, 3));
     }
-    b.forward("_new_zeros_with_same_feature_meta", &[], |d| t!("zeros_like", d.result(0)?));
+    b.at("_new_zeros_with_same_feature_meta").forward(&[], |d| t!("zeros_like", d.result(0)?));
 }
 
 /// The tangents of the elements that were selected.
@@ -478,7 +277,7 @@ fn at_maxima(d: &Dual, dims: i64) -> Result<Tensor> {
 
 /// Of gradient formulas, differentiated forward.
 fn register_gradients(b: &mut OpBuilder) {
-    b.forward("sigmoid_backward", &["grad_output_t", "grad_output_p", "output_t", "output_p"], |d| {
+    b.at("sigmoid_backward").forward(&["grad_output_t", "grad_output_p", "output_t", "output_p"], |d| {
         sum(
             || t!("sigmoid_backward", d.t("grad_output_t")?, d.t("output_p")?),
             || {
@@ -487,7 +286,7 @@ fn register_gradients(b: &mut OpBuilder) {
             },
         )
     });
-    b.forward("tanh_backward", &["grad_output_t", "grad_output_p", "output_t", "output_p"], |d| {
+    b.at("tanh_backward").forward(&["grad_output_t", "grad_output_p", "output_t", "output_p"], |d| {
         sum(
             || t!("tanh_backward", d.t("grad_output_t")?, d.t("output_p")?),
             || {
@@ -496,14 +295,15 @@ fn register_gradients(b: &mut OpBuilder) {
             },
         )
     });
-    b.forward("threshold_backward", &["grad_output_t", "self_t", "self_p"], |d| {
+    b.at("threshold_backward").forward(&["grad_output_t", "self_t", "self_p"], |d| {
         sum(|| t!("zeros_like", d.t("self_t")?), || t!("threshold_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("threshold")))
     });
-    b.forward("log_sigmoid_forward", &["self_t", "self_p"], |d| t!("log_sigmoid_backward", d.t("self_t")?, d.t("self_p")?, d.result(1)?));
-    b.forward("leaky_relu_backward", &["grad_output_t", "self_p"], |d| {
+    b.at("log_sigmoid_forward")
+        .forward(&["self_t", "self_p"], |d| t!("log_sigmoid_backward", d.t("self_t")?, d.t("self_p")?, d.result(1)?));
+    b.at("leaky_relu_backward").forward(&["grad_output_t", "self_p"], |d| {
         t!("leaky_relu_backward", d.t("grad_output_t")?, d.t("self_p")?, d.arg("negative_slope"), d.arg("self_is_result"))
     });
-    b.forward("hardtanh_backward", &["grad_output_t", "self_p"], |d| {
+    b.at("hardtanh_backward").forward(&["grad_output_t", "self_p"], |d| {
         let x = d.t("self_p")?;
         let inside = {
             let below = t!("lt.Scalar", x, d.arg("max_val"))?;
@@ -514,7 +314,7 @@ fn register_gradients(b: &mut OpBuilder) {
             t!("zeros", Vec::<i64>::new(); dtype = result.dtype(), layout = Value::Layout(Layout::Strided), device = result.device())?;
         t!("where.self", inside, d.t("grad_output_t")?, t!("expand", zero, result.sizes())?)
     });
-    b.forward("mse_loss_backward", &["grad_output_t", "grad_output_p", "self_t", "self_p", "target_t", "target_p"], |d| {
+    b.at("mse_loss_backward").forward(&["grad_output_t", "grad_output_p", "self_t", "self_p", "target_t", "target_p"], |d| {
         let reduction = d.arg("reduction").int()?;
         let double = |t: &str, p: &str| -> Result<Tensor> {
             let product = mul(d.t(t)?, d.t("grad_output_p")?)?;
@@ -530,7 +330,7 @@ fn register_gradients(b: &mut OpBuilder) {
         )
     });
     for name in ["_adaptive_avg_pool2d_backward", "_adaptive_avg_pool3d_backward"] {
-        b.forward(name, &["grad_output_t", "self_p"], |d| {
+        b.at(name).forward(&["grad_output_t", "self_p"], |d| {
             let args = vec![d.t("grad_output_t")?.into(), d.t("self_p")?.into()];
             dispatch::call(d.entry, args)?.into_tensor()
         });

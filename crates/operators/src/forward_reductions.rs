@@ -19,16 +19,16 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 fn register_exponentials(b: &mut OpBuilder) {
-    b.forward("logsumexp", &["self_t", "self_p"], |d| logsumexp(d.t("self_p")?, d.t("self_t")?, d.arg("dim"), d.arg("keepdim").bool()?));
-    b.forward("_softmax", &["self_t", "self_p"], |d| mul(d.result(0)?, centred(d)?));
-    b.forward("_log_softmax", &["self_t", "self_p"], centred);
-    b.compose_forward("_softmax_backward_data", |c| {
+    b.at("logsumexp").forward(&["self_t", "self_p"], |d| logsumexp(d.t("self_p")?, d.t("self_t")?, d.arg("dim"), d.arg("keepdim").bool()?));
+    b.at("_softmax").forward(&["self_t", "self_p"], |d| mul(d.result(0)?, centred(d)?));
+    b.at("_log_softmax").forward(&["self_t", "self_p"], centred);
+    b.at("_softmax_backward_data").composed_forward(|c| {
         let (grad, output, dim) = (c.tensor("grad_output")?, c.tensor("output")?, c.int("dim")?);
         let product = mul(grad, output)?;
         let total = t!("sum.dim_IntList", &product, vec![dim], true)?;
         typed(c, t!("sub.Tensor", &product, mul(output, total)?)?)
     });
-    b.compose_forward("_log_softmax_backward_data", |c| {
+    b.at("_log_softmax_backward_data").composed_forward(|c| {
         let (grad, output, dim) = (c.tensor("grad_output")?, c.tensor("output")?, c.int("dim")?);
         let shares = t!("exp", output)?;
         let total = t!("sum.dim_IntList", grad, vec![dim], true)?;
@@ -96,16 +96,16 @@ fn deviation(d: &Dual) -> Result<Tensor> {
 }
 
 fn register_moments(b: &mut OpBuilder) {
-    b.forward("var.correction", &["self_t", "self_p"], variance);
-    b.forward("std.correction", &["self_t", "self_p"], deviation);
-    b.forward("var_mean.correction", &["self_t", "self_p"], variance);
-    b.forward("std_mean.correction", &["self_t", "self_p"], deviation);
+    b.at("var.correction").forward(&["self_t", "self_p"], variance);
+    b.at("std.correction").forward(&["self_t", "self_p"], deviation);
+    b.at("var_mean.correction").forward(&["self_t", "self_p"], variance);
+    b.at("std_mean.correction").forward(&["self_t", "self_p"], deviation);
     for name in ["var_mean.correction", "std_mean.correction"] {
-        b.forward_of(name, 1, &["self_t"], |d| t!("mean.dim", d.t("self_t")?, dims(d), d.arg("keepdim")));
+        b.at(name).forward_of(1, &["self_t"], |d| t!("mean.dim", d.t("self_t")?, dims(d), d.arg("keepdim")));
     }
-    b.forward("linalg_vector_norm", &["self_t", "self_p"], |d| norm(d, d.arg("ord")));
-    b.forward("norm.ScalarOpt_dim", &["self_t", "self_p"], |d| norm(d, d.arg("p")));
-    b.forward("prod", &["self_t", "self_p"], |d| {
+    b.at("linalg_vector_norm").forward(&["self_t", "self_p"], |d| norm(d, d.arg("ord")));
+    b.at("norm.ScalarOpt_dim").forward(&["self_t", "self_p"], |d| norm(d, d.arg("p")));
+    b.at("prod").forward(&["self_t", "self_p"], |d| {
         let result = d.result(0)?;
         let layout = Value::Layout(Layout::Strided);
         let one = t!("ones", Vec::<i64>::new(); dtype = result.dtype(), layout = layout, device = result.device())?;
@@ -163,14 +163,14 @@ fn restored(result: &Tensor, dim: &Value, of: &Tensor, keepdim: bool) -> Result<
 
 fn register_extrema(b: &mut OpBuilder) {
     for name in ["max", "min", "median", "nanmedian"] {
-        b.forward(name, &["self_t", "self_p"], |d| {
+        b.at(name).forward(&["self_t", "self_p"], |d| {
             let reached = t!("eq.Tensor", d.t("self_p")?, d.result(0)?)?;
             let share = t!("div.Tensor", d.t("self_t")?, t!("sum", &reached)?)?;
             t!("sum", mul(&reached, share)?)
         });
     }
     for name in ["amax", "amin"] {
-        b.forward(name, &["self_t", "self_p"], |d| {
+        b.at(name).forward(&["self_t", "self_p"], |d| {
             let (x, dim, keepdim) = (d.t("self_p")?, d.arg("dim"), d.arg("keepdim"));
             let reached = t!("eq.Tensor", x, restored(d.result(0)?, dim, x, keepdim.bool()?)?)?;
             let count = t!("sum.dim_IntList", &reached, dim, keepdim)?;
@@ -211,7 +211,7 @@ fn scaled(d: &Dual, tangent: Tensor, primal: impl FnOnce() -> Result<Tensor>, si
 
 fn register_normalizations(b: &mut OpBuilder) {
     const READS: &[&str] = &["input_t", "input_p", "weight_t", "weight_p", "bias_t", "bias_p"];
-    b.forward("native_layer_norm", READS, |d| {
+    b.at("native_layer_norm").forward(READS, |d| {
         let (x, tangent) = (d.t("input_p")?, d.t("input_t")?);
         let sizes = x.sizes();
         let outer = sizes.len() - d.call().sym_ints("normalized_shape")?.len();
@@ -227,9 +227,9 @@ fn register_normalizations(b: &mut OpBuilder) {
         scaled(d, result, || mul(&t!("sub.Tensor", x, &mean)?, &rstd), &each(false))
     });
     for name in ["_native_batch_norm_legit", "_native_batch_norm_legit.no_stats", "_native_batch_norm_legit_no_training"] {
-        b.forward(name, READS, batch_norm);
+        b.at(name).forward(READS, batch_norm);
     }
-    b.compose_forward("native_layer_norm_backward", layer_norm_backward);
+    b.at("native_layer_norm_backward").composed_forward(layer_norm_backward);
 }
 
 fn batch_norm(d: &Dual) -> Result<Tensor> {
@@ -292,14 +292,14 @@ fn layer_norm_backward(c: &Call) -> Result<Value> {
 
 fn register_losses(b: &mut OpBuilder) {
     const BOTH: &[&str] = &["self_t", "self_p", "target_t", "target_p"];
-    b.forward("mse_loss", BOTH, |d| both_ways(d, |t, x, y| t!("mse_loss_backward", t, x, y, 0)));
-    b.forward("smooth_l1_loss", BOTH, |d| both_ways(d, |t, x, y| t!("smooth_l1_loss_backward", t, x, y, 0, d.arg("beta"))));
-    b.forward("huber_loss", BOTH, |d| both_ways(d, |t, x, y| t!("huber_loss_backward", t, x, y, 0, d.arg("delta"))));
+    b.at("mse_loss").forward(BOTH, |d| both_ways(d, |t, x, y| t!("mse_loss_backward", t, x, y, 0)));
+    b.at("smooth_l1_loss").forward(BOTH, |d| both_ways(d, |t, x, y| t!("smooth_l1_loss_backward", t, x, y, 0, d.arg("beta"))));
+    b.at("huber_loss").forward(BOTH, |d| both_ways(d, |t, x, y| t!("huber_loss_backward", t, x, y, 0, d.arg("delta"))));
     for name in ["nll_loss_backward", "nll_loss2d_backward"] {
-        b.compose_forward(name, nll_backward);
+        b.at(name).composed_forward(nll_backward);
     }
     for name in ["nll_loss_forward", "nll_loss2d_forward"] {
-        b.forward(name, &["self_t"], |d| {
+        b.at(name).forward(&["self_t"], |d| {
             let mut args = d.args.to_vec();
             args[0] = d.t("self_t")?.into();
             let results = dispatch::call(d.entry, args)?.tensors()?;

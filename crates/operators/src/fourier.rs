@@ -4,7 +4,7 @@
 use super::common::*;
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Tensor, TensorSpec};
@@ -92,9 +92,13 @@ fn c2r_backward(b: &Backward) -> Result<Grads> {
 }
 
 fn register_transforms(b: &mut OpBuilder) {
-    b.op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", Rule::Fresh(r2c_spec));
+    b.op("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", Rule::Fresh(r2c_spec))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD);
     b.grad("FftR2CBackward", &[], r2c_backward);
-    b.op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", Rule::Fresh(c2r_spec));
+    b.op("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor", Rule::Fresh(c2r_spec))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD);
     b.grad("FftC2RBackward", &[], c2r_backward);
     b.op(
         "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
@@ -102,7 +106,9 @@ fn register_transforms(b: &mut OpBuilder) {
             let x = c.tensor("self")?;
             laid_out(x, x.sizes(), &dims_of(c, x.dim())?, x.dtype())
         }),
-    );
+    )
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD);
     b.grad("FftC2CBackward", &[], |b| {
         let back = !b.arg("forward").bool()?;
         unary_grad(b, |g| t!("_fft_c2c", g, b.arg("dim"), b.arg("normalization"), back))
@@ -271,10 +277,25 @@ fn run(c: &Call) -> Result<Value> {
 
 fn register_names(b: &mut OpBuilder) {
     for name in ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"] {
-        b.op(&format!("fft_{name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"), Rule::Composite(run));
+        b.op(&format!("fft_{name}(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor"), Rule::Composite(run))
+            .autocast(CastPolicy::Fp32);
         b.op(&format!("fft_{name}2(Tensor self, SymInt[1]? s=None, int[1] dim=[-2,-1], str? norm=None) -> Tensor"), Rule::Composite(run));
         b.op(&format!("fft_{name}n(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor"), Rule::Composite(run));
     }
+    b.at("fft_fft").doc("The discrete Fourier transform.");
+    b.at("fft_fft2").doc("The Fourier transform over two dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_fftn").doc("The Fourier transform over several dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_hfft").doc("The Fourier transform of a Hermitian signal: real output.");
+    b.at("fft_ifft").doc("The inverse Fourier transform.");
+    b.at("fft_ifft2").doc("The inverse Fourier transform over two dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_ifftn").doc("The inverse Fourier transform over several dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_ihfft").doc("The inverse of `hfft`.");
+    b.at("fft_irfft").doc("The inverse Fourier transform to real output.");
+    b.at("fft_irfft2").doc("The inverse Fourier transform to real output, over two dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_irfftn").doc("The inverse Fourier transform to real output, over several dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_rfft").doc("The Fourier transform of real input.");
+    b.at("fft_rfft2").doc("The Fourier transform of real input, over two dimensions.").autocast(CastPolicy::Fp32);
+    b.at("fft_rfftn").doc("The Fourier transform of real input, over several dimensions.").autocast(CastPolicy::Fp32);
 }
 
 /// Rolls by half of each size, rounded down or up.
@@ -292,11 +313,14 @@ fn frequencies(c: &Call, count: i64) -> Specs {
 }
 
 fn register_shifts(b: &mut OpBuilder) {
-    b.op("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", Rule::Composite(|c| shifted(c, 0)));
-    b.op("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", Rule::Composite(|c| shifted(c, 1)));
+    b.op("fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor", Rule::Composite(|c| shifted(c, 0)))
+        .doc("Frequencies with zero in the middle.");
+    b.op("fft_ifftshift(Tensor self, int[1]? dim=None) -> Tensor", Rule::Composite(|c| shifted(c, 1))).doc("Undoes `fftshift`.");
     const OPTIONS: &str = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
-    b.op(&format!("fft_fftfreq(int n, float d=1.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| frequencies(c, c.int("n")?)));
+    b.op(&format!("fft_fftfreq(int n, float d=1.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| frequencies(c, c.int("n")?)))
+        .doc("The frequencies of a Fourier transform.");
     b.tags(Tags::FACTORY);
-    b.op(&format!("fft_rfftfreq(int n, float d=1.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| frequencies(c, c.int("n")? / 2 + 1)));
+    b.op(&format!("fft_rfftfreq(int n, float d=1.0, *, {OPTIONS}) -> Tensor"), Rule::Fresh(|c| frequencies(c, c.int("n")? / 2 + 1)))
+        .doc("The frequencies of a Fourier transform of real input.");
     b.tags(Tags::FACTORY);
 }

@@ -4,7 +4,7 @@ use crate::layout::{spec, suggested};
 use crate::pooling::spatial;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule};
 use shape::SymInt;
 use tensor::{Dtype, MemoryFormat, TensorSpec};
 
@@ -16,7 +16,7 @@ pub fn register(b: &mut OpBuilder) {
         b.op(
             &format!("fractional_max_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor random_samples) -> (Tensor, Tensor)"),
             Rule::Fresh(pooled),
-        )
+        ).doc("Maxima over windows that a random number spreads unevenly.").autocast(CastPolicy::Fp32)
         .grad(if n == 2 { "FractionalMaxPool2DBackward" } else { "FractionalMaxPool3DBackward" }, &["self", "result1"], gradient)
         .indices_without_grad(&[1]);
         b.op(

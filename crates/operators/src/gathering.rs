@@ -6,7 +6,7 @@ use super::shapes::wrap_dim;
 use super::views::zeros_of;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{Relation, SymInt};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
@@ -334,25 +334,38 @@ fn scatter_reduce_grad(b: &Backward) -> Result<Grads> {
 
 /// Registers gathers and scatters.
 pub fn register(b: &mut OpBuilder) {
-    b.op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Rule::Fresh(gather)).grad(
-        "GatherBackward",
-        &["index"],
-        |b| {
+    b.op("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", Rule::Fresh(gather))
+        .doc("Elements by index along a dimension.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("GatherBackward", &["index"], |b| {
             Grads::one(b, "self", || {
                 let zeros = t!("new_zeros", b.grad()?, b.sizes("self")?)?;
                 t!("scatter_add", zeros, b.arg("dim"), b.saved("index")?, b.grad()?)
             })
-        },
-    );
+        });
     b.op("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Rule::Fresh(scatter))
+        .batch(Batch::Shifted)
         .grad("ScatterBackward", &["index"], scatter_grad)
         .inplace();
     b.op("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", Rule::Fresh(scatter))
+        .batch(Batch::Shifted)
         .grad("ScatterBackward1", &["index"], scatter_grad)
         .inplace();
-    b.op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", Rule::Fresh(scatter)).inplace();
-    b.op("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", Rule::Fresh(scatter)).inplace();
+    b.op("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", Rule::Fresh(scatter))
+        .doc("Elements written at indices along a dimension.")
+        .batch(Batch::Shifted)
+        .inplace();
+    b.op("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", Rule::Fresh(scatter))
+        .batch(Batch::Shifted)
+        .inplace();
     b.op("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", Rule::Fresh(scatter))
+        .doc("Elements added at indices along a dimension.")
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
         .grad("ScatterAddBackward", &["index"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || Ok(b.grad()?.clone()))?;
@@ -364,19 +377,24 @@ pub fn register(b: &mut OpBuilder) {
         "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> Tensor",
         Rule::Fresh(scatter),
     )
+    .doc("Elements reduced into indices along a dimension.")
+    .batch(Batch::Shifted)
     .grad("ScatterReduceBackward", &["self", "index", "src", "result"], scatter_reduce_grad)
     .inplace();
-    b.op("index_select(Tensor self, int dim, Tensor index) -> Tensor", Rule::Fresh(index_select)).grad(
-        "IndexSelectBackward",
-        &["index"],
-        |b| {
+    b.op("index_select(Tensor self, int dim, Tensor index) -> Tensor", Rule::Fresh(index_select))
+        .doc("Rows by index.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("IndexSelectBackward", &["index"], |b| {
             Grads::one(b, "self", || {
                 let zeros = new_zeros_like(b.grad()?, &TensorSpec { dtype: b.grad()?.dtype(), ..b.spec("self")?.clone() })?;
                 t!("index_add", zeros, b.arg("dim"), b.saved("index")?, b.grad()?)
             })
-        },
-    );
+        });
     b.op("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", Rule::Fresh(index_source))
+        .doc("Rows added at indices.")
+        .batch(Batch::Shifted)
         .grad("IndexAddBackward", &["index"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || Ok(b.grad()?.clone()))?;
@@ -392,6 +410,9 @@ pub fn register(b: &mut OpBuilder) {
         })
         .inplace();
     b.op("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", Rule::Fresh(index_source))
+        .doc("Rows copied to indices.")
+        .method()
+        .autocast(CastPolicy::Promote)
         .grad("IndexCopyBackward", &["index"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || t!("index_fill.int_Scalar", b.grad()?, b.arg("dim"), b.saved("index")?, 0))?;
@@ -403,6 +424,7 @@ pub fn register(b: &mut OpBuilder) {
         "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
         Rule::Fresh(index_source),
     )
+    .doc("Rows reduced into indices.")
     .grad("IndexReduceBackward", &["self", "index", "source", "result"], |b| {
         Reduction {
             b,
@@ -415,18 +437,24 @@ pub fn register(b: &mut OpBuilder) {
     })
     .inplace();
     b.op("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", Rule::Fresh(index_fill))
+        .doc("Rows at indices filled.")
+        .complex(Complex::ByParts)
         .grad("IndexFillBackward", &["index"], index_fill_grad)
         .inplace();
     b.op("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", Rule::Fresh(index_fill))
+        .complex(Complex::ByParts)
         .grad("IndexFillBackward1", &["index"], index_fill_grad)
         .inplace();
-    b.op("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", Rule::Composite(take_along_dim));
-    b.op("take(Tensor self, Tensor index) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, c.tensor("index")?.sizes())))).grad(
-        "TakeBackward",
-        &["self", "index"],
-        |b| Grads::one(b, "self", || t!("put", t!("zeros_like", b.saved("self")?)?, b.saved("index")?, b.grad()?, true)),
-    );
+    b.op("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", Rule::Composite(take_along_dim))
+        .doc("Elements by index along a dimension, broadcast.");
+    b.op("take(Tensor self, Tensor index) -> Tensor", Rule::Fresh(|c| Ok(like(c.tensor("self")?, c.tensor("index")?.sizes()))))
+        .doc("Elements by flat index.")
+        .auto_linear(&["self"])
+        .grad("TakeBackward", &["self", "index"], |b| {
+            Grads::one(b, "self", || t!("put", t!("zeros_like", b.saved("self")?)?, b.saved("index")?, b.grad()?, true))
+        });
     b.op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", Rule::Fresh(|c| preserved(c.tensor("self")?)))
+        .doc("Elements set by flat index.")
         .grad("PutBackward", &["index"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "self", || {

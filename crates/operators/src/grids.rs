@@ -2,7 +2,7 @@
 
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, OpBuilder, Rule, Value};
+use dispatch::{Batch, Call, OpBuilder, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Dtype, Layout, Tensor};
 
@@ -122,7 +122,12 @@ pub fn register(b: &mut OpBuilder) {
         "meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]",
         Rule::Composite(|c| meshgrid(&c.tensors("tensors")?, c.str("indexing")?).map(Value::from)),
     );
-    b.op("cartesian_prod(Tensor[] tensors) -> Tensor", Rule::Composite(cartesian_prod));
-    b.op("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", Rule::Composite(combinations));
-    b.op("one_hot(Tensor self, int num_classes=-1) -> Tensor", Rule::Composite(one_hot));
+    b.op("cartesian_prod(Tensor[] tensors) -> Tensor", Rule::Composite(cartesian_prod)).tags(Tags::APART_IN_EXPORT);
+    b.op("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", Rule::Composite(combinations))
+        .doc("Combinations of elements, a row each.")
+        .function();
+    b.op("one_hot(Tensor self, int num_classes=-1) -> Tensor", Rule::Composite(one_hot))
+        .doc("Vectors with a one at the class.")
+        .function()
+        .batch(Batch::Composed(super::batch_composed::one_hot));
 }

@@ -7,7 +7,7 @@ use super::view_composites::{at_least_all, contiguous, reshape};
 use super::views::zeros_of;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grad, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grad, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{SymInt, numel};
 use tensor::{Dtype, Geometry, MemoryFormat, Tensor, TensorSpec};
 
@@ -512,30 +512,52 @@ fn triangle(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
 
 /// Registers joining and arranging.
 pub fn register(b: &mut OpBuilder) {
-    b.op("cat(Tensor[] tensors, int dim=0) -> Tensor", Rule::Fresh(cat)).grad("CatBackward", &[], cat_grad);
+    b.op("cat(Tensor[] tensors, int dim=0) -> Tensor", Rule::Fresh(cat))
+        .doc("Tensors joined along a dimension.")
+        .autocast(CastPolicy::Promote)
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("CatBackward", &[], cat_grad);
     for name in ["concat", "concatenate"] {
         b.op(
             &format!("{name}(Tensor[] tensors, int dim=0) -> Tensor"),
             Rule::Composite(|c| dispatch::aten!("cat", c.get("tensors"), c.get("dim"))),
-        );
+        )
+        .doc("Tensors joined along a dimension.");
     }
-    b.op("stack(Tensor[] tensors, int dim=0) -> Tensor", Rule::Fresh(stack)).grad("StackBackward", &[], stack_grad);
-    b.op("hstack(Tensor[] tensors) -> Tensor", Rule::Composite(|c| hstack(&c.tensors("tensors")?)));
+    b.op("stack(Tensor[] tensors, int dim=0) -> Tensor", Rule::Fresh(stack))
+        .doc("Tensors joined along a new dimension.")
+        .autocast(CastPolicy::Promote)
+        .batch(Batch::Rule(super::batch_rules::stack))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("StackBackward", &[], stack_grad);
+    b.op("hstack(Tensor[] tensors) -> Tensor", Rule::Composite(|c| hstack(&c.tensors("tensors")?))).doc("Tensors side by side.");
     for name in ["vstack", "row_stack"] {
         b.op(
             &format!("{name}(Tensor[] tensors) -> Tensor"),
             Rule::Composite(|c| t!("cat", at_least_all(&c.tensors("tensors")?, 2)?, 0).map(Value::from)),
         );
     }
+    b.at("row_stack").doc("Tensors stacked as rows.");
+    b.at("vstack").doc("Tensors below each other.");
     b.op(
         "dstack(Tensor[] tensors) -> Tensor",
         Rule::Composite(|c| t!("cat", at_least_all(&c.tensors("tensors")?, 3)?, 2).map(Value::from)),
-    );
-    b.op("column_stack(Tensor[] tensors) -> Tensor", Rule::Composite(column_stack));
-    b.op("repeat(Tensor self, SymInt[] repeats) -> Tensor", Rule::Fresh(repeat)).grad("RepeatBackward", &[], repeat_grad);
-    b.op("tile(Tensor self, SymInt[] dims) -> Tensor", Rule::Composite(tile));
+    )
+    .doc("Tensors stacked along a third dimension.");
+    b.op("column_stack(Tensor[] tensors) -> Tensor", Rule::Composite(column_stack)).doc("Tensors as columns side by side.");
+    b.op("repeat(Tensor self, SymInt[] repeats) -> Tensor", Rule::Fresh(repeat))
+        .doc("The tensor repeated along dimensions.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("RepeatBackward", &[], repeat_grad);
+    b.op("tile(Tensor self, SymInt[] dims) -> Tensor", Rule::Composite(tile)).doc("The tensor repeated.");
     b.op("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", Rule::Fresh(repeat_interleave))
-        .tags(dispatch::Tags::DYNAMIC_SHAPE)
+        .doc("Every element repeated.")
+        .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | dispatch::Tags::DYNAMIC_SHAPE)
         .not_differentiable();
     b.op(
         "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
@@ -556,6 +578,11 @@ pub fn register(b: &mut OpBuilder) {
             preserved(tensor)
         }),
     )
+    .doc("Reversed along dimensions.")
+    .batch(Batch::Shifted)
+    .complex(Complex::ByParts)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("FlipBackward", &[], |b| Grads::one(b, "self", || t!("flip", b.grad()?, b.arg("dims"))));
     b.op(
         "fliplr(Tensor self) -> Tensor",
@@ -566,7 +593,8 @@ pub fn register(b: &mut OpBuilder) {
             }
             t!("flip", tensor, vec![1i64]).map(Value::from)
         }),
-    );
+    )
+    .doc("Columns reversed.");
     b.op(
         "flipud(Tensor self) -> Tensor",
         Rule::Composite(|c| {
@@ -576,47 +604,87 @@ pub fn register(b: &mut OpBuilder) {
             }
             t!("flip", tensor, vec![0i64]).map(Value::from)
         }),
-    );
-    b.op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Rule::Fresh(roll)).grad("RollBackward", &[], roll_grad);
-    b.op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", Rule::Fresh(rot90)).grad("Rot90Backward0", &[], |b| {
-        let k = -b.call().int("k")?;
-        Grads::one(b, "self", || t!("rot90", b.grad()?, k, b.arg("dims")))
-    });
-    b.op("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", Rule::Fresh(constant_pad)).grad(
-        "ConstantPadNdBackward",
-        &[],
-        constant_pad_grad,
-    );
-    b.op("diag(Tensor self, int diagonal=0) -> Tensor", Rule::Composite(diag));
-    b.op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", Rule::Fresh(diag_embed)).grad(
-        "DiagEmbedBackward",
-        &[],
-        |b| Grads::one(b, "self", || t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2"))),
-    );
+    )
+    .doc("Rows reversed.");
+    b.op("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", Rule::Fresh(roll))
+        .doc("Elements moved around along dimensions.")
+        .batch(Batch::Rule(super::batch_rules::roll))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("RollBackward", &[], roll_grad);
+    b.op("rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor", Rule::Fresh(rot90))
+        .doc("Turned by a right angle.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("Rot90Backward0", &[], |b| {
+            let k = -b.call().int("k")?;
+            Grads::one(b, "self", || t!("rot90", b.grad()?, k, b.arg("dims")))
+        });
+    b.op("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", Rule::Fresh(constant_pad))
+        .doc("Borders of a constant.")
+        .function()
+        .batch(Batch::Rule(super::batch_rules::constant_pad_nd))
+        .complex(Complex::ByParts)
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("ConstantPadNdBackward", &[], constant_pad_grad);
+    b.op("diag(Tensor self, int diagonal=0) -> Tensor", Rule::Composite(diag)).doc("The diagonal of a matrix, or a matrix of a diagonal.");
+    b.op("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", Rule::Fresh(diag_embed))
+        .doc("Matrices of diagonals.")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("DiagEmbedBackward", &[], |b| {
+            Grads::one(b, "self", || t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2")))
+        });
     b.op(
         "diagflat(Tensor self, int offset=0) -> Tensor",
         Rule::Composite(|c| {
             let flat = t!("view", contiguous(c.tensor("self")?)?, vec![-1i64])?;
             t!("diag", flat, c.get("offset")).map(Value::from)
         }),
+    )
+    .doc("A matrix whose diagonal the elements are.");
+    b.op("trace(Tensor self) -> Tensor", Rule::Fresh(trace))
+        .doc("The sum of the diagonal.")
+        .autocast(CastPolicy::Fp32)
+        .refuses("b", "trace")
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("TraceBackward", &[], trace_grad);
+    b.op("block_diag(Tensor[] tensors) -> Tensor", Rule::Fresh(block_diag)).complex(Complex::ByParts).grad(
+        "BlockDiagBackward",
+        &[],
+        block_diag_grad,
     );
-    b.op("trace(Tensor self) -> Tensor", Rule::Fresh(trace)).grad("TraceBackward", &[], trace_grad);
-    b.op("block_diag(Tensor[] tensors) -> Tensor", Rule::Fresh(block_diag)).grad("BlockDiagBackward", &[], block_diag_grad);
-    b.op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Rule::Fresh(linalg_cross)).grad(
-        "LinalgCrossBackward",
-        &["self", "other"],
-        |b| {
+    b.op("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", Rule::Fresh(linalg_cross))
+        .doc("The cross product of vectors of three.")
+        .refuses("*b", "cross")
+        .refuses("!", "R:expected scalar type {} but found {2}")
+        .grad("LinalgCrossBackward", &["self", "other"], |b| {
             let mut grads = Grads::new(b);
             grads.set(b, "other", || t!("linalg_cross", b.grad()?, b.saved("self")?; dim = b.arg("dim")))?;
             grads.set(b, "self", || t!("linalg_cross", b.saved("other")?, b.grad()?; dim = b.arg("dim")))?;
             Ok(grads)
-        },
-    );
-    b.op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Rule::Composite(cross));
+        });
+    b.op("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", Rule::Composite(cross)).doc("The cross product of vectors of three.");
     b.op("tril(Tensor self, SymInt diagonal=0) -> Tensor", Rule::Fresh(triangle))
+        .doc("The lower triangle.")
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
         .grad("TrilBackward", &[], |b| Grads::one(b, "self", || t!("tril", b.grad()?, b.arg("diagonal"))))
         .inplace();
     b.op("triu(Tensor self, SymInt diagonal=0) -> Tensor", Rule::Fresh(triangle))
+        .doc("The upper triangle.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
         .grad("TriuBackward", &[], |b| Grads::one(b, "self", || t!("triu", b.grad()?, b.arg("diagonal"))))
         .inplace();
 }

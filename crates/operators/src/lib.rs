@@ -6,6 +6,9 @@ pub mod activation;
 pub mod advanced;
 pub mod affine;
 pub mod attention;
+mod batch_composed;
+mod batch_convolution;
+pub mod batch_rules;
 pub mod binary;
 mod clamp_tensor;
 pub mod common;
@@ -139,5 +142,4 @@ fn register(builder: &mut OpBuilder) {
     forward::register(builder);
     prims::register(builder);
     foreach::register(builder);
-    complex::mark(builder);
 }

@@ -3,7 +3,7 @@
 use crate::nll::first;
 use crate::shapes::broadcast_two;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -15,23 +15,29 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 fn register_solving(b: &mut OpBuilder) {
-    b.op("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", Rule::Fresh(|_| Ok(vec![]))).tags(Tags::ORDERED);
+    b.op("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", Rule::Fresh(|_| Ok(vec![])))
+        .batch(Batch::Rule(super::batch_rules::check_errors))
+        .tags(Tags::ORDERED);
     b.op("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", Rule::Fresh(inverse_spec))
+        .doc("The inverse, with a status instead of an error.")
+        .autocast(CastPolicy::Fp32)
         .grad("LinalgInvExBackward", &["result"], |b| {
             let inverse = b.result(0)?;
             let inner = t!("matmul", b.grad()?, mt(inverse)?)?;
             Grads::one(b, "A", || t!("neg", t!("matmul", mt(inverse)?, inner)?))
         })
         .indices_without_grad(&[1]);
-    b.op("linalg_inv(Tensor A) -> Tensor", Rule::Composite(inverse));
-    b.op("inverse(Tensor self) -> Tensor", Rule::Composite(inverse));
+    b.op("linalg_inv(Tensor A) -> Tensor", Rule::Composite(inverse)).doc("The inverse of matrices.").autocast(CastPolicy::Fp32);
+    b.op("inverse(Tensor self) -> Tensor", Rule::Composite(inverse)).doc("The inverse of matrices.").autocast(CastPolicy::Fp32);
     b.op(
         "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
         Rule::Fresh(solve_spec),
     )
     .grad("LinalgSolveExBackward", &["A", "result", "result1", "result2"], solve_grad)
     .indices_without_grad(&[1, 2, 3]);
-    b.op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", Rule::Composite(solve));
+    b.op("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", Rule::Composite(solve))
+        .doc("Solves `A X = B`.")
+        .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
         Rule::Fresh(|c| {
@@ -43,17 +49,20 @@ fn register_solving(b: &mut OpBuilder) {
             }
             Ok(vec![if c.bool("left")? { Some(columns(b.sizes(), b.dtype(), b)) } else { plain(&b.sizes(), b.dtype(), b) }])
         }),
-    );
+    )
+    .doc("Solves a system from its LU factorization.");
     b.op(
         "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
         Rule::Fresh(triangular_spec),
     )
+    .doc("Solves a triangular system.")
+    .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH)
     .grad("LinalgSolveTriangularBackward", &["self", "result"], triangular_grad);
     b.op("_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)", Rule::Fresh(det_spec))
         .grad("LinalgDetBackward", &["A", "result", "result1", "result2"], det_grad)
         .indices_without_grad(&[1, 2]);
-    b.op("linalg_det(Tensor A) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?)));
-    b.op("det(Tensor self) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?)));
+    b.op("linalg_det(Tensor A) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
+    b.op("det(Tensor self) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
     b.op("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", Rule::Fresh(slogdet_spec))
         .grad("LinalgSlogdetBackward", &["A", "result2", "result3"], slogdet_grad)
         .indices_without_grad(&[2, 3]);
@@ -61,7 +70,8 @@ fn register_solving(b: &mut OpBuilder) {
         b.op(
             &format!("{name} -> (Tensor sign, Tensor logabsdet)"),
             Rule::Composite(|c| Ok(Value::List(aten!("_linalg_slogdet", &c.args[0])?.list()?[..2].to_vec()))),
-        );
+        )
+        .doc("Sign and logarithm of the determinant.");
     }
     b.op(
         "logdet(Tensor self) -> Tensor",
@@ -69,7 +79,8 @@ fn register_solving(b: &mut OpBuilder) {
             let parts = aten!("_linalg_slogdet", &c.args[0])?.tensors()?;
             aten!("where.ScalarSelf", t!("eq.Scalar", &parts[0], -1.0)?, f64::NAN, &parts[1])
         }),
-    );
+    )
+    .doc("The logarithm of the determinant.");
 }
 
 pub(super) type Specs = Result<Vec<Option<TensorSpec>>>;

@@ -3,7 +3,7 @@
 use crate::shapes::{pointwise, pointwise_strides, result_type};
 use diagnostics::error::{Error, ErrorKind, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use tensor::{Tensor, TensorSpec};
 
 /// `reduction='none'`
@@ -15,46 +15,61 @@ pub const SUM: i64 = 2;
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec)).grad(
-        "MseLossBackward",
-        &["self", "target"],
-        |b| both_ways(b, |grad, x, y| t!("mse_loss_backward", grad, x, y, b.arg("reduction"))),
-    );
-    b.op("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Rule::Fresh(grad_spec)).grad(
-        "MseLossBackwardBackward",
-        &["grad_output", "self", "target"],
-        mse_double,
-    );
-    b.op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Composite(l1_loss));
-    b.op("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", Rule::Fresh(smooth_l1_spec)).grad(
-        "SmoothL1LossBackward",
-        &["self", "target"],
-        |b| both_ways(b, |grad, x, y| t!("smooth_l1_loss_backward", grad, x, y, b.arg("reduction"), b.arg("beta"))),
-    );
+    b.op("mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec))
+        .doc("The mean squared difference.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .batch(Batch::Elementwise)
+        .grad("MseLossBackward", &["self", "target"], |b| {
+            both_ways(b, |grad, x, y| t!("mse_loss_backward", grad, x, y, b.arg("reduction")))
+        });
+    b.op("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Rule::Fresh(grad_spec))
+        .batch(Batch::Elementwise)
+        .grad("MseLossBackwardBackward", &["grad_output", "self", "target"], mse_double);
+    b.op("l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Composite(l1_loss))
+        .doc("The mean absolute difference.")
+        .function()
+        .autocast(CastPolicy::Fp32);
+    b.op("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0) -> Tensor", Rule::Fresh(smooth_l1_spec))
+        .doc("Squares near zero, absolute values beyond.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .grad("SmoothL1LossBackward", &["self", "target"], |b| {
+            both_ways(b, |grad, x, y| t!("smooth_l1_loss_backward", grad, x, y, b.arg("reduction"), b.arg("beta")))
+        });
     b.op(
         "smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         Rule::Fresh(grad_spec),
     );
-    b.op("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", Rule::Fresh(huber_spec)).grad(
-        "HuberLossBackward",
-        &["self", "target"],
-        |b| both_ways(b, |grad, x, y| t!("huber_loss_backward", grad, x, y, b.arg("reduction"), b.arg("delta"))),
-    );
+    b.op("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0) -> Tensor", Rule::Fresh(huber_spec))
+        .doc("Squares near zero, absolute values beyond.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .grad("HuberLossBackward", &["self", "target"], |b| {
+            both_ways(b, |grad, x, y| t!("huber_loss_backward", grad, x, y, b.arg("reduction"), b.arg("delta")))
+        });
     b.op(
         "huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         Rule::Fresh(grad_spec),
     );
-    b.op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec)).grad(
-        "SoftMarginLossBackward",
-        &["self", "target"],
-        |b| {
+    b.op("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", Rule::Fresh(pair_spec))
+        .doc("A logistic loss of labels 1 and -1.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .grad("SoftMarginLossBackward", &["self", "target"], |b| {
             let grad = b.grad()?;
             Grads::one(b, "self", || t!("soft_margin_loss_backward", grad, b.saved("self")?, b.saved("target")?, b.arg("reduction")))
-        },
-    );
+        });
     b.op("soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", Rule::Fresh(grad_spec));
-    b.op("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", Rule::Composite(kl_div));
+    b.op("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor", Rule::Composite(kl_div))
+        .doc("The divergence of one distribution from another.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .refuses("+bi", "R:kl_div: Integral inputs not supported.");
     b.op("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", Rule::Fresh(bce_spec))
+        .doc("The cross entropy between probabilities and targets.")
+        .function()
+        .autocast(CastPolicy::Fp32)
         .grad("BinaryCrossEntropyBackward", &["self", "target", "weight"], bce_grad);
     b.op(
         "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
@@ -63,7 +78,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
         Rule::Fresh(bce_logits_spec),
-    )
+    ).doc("The cross entropy between logits and targets, through a sigmoid.").function().autocast(CastPolicy::Fp32).under_transforms(super::batch_composed::bce_with_logits)
     .grad("BinaryCrossEntropyWithLogitsBackward", &["self", "target", "weight", "pos_weight"], bce_logits_grad);
 }
 

@@ -2,7 +2,7 @@
 
 use super::linalg::{Specs, check_info, check_matrix, columns, mt, plain};
 use diagnostics::error::Result;
-use dispatch::{Backward, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Tensor};
@@ -40,11 +40,13 @@ pub fn register(b: &mut OpBuilder) {
             check_info(&results[2], "torch.linalg.lu_factor", c.tensor("A")?)?;
             Ok(Value::List(results[..2].iter().cloned().map(Value::from).collect()))
         }),
-    );
+    )
+    .doc("The LU factorization in one matrix, with pivots.");
     b.op(
         "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
         Rule::Composite(|c| aten!("linalg_lu_factor_ex", &c.args[0]; pivot = c.get("pivot"), check_errors = c.get("check_errors"))),
-    );
+    )
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
         Rule::Fresh(|c| {
@@ -52,6 +54,7 @@ pub fn register(b: &mut OpBuilder) {
             parts_spec(c.tensor("A")?, c.bool("pivot")?)
         }),
     )
+    .doc("The factors P, L and U.")
     .grad("LinalgLuBackward", &["result", "result1", "result2"], |b| {
         let (of_l, of_u) = (given(b, 1), given(b, 2));
         Grads::one(b, "A", || factor_grad(of_l, of_u, b.result(0)?, b.result(1)?, b.result(2)?, b.arg("pivot").bool()?))
@@ -73,7 +76,7 @@ pub fn register(b: &mut OpBuilder) {
             }
             Ok(specs)
         }),
-    )
+    ).doc("The factors P, L and U of an LU factorization.")
     .grad("LuUnpackBackward", &[], |b| {
         let (of_l, of_u, sizes) = (given(b, 1), given(b, 2), b.sizes("LU_data")?);
         Grads::one(b, "LU_data", || {
@@ -92,7 +95,9 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
         Rule::Composite(|c| aten!("linalg_lu_solve", &c.args[1], &c.args[2], &c.args[0])),
-    );
+    )
+    .doc("Solves a system from its LU factorization.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
         Rule::Composite(|c| {
@@ -101,7 +106,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(Value::List(vec![all[0].clone(), all[3].clone()]))
         }),
     );
-    b.derive("linalg_lu_solve", "LinalgLuSolveBackward", &["LU", "pivots", "result"], solve_grad);
+    b.at("linalg_lu_solve").grad("LinalgLuSolveBackward", &["LU", "pivots", "result"], solve_grad);
 }
 
 fn shape(a: &Tensor) -> (usize, SymInt, SymInt) {

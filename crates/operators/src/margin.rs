@@ -4,7 +4,7 @@ use crate::loss::{MEAN, SUM, apply_reduction};
 use crate::nll::first;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, OpBuilder, Rule, Value};
+use dispatch::{Call, CastPolicy, OpBuilder, Rule, Tags, Value};
 use tensor::{Layout, Tensor};
 
 /// Registers the family.
@@ -12,15 +12,25 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean) -> Tensor",
         Rule::Composite(multi_margin_loss),
-    );
+    )
+    .doc("A hinge loss over classes.")
+    .function()
+    .autocast(CastPolicy::Fp32)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
         Rule::Composite(|c| first(multilabel_margin_loss(c)?)),
-    );
+    )
+    .doc("A hinge loss over several labels.")
+    .function()
+    .autocast(CastPolicy::Fp32);
     b.op(
         "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
         Rule::Composite(multilabel_margin_loss),
-    );
+    )
+    .function()
+    .autocast(CastPolicy::Fp32)
+    .tags(Tags::APART_IN_EXPORT);
 }
 
 /// `t` with leading dimensions of one up to `n`.

@@ -5,7 +5,7 @@
 use crate::shapes::{broadcast_two, wrap_dims};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
+use dispatch::{Backward, Call, CastPolicy, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
 use shape::{Relation, SymInt};
 use tensor::{Tensor, TensorSpec};
 
@@ -14,23 +14,31 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "matmul(Tensor self, Tensor other) -> Tensor",
         Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)),
-    );
+    )
+    .doc("The product of matrices, vectors or batches of them.")
+    .autocast(CastPolicy::LowerPrecisionFp);
     b.op(
         "linalg_matmul(Tensor self, Tensor other) -> Tensor",
         Rule::Composite(|c| matmul(c.tensor("self")?, c.tensor("other")?).map(Value::from)),
-    );
-    b.op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Rule::Composite(linear));
-    b.op("outer(Tensor self, Tensor vec2) -> Tensor", Rule::Composite(outer));
+    )
+    .doc("The product of matrices, vectors or batches of them.");
+    b.op("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", Rule::Composite(linear))
+        .doc("`input @ weight.T + bias`.")
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .under_transforms(super::batch_composed::linear);
+    b.op("outer(Tensor self, Tensor vec2) -> Tensor", Rule::Composite(outer)).doc("The outer product of vectors.");
     b.op(
         "ger(Tensor self, Tensor vec2) -> Tensor",
         Rule::Composite(|c| t!("outer", c.tensor("self")?, c.tensor("vec2")?).map(Value::from)),
-    );
-    b.op("inner(Tensor self, Tensor other) -> Tensor", Rule::Composite(inner));
-    b.op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", Rule::Composite(tensordot));
-    b.op("kron(Tensor self, Tensor other) -> Tensor", Rule::Composite(kron));
-    b.op("linalg_multi_dot(Tensor[] tensors) -> Tensor", Rule::Composite(multi_dot));
+    )
+    .doc("The outer product of vectors.");
+    b.op("inner(Tensor self, Tensor other) -> Tensor", Rule::Composite(inner)).doc("Products over the last dimensions.");
+    b.op("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", Rule::Composite(tensordot)).function();
+    b.op("kron(Tensor self, Tensor other) -> Tensor", Rule::Composite(kron)).doc("The Kronecker product.");
+    b.op("linalg_multi_dot(Tensor[] tensors) -> Tensor", Rule::Composite(multi_dot)).doc("A chain of products, in the cheapest order.");
     b.op("chain_matmul(Tensor[] matrices) -> Tensor", Rule::Composite(chain_matmul));
-    b.op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", Rule::Composite(bilinear));
+    b.op("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", Rule::Composite(bilinear))
+        .doc("`input1 @ weight @ input2 + bias`, per output feature.");
     b.op(
         "_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1) -> Tensor",
         Rule::Fresh(trilinear_spec),

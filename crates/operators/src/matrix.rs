@@ -6,44 +6,84 @@
 use super::complex::conj;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Dtype, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     b.op("mm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(mm_spec))
+        .doc("The product of two matrices.")
+        .classes(OpClasses::COMPUTE_INTENSIVE)
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .batch(Batch::Rule(super::batch_rules::matrix_product))
+        .complex(Complex::Product("self", "mat2"))
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("MmBackward", &["self", "mat2"], mm_grad)
         .serves(&[("self", "mat2"), ("mat2", "self")]);
     b.op("bmm(Tensor self, Tensor mat2) -> Tensor", Rule::Fresh(bmm_spec))
+        .doc("Products of matrices, batch by batch.")
+        .classes(OpClasses::COMPUTE_INTENSIVE)
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .batch(Batch::Rule(super::batch_rules::matrix_product))
+        .complex(Complex::Product("self", "mat2"))
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("BmmBackward", &["self", "mat2"], bmm_grad)
         .serves(&[("self", "mat2"), ("mat2", "self")]);
     b.op("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmm_spec))
+        .doc("`beta * self + alpha * (mat1 @ mat2)`.")
+        .classes(OpClasses::COMPUTE_INTENSIVE)
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .batch(Batch::Composed(super::batch_composed::addmm))
+        .tags(Tags::CONJ_FALLTHROUGH)
         .grad("AddmmBackward", &["mat1", "mat2"], addmm_grad)
         .serves(&[("mat1", "mat2"), ("mat2", "mat1")])
         .inplace();
     b.op("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(baddbmm_spec))
+        .doc("`beta * self + alpha * (batch1 @ batch2)`, batch by batch.")
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .batch(Batch::Composed(super::batch_composed::baddbmm))
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("BaddbmmBackward", &["batch1", "batch2"], baddbmm_grad)
         .serves(&[("batch1", "batch2"), ("batch2", "batch1")])
         .inplace();
     b.op("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addbmm_spec))
+        .doc("`beta * self + alpha * sum(batch1 @ batch2)`.")
+        .autocast(CastPolicy::LowerPrecisionFp)
+        .batch(Batch::Composed(super::batch_composed::addbmm))
+        .tags(Tags::COMPLEX_GRAD)
         .grad("AddbmmBackward", &["batch1", "batch2"], addbmm_grad)
         .serves(&[("batch1", "batch2"), ("batch2", "batch1")])
         .inplace();
     b.op("mv(Tensor self, Tensor vec) -> Tensor", Rule::Fresh(mv_spec))
+        .doc("The product of a matrix and a vector.")
+        .batch(Batch::Rule(super::batch_rules::mv))
+        .complex(Complex::Product("self", "vec"))
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
         .grad("MvBackward", &["self", "vec"], mv_grad)
         .serves(&[("self", "vec"), ("vec", "self")]);
     b.op("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addmv_spec))
+        .doc("`beta * self + alpha * (mat @ vec)`.")
+        .batch(Batch::Composed(super::batch_composed::addmv))
         .grad("AddmvBackward", &["mat", "vec"], addmv_grad)
         .serves(&[("mat", "vec"), ("vec", "mat")])
         .inplace();
     b.op("dot(Tensor self, Tensor tensor) -> Tensor", Rule::Fresh(dot_spec))
+        .doc("The product of two vectors.")
+        .batch(Batch::Rule(super::batch_rules::dot))
+        .complex(Complex::Product("self", "tensor"))
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC | Tags::CONJ_FALLTHROUGH)
         .grad("DotBackward", &["self", "tensor"], dot_grad)
         .serves(&[("self", "tensor"), ("tensor", "self")]);
     b.op("vdot(Tensor self, Tensor other) -> Tensor", Rule::Fresh(vdot_spec))
+        .doc("The product of two vectors, the first conjugated.")
+        .batch(Batch::Rule(super::batch_rules::dot))
+        .complex(Complex::Product("self", "other"))
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH)
         .grad("VdotBackward", &["self", "other"], vdot_grad)
         .serves(&[("self", "other"), ("other", "self")]);
     b.op("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", Rule::Fresh(addr_spec))
+        .doc("`beta * self + alpha * outer(vec1, vec2)`.")
         .grad("AddrBackward", &["vec1", "vec2"], addr_grad)
         .serves(&[("vec1", "vec2"), ("vec2", "vec1")])
         .inplace();

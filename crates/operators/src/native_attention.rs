@@ -3,7 +3,7 @@
 
 use crate::loss::like;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule};
+use dispatch::{Call, CastPolicy, OpBuilder, Rule};
 use shape::SymInt;
 use tensor::TensorSpec;
 
@@ -12,7 +12,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
         Rule::Fresh(attention_spec),
-    );
+    ).autocast(CastPolicy::LowerPrecisionFp);
     b.op(
         "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
         Rule::Fresh(|c| Ok(vec![Some(like(c.tensor("src")?)?)])),

@@ -4,7 +4,7 @@ use crate::loss::{MEAN, NONE, SUM};
 use diagnostics::error::{Error, ErrorKind, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use shape::{FloatExpr, Relation, SymFloat, SymInt};
 use tensor::{Dtype, Tensor, TensorSpec};
 
@@ -13,26 +13,31 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100, float label_smoothing=0.0) -> Tensor",
         Rule::Composite(cross_entropy),
-    );
+    ).doc("The cross entropy between logits and classes or class probabilities.").function().autocast(CastPolicy::Fp32);
     b.op(
         "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
         Rule::Composite(|c| {
             nll_loss_nd(c.tensor("self")?, c.tensor("target")?, c.get("weight"), c.int("reduction")?, c.get("ignore_index"))
                 .map(Value::from)
         }),
-    );
+    )
+    .function();
     b.op(
         "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
         Rule::Composite(|c| first(aten!("nll_loss_forward", &c.args[0], &c.args[1], &c.args[2], &c.args[3], &c.args[4])?)),
-    );
+    )
+    .doc("The negative log likelihood of classes.")
+    .function()
+    .autocast(CastPolicy::Fp32);
     b.op(
         "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100) -> Tensor",
         Rule::Composite(|c| first(aten!("nll_loss2d_forward", &c.args[0], &c.args[1], &c.args[2], &c.args[3], &c.args[4])?)),
-    );
+    )
+    .autocast(CastPolicy::Fp32);
     b.op(
         "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
         Rule::Fresh(forward_spec),
-    )
+    ).function().batch(Batch::Decomposed)
     .grad("NllLossBackward", &["self", "target", "weight", "result1"], |b| {
         let (input, target, weight, total) = (b.saved("self")?, b.saved("target")?, b.opt_saved("weight")?, b.result(1)?);
         Grads::one(b, "self", || {
@@ -43,7 +48,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor",
         Rule::Fresh(backward_spec),
-    )
+    ).batch(Batch::Decomposed)
     .grad("NllLossBackwardBackward", &["target", "weight"], |b| {
         let mut grads = Grads::new(b);
         let (grad, target, weight) = (b.grad()?, b.saved("target")?, b.opt_saved("weight")?);
@@ -54,7 +59,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
         Rule::Fresh(forward_2d_spec),
-    )
+    ).function()
     .grad("NllLoss2DBackward", &["self", "target", "weight", "result1"], |b| {
         let (input, target, weight, total) = (b.saved("self")?, b.saved("target")?, b.opt_saved("weight")?, b.result(1)?);
         Grads::one(b, "self", || {

@@ -6,7 +6,7 @@ use crate::shapes::pointwise_strides;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Tags, Value};
 use shape::{Relation, SymInt, numel};
 use tensor::{Dtype, Tensor, TensorSpec, promote};
 
@@ -15,31 +15,34 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
         Rule::Composite(|c| first(aten!("native_layer_norm", &c.args[0], &c.args[1], &c.args[2], &c.args[3], &c.args[4])?)),
-    );
+    ).doc("Normalizes the last dimensions.");
     b.op(
         "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(layer_norm_spec),
     )
+    .doc("Layer normalization, with means and inverse deviations.")
+    .batch(Batch::Rule(super::batch_rules::native_layer_norm))
     .grad("NativeLayerNormBackward", &["input", "weight", "bias", "result1", "result2"], layer_norm_grad)
     .indices_without_grad(&[1, 2]);
     b.op(
         "native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(layer_norm_backward_spec),
     );
-    b.op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", Rule::Composite(rms_norm));
+    b.op("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", Rule::Composite(rms_norm))
+        .doc("Divides by the root mean square of the last dimensions.");
     register_batch_norm(b);
     b.op(
         "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
         Rule::Composite(instance_norm),
-    );
+    ).doc("Normalizes every channel of every example.");
     b.op(
         "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
         Rule::Composite(group_norm),
-    );
+    ).doc("Normalizes groups of channels, example by example.");
     b.op(
         "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Fresh(group_norm_spec),
-    )
+    ).doc("Group normalization, with means and inverse deviations.")
     .grad("NativeGroupNormBackward", &["input", "weight", "result1", "result2"], group_norm_grad);
     b.op(
         "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
@@ -51,11 +54,11 @@ fn register_batch_norm(b: &mut OpBuilder) {
     b.op(
         "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
         Rule::Composite(batch_norm),
-    );
+    ).doc("Normalizes every channel over the batch, or by running statistics.").tags(Tags::APART_IN_EXPORT);
     b.op(
         "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
         Rule::Composite(native_batch_norm),
-    );
+    ).doc("Batch normalization, with means and inverse deviations.").tags(Tags::APART_IN_EXPORT);
     let saves = &["input", "weight", "running_mean", "running_var", "result1", "result2"];
     b.op(
         "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",

@@ -3,7 +3,7 @@
 use super::common::*;
 use super::reduce::{float_dtype, reduced, unsqueeze_multiple};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{Dtype, Tensor, TensorSpec};
 
@@ -95,12 +95,17 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Fresh(norm_spec),
-    );
+    )
+    .doc("A norm of vectors.")
+    .batch(Batch::Shifted)
+    .tags(Tags::COMPLEX_GRAD);
     b.tags(Tags::REDUCTION).grad("LinalgVectorNormBackward", &["self", "result"], vector_norm_backward);
     b.op(
         "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
         Rule::Fresh(|c| Ok(vec![reduced(c, c.tensor("self")?.dtype().to_real())?])),
-    );
+    )
+    .doc("A norm of vectors or matrices.")
+    .batch(Batch::Shifted);
     b.tags(Tags::REDUCTION).grad("NormBackward1", &["self", "result"], vector_norm_backward);
     b.op(
         "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -115,7 +120,8 @@ pub fn register(b: &mut OpBuilder) {
             let ord = if c.get("ord").is_none() { Value::Float(2.0) } else { c.get("ord").clone() };
             aten!("linalg_vector_norm", x, ord, c.get("dim"), c.get("keepdim"); dtype = c.get("dtype"))
         }),
-    );
+    )
+    .doc("A norm of vectors or matrices.");
     b.op(
         "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         Rule::Composite(|c| {
@@ -130,7 +136,9 @@ pub fn register(b: &mut OpBuilder) {
             let dtype = super::shapes::result_type(&[c.get("self"), c.get("other")])?;
             Ok(vec![Some(TensorSpec::contiguous(vec![], dtype, x.device()))])
         }),
-    );
+    )
+    .doc("The norm of a difference.")
+    .refuses("i", "norm(): input dtype should be either floating point or complex. Got {} instead.");
     b.tags(Tags::REDUCTION).grad("DistBackward", &["self", "other", "result"], dist_backward);
     b.op(
         "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
@@ -138,7 +146,9 @@ pub fn register(b: &mut OpBuilder) {
             let dtype: Dtype = float_dtype(c.tensor("self")?.dtype());
             Ok(vec![reduced(c, dtype)?])
         }),
-    );
+    )
+    .doc("The logarithm of the sum of exponentials.")
+    .batch(Batch::Shifted);
     b.tags(Tags::REDUCTION).grad("LogsumexpBackward", &["self", "result"], |b| {
         unary_grad(b, |g| {
             let x = b.saved("self")?;

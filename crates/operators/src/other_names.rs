@@ -3,7 +3,7 @@
 use super::common::*;
 use super::layout::{spec, suggested};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, MemoryFormat};
@@ -34,13 +34,16 @@ pub fn register(b: &mut OpBuilder) {
         "subtract_.Tensor(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
         Rule::Composite(|c| aten!("sub_.Tensor", c.get("self"), c.get("other"); alpha = c.get("alpha"))),
     );
-    b.op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", Rule::Composite(fill_diagonal));
+    b.op("fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", Rule::Composite(fill_diagonal))
+        .doc("The diagonal set to a value.");
     for name in ["gcd", "lcm"] {
         b.op(&format!("{name}(Tensor self, Tensor other) -> Tensor"), Rule::Fresh(whole))
             .tags(Tags::POINTWISE)
             .not_differentiable()
             .inplace();
     }
+    b.at("gcd").doc("The greatest common divisor.");
+    b.at("lcm").doc("The least common multiple.");
     register_unpooling(b);
     b.op(
         "pdist(Tensor self, float p=2) -> Tensor",
@@ -54,7 +57,9 @@ pub fn register(b: &mut OpBuilder) {
             let row = |i: i64| t!("index_select", x, 0, t!("select.int", &pairs, 0, i)?);
             aten!("linalg_vector_norm", t!("sub.Tensor", row(0)?, row(1)?)?, c.get("p"), vec![-1i64])
         }),
-    );
+    )
+    .doc("Distances between all pairs of rows.")
+    .function();
 }
 
 /// Two integers, promoted.
@@ -133,11 +138,17 @@ fn unpool_grad(b: &Backward, dims: usize) -> Result<Grads> {
 }
 
 fn register_unpooling(b: &mut OpBuilder) {
-    b.op("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", Rule::Fresh(unpooled));
+    b.op("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", Rule::Fresh(unpooled))
+        .doc("Values put back where a pooling found them.")
+        .autocast(CastPolicy::Fp32)
+        .auto_linear(&["self"]);
     b.grad("MaxUnpool2DBackward", &["indices"], |b| unpool_grad(b, 2));
     b.op(
         "max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
         Rule::Fresh(unpooled),
-    );
+    )
+    .doc("Values put back where a pooling found them.")
+    .autocast(CastPolicy::Fp32)
+    .auto_linear(&["self"]);
     b.grad("MaxUnpool3DBackward", &["indices"], |b| unpool_grad(b, 3));
 }

@@ -1,7 +1,7 @@
 //! Sequences of different lengths: packed (step by step, only those that go on) and padded.
 
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Value};
+use dispatch::{Call, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::Tensor;
@@ -11,8 +11,10 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side=\"right\") -> Tensor",
         Rule::Composite(pad_sequence),
-    );
-    b.op("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", Rule::Composite(pack));
+    )
+    .doc("Sequences padded to the longest and stacked.");
+    b.op("_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", Rule::Composite(pack))
+        .tags(Tags::APART_IN_EXPORT);
     b.op(
         "_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
         Rule::Composite(pad_packed),

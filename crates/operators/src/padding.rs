@@ -103,5 +103,7 @@ fn pad_circular(call: &Call) -> Result<Value> {
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     b.op("_pad_circular(Tensor self, SymInt[] pad) -> Tensor", Rule::Composite(pad_circular));
-    b.op("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Rule::Composite(pad));
+    b.op("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Rule::Composite(pad))
+        .doc("Borders by a constant, by reflection, by repetition or around.")
+        .function();
 }

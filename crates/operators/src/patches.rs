@@ -5,67 +5,76 @@ use crate::loss::like;
 use crate::pooling::spatial;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Grads, OpBuilder, Rule};
+use dispatch::{Call, CastPolicy, Grads, OpBuilder, Rule};
 use shape::SymInt;
 use tensor::{MemoryFormat, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     b.op("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", Rule::Fresh(pixel_shuffle))
+        .doc("Channels moved into space.")
+        .function()
+        .auto_linear(&["self"])
         .grad("PixelShuffleBackward", &[], |b| Grads::one(b, "self", || t!("pixel_unshuffle", b.grad()?, b.arg("upscale_factor"))));
-    b.op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", Rule::Fresh(pixel_unshuffle)).grad(
-        "PixelUnshuffleBackward",
-        &[],
-        |b| Grads::one(b, "self", || t!("pixel_shuffle", b.grad()?, b.arg("downscale_factor"))),
-    );
-    b.op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", Rule::Fresh(channel_shuffle)).grad("ChannelShuffleBackward", &[], |b| {
-        let groups = b.grad()?.size(1).floor_div(&b.arg("groups").sym_int()?)?;
-        Grads::one(b, "self", || t!("channel_shuffle", b.grad()?, groups))
-    });
-    b.op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", Rule::Fresh(im2col)).grad(
-        "Im2ColBackward",
-        &[],
-        |b| {
+    b.op("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", Rule::Fresh(pixel_unshuffle))
+        .doc("Space moved into channels.")
+        .function()
+        .auto_linear(&["self"])
+        .grad("PixelUnshuffleBackward", &[], |b| Grads::one(b, "self", || t!("pixel_shuffle", b.grad()?, b.arg("downscale_factor"))));
+    b.op("channel_shuffle(Tensor self, SymInt groups) -> Tensor", Rule::Fresh(channel_shuffle))
+        .doc("Channels of groups interleaved.")
+        .function()
+        .auto_linear(&["self"])
+        .grad("ChannelShuffleBackward", &[], |b| {
+            let groups = b.grad()?.size(1).floor_div(&b.arg("groups").sym_int()?)?;
+            Grads::one(b, "self", || t!("channel_shuffle", b.grad()?, groups))
+        });
+    b.op("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor", Rule::Fresh(im2col))
+        .doc("Patches of images as columns.")
+        .function()
+        .auto_linear(&["self"])
+        .grad("Im2ColBackward", &[], |b| {
             let sizes = b.sizes("self")?;
             let output = sizes[sizes.len() - 2..].to_vec();
             let [kernel, dilation, padding, stride] = ["kernel_size", "dilation", "padding", "stride"].map(|n| b.arg(n).clone());
             Grads::one(b, "self", || t!("col2im", b.grad()?, output, kernel, dilation, padding, stride))
-        },
-    );
+        });
     b.op(
         "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         Rule::Fresh(col2im),
     )
+    .doc("Sums of patches back into an image.")
+    .function()
+    .auto_linear(&["self"])
     .grad("Col2ImBackward", &[], |b| {
         let [kernel, dilation, padding, stride] = ["kernel_size", "dilation", "padding", "stride"].map(|n| b.arg(n).clone());
         Grads::one(b, "self", || t!("im2col", b.grad()?, kernel, dilation, padding, stride))
     });
     for n in 1..=3usize {
         let pads = 2 * n;
-        b.op(&format!("reflection_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded)).grad(
-            ["ReflectionPad1DBackward", "ReflectionPad2DBackward", "ReflectionPad3DBackward"][n - 1],
-            &["self"],
-            |b| {
+        b.op(&format!("reflection_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded))
+            .doc("Borders by reflection.")
+            .auto_linear(&["self"])
+            .grad(["ReflectionPad1DBackward", "ReflectionPad2DBackward", "ReflectionPad3DBackward"][n - 1], &["self"], |b| {
                 let (grad, input, padding) = (b.grad()?, b.saved("self")?, b.arg("padding"));
                 Grads::one(b, "self", || match spatial(&b.call()) {
                     1 => t!("reflection_pad1d_backward", grad, input, padding),
                     2 => t!("reflection_pad2d_backward", grad, input, padding),
                     _ => t!("reflection_pad3d_backward", grad, input, padding),
                 })
-            },
-        );
-        b.op(&format!("replication_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded)).grad(
-            ["ReplicationPad1DBackward", "ReplicationPad2DBackward", "ReplicationPad3DBackward"][n - 1],
-            &["self"],
-            |b| {
+            });
+        b.op(&format!("replication_pad{n}d(Tensor self, SymInt[{pads}] padding) -> Tensor"), Rule::Fresh(padded))
+            .doc("Borders by repetition.")
+            .autocast(CastPolicy::Fp32)
+            .auto_linear(&["self"])
+            .grad(["ReplicationPad1DBackward", "ReplicationPad2DBackward", "ReplicationPad3DBackward"][n - 1], &["self"], |b| {
                 let (grad, input, padding) = (b.grad()?, b.saved("self")?, b.arg("padding"));
                 Grads::one(b, "self", || match spatial(&b.call()) {
                     1 => t!("replication_pad1d_backward", grad, input, padding),
                     2 => t!("replication_pad2d_backward", grad, input, padding),
                     _ => t!("replication_pad3d_backward", grad, input, padding),
                 })
-            },
-        );
+            });
         for kind in ["reflection", "replication"] {
             b.op(
                 &format!("{kind}_pad{n}d_backward(Tensor grad_output, Tensor self, SymInt[{pads}] padding) -> Tensor"),
@@ -77,6 +86,12 @@ pub fn register(b: &mut OpBuilder) {
             );
         }
     }
+    b.at("reflection_pad1d").autocast(CastPolicy::Fp32).refuses("b", "reflection_pad1d");
+    b.at("reflection_pad2d").autocast(CastPolicy::Fp32).refuses("b", "reflection_pad2d");
+    b.at("reflection_pad3d").refuses("b", "reflection_pad3d");
+    b.at("replication_pad1d").refuses("b", "replication_pad1d");
+    b.at("replication_pad2d").refuses("b", "replication_pad2d");
+    b.at("replication_pad3d").refuses("b", "replication_pad3d");
 }
 
 type Specs = Result<Vec<Option<TensorSpec>>>;

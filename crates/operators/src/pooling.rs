@@ -5,7 +5,7 @@ use crate::nll::first;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use shape::SymInt;
 use tensor::{Dtype, MemoryFormat, Tensor, TensorSpec};
 
@@ -15,46 +15,63 @@ pub fn register(b: &mut OpBuilder) {
         b.op(
             &format!("max_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, bool ceil_mode=False) -> Tensor"),
             Rule::Composite(if n == 2 { max_pool2d } else { max_pool3d }),
-        );
+        ).doc("Maxima over windows.");
         b.op(
             &format!("max_pool{n}d_with_indices(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, int[{n}] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)"),
             Rule::Fresh(max_pool_spec),
-        )
+        ).function()
         .grad(if n == 2 { "MaxPool2DWithIndicesBackward" } else { "MaxPool3DWithIndicesBackward" }, &["self", "result1"], max_pool_grad)
         .indices_without_grad(&[1]);
         b.op(
             &format!("max_pool{n}d_with_indices_backward(Tensor grad_output, Tensor self, int[{n}] kernel_size, int[{n}] stride, int[{n}] padding, int[{n}] dilation, bool ceil_mode, Tensor indices) -> Tensor"),
             Rule::Fresh(like_input),
-        );
+        ).auto_linear(&["grad_output", "self"]);
         b.op(
             &format!("avg_pool{n}d(Tensor self, int[{n}] kernel_size, int[{n}] stride=[], int[{n}] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor"),
             Rule::Fresh(avg_pool_spec),
-        )
+        ).doc("Means over windows.").auto_linear(&["self"])
         .grad(if n == 2 { "AvgPool2DBackward" } else { "AvgPool3DBackward" }, &["self"], avg_pool_grad);
         b.op(
             &format!("avg_pool{n}d_backward(Tensor grad_output, Tensor self, int[{n}] kernel_size, int[{n}] stride, int[{n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"),
             Rule::Fresh(like_input),
         );
-        b.op(&format!("adaptive_avg_pool{n}d(Tensor self, SymInt[{n}] output_size) -> Tensor"), Rule::Composite(adaptive_avg_pool));
-        b.op(&format!("_adaptive_avg_pool{n}d(Tensor self, SymInt[{n}] output_size) -> Tensor"), Rule::Fresh(adaptive_avg_spec)).grad(
-            if n == 2 { "AdaptiveAvgPool2DBackward" } else { "AdaptiveAvgPool3DBackward" },
-            &["self"],
-            adaptive_avg_grad,
-        );
+        b.op(&format!("adaptive_avg_pool{n}d(Tensor self, SymInt[{n}] output_size) -> Tensor"), Rule::Composite(adaptive_avg_pool))
+            .doc("Means over as many windows as the output has places.");
+        b.op(&format!("_adaptive_avg_pool{n}d(Tensor self, SymInt[{n}] output_size) -> Tensor"), Rule::Fresh(adaptive_avg_spec))
+            .auto_linear(&["self"])
+            .grad(if n == 2 { "AdaptiveAvgPool2DBackward" } else { "AdaptiveAvgPool3DBackward" }, &["self"], adaptive_avg_grad);
         b.op(&format!("_adaptive_avg_pool{n}d_backward(Tensor grad_output, Tensor self) -> Tensor"), Rule::Fresh(like_input));
         b.op(&format!("adaptive_max_pool{n}d(Tensor self, int[{n}] output_size) -> (Tensor, Tensor)"), Rule::Fresh(adaptive_max_spec))
+            .doc("Maxima over as many windows as the output has places, and where they were.")
             .grad(if n == 2 { "AdaptiveMaxPool2DBackward" } else { "AdaptiveMaxPool3DBackward" }, &["self", "result1"], adaptive_max_grad)
             .indices_without_grad(&[1]);
         b.op(
             &format!("adaptive_max_pool{n}d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor"),
             Rule::Fresh(like_input),
-        );
+        )
+        .auto_linear(&["grad_output", "self"]);
     }
-    b.op("max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor", Rule::Composite(max_pool1d));
-    b.op("max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", Rule::Composite(max_pool1d_with_indices));
-    b.op("avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", Rule::Composite(avg_pool1d));
-    b.op("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", Rule::Composite(adaptive_avg_pool1d));
-    b.op("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", Rule::Composite(adaptive_max_pool1d));
+    b.at("adaptive_avg_pool3d").autocast(CastPolicy::Fp32);
+    b.at("adaptive_max_pool2d").refuses("bi", "adaptive_max_pool2d");
+    b.at("adaptive_max_pool3d").autocast(CastPolicy::Fp32).refuses("bi", "adaptive_max_pool3d_cpu");
+    b.at("avg_pool3d").autocast(CastPolicy::Fp32).batch(Batch::Rule(super::batch_convolution::volume));
+    b.at("max_pool3d").autocast(CastPolicy::Fp32);
+    b.at("_adaptive_avg_pool2d").refuses("bi", "adaptive_avg_pool2d").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("avg_pool2d").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("max_pool2d_with_indices_backward").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("max_pool3d_with_indices_backward").batch(Batch::Rule(super::batch_convolution::volume));
+    b.at("_adaptive_avg_pool2d_backward").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("avg_pool2d_backward").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("avg_pool3d_backward").batch(Batch::Rule(super::batch_convolution::volume));
+    b.at("max_pool2d_with_indices").batch(Batch::Rule(super::batch_convolution::plane));
+    b.at("max_pool3d_with_indices").batch(Batch::Rule(super::batch_convolution::volume));
+    b.op("max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> Tensor", Rule::Composite(max_pool1d)).doc("Maxima over windows.").refuses("bi", "max_pool1d_impl");
+    b.op("max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", Rule::Composite(max_pool1d_with_indices)).function();
+    b.op("avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", Rule::Composite(avg_pool1d)).doc("Means over windows.");
+    b.op("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", Rule::Composite(adaptive_avg_pool1d))
+        .doc("Means over as many windows as the output has places.");
+    b.op("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", Rule::Composite(adaptive_max_pool1d))
+        .doc("Maxima over as many windows as the output has places, and where they were.");
 }
 
 /// The number of spatial dimensions, from the operator's name.

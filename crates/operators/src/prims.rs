@@ -5,7 +5,7 @@ use super::factory::copy_strides;
 use super::shapes::pointwise;
 use diagnostics::error::Result;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Device, Dtype, MemoryFormat, Tensor, TensorSpec};
 
@@ -74,6 +74,10 @@ pub fn register(b: &mut OpBuilder) {
         "inductor_randint(SymInt low, SymInt high, SymInt[] size, Tensor seed, *, int offset=0) -> Tensor",
         Rule::Fresh(|c| made(c, c.sym_ints("size")?, Dtype::Int64)),
     );
+
+    b.at("_low_memory_max_pool_offsets_to_indices").classes(OpClasses::RECOMPUTABLE);
+    b.at("iota").classes(OpClasses::RECOMPUTABLE);
+    b.at("convert_element_type").batch(Batch::Elementwise).tags(Tags::POINTWISE);
 }
 
 fn made(c: &Call, sizes: Vec<SymInt>, dtype: Dtype) -> Specs {

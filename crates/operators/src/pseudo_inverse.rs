@@ -2,7 +2,7 @@
 
 use super::linalg::{Specs, check_matrix, check_square, columns, inverse_spec, mt, plain};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, Tensor};
@@ -22,6 +22,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![plain(&a.sizes(), a.dtype(), a)])
         }),
     )
+    .doc("The exponential of matrices.")
     .grad("LinalgMatrixExpBackward", &["self"], |b| {
         let (a, g) = (mt(b.saved("self")?)?, b.grad()?);
         // The exponential of a block matrix holds the derivative in its corner.
@@ -34,7 +35,8 @@ pub fn register(b: &mut OpBuilder) {
             t!("narrow", t!("narrow", whole, -2, 0, n.clone())?, -1, n.clone(), n)
         })
     });
-    b.op("matrix_exp(Tensor self) -> Tensor", Rule::Composite(|c| aten!("linalg_matrix_exp", &c.args[0])));
+    b.op("matrix_exp(Tensor self) -> Tensor", Rule::Composite(|c| aten!("linalg_matrix_exp", &c.args[0])))
+        .doc("The exponential of matrices.");
 }
 
 fn transposed_spec(c: &Call) -> Specs {
@@ -88,7 +90,8 @@ fn register_inverses(b: &mut OpBuilder) {
             let (atol, rtol) = (tolerance(c, "atol")?, tolerance(c, "rtol")?);
             aten!("linalg_pinv.atol_rtol_tensor", &c.args[0]; atol = atol, rtol = rtol, hermitian = c.get("hermitian"))
         }),
-    );
+    )
+    .doc("The pseudo-inverse.");
     for (overload, ty) in [("", "float"), (".rcond_tensor", "Tensor")] {
         b.op(
             &format!("linalg_pinv{overload}(Tensor self, {ty} rcond, bool hermitian=False) -> Tensor"),
@@ -98,11 +101,13 @@ fn register_inverses(b: &mut OpBuilder) {
             }),
         );
     }
-    b.op("pinverse(Tensor self, float rcond=1e-15) -> Tensor", Rule::Composite(|c| aten!("linalg_pinv", &c.args[0], &c.args[1], false)));
+    b.op("pinverse(Tensor self, float rcond=1e-15) -> Tensor", Rule::Composite(|c| aten!("linalg_pinv", &c.args[0], &c.args[1], false)))
+        .doc("The pseudo-inverse.")
+        .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
         Rule::Fresh(lstsq_spec),
-    )
+    ).doc("The least squares solution.").autocast(CastPolicy::Fp32)
     .grad("LinalgLstsqBackward", &["self", "b", "result"], lstsq_grad)
     .indices_without_grad(&[2, 3]);
 }
@@ -222,7 +227,9 @@ fn register_ranks(b: &mut OpBuilder) {
                 let none = t!("full", Value::List(Vec::new()), 0.0; dtype = a.dtype(), device = a.device())?;
                 rank(c, tolerance(c, "tol")?, Some(none))
             }),
-        );
+        )
+        .doc("The rank of matrices.")
+        .autocast(CastPolicy::Fp32);
     }
     b.op(
         "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
@@ -239,7 +246,9 @@ fn register_ranks(b: &mut OpBuilder) {
             let inverse = aten!("linalg_inv_ex", a)?.tensors()?;
             aten!("mul.Tensor", norm(a)?, norm(&inverse[0])?)
         }),
-    );
+    )
+    .doc("The condition number.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_cond.p_str(Tensor self, str p) -> Tensor",
         Rule::Composite(|c| {
@@ -253,18 +262,17 @@ fn register_ranks(b: &mut OpBuilder) {
 }
 
 fn register_cholesky(b: &mut OpBuilder) {
-    b.op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", Rule::Fresh(|c| Ok(vec![inverse_spec(c)?[0].clone()]))).grad(
-        "CholeskyInverseBackward",
-        &["self", "result"],
-        |b| {
+    b.op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", Rule::Fresh(|c| Ok(vec![inverse_spec(c)?[0].clone()])))
+        .doc("The inverse of a matrix from its Cholesky factor.")
+        .autocast(CastPolicy::Fp32)
+        .grad("CholeskyInverseBackward", &["self", "result"], |b| {
             let (factor, inverse, g) = (b.saved("self")?, b.result(0)?, b.grad()?);
             Grads::one(b, "self", || {
                 let both = t!("add.Tensor", g, mt(g)?)?;
                 let inner = t!("matmul", inverse, t!("matmul", both, inverse)?)?;
                 t!("neg", if b.arg("upper").bool()? { t!("matmul", factor, inner) } else { t!("matmul", inner, factor) }?)
             })
-        },
-    );
+        });
     b.op(
         "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
         Rule::Fresh(|c| {
@@ -284,6 +292,8 @@ fn register_cholesky(b: &mut OpBuilder) {
             Ok(vec![Some(columns(sizes, rhs.dtype(), rhs))])
         }),
     )
+    .doc("Solves a system from its Cholesky factor.")
+    .autocast(CastPolicy::Fp32)
     .grad("CholeskySolveBackward", &["input2", "result"], |b| {
         let (factor, upper, mut grads) = (b.saved("input2")?, b.arg("upper"), Grads::new(b));
         let solved = t!("cholesky_solve", b.grad()?, factor, upper)?;
@@ -317,7 +327,9 @@ fn register_tensors(b: &mut OpBuilder) {
             let inverse = t!("linalg_inv", t!("reshape", a, vec![n, m])?)?;
             aten!("reshape", inverse, [cols, rows].concat())
         }),
-    );
+    )
+    .doc("The inverse of a tensor as a matrix.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
         Rule::Composite(|c| {
@@ -338,9 +350,9 @@ fn register_tensors(b: &mut OpBuilder) {
             let solved = t!("linalg_solve", t!("reshape", a, vec![n.clone(), m])?, t!("reshape", other, vec![n])?)?;
             aten!("reshape", solved, shape)
         }),
-    );
-    b.op("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", Rule::Composite(vander));
-    b.op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", Rule::Composite(vander));
+    ).doc("Solves a system whose matrix is a tensor.").autocast(CastPolicy::Fp32);
+    b.op("linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor", Rule::Composite(vander)).doc("Powers as columns.");
+    b.op("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", Rule::Composite(vander)).doc("Powers as columns.");
 }
 
 /// Powers of a vector's elements.
@@ -386,15 +398,21 @@ fn register_older(b: &mut OpBuilder) {
             let parts = aten!("linalg_svd", a, !c.bool("some")?)?.tensors()?;
             Ok(Value::List(vec![(&parts[0]).into(), (&parts[1]).into(), mt(&parts[2])?.into()]))
         }),
-    );
+    )
+    .doc("The singular value decomposition.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
         Rule::Composite(|c| aten!("linalg_qr", &c.args[0], if c.bool("some")? { "reduced" } else { "complete" })),
-    );
+    )
+    .doc("The factors Q and R.")
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "cholesky(Tensor self, bool upper=False) -> Tensor",
         Rule::Composite(|c| aten!("linalg_cholesky", &c.args[0]; upper = &c.args[1])),
-    );
+    )
+    .doc("The triangular factor of symmetric positive definite matrices.")
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)",
         Rule::Composite(|c| {
@@ -405,5 +423,5 @@ fn register_older(b: &mut OpBuilder) {
             let whole = [&batch[..], &a.sizes()[a.dim() - 2..]].concat();
             Ok(Value::List(vec![solved.into(), t!("clone", t!("expand", a, whole)?)?.into()]))
         }),
-    );
+    ).doc("Solves a triangular system.").autocast(CastPolicy::Fp32).tags(Tags::APART_IN_EXPORT);
 }

@@ -7,7 +7,7 @@ use super::factory::{copy_strides, like, sized};
 use super::layout::{spec, suggested};
 use super::shapes::broadcast_two;
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value, modes};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value, modes};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Device, Dtype, Layout, MemoryFormat, Tensor, TensorSpec};
@@ -47,14 +47,24 @@ fn register_samplers(b: &mut OpBuilder) {
     ] {
         b.op(schema, Rule::Fresh(same)).tags(Tags::RANDOM).inplace().grad(node, &[], zero_grad);
     }
-    b.op("normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", Rule::Fresh(same));
+    b.at("cauchy").doc("Fills with draws from a Cauchy distribution.").function();
+    b.at("exponential").doc("Fills with draws from an exponential distribution.").function();
+    b.at("geometric").doc("Fills with draws from a geometric distribution.").function();
+    b.at("log_normal").doc("Fills with draws from a log-normal distribution.").function();
+    b.at("random").doc("Fills with integers drawn uniformly.").function();
+    b.at("uniform").doc("Fills with uniform draws.").function();
+    b.op("normal_functional(Tensor self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).function();
     b.tags(Tags::RANDOM);
     b.op(
         "normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)",
         Rule::Inplace("normal_functional"),
     );
     b.tags(Tags::RANDOM).grad("NormalBackward", &[], zero_grad);
-    b.op("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).tags(Tags::RANDOM);
+    b.op("bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", Rule::Fresh(same))
+        .doc("Ones with the given probabilities, zeros otherwise.")
+        .classes(OpClasses::NEVER_MERGED)
+        .auto_element_wise("self")
+        .tags(Tags::RANDOM);
     b.grad("BernoulliBackward", &[], zero_grad);
     b.op("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).tags(Tags::RANDOM);
     b.op("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", Rule::Inplace("bernoulli.p"));
@@ -69,7 +79,9 @@ fn register_samplers(b: &mut OpBuilder) {
     b.op(
         "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
         Rule::Fresh(multinomial),
-    );
+    )
+    .doc("Draws indices by their weights.")
+    .classes(OpClasses::NEVER_MERGED);
     b.tags(Tags::RANDOM).not_differentiable();
 }
 
@@ -107,9 +119,9 @@ fn integers(c: &Call) -> Specs {
 fn register_factories(b: &mut OpBuilder) {
     let tags = Tags::RANDOM | Tags::FACTORY;
     for name in ["rand", "randn"] {
-        b.op(&format!("{name}(SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(sized)).tags(tags);
+        b.op(&format!("{name}(SymInt[] size, *, {OPTIONS}) -> Tensor"), Rule::Fresh(sized)).classes(OpClasses::NEVER_MERGED).tags(tags);
         b.op(&format!("{name}.generator(SymInt[] size, *, Generator? generator, {OPTIONS}) -> Tensor"), Rule::Fresh(sized)).tags(tags);
-        b.op(&format!("{name}_like(Tensor self, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"), Rule::Fresh(like));
+        b.op(&format!("{name}_like(Tensor self, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"), Rule::Fresh(like)).function();
         b.tags(Tags::RANDOM).not_differentiable();
         b.op(
             &format!("{name}_like.generator(Tensor self, *, Generator? generator, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"),
@@ -117,7 +129,14 @@ fn register_factories(b: &mut OpBuilder) {
         );
         b.tags(Tags::RANDOM).not_differentiable();
     }
-    b.op(&format!("randint(SymInt high, SymInt[] size, *, {LONG_OPTIONS}) -> Tensor"), Rule::Fresh(integers)).tags(tags);
+    b.at("rand").doc("Uniform draws from [0, 1).");
+    b.at("rand_like").doc("Uniform draws like another tensor.").classes(OpClasses::RANDOM | OpClasses::NEVER_MERGED);
+    b.at("randn").doc("Draws from the standard normal distribution.");
+    b.at("randn_like").doc("Normal draws like another tensor.").classes(OpClasses::RANDOM);
+    b.op(&format!("randint(SymInt high, SymInt[] size, *, {LONG_OPTIONS}) -> Tensor"), Rule::Fresh(integers))
+        .doc("Integers drawn uniformly.")
+        .classes(OpClasses::NEVER_MERGED)
+        .tags(tags);
     b.op(
         &format!("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, {LONG_OPTIONS}) -> Tensor"),
         Rule::Fresh(integers),
@@ -129,14 +148,19 @@ fn register_factories(b: &mut OpBuilder) {
         Rule::Fresh(integers),
     );
     b.tags(tags);
-    b.op(&format!("randint_like(Tensor self, SymInt high, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"), Rule::Fresh(like));
+    b.op(&format!("randint_like(Tensor self, SymInt high, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"), Rule::Fresh(like))
+        .doc("Integers drawn like another tensor.")
+        .function();
     b.tags(Tags::RANDOM).not_differentiable();
     b.op(
         &format!("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor"),
         Rule::Fresh(like),
     );
     b.tags(Tags::RANDOM).not_differentiable();
-    b.op(&format!("randperm(SymInt n, *, {LONG_OPTIONS}) -> Tensor"), Rule::Fresh(integers)).tags(tags);
+    b.op(&format!("randperm(SymInt n, *, {LONG_OPTIONS}) -> Tensor"), Rule::Fresh(integers))
+        .doc("A random order of the first n integers.")
+        .classes(OpClasses::NEVER_MERGED)
+        .tags(tags);
     b.op(&format!("randperm.generator(SymInt n, *, Generator? generator, {LONG_OPTIONS}) -> Tensor"), Rule::Fresh(integers)).tags(tags);
 }
 
@@ -164,10 +188,14 @@ fn register_normal(b: &mut OpBuilder) {
     ] {
         b.op(schema, Rule::Fresh(normal_spec)).tags(Tags::RANDOM).grad(node, &[], normal_grads);
     }
+    b.at("normal.Tensor_float").auto_element_wise("mean");
+    b.at("normal.float_Tensor").auto_element_wise("std");
     b.op(
         &format!("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, {OPTIONS}) -> Tensor"),
         Rule::Fresh(sized),
-    );
+    )
+    .doc("Draws from normal distributions.")
+    .classes(OpClasses::NEVER_MERGED);
     b.tags(Tags::RANDOM | Tags::FACTORY);
 }
 
@@ -180,7 +208,9 @@ fn register_dropout(b: &mut OpBuilder) {
             let of = |dtype| Some(TensorSpec::strided(x.sizes(), strides.clone(), dtype, x.device()));
             Ok(vec![of(x.dtype()), of(Dtype::Bool)])
         }),
-    );
+    )
+    .doc("Dropout, and the mask of what was kept.")
+    .classes(OpClasses::RANDOM | OpClasses::NEVER_MERGED);
     b.tags(Tags::RANDOM | Tags::CORE).indices_without_grad(&[1]).grad("NativeDropoutBackward", &["result1"], |b| {
         Grads::one(b, "input", || {
             let p = b.arg("p").float()?;
@@ -214,35 +244,52 @@ fn register_dropout(b: &mut OpBuilder) {
             }
             noise(c, x, false, false, false)
         }),
-    );
+    )
+    .doc("Elements zeroed at random, the others scaled up.")
+    .classes(OpClasses::NEVER_MERGED | OpClasses::SEEDED)
+    .batch(Batch::Elementwise)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
         Rule::Composite(|c| noise(c, c.tensor("self")?, false, false, true)),
-    );
+    )
+    .function();
     b.op(
         "feature_dropout(Tensor input, float p, bool train) -> Tensor",
         Rule::Composite(|c| noise(c, c.tensor("input")?, true, false, false)),
-    );
+    )
+    .doc("Whole channels zeroed at random.")
+    .classes(OpClasses::SEEDED)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
         Rule::Composite(|c| noise(c, c.tensor("self")?, true, false, true)),
-    );
+    )
+    .function();
     b.op(
         "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
         Rule::Composite(|c| noise(c, c.tensor("input")?, false, true, false)),
-    );
+    )
+    .doc("Dropout that keeps mean and variance, for `selu`.")
+    .classes(OpClasses::SEEDED)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
         Rule::Composite(|c| noise(c, c.tensor("self")?, false, true, true)),
-    );
+    )
+    .function();
     b.op(
         "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
         Rule::Composite(|c| noise(c, c.tensor("input")?, true, true, false)),
-    );
+    )
+    .doc("Whole channels dropped so that mean and variance stay.")
+    .classes(OpClasses::SEEDED)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)",
         Rule::Composite(|c| noise(c, c.tensor("self")?, true, true, true)),
-    );
+    )
+    .function();
 }
 
 /// Dropout as multiplication by noise: per element or per feature (channel), scaled, or shifted to keep self-normalization.

@@ -1,7 +1,7 @@
 //! Recurrent layers and cells, composed as PyTorch composes them on the CPU: one product for all inputs, then step by step.
 
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Value};
+use dispatch::{Call, OpBuilder, OpClasses, Rule, Value};
 use dispatch::{aten, t};
 use tensor::Tensor;
 
@@ -19,8 +19,11 @@ pub fn register(b: &mut OpBuilder) {
         b.op(
             &format!("{name}.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor)"),
             Rule::Composite(run),
-        );
+        ).classes(OpClasses::SEEDED);
     }
+    b.at("gru.data").doc("A gated recurrent unit over a sequence.");
+    b.at("rnn_relu.data").doc("A simple recurrent network with `relu`.");
+    b.at("rnn_tanh.data").doc("A simple recurrent network with `tanh`.");
     b.op(
         "lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
         Rule::Composite(|c| layers(c, Cell::Lstm)),
@@ -28,7 +31,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)",
         Rule::Composite(|c| layers(c, Cell::Lstm)),
-    );
+    ).doc("A long short-term memory over a sequence.").classes(OpClasses::SEEDED);
     b.op(
         "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
         Rule::Composite(|c| {
@@ -39,7 +42,8 @@ pub fn register(b: &mut OpBuilder) {
             let state = one_step(c, Cell::Lstm, State { h: hidden[0].clone(), c: Some(hidden[1].clone()) })?;
             Ok(Value::List(vec![state.h.into(), state.c.into()]))
         }),
-    );
+    )
+    .doc("One step of a long short-term memory.");
     for (name, run) in [
         ("gru_cell", (|c| single(c, Cell::Gru)) as fn(&Call) -> Result<Value>),
         ("rnn_tanh_cell", |c| single(c, Cell::Tanh)),
@@ -50,6 +54,9 @@ pub fn register(b: &mut OpBuilder) {
             Rule::Composite(run),
         );
     }
+    b.at("gru_cell").doc("One step of a gated recurrent unit.");
+    b.at("rnn_relu_cell").doc("One step of a simple recurrent network with `relu`.");
+    b.at("rnn_tanh_cell").doc("One step of a simple recurrent network with `tanh`.");
 }
 
 /// What happens at a step.

@@ -6,7 +6,7 @@
 use super::common::*;
 use super::shapes::{default_dtype, wrap_dim, wrap_dims};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::{FloatExpr, Relation, SymFloat, SymInt};
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -179,15 +179,35 @@ pub fn register(b: &mut OpBuilder) {
 }
 
 fn register_sums(b: &mut OpBuilder) {
-    b.op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::REDUCTION);
+    b.op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("The sum, of all or along dimensions.")
+        .classes(OpClasses::RECOMPUTABLE | OpClasses::RECOMPUTABLE)
+        .batch(Batch::Rule(super::batch_rules::sum))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::REDUCTION);
     b.grad("SumBackward", &[], |b| unary_grad(b, |g| spread(b, g)));
-    b.op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
+    b.op("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
+        .batch(Batch::Rule(super::batch_rules::reduction))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"]);
     b.tags(Tags::REDUCTION | Tags::CORE).grad("SumBackward1", &[], |b| unary_grad(b, |g| spread(b, g)));
-    b.op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec)).tags(Tags::REDUCTION | Tags::CORE);
+    b.op("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec))
+        .doc("The mean, of all or along dimensions.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Rule(super::batch_rules::mean))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::REDUCTION | Tags::CORE);
     b.grad("MeanBackward", &[], |b| unary_grad(b, |g| mean_of(b, g))).counts_elements();
-    b.op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec));
+    b.op("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(mean_spec))
+        .batch(Batch::Rule(super::batch_rules::reduction))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"]);
     b.tags(Tags::REDUCTION | Tags::CORE).grad("MeanBackward1", &[], |b| unary_grad(b, |g| mean_of(b, g))).counts_elements();
-    b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
+    b.op("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("The sum without NaN.")
+        .refuses("c", "nansum on CPU does not support complex inputs");
     b.tags(Tags::REDUCTION).grad("NansumBackward", &["self"], |b| {
         unary_grad(b, |g| {
             let known = t!("logical_not", t!("isnan", b.saved("self")?)?)?;
@@ -203,8 +223,14 @@ fn register_sums(b: &mut OpBuilder) {
             let total = t!("nansum", c.get("self"), c.get("dim"), c.get("keepdim"); dtype = c.get("dtype"))?;
             aten!("div.Tensor", total, count)
         }),
-    );
-    b.op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec)).tags(Tags::REDUCTION | Tags::CORE);
+    )
+    .doc("The mean without NaN.")
+    .refuses("bi", "nanmean(): expected input to have floating point or complex dtype but got {}");
+    b.op("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
+        .doc("The product, of all or along a dimension.")
+        .autocast(CastPolicy::Fp32)
+        .batch(Batch::Rule(super::batch_rules::prod))
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC | Tags::REDUCTION | Tags::CORE);
     b.grad("ProdBackward", &["self", "result"], |b| {
         let x = b.saved("self")?;
         // The product of nothing does not move.
@@ -213,12 +239,16 @@ fn register_sums(b: &mut OpBuilder) {
         }
         unary_grad(b, |g| prod_all(b, g))
     });
-    b.op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec));
+    b.op("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
+        .batch(Batch::Shifted);
     b.tags(Tags::REDUCTION | Tags::CORE).grad("ProdBackward1", &["self", "result"], |b| unary_grad(b, |g| prod_dim(b, g)));
     for schema in ["count_nonzero(Tensor self, int? dim=None) -> Tensor", "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor"] {
         b.op(schema, Rule::Fresh(|c| Ok(vec![result(c, Dtype::Int64)?]))).tags(Tags::REDUCTION).not_differentiable();
     }
-    b.op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", Rule::Composite(sum_to_size));
+    b.at("count_nonzero").doc("How many elements are not zero.");
+    b.op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", Rule::Composite(sum_to_size))
+        .doc("Summed down to a shape that broadcasts to this one.")
+        .classes(OpClasses::RECOMPUTABLE);
 }
 
 /// The product of all other elements along `dim`, zeros or not, times the gradient.
@@ -371,13 +401,29 @@ fn register_moments(b: &mut OpBuilder) {
     }
     const REST: &str = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)";
     b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), Rule::Fresh(|c| Ok(vec![put_back(c, float_only(c)?)?])))
+        .doc("The variance.")
+        .classes(OpClasses::RECOMPUTABLE | OpClasses::RECOMPUTABLE)
+        .batch(Batch::Shifted)
         .tags(Tags::REDUCTION | Tags::CORE);
     b.grad("VarBackward", &["self"], |b| unary_grad(b, |g| var_backward(b, g)));
-    b.op(&format!("std.correction(Tensor self, {REST} -> Tensor"), one).tags(Tags::REDUCTION);
+    b.op(&format!("std.correction(Tensor self, {REST} -> Tensor"), one)
+        .doc("The standard deviation.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Shifted)
+        .tags(Tags::REDUCTION);
     b.grad("StdBackward", &["self", "result"], |b| unary_grad(b, |g| std_backward(b, g)));
-    b.op(&format!("var_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two).tags(Tags::REDUCTION);
+    b.op(&format!("var_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two)
+        .doc("Variance and mean.")
+        .function()
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Shifted)
+        .tags(Tags::REDUCTION);
     b.grad("VarMeanBackward", &["self"], |b| with_mean(b, var_backward));
-    b.op(&format!("std_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two).tags(Tags::REDUCTION);
+    b.op(&format!("std_mean.correction(Tensor self, {REST} -> (Tensor, Tensor)"), two)
+        .doc("Standard deviation and mean.")
+        .function()
+        .batch(Batch::Shifted)
+        .tags(Tags::REDUCTION);
     b.grad("StdMeanBackward", &["self", "result"], |b| with_mean(b, std_backward));
     // A call from Python tries them in this order.
     macro_rules! without_dims {
@@ -459,17 +505,22 @@ fn register_extrema(b: &mut OpBuilder) {
         b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(same_dtype)).tags(Tags::REDUCTION);
         b.grad(node, &["self", "result"], |b| unary_grad(b, |g| evenly(b, g)));
     }
+    b.at("max").batch(Batch::Rule(super::batch_rules::max));
+    b.at("min").batch(Batch::Rule(super::batch_rules::min));
     for (name, node) in [("amax", "AmaxBackward"), ("amin", "AminBackward")] {
-        b.op(&format!("{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"), Rule::Fresh(same_dtype));
+        b.op(&format!("{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"), Rule::Fresh(same_dtype)).batch(Batch::Shifted);
         b.tags(Tags::REDUCTION | Tags::CORE).grad(node, &["self", "result"], amax_backward);
     }
+    b.at("amax").doc("Maxima along dimensions; equal ones share the gradient.").classes(OpClasses::RECOMPUTABLE);
+    b.at("amin").doc("Minima along dimensions; equal ones share the gradient.");
     b.op(
         "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
         Rule::Fresh(|c| {
             let spec = same_dtype(c)?.pop().flatten();
             Ok(vec![spec.clone(), spec])
         }),
-    );
+    )
+    .doc("Minimum and maximum together.");
     b.tags(Tags::REDUCTION).grad("AminmaxBackward", &["self", "result1", "result"], aminmax_backward);
     for name in ["argmax", "argmin"] {
         b.op(
@@ -478,9 +529,19 @@ fn register_extrema(b: &mut OpBuilder) {
                 not_empty(c)?;
                 Ok(vec![result(c, Dtype::Int64)?])
             }),
-        );
+        )
+        .batch(Batch::Shifted);
         b.tags(Tags::REDUCTION | Tags::CORE).not_differentiable();
     }
+    b.at("argmax")
+        .doc("Where the largest element is.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .refuses("b", "argmax(): does not support bool input")
+        .refuses("c", "T:argmax(): does not support complex input");
+    b.at("argmin")
+        .doc("Where the smallest element is.")
+        .refuses("b", "argmin(): does not support bool input")
+        .refuses("c", "T:argmin(): does not support complex input");
 }
 
 /// The gradient goes to the element that was selected along `dim`.
@@ -506,10 +567,16 @@ fn register_selecting(b: &mut OpBuilder) {
         b.op(&format!("{schema} -> (Tensor values, Tensor indices)"), Rule::Fresh(with_indices)).tags(Tags::REDUCTION);
         b.indices_without_grad(&[1]).grad(node, &["result1"], select_backward);
     }
+    b.at("max.dim").batch(Batch::Shifted);
+    b.at("median.dim").batch(Batch::Shifted);
+    b.at("min.dim").batch(Batch::Shifted);
     for (name, node) in [("median", "MedianBackward"), ("nanmedian", "NanmedianBackward")] {
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(|c| Ok(vec![result(c, c.tensor("self")?.dtype())?])));
+        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(|c| Ok(vec![result(c, c.tensor("self")?.dtype())?])))
+            .refuses("bc", "median_cpu");
         b.tags(Tags::REDUCTION).grad(node, &["self", "result"], |b| unary_grad(b, |g| evenly(b, g)));
     }
+    b.at("median").doc("The lower median; along a dimension also where it is.");
+    b.at("nanmedian").doc("The median without NaN.");
 }
 
 fn register_truth(b: &mut OpBuilder) {
@@ -520,6 +587,15 @@ fn register_truth(b: &mut OpBuilder) {
             b.op(&format!("{name}{schema} -> Tensor"), Rule::Fresh(truth_spec)).tags(Tags::REDUCTION).not_differentiable();
         }
     }
+    b.at("all").doc("Whether all elements are true, or all along a dimension.").batch(Batch::Rule(super::batch_rules::all));
+    b.at("any")
+        .doc("Whether any element is true, or any along a dimension.")
+        .classes(OpClasses::RECOMPUTABLE)
+        .batch(Batch::Rule(super::batch_rules::any));
+    b.at("all.dim").batch(Batch::Shifted);
+    b.at("all.dims").batch(Batch::Shifted);
+    b.at("any.dim").batch(Batch::Shifted);
+    b.at("any.dims").batch(Batch::Shifted);
 }
 
 /// The dtype that float reductions of integers have.

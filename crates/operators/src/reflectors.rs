@@ -2,7 +2,7 @@
 
 use super::linalg::{Specs, check_matrix, columns, mt, plain};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Layout, Tensor};
@@ -19,11 +19,13 @@ pub fn register(b: &mut OpBuilder) {
             factors.push(sizes[n - 2].min(&sizes[n - 1]));
             Ok(vec![Some(columns(sizes, a.dtype(), a)), plain(&factors, a.dtype(), a)])
         }),
-    );
-    b.op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", Rule::Fresh(product_spec)).grad(
-        "LinalgHouseholderProductBackward",
-        &["input", "tau"],
-        |b| {
+    )
+    .doc("A QR factorization, kept as reflectors.")
+    .autocast(CastPolicy::Fp32);
+    b.op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", Rule::Fresh(product_spec))
+        .doc("The matrix that reflectors make.")
+        .autocast(CastPolicy::Fp32)
+        .grad("LinalgHouseholderProductBackward", &["input", "tau"], |b| {
             let (a, tau) = (b.saved("input")?, b.saved("tau")?);
             // A product of no reflectors depends on nothing.
             if tau.numel().sym_eq(0)? {
@@ -36,14 +38,14 @@ pub fn register(b: &mut OpBuilder) {
             grads.set(b, "input", || Ok(found.vectors))?;
             grads.set(b, "tau", || Ok(found.factors))?;
             Ok(grads)
-        },
-    );
-    b.op("orgqr(Tensor self, Tensor input2) -> Tensor", Rule::Composite(|c| aten!("linalg_householder_product", &c.args[0], &c.args[1])));
-    b.op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", Rule::Fresh(ormqr_spec)).grad(
-        "OrmqrBackward",
-        &["self", "input2", "input3"],
-        ormqr_grad,
-    );
+        });
+    b.op("orgqr(Tensor self, Tensor input2) -> Tensor", Rule::Composite(|c| aten!("linalg_householder_product", &c.args[0], &c.args[1])))
+        .doc("The matrix that reflectors make.")
+        .autocast(CastPolicy::Fp32);
+    b.op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", Rule::Fresh(ormqr_spec))
+        .doc("A matrix multiplied by what reflectors make.")
+        .autocast(CastPolicy::Fp32)
+        .grad("OrmqrBackward", &["self", "input2", "input3"], ormqr_grad);
 }
 
 fn check_factors(a: &Tensor, tau: &Tensor, name: &str, rows: &SymInt) -> Result<()> {

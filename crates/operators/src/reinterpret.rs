@@ -4,7 +4,7 @@ use super::geometry as geo;
 use super::view_composites::contiguous;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Dtype, Geometry};
 
@@ -75,13 +75,23 @@ fn part(call: &Call, index: i64) -> Result<Value> {
 
 /// Registers views as other dtypes.
 pub fn register(b: &mut OpBuilder) {
-    b.op("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", Rule::View(as_dtype)).reads_as(wanted).not_differentiable();
-    b.op("view_as_real(Tensor(a) self) -> Tensor(a)", Rule::View(as_real)).reads_as(|c| Ok(c.tensor("self")?.dtype().to_real())).grad(
-        "ViewAsRealBackward",
-        &[],
-        |b| Grads::one(b, "self", || t!("view_as_complex", contiguous(b.grad()?)?)),
-    );
+    b.op("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", Rule::View(as_dtype))
+        .batch(Batch::Shifted)
+        .reads_as(wanted)
+        .not_differentiable();
+    b.op("view_as_real(Tensor(a) self) -> Tensor(a)", Rule::View(as_real))
+        .doc("Complex numbers as pairs of numbers.")
+        .function()
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .reads_as(|c| Ok(c.tensor("self")?.dtype().to_real()))
+        .grad("ViewAsRealBackward", &[], |b| Grads::one(b, "self", || t!("view_as_complex", contiguous(b.grad()?)?)));
     b.op("view_as_complex(Tensor(a) self) -> Tensor(a)", Rule::View(as_complex))
+        .doc("Pairs of numbers as complex numbers.")
+        .function()
+        .autocast(CastPolicy::Fp32)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
         .reads_as(|c| Ok(c.tensor("self")?.dtype().to_complex()))
         .grad("ViewAsComplexBackward", &[], |b| Grads::one(b, "self", || t!("view_as_real", contiguous(b.grad()?)?)));
     b.op(
@@ -93,11 +103,13 @@ pub fn register(b: &mut OpBuilder) {
             }
             Ok(c.get("self").clone())
         }),
-    );
+    )
+    .doc("The complex conjugate.");
     b.op(
         "real(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| if c.tensor("self")?.dtype().is_complex() { part(c, 0) } else { Ok(c.get("self").clone()) }),
-    );
+    )
+    .doc("The real part.");
     b.op(
         "imag(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| {
@@ -106,5 +118,6 @@ pub fn register(b: &mut OpBuilder) {
             }
             part(c, 1)
         }),
-    );
+    )
+    .doc("The imaginary part.");
 }

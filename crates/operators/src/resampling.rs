@@ -2,7 +2,7 @@
 
 use crate::layout::suggested;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Value, multiply};
+use dispatch::{Call, OpBuilder, OpClasses, Rule, Tags, Value, multiply};
 use dispatch::{aten, t};
 use shape::{FloatExpr, Relation, SymFloat, SymInt};
 use tensor::{Dtype, Tensor};
@@ -25,8 +25,15 @@ pub fn register(b: &mut OpBuilder) {
             &format!("{name}{n}d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"),
             Rule::Composite(linear),
         );
-        b.op(&format!("{name}{n}d(Tensor self, SymInt[{n}] output_size, bool align_corners, {each}) -> Tensor"), Rule::Composite(linear));
+        b.op(&format!("{name}{n}d(Tensor self, SymInt[{n}] output_size, bool align_corners, {each}) -> Tensor"), Rule::Composite(linear))
+            .tags(Tags::APART_IN_EXPORT);
     }
+    b.at("upsample_bilinear2d").classes(OpClasses::COMPUTE_INTENSIVE).refuses("bu", "upsample_bilinear2d_channels_last");
+    b.at("upsample_linear1d").refuses("bi", "compute_indices_weights_linear");
+    b.at("upsample_nearest1d").refuses("bi", "compute_indices_weights_nearest");
+    b.at("upsample_nearest2d").refuses("bu", "upsample_nearest2d_channels_last");
+    b.at("upsample_nearest3d").refuses("bu", "compute_indices_weights_nearest");
+    b.at("upsample_trilinear3d").refuses("bi", "compute_indices_weights_linear");
     b.op(
         "upsample_bicubic2d.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
         Rule::Composite(cubic),
@@ -34,7 +41,9 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "upsample_bicubic2d(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor",
         Rule::Composite(cubic),
-    );
+    )
+    .refuses("bu", "compute_indices_weights_cubic")
+    .tags(Tags::APART_IN_EXPORT);
 }
 
 /// What a call asks for: the input, the result's places, and a scale per dimension where one was given.

@@ -3,7 +3,7 @@
 use super::complex::conj;
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Value, subtract_sizes};
+use dispatch::{Call, CastPolicy, OpBuilder, Rule, Value, subtract_sizes};
 use dispatch::{aten, t};
 use shape::{Relation, SymInt};
 use tensor::{Dtype, Layout, Tensor};
@@ -282,13 +282,16 @@ fn corrcoef(call: &Call) -> Result<Value> {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", Rule::Composite(diff));
+    b.op("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor", Rule::Composite(diff))
+        .doc("Differences of neighbours.");
     b.op("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Rule::Composite(trapezoid));
-    b.op("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Rule::Composite(trapezoid));
+    b.op("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Rule::Composite(trapezoid))
+        .doc("The integral by the trapezoid rule.");
     b.op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Rule::Composite(trapezoid));
-    b.op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", Rule::Composite(trapezoid));
+    b.op("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", Rule::Composite(trapezoid)).doc("The integral by the trapezoid rule.");
     b.op("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Rule::Composite(cumulative_trapezoid));
-    b.op("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Rule::Composite(cumulative_trapezoid));
+    b.op("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Rule::Composite(cumulative_trapezoid))
+        .doc("Running integrals by the trapezoid rule.");
     for name in ["quantile", "nanquantile"] {
         for (overload, q) in [("", "Tensor"), (".scalar", "float")] {
             b.op(
@@ -296,11 +299,15 @@ pub fn register(b: &mut OpBuilder) {
                     "{name}{overload}(Tensor self, {q} q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor"
                 ),
                 Rule::Composite(quantile),
-            );
+            )
+            .autocast(CastPolicy::Fp32);
         }
     }
-    b.op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", Rule::Composite(cov));
-    b.op("corrcoef(Tensor self) -> Tensor", Rule::Composite(corrcoef));
+    b.at("nanquantile").doc("Quantiles without NaN.");
+    b.at("quantile").doc("Quantiles.");
+    b.op("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", Rule::Composite(cov))
+        .doc("Covariances between variables.");
+    b.op("corrcoef(Tensor self) -> Tensor", Rule::Composite(corrcoef)).doc("Correlations between variables.");
     b.op(
         "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
         Rule::Composite(|c| {
@@ -313,5 +320,7 @@ pub fn register(b: &mut OpBuilder) {
             }
             aten!("sum.dim_IntList", t!("mul.Tensor", conj(x)?, y)?, vec![SymInt::Int(dim)])
         }),
-    );
+    )
+    .doc("Products of vectors along a dimension.")
+    .autocast(CastPolicy::LowerPrecisionFp);
 }

@@ -2,7 +2,7 @@
 
 use super::common::*;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
 use tensor::{MemoryFormat, TensorSpec};
 
@@ -21,15 +21,25 @@ fn sampled(c: &Call) -> Specs {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("poisson(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled)).tags(Tags::RANDOM);
+    b.op("poisson(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled))
+        .doc("Draws from Poisson distributions.")
+        .function()
+        .classes(OpClasses::NEVER_MERGED)
+        .auto_element_wise("self")
+        .tags(Tags::RANDOM);
     b.grad("PoissonBackward", &[], |b| unary_grad(b, |g| t!("zeros_like", g; memory_format = MemoryFormat::Preserve)));
-    b.op("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", Rule::Fresh(sampled)).tags(Tags::RANDOM);
+    b.op("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", Rule::Fresh(sampled))
+        .doc("Draws from binomial distributions.")
+        .classes(OpClasses::NEVER_MERGED)
+        .tags(Tags::RANDOM);
     b.not_differentiable();
-    b.op("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled)).tags(Tags::RANDOM);
+    b.op("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled))
+        .classes(OpClasses::NEVER_MERGED)
+        .tags(Tags::RANDOM);
     b.grad("StandardGammaBackward", &["self", "result"], |b| {
         unary_grad(b, |g| t!("mul.Tensor", g, t!("_standard_gamma_grad", b.saved("self")?, b.result(0)?)?))
     });
-    b.op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+    b.op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", Rule::Fresh(like_self)).tags(Tags::ELEMENTWISE);
     b.op("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled)).tags(Tags::RANDOM);
     register_rrelu(b);
 }
@@ -47,6 +57,7 @@ fn register_rrelu(b: &mut OpBuilder) {
             Ok(specs)
         }),
     )
+    .function()
     .tags(Tags::RANDOM)
     .grad("RreluWithNoiseBackward", &["self", "result1"], |b| {
         let names = ["lower", "upper", "training"];
@@ -81,6 +92,12 @@ fn register_rrelu(b: &mut OpBuilder) {
         )?;
         Ok(results.list()?[0].clone())
     }
-    b.op(&format!("rrelu(Tensor self, {RANGE}) -> Tensor"), Rule::Composite(drawn));
-    b.op(&format!("rrelu_(Tensor(a!) self, {RANGE}) -> Tensor(a!)"), Rule::Composite(|c| aten!("copy_", c.get("self"), drawn(c)?)));
+    b.op(&format!("rrelu(Tensor self, {RANGE}) -> Tensor"), Rule::Composite(drawn))
+        .doc("`x` where positive, else a random fraction of it.")
+        .function()
+        .classes(OpClasses::NEVER_MERGED | OpClasses::SEEDED)
+        .refuses("bi", "leaky_relu_cpu")
+        .tags(Tags::POINTWISE);
+    b.op(&format!("rrelu_(Tensor(a!) self, {RANGE}) -> Tensor(a!)"), Rule::Composite(|c| aten!("copy_", c.get("self"), drawn(c)?)))
+        .function();
 }

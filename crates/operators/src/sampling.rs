@@ -2,7 +2,7 @@
 
 use crate::layout::{spec, suggested};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
 use tensor::{Dtype, MemoryFormat, TensorSpec};
@@ -12,11 +12,14 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
         Rule::Composite(grid_sampler),
-    );
+    )
+    .doc("An image read at the places of a grid.")
+    .autocast(CastPolicy::Fp32);
     b.op(
         "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
         Rule::Fresh(grid_spec),
     )
+    .autocast(CastPolicy::Fp32)
     .grad("GridSampler2DBackward", &["input", "grid"], grid_grad);
     b.op(
         "grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
@@ -26,6 +29,7 @@ pub fn register(b: &mut OpBuilder) {
         "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
         Rule::Fresh(grid_spec),
     )
+    .autocast(CastPolicy::Fp32)
     .grad("GridSampler3DBackward", &["input", "grid"], grid_grad);
     b.op(
         "grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)",
@@ -37,7 +41,7 @@ pub fn register(b: &mut OpBuilder) {
             let [w, i, o, f, m, s, p, l] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
             aten!("_embedding_bag", w, i, o, f, m, s, p, l)
         }),
-    );
+    ).doc("Sums, means or maxima of rows of a table, bag by bag.");
     b.op(
         "embedding_bag.padding_idx(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx) -> (Tensor, Tensor, Tensor, Tensor)",
         Rule::Composite(|c| {

@@ -4,7 +4,7 @@ use super::common::*;
 use super::shapes::wrap_dim;
 use diagnostics::error::Result;
 use dispatch::t;
-use dispatch::{Backward, Call, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, Complex, OpBuilder, Rule, Tags, Value};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
 fn like(c: &Call, dtype: Dtype) -> Result<Option<TensorSpec>> {
@@ -81,20 +81,32 @@ fn logcumsumexp_backward(b: &Backward, grad: &Tensor) -> Result<Tensor> {
 
 /// Registers the operators.
 pub fn register(b: &mut OpBuilder) {
-    b.op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed)).grad("CumsumBackward", &[], |b| {
-        unary_grad(b, |g| {
-            let g = t!("to.dtype", g, b.spec("self")?.dtype)?;
-            let dim = b.arg("dim").int()?;
-            if trivial(&g, dim)? { Ok(g) } else { reversed_cumsum(&g, dim) }
-        })
-    });
+    b.op("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed))
+        .doc("Running sums.")
+        .batch(Batch::Rule(super::batch_rules::along_dim))
+        .complex(Complex::ByParts)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("CumsumBackward", &[], |b| {
+            unary_grad(b, |g| {
+                let g = t!("to.dtype", g, b.spec("self")?.dtype)?;
+                let dim = b.arg("dim").int()?;
+                if trivial(&g, dim)? { Ok(g) } else { reversed_cumsum(&g, dim) }
+            })
+        });
     b.inplace();
-    b.op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed));
+    b.at("cumsum_").batch(Batch::Shifted);
+    b.op("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(summed))
+        .doc("Running products.")
+        .batch(Batch::Shifted);
     b.grad("CumprodBackward", &["self", "result"], |b| unary_grad(b, |g| cumprod_backward(b, g))).inplace();
-    b.op("logcumsumexp(Tensor self, int dim) -> Tensor", Rule::Fresh(|c| Ok(vec![like(c, to_float(c.tensor("self")?.dtype()))?])));
+    b.op("logcumsumexp(Tensor self, int dim) -> Tensor", Rule::Fresh(|c| Ok(vec![like(c, to_float(c.tensor("self")?.dtype()))?])))
+        .doc("Running `logsumexp`.")
+        .refuses("bi", "logcumsumexp_out_cpu")
+        .batch(Batch::Shifted);
     b.grad("LogcumsumexpBackward", &["self", "result"], |b| unary_grad(b, |g| logcumsumexp_backward(b, g)));
     for (name, node) in [("cummax", "CummaxBackward"), ("cummin", "CumminBackward")] {
-        b.op(&format!("{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)"), Rule::Fresh(with_indices));
+        b.op(&format!("{name}(Tensor self, int dim) -> (Tensor values, Tensor indices)"), Rule::Fresh(with_indices)).batch(Batch::Shifted);
         b.indices_without_grad(&[1]).grad(node, &["result1"], |b| {
             unary_grad(b, |g| {
                 let start = t!("new_zeros", g, b.sizes("self")?)?;
@@ -102,10 +114,15 @@ pub fn register(b: &mut OpBuilder) {
             })
         });
     }
+    b.at("cummax").doc("Running maxima and where they were.").refuses("c", "cummax_cpu");
+    b.at("cummin").doc("Running minima and where they were.").refuses("c", "cummin_cpu");
     b.op(
         "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
         Rule::Fresh(|c| Ok(vec![like(c, c.tensor("self")?.dtype())?])),
     )
+    .doc("Slices scaled down to a norm.")
+    .refuses("bi", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}")
+    .batch(Batch::ByItem)
     .grad("RenormBackward", &["self"], renorm_backward)
     .inplace();
 }

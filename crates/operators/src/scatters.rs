@@ -6,7 +6,7 @@ use super::joining::{like, preserved};
 use super::views::zeros_of;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, Complex, Grads, OpBuilder, Rule, Tags, Value};
 use shape::SymInt;
 use tensor::{Geometry, Tensor, TensorSpec};
 
@@ -98,6 +98,11 @@ pub fn register(b: &mut OpBuilder) {
         "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
         Rule::Fresh(scatter),
     )
+    .doc("A copy with a slice replaced.")
+    .batch(Batch::Shifted)
+    .complex(Complex::ByParts)
+    .auto_linear(&["self", "src"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("SliceScatterBackward", &[], |b| {
         scatter_grad(
             b,
@@ -105,47 +110,62 @@ pub fn register(b: &mut OpBuilder) {
             |b| t!("slice.Tensor", b.grad()?, b.arg("dim"), b.arg("start"), b.arg("end"), b.arg("step")),
         )
     });
-    b.op("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", Rule::Fresh(scatter)).grad(
-        "SelectScatterBackward",
-        &[],
-        |b| {
+    b.op("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", Rule::Fresh(scatter))
+        .doc("A copy with one index of a dimension replaced.")
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self", "src"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("SelectScatterBackward", &[], |b| {
             scatter_grad(
                 b,
                 |b, zeros| t!("select_scatter", b.grad()?, zeros, b.arg("dim"), b.arg("index")),
                 |b| t!("select.int", b.grad()?, b.arg("dim"), b.arg("index")),
             )
-        },
-    );
-    b.op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", Rule::Fresh(scatter)).grad(
-        "DiagonalScatterBackward",
-        &[],
-        |b| {
+        });
+    b.op("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", Rule::Fresh(scatter))
+        .doc("A copy with its diagonal replaced.")
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["self", "src"])
+        .grad("DiagonalScatterBackward", &[], |b| {
             scatter_grad(
                 b,
                 |b, zeros| t!("diagonal_scatter", b.grad()?, zeros, b.arg("offset"), b.arg("dim1"), b.arg("dim2")),
                 |b| t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2")),
             )
-        },
-    );
+        });
     b.op(
         "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
         Rule::Fresh(scatter),
     )
+    .doc("A copy with a strided view replaced.")
+    .auto_linear(&["self", "src"])
     .grad("AsStridedScatterBackward", &[], as_strided_scatter_grad);
 
     b.op(
         "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor",
         Rule::Fresh(backward),
     )
+    .batch(Batch::Shifted)
+    .complex(Complex::ByParts)
+    .auto_linear(&["grad_output"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("SliceBackwardBackward", &[], |b| {
         Grads::one(b, "grad_output", || t!("slice.Tensor", b.grad()?, b.arg("dim"), b.arg("start"), b.arg("end"), b.arg("step")))
     });
-    b.op("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", Rule::Fresh(backward)).grad(
-        "SelectBackwardBackward",
-        &[],
-        |b| Grads::one(b, "grad_output", || t!("select.int", b.grad()?, b.arg("dim"), b.arg("index"))),
-    );
+    b.op("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", Rule::Fresh(backward))
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["grad_output"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("SelectBackwardBackward", &[], |b| {
+            Grads::one(b, "grad_output", || t!("select.int", b.grad()?, b.arg("dim"), b.arg("index")))
+        });
     b.op("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor", Rule::Fresh(backward))
+        .batch(Batch::Shifted)
+        .complex(Complex::ByParts)
+        .auto_linear(&["grad_output"])
         .grad("DiagonalBackwardBackward", &[], |b| {
             Grads::one(b, "grad_output", || t!("diagonal", b.grad()?, b.arg("offset"), b.arg("dim1"), b.arg("dim2")))
         });
@@ -153,6 +173,9 @@ pub fn register(b: &mut OpBuilder) {
         "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
         Rule::Fresh(|c| Ok(like(c.tensor("grad_in")?, c.sym_ints("input_sizes")?))),
     )
+    .complex(Complex::ByParts)
+    .auto_linear(&["grad_in"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("UnfoldBackwardBackward", &[], |b| {
         Grads::one(b, "grad_in", || t!("unfold", b.grad()?, b.arg("dim"), b.arg("size"), b.arg("step")))
     });

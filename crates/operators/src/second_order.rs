@@ -48,7 +48,7 @@ fn pointwise(
 
 fn register_activations(b: &mut OpBuilder) {
     const SAVED: &[&str] = &["grad_output", "self"];
-    b.derive("elu_backward", "EluBackwardBackward", &["grad_output", "self_or_result"], |b| {
+    b.at("elu_backward").grad("EluBackwardBackward", &["grad_output", "self_or_result"], |b| {
         let [alpha, scale, input_scale, result] = ["alpha", "scale", "input_scale", "is_result"].map(|n| b.arg(n));
         let again = |g: &Tensor| t!("elu_backward", g, alpha, scale, input_scale, result, b.arg("self_or_result"));
         let slope = |x: &Tensor| {
@@ -63,11 +63,11 @@ fn register_activations(b: &mut OpBuilder) {
         };
         pointwise(b, again, slope, "self_or_result")
     });
-    b.derive("gelu_backward", "GeluBackwardBackward", SAVED, |b| {
+    b.at("gelu_backward").grad("GeluBackwardBackward", SAVED, |b| {
         let approximate = b.arg("approximate");
         pointwise(b, |g| t!("gelu_backward", g, b.saved("self")?; approximate = approximate), |x| gelu_slope(x, approximate), "self")
     });
-    b.derive("silu_backward", "SiluBackwardBackward", SAVED, |b| {
+    b.at("silu_backward").grad("SiluBackwardBackward", SAVED, |b| {
         let slope = |x: &Tensor| {
             // s (1 - s) (2 + x (1 - 2 s))
             let s = t!("sigmoid", x)?;
@@ -76,7 +76,7 @@ fn register_activations(b: &mut OpBuilder) {
         };
         pointwise(b, |g| t!("silu_backward", g, b.saved("self")?), slope, "self")
     });
-    b.derive("mish_backward", "MishBackwardBackward", SAVED, |b| {
+    b.at("mish_backward").grad("MishBackwardBackward", SAVED, |b| {
         let slope = |x: &Tensor| {
             // s (1 - t^2) (2 + x (1 - s - 2 t s)), t the hyperbolic tangent of softplus
             let (s, t) = (t!("sigmoid", x)?, t!("tanh", t!("softplus", x)?)?);
@@ -86,17 +86,17 @@ fn register_activations(b: &mut OpBuilder) {
         };
         pointwise(b, |g| t!("mish_backward", g, b.saved("self")?), slope, "self")
     });
-    b.derive("hardswish_backward", "HardswishBackwardBackward", SAVED, |b| {
+    b.at("hardswish_backward").grad("HardswishBackwardBackward", SAVED, |b| {
         let slope = |x: &Tensor| {
             let inside = t!("logical_and", t!("gt.Scalar", x, -3.0)?, t!("lt.Scalar", x, 3.0)?)?;
             t!("where.self", inside, t!("full_like", x, 1.0 / 3.0)?, zero_like(x)?)
         };
         pointwise(b, |g| t!("hardswish_backward", g, b.saved("self")?), slope, "self")
     });
-    b.derive("hardsigmoid_backward", "HardsigmoidBackwardBackward", SAVED, |b| {
+    b.at("hardsigmoid_backward").grad("HardsigmoidBackwardBackward", SAVED, |b| {
         pointwise(b, |g| t!("hardsigmoid_backward", g, b.saved("self")?), |x| t!("zeros_like", x), "self")
     });
-    b.derive("softplus_backward", "SoftplusBackwardBackward", SAVED, |b| {
+    b.at("softplus_backward").grad("SoftplusBackwardBackward", SAVED, |b| {
         let (beta, threshold) = (b.arg("beta"), b.arg("threshold"));
         let slope = |x: &Tensor| {
             let scaled = t!("mul.Scalar", x, beta)?;
@@ -106,14 +106,14 @@ fn register_activations(b: &mut OpBuilder) {
         };
         pointwise(b, |g| t!("softplus_backward", g, b.saved("self")?, beta, threshold), slope, "self")
     });
-    b.derive("log_sigmoid_backward", "LogSigmoidBackwardBackward", &["grad_output", "self", "buffer"], |b| {
+    b.at("log_sigmoid_backward").grad("LogSigmoidBackwardBackward", &["grad_output", "self", "buffer"], |b| {
         let slope = |x: &Tensor| {
             let s = t!("sigmoid", x)?;
             mul(&t!("sub.Scalar", &s, 1)?, &s)
         };
         pointwise(b, |g| t!("log_sigmoid_backward", g, b.saved("self")?, b.saved("buffer")?), slope, "self")
     });
-    b.derive("logit_backward", "LogitBackwardBackward", SAVED, |b| {
+    b.at("logit_backward").grad("LogitBackwardBackward", SAVED, |b| {
         let eps = b.arg("eps");
         let slope = |x: &Tensor| {
             // (2 x - 1) / (x (1 - x))^2, and nothing where the input was clamped
@@ -128,9 +128,9 @@ fn register_activations(b: &mut OpBuilder) {
         };
         pointwise(b, |g| t!("logit_backward", g, b.saved("self")?, eps), slope, "self")
     });
-    b.derive("_cdist_backward", "CdistBackwardBackward", &["grad_output", "x1", "x2", "cdist"], distances);
-    b.derive("glu_backward", "GluBackwardBackward", SAVED, glu);
-    b.derive("_prelu_kernel_backward", "PreluKernelBackwardBackward", &["grad_output", "self", "weight"], prelu);
+    b.at("_cdist_backward").grad("CdistBackwardBackward", &["grad_output", "x1", "x2", "cdist"], distances);
+    b.at("glu_backward").grad("GluBackwardBackward", SAVED, glu);
+    b.at("_prelu_kernel_backward").grad("PreluKernelBackwardBackward", &["grad_output", "self", "weight"], prelu);
 }
 
 fn gelu_slope(x: &Tensor, approximate: &Value) -> Result<Tensor> {
@@ -248,15 +248,15 @@ fn register_losses(b: &mut OpBuilder) {
         grads.set(b, "target", || t!("neg", slope()?))?;
         Ok(grads)
     }
-    b.derive("smooth_l1_loss_backward", "SmoothL1LossBackwardBackward", SAVED, |b| {
+    b.at("smooth_l1_loss_backward").grad("SmoothL1LossBackwardBackward", SAVED, |b| {
         let (x, y, beta) = (b.saved("self")?, b.saved("target")?, b.arg("beta").float()?);
         near(b, |g| t!("smooth_l1_loss_backward", g, x, y, b.arg("reduction"), beta), beta, 1.0 / beta)
     });
-    b.derive("huber_loss_backward", "HuberLossBackwardBackward", SAVED, |b| {
+    b.at("huber_loss_backward").grad("HuberLossBackwardBackward", SAVED, |b| {
         let (x, y, delta) = (b.saved("self")?, b.saved("target")?, b.arg("delta").float()?);
         near(b, |g| t!("huber_loss_backward", g, x, y, b.arg("reduction"), delta), delta, 1.0)
     });
-    b.derive("soft_margin_loss_backward", "SoftMarginLossBackwardBackward", SAVED, |b| {
+    b.at("soft_margin_loss_backward").grad("SoftMarginLossBackwardBackward", SAVED, |b| {
         let (x, y, mut grads) = (b.saved("self")?, b.saved("target")?, Grads::new(b));
         grads.set(b, "grad_output", || t!("soft_margin_loss_backward", b.grad()?, x, y, b.arg("reduction")))?;
         grads.set(b, "self", || {
@@ -266,7 +266,7 @@ fn register_losses(b: &mut OpBuilder) {
         })?;
         Ok(grads)
     });
-    b.derive("binary_cross_entropy_backward", "BinaryCrossEntropyBackwardBackward", &["grad_output", "self", "target", "weight"], |b| {
+    b.at("binary_cross_entropy_backward").grad("BinaryCrossEntropyBackwardBackward", &["grad_output", "self", "target", "weight"], |b| {
         let (x, y, weight, mut grads) = (b.saved("self")?, b.saved("target")?, b.opt_saved("weight")?, Grads::new(b));
         let spread = mul(x, &complement(x)?)?;
         let spread = t!("clamp_min", spread, 1e-12)?;
@@ -310,7 +310,7 @@ fn at_maxima(b: &Backward, dims: usize) -> Result<Grads> {
 fn register_linear(b: &mut OpBuilder) {
     macro_rules! pools {
         ($($name:literal $node:literal $of:literal;)*) => { $(
-            b.derive($name, $node, &[], |b| {
+            b.at($name).grad($node, &[], |b| {
                 let arg = |name: &str| b.arg(name);
                 linear(b, |g| t!(
                     $of, g, arg("kernel_size"), arg("stride"), arg("padding"), arg("ceil_mode"), arg("count_include_pad"), arg("divisor_override")
@@ -326,19 +326,17 @@ fn register_linear(b: &mut OpBuilder) {
         let sizes = b.sizes("grad_output")?;
         Ok(sizes[sizes.len() - dims..].to_vec())
     }
-    b.derive("_adaptive_avg_pool2d_backward", "AdaptiveAvgPool2DBackwardBackward", &[], |b| {
-        linear(b, |g| t!("_adaptive_avg_pool2d", g, last(b, 2)?))
-    });
-    b.derive("_adaptive_avg_pool3d_backward", "AdaptiveAvgPool3DBackwardBackward", &[], |b| {
-        linear(b, |g| t!("_adaptive_avg_pool3d", g, last(b, 3)?))
-    });
-    b.derive("max_pool2d_with_indices_backward", "MaxPool2DWithIndicesBackwardBackward", &["indices"], |b| at_maxima(b, 2));
-    b.derive("max_pool3d_with_indices_backward", "MaxPool3DWithIndicesBackwardBackward", &["indices"], |b| at_maxima(b, 3));
-    b.derive("adaptive_max_pool2d_backward", "AdaptiveMaxPool2DBackwardBackward", &["indices"], |b| at_maxima(b, 2));
-    b.derive("adaptive_max_pool3d_backward", "AdaptiveMaxPool3DBackwardBackward", &["indices"], |b| at_maxima(b, 3));
+    b.at("_adaptive_avg_pool2d_backward")
+        .grad("AdaptiveAvgPool2DBackwardBackward", &[], |b| linear(b, |g| t!("_adaptive_avg_pool2d", g, last(b, 2)?)));
+    b.at("_adaptive_avg_pool3d_backward")
+        .grad("AdaptiveAvgPool3DBackwardBackward", &[], |b| linear(b, |g| t!("_adaptive_avg_pool3d", g, last(b, 3)?)));
+    b.at("max_pool2d_with_indices_backward").grad("MaxPool2DWithIndicesBackwardBackward", &["indices"], |b| at_maxima(b, 2));
+    b.at("max_pool3d_with_indices_backward").grad("MaxPool3DWithIndicesBackwardBackward", &["indices"], |b| at_maxima(b, 3));
+    b.at("adaptive_max_pool2d_backward").grad("AdaptiveMaxPool2DBackwardBackward", &["indices"], |b| at_maxima(b, 2));
+    b.at("adaptive_max_pool3d_backward").grad("AdaptiveMaxPool3DBackwardBackward", &["indices"], |b| at_maxima(b, 3));
     macro_rules! pads {
         ($($name:literal $node:literal $of:literal;)*) => { $(
-            b.derive($name, $node, &[], |b| linear(b, |g| t!($of, g, b.arg("padding"))));
+            b.at($name).grad($node, &[], |b| linear(b, |g| t!($of, g, b.arg("padding"))));
         )* };
     }
     pads! {
@@ -349,10 +347,9 @@ fn register_linear(b: &mut OpBuilder) {
         "replication_pad2d_backward" "ReplicationPad2DBackwardBackward" "replication_pad2d";
         "replication_pad3d_backward" "ReplicationPad3DBackwardBackward" "replication_pad3d";
     }
-    b.derive("native_dropout_backward", "NativeDropoutBackwardBackward", &["mask"], |b| {
-        linear(b, |g| t!("mul.Scalar", mul(g, b.saved("mask")?)?, b.arg("scale")))
-    });
-    b.derive("embedding_dense_backward", "EmbeddingDenseBackwardBackward", &["indices"], |b| {
+    b.at("native_dropout_backward")
+        .grad("NativeDropoutBackwardBackward", &["mask"], |b| linear(b, |g| t!("mul.Scalar", mul(g, b.saved("mask")?)?, b.arg("scale"))));
+    b.at("embedding_dense_backward").grad("EmbeddingDenseBackwardBackward", &["indices"], |b| {
         let indices = b.saved("indices")?;
         linear(b, |g| {
             let mut sizes = indices.sizes();
@@ -365,12 +362,12 @@ fn register_linear(b: &mut OpBuilder) {
             t!("masked_fill.Scalar", picked, t!("unsqueeze", t!("eq.Scalar", indices, padding)?, -1)?, 0)
         })
     });
-    b.derive("nll_loss2d_backward", "NllLoss2DBackwardBackward", &["target", "weight"], |b| {
+    b.at("nll_loss2d_backward").grad("NllLoss2DBackwardBackward", &["target", "weight"], |b| {
         let (target, weight) = (b.saved("target")?, Value::from(b.opt_saved("weight")?.cloned()));
         linear(b, |g| t!("nll_loss2d", g, target, weight, b.arg("reduction"), b.arg("ignore_index")))
     });
     // Samples do not depend on the values they are drawn in place of.
     for (name, node) in [("bernoulli.p", "BernoulliBackward"), ("bernoulli.Tensor", "BernoulliBackward1")] {
-        b.derive(name, node, &[], zero_grad);
+        b.at(name).grad(node, &[], zero_grad);
     }
 }

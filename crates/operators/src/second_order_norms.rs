@@ -11,15 +11,22 @@ use tensor::Tensor;
 
 /// Derives the operators that are registered already.
 pub fn register(b: &mut OpBuilder) {
-    b.derive("native_layer_norm_backward", "NativeLayerNormBackwardBackward", &["grad_out", "input", "mean", "rstd", "weight"], layer_norm);
-    b.derive(
-        "native_batch_norm_backward",
+    b.at("native_layer_norm_backward").grad(
+        "NativeLayerNormBackwardBackward",
+        &["grad_out", "input", "mean", "rstd", "weight"],
+        layer_norm,
+    );
+    b.at("native_batch_norm_backward").grad(
         "NativeBatchNormBackwardBackward",
         &["grad_out", "input", "weight", "running_mean", "running_var", "save_mean", "save_invstd"],
         batch_norm,
     );
-    b.derive("native_group_norm_backward", "NativeGroupNormBackwardBackward", &["grad_out", "input", "mean", "rstd", "weight"], group_norm);
-    b.derive("convolution_backward", "ConvolutionBackwardBackward", &["grad_output", "input", "weight"], convolution);
+    b.at("native_group_norm_backward").grad(
+        "NativeGroupNormBackwardBackward",
+        &["grad_out", "input", "mean", "rstd", "weight"],
+        group_norm,
+    );
+    b.at("convolution_backward").grad("ConvolutionBackwardBackward", &["grad_output", "input", "weight"], convolution);
 }
 
 fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {

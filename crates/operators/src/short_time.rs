@@ -2,18 +2,19 @@
 
 use super::common::*;
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpBuilder, Rule, Tags, Value};
+use dispatch::{Call, CastPolicy, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::Relation;
 use tensor::{Device, Tensor, TensorSpec};
 
-/// Windows and the arguments that some overloads of theirs have beside the length.
-const WINDOWS: &[(&str, &[&str])] = &[
-    ("bartlett_window", &["", ".periodic|bool periodic"]),
-    ("blackman_window", &["", ".periodic|bool periodic"]),
-    ("hann_window", &["", ".periodic|bool periodic"]),
+/// Windows, what they are, and the arguments that some overloads of theirs have beside the length.
+const WINDOWS: &[(&str, &str, &[&str])] = &[
+    ("bartlett_window", "A triangular window.", &["", ".periodic|bool periodic"]),
+    ("blackman_window", "Blackman's window.", &["", ".periodic|bool periodic"]),
+    ("hann_window", "Hann's window.", &["", ".periodic|bool periodic"]),
     (
         "hamming_window",
+        "Hamming's window.",
         &[
             "",
             ".periodic|bool periodic",
@@ -21,7 +22,7 @@ const WINDOWS: &[(&str, &[&str])] = &[
             ".periodic_alpha_beta|bool periodic, float alpha, float beta",
         ],
     ),
-    ("kaiser_window", &["", ".periodic|bool periodic", ".beta|bool periodic, float beta"]),
+    ("kaiser_window", "Kaiser's window.", &["", ".periodic|bool periodic", ".beta|bool periodic, float beta"]),
 ];
 
 fn window_spec(c: &Call) -> Specs {
@@ -39,23 +40,23 @@ fn window_spec(c: &Call) -> Specs {
 
 /// Full names of the windows.
 pub fn overloads() -> impl Iterator<Item = &'static str> {
-    dispatch::all().iter().filter(|e| WINDOWS.iter().any(|(name, _)| *name == e.base_name())).map(|e| e.name)
+    dispatch::all().iter().filter(|e| WINDOWS.iter().any(|(name, ..)| *name == e.base_name())).map(|e| e.name)
 }
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
     const OPTIONS: &str = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None";
-    for (name, overloads) in WINDOWS {
+    for (name, doc, overloads) in WINDOWS {
         for overload in *overloads {
             let (overload, arguments) = overload.split_once('|').map_or((*overload, String::new()), |(o, a)| (o, format!(", {a}")));
-            b.op(&format!("{name}{overload}(int window_length{arguments}, *, {OPTIONS}) -> Tensor"), Rule::Fresh(window_spec));
+            b.op(&format!("{name}{overload}(int window_length{arguments}, *, {OPTIONS}) -> Tensor"), Rule::Fresh(window_spec)).doc(doc);
             b.tags(Tags::FACTORY);
         }
     }
     b.op(
         "stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
         Rule::Composite(stft),
-    );
+    ).autocast(CastPolicy::Fp32);
     b.op(
         "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
         Rule::Composite(istft),

@@ -3,40 +3,46 @@
 use crate::shapes::wrap_dim;
 use diagnostics::error::Result;
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Value};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    b.op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(softmax));
-    b.op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(log_softmax));
-    b.op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(softmax));
-    b.op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Composite(log_softmax));
-    b.op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Rule::Fresh(forward_spec)).grad(
-        "SoftmaxBackward",
-        &["result"],
-        |b| {
+    b.op("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(softmax))
+        .doc("Exponentials that sum to one along a dimension.")
+        .batch(Batch::Rule(super::batch_rules::along_dim));
+    b.op("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(log_softmax))
+        .doc("The logarithm of the softmax.")
+        .batch(Batch::Rule(super::batch_rules::along_dim));
+    b.op("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", Rule::Composite(softmax))
+        .doc("Exponentials that sum to one along a dimension.");
+    b.op("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", Rule::Composite(log_softmax))
+        .doc("The logarithm of the softmax.");
+    b.op("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Rule::Fresh(forward_spec))
+        .refuses("c", "softmax_kernel_impl")
+        .batch(Batch::Rule(super::batch_rules::along_dim))
+        .grad("SoftmaxBackward", &["result"], |b| {
             let dtype = b.spec("self")?.dtype;
             Grads::one(b, "self", || t!("_softmax_backward_data", b.grad()?, b.result(0)?, b.arg("dim"), dtype))
-        },
-    );
-    b.op("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Rule::Fresh(forward_spec)).grad(
-        "LogSoftmaxBackward",
-        &["result"],
-        |b| {
+        });
+    b.op("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", Rule::Fresh(forward_spec))
+        .refuses("c", "log_softmax_kernel_impl")
+        .batch(Batch::Rule(super::batch_rules::along_dim))
+        .grad("LogSoftmaxBackward", &["result"], |b| {
             let dtype = b.spec("self")?.dtype;
             Grads::one(b, "self", || t!("_log_softmax_backward_data", b.grad()?, b.result(0)?, b.arg("dim"), dtype))
-        },
-    );
+        });
     b.op(
         "_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
         Rule::Fresh(backward_spec),
     )
+    .batch(Batch::Shifted)
     .grad("SoftmaxBackwardDataBackward", &["grad_output", "output"], softmax_double);
     b.op(
         "_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
         Rule::Fresh(backward_spec),
     )
+    .batch(Batch::Shifted)
     .grad("LogSoftmaxBackwardDataBackward", &["grad_output", "output"], log_softmax_double);
 }
 

@@ -4,7 +4,7 @@ use super::joining::{like, preserved};
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Tags, Value};
 use shape::{Relation, SymInt, ints};
 use tensor::strided::integers;
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -176,18 +176,23 @@ fn distinct(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 /// Registers sorting and counting.
 pub fn register(b: &mut OpBuilder) {
     b.op("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", Rule::Fresh(sort))
+        .doc("Sorted, and the indices that sort.")
+        .refuses("c", "T: Sort does not support complex dtypes on CPU")
+        .batch(Batch::Shifted)
         .grad("SortBackward", &["result1"], selecting_grad)
         .indices_without_grad(&[1]);
     b.op(
         "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
         Rule::Fresh(sort),
     )
+    .batch(Batch::Shifted)
     .grad("SortBackward1", &["result1"], selecting_grad)
     .indices_without_grad(&[1]);
     b.op(
         "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
         Rule::Composite(|c| Ok(dispatch::aten!("sort", c.tensor("self")?, c.get("dim"), c.get("descending"))?.list()?[1].clone())),
-    );
+    )
+    .doc("The indices that would sort.");
     b.op(
         "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
         Rule::Composite(|c| {
@@ -195,17 +200,27 @@ pub fn register(b: &mut OpBuilder) {
             Ok(dispatch::aten!("sort.stable", c.tensor("self")?; stable = stable, dim = dim, descending = descending)?.list()?[1].clone())
         }),
     );
-    b.op("msort(Tensor self) -> Tensor", Rule::Composite(|c| Ok(dispatch::aten!("sort", c.tensor("self")?, 0, false)?.list()?[0].clone())));
+    b.op("msort(Tensor self) -> Tensor", Rule::Composite(|c| Ok(dispatch::aten!("sort", c.tensor("self")?, 0, false)?.list()?[0].clone())))
+        .doc("Sorted along the first dimension.");
     b.op(
         "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
         Rule::Fresh(topk),
     )
+    .doc("The k largest and where they are.")
+    .refuses("b", "topk does not support bool dtypes on CPU")
+    .refuses("c", "T: topk does not support complex dtypes on CPU")
+    .batch(Batch::Shifted)
     .grad("TopkBackward", &["result1"], selecting_grad)
     .indices_without_grad(&[1]);
     b.op("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", Rule::Fresh(one_of_row))
+        .doc("The k-th smallest and where it is.")
+        .refuses("b", "kthvalue_cpu")
+        .batch(Batch::Shifted)
         .grad("KthvalueBackward", &["result1"], selecting_grad)
         .indices_without_grad(&[1]);
     b.op("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", Rule::Fresh(one_of_row))
+        .doc("The most frequent value and where it is.")
+        .batch(Batch::Shifted)
         .grad("ModeBackward", &["result1"], selecting_grad)
         .indices_without_grad(&[1]);
     b.op("_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)", Rule::Data)
@@ -229,7 +244,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
         Rule::Data,
-    )
+    ).function()
     .tags(Tags::DYNAMIC_SHAPE)
     .looks_like(distinct)
     .not_differentiable();
@@ -239,15 +254,19 @@ pub fn register(b: &mut OpBuilder) {
                 "searchsorted.{own}(Tensor sorted_sequence, {own} self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor"
             ),
             Rule::Fresh(searchsorted),
-        )
+        ).doc("Where values belong in sorted sequences.").refuses("b", "searchsorted_out_cpu")
         .not_differentiable();
         b.op(
             &format!("bucketize.{own}({own} self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor"),
             Rule::Fresh(searchsorted),
         )
+        .doc("The buckets that values fall into.")
+        .function()
+        .refuses("b", "searchsorted_out_cpu")
         .not_differentiable();
     }
     b.op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", Rule::Fresh(bincount))
+        .doc("How often every number occurs.")
         .tags(Tags::DYNAMIC_SHAPE)
         .not_differentiable();
     b.op(
@@ -260,6 +279,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(like(c.tensor("self")?, ints(&[bins])))
         }),
     )
+    .doc("Counts per bin.")
     .not_differentiable();
     for (elements, tests) in [
         ("Tensor elements", "Tensor test_elements"),
@@ -275,6 +295,8 @@ pub fn register(b: &mut OpBuilder) {
                 Ok(vec![Some(TensorSpec::contiguous(sizes, Dtype::Bool, device))])
             }),
         )
+        .doc("Whether elements are among given ones.")
+        .refuses("+b", "Unsupported input type encountered for isin(): Bool")
         .not_differentiable();
     }
 }

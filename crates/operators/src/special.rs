@@ -66,6 +66,7 @@ pub fn register(b: &mut OpBuilder) {
     for (name, operand) in FLAT {
         b.op(&format!("{name}(Tensor {operand}) -> Tensor"), Rule::Fresh(only)).tags(Tags::POINTWISE).not_differentiable();
     }
+    b.at("special_airy_ai").doc("The Airy function.");
     register_bessel(b);
     register_tails(b);
     register_two(b);
@@ -80,6 +81,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(specs)
         }),
     )
+    .doc("Mantissa and exponent.")
     .tags(Tags::POINTWISE)
     .grad("FrexpBackward", &["result1"], |b| unary_grad(b, |g| t!("div.Tensor", g, t!("exp2", b.result(1)?)?)))
     .indices_without_grad(&[1]);
@@ -97,40 +99,49 @@ fn i1_slope(self_: &Tensor, result: &Tensor, ratio: impl FnOnce(&Tensor) -> Resu
 }
 
 fn register_bessel(b: &mut OpBuilder) {
-    b.op("special_bessel_j0(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_bessel_j0(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialBesselJ0Backward", &["self"], |b| times(b, || t!("neg", t!("special_bessel_j1", x(b)?)?)));
-    b.op("special_bessel_j1(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_bessel_j1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialBesselJ1Backward", &["self", "result"], |b| {
         times(b, || i1_slope(x(b)?, b.result(0)?, |safe| t!("special_bessel_j0", safe)))
     });
-    b.op("special_bessel_y0(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_bessel_y0(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialBesselY0Backward", &["self"], |b| times(b, || t!("neg", t!("special_bessel_y1", x(b)?)?)));
-    b.op("special_bessel_y1(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_bessel_y1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialBesselY1Backward", &["self", "result"], |b| {
         times(b, || t!("sub.Tensor", t!("special_bessel_y0", x(b)?)?, t!("mul.Tensor", b.result(0)?, t!("reciprocal", x(b)?)?)?))
     });
-    b.op("special_modified_bessel_i1(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_modified_bessel_i1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialModifiedBesselI1Backward", &["self", "result"], |b| {
         times(b, || i1_slope(x(b)?, b.result(0)?, |safe| t!("special_modified_bessel_i0", safe)))
     });
-    b.op("special_modified_bessel_k1(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_modified_bessel_k1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialModifiedBesselK1Backward", &["self", "result"], |b| {
         times(b, || {
             let ratio = t!("mul.Tensor", b.result(0)?, t!("reciprocal", x(b)?)?)?;
             t!("neg", t!("add.Tensor", t!("special_modified_bessel_k0", x(b)?)?, ratio)?)
         })
     });
-    b.op("special_modified_bessel_i0(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_modified_bessel_i0(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialModifiedBesselI0Backward", &["self"], |b| times(b, || t!("special_modified_bessel_i1", x(b)?)));
-    b.op("special_modified_bessel_k0(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_modified_bessel_k0(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialModifiedBesselK0Backward", &["self"], |b| times(b, || t!("neg", t!("special_modified_bessel_k1", x(b)?)?)));
-    b.op("special_i0e(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_i0e(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("`i0` scaled by an exponential.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialI0EBackward", &["self", "result"], |b| {
         times(b, || t!("sub.Tensor", t!("special_i1e", x(b)?)?, t!("mul.Tensor", t!("sgn", x(b)?)?, b.result(0)?)?))
     });
-    b.op("special_i1(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_i1(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("The modified Bessel function of order 1.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialI1Backward", &["self", "result"], |b| times(b, || i1_slope(x(b)?, b.result(0)?, |safe| t!("i0", safe))));
-    b.op("special_i1e(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_i1e(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("`i1` scaled by an exponential.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialI1EBackward", &["self", "result"], |b| {
         times(b, || {
             i1_slope(x(b)?, b.result(0)?, |safe| {
@@ -141,18 +152,28 @@ fn register_bessel(b: &mut OpBuilder) {
 }
 
 fn register_tails(b: &mut OpBuilder) {
-    b.op("special_erfcx(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_erfcx(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("`exp(x ** 2) * erfc(x)`.")
+        .refuses("h", "erfcx_cpu")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialErfcxBackward", &["self", "result"], |b| {
         let product = t!("mul.Tensor", t!("mul.Scalar", x(b)?, 2.0)?, b.result(0)?)?;
         let slope = t!("sub.Scalar", product, FRAC_2_SQRT_PI)?;
         unary_grad(b, |g| t!("mul.Tensor", slope, g))
     });
-    b.op("special_ndtri(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_ndtri(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("The inverse of the normal distribution function.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialNdtriBackward", &["result"], |b| {
         let density = t!("exp", t!("mul.Scalar", t!("square", b.result(0)?)?, 0.5)?)?;
         unary_grad(b, |g| t!("mul.Tensor", t!("mul.Scalar", g, FRAC_PI_2 * SQRT_2 * FRAC_2_SQRT_PI)?, density))
     });
-    b.op("special_log_ndtr(Tensor self) -> Tensor", Rule::Fresh(only)).tags(Tags::POINTWISE);
+    b.op("special_log_ndtr(Tensor self) -> Tensor", Rule::Fresh(only))
+        .doc("The logarithm of the normal distribution function.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialLogNdtrBackward", &["self", "result"], |b| {
         let half = t!("mul.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 0.5)?;
         let ratio = t!("exp", t!("neg", t!("add.Tensor", b.result(0)?, half)?)?)?;
@@ -170,7 +191,8 @@ fn register_tails(b: &mut OpBuilder) {
             let far = t!("where.self", t!("gt.Scalar", &scaled, 0.0)?, one_minus, tail)?;
             aten!("where.self", t!("lt.Scalar", size, std::f64::consts::FRAC_1_SQRT_2)?, near, far)
         }),
-    );
+    )
+    .doc("The normal distribution function.");
 }
 
 fn register_two(b: &mut OpBuilder) {
@@ -183,16 +205,20 @@ fn register_two(b: &mut OpBuilder) {
         let scaled = t!("mul.Tensor", b.grad()?, b.arg("self"))?;
         t!("div.Tensor", scaled, t!("add.Scalar", b.saved("other")?, 1)?)
     }
-    b.op("special_xlog1py(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("special_xlog1py(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).doc("`self * log(1 + other)`.").tags(Tags::POINTWISE);
     b.grad("SpecialXlog1PyBackward", &["self", "other"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "other", || of_other(b))?;
         grads.set(b, "self", || vanishing(b, b.arg("other"), b.grad()?))?;
         Ok(grads)
     });
-    b.op("special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor", Rule::Fresh(both))
+        .auto_element_wise("other")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialXlog1PyBackward1", &["other"], |b| Grads::one(b, "other", || of_other(b)));
-    b.op("special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("special_xlog1py.other_scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(both))
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("SpecialXlog1PyBackward2", &["self"], |b| {
         unary_grad(b, |g| {
             let slope = t!("special_xlog1py.other_scalar", g, b.arg("other"))?;
@@ -217,13 +243,15 @@ fn register_two(b: &mut OpBuilder) {
             t!("mul.Tensor", scaled, slope)
         })
     }
-    b.op("special_zeta(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("special_zeta(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).doc("The Hurwitz zeta function.").tags(Tags::POINTWISE);
     b.grad("SpecialZetaBackward", &["self", "other"], zeta_slope);
     b.op("special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
     b.grad("SpecialZetaBackward1", &["other"], zeta_slope);
     b.op("special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
     b.grad("SpecialZetaBackward2", &[], |_| Err(Error::not_implemented("the derivative for 'zeta' is not implemented.")));
-    b.op("nextafter(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "other"]))).tags(Tags::POINTWISE);
+    b.op("nextafter(Tensor self, Tensor other) -> Tensor", Rule::Fresh(|c| promoted(c, &["self", "other"])))
+        .doc("The next number toward another.")
+        .tags(Tags::POINTWISE);
     b.grad("NextafterBackward", &["self", "other"], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "other", || t!("zeros_like", b.saved("other")?))?;
@@ -247,9 +275,15 @@ fn register_gamma(b: &mut OpBuilder) {
             t!("mul.Tensor", g, density)
         })
     }
-    b.op("igamma(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("igamma(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both))
+        .doc("The lower incomplete gamma function.")
+        .refuses("*bi", "igamma_cpu")
+        .tags(Tags::POINTWISE);
     b.grad("IgammaBackward", &["self", "other"], |b| density(b, false)).inplace();
-    b.op("igammac(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both)).tags(Tags::POINTWISE);
+    b.op("igammac(Tensor self, Tensor other) -> Tensor", Rule::Fresh(both))
+        .doc("The upper incomplete gamma function.")
+        .refuses("*bi", "igammac_cpu")
+        .tags(Tags::POINTWISE);
     b.grad("IgammacBackward", &["self", "other"], |b| density(b, true)).inplace();
     b.op(
         "mvlgamma(Tensor self, int p) -> Tensor",
@@ -260,6 +294,8 @@ fn register_gamma(b: &mut OpBuilder) {
             float_self(c)
         }),
     )
+    .doc("The logarithm of the multivariate gamma function.")
+    .auto_element_wise("self")
     .tags(Tags::POINTWISE);
     b.grad("MvlgammaBackward", &["self"], |b| {
         let p = b.arg("p").int()?;
@@ -275,17 +311,24 @@ fn register_gamma(b: &mut OpBuilder) {
 
 /// Names that `torch.special` has for operators of `torch`.
 fn register_other_names(b: &mut OpBuilder) {
-    b.op("special_polygamma(int n, Tensor self) -> Tensor", Rule::Composite(|c| aten!("polygamma", &c.args[0], &c.args[1])));
-    b.op("special_multigammaln(Tensor self, int p) -> Tensor", Rule::Composite(|c| aten!("mvlgamma", &c.args[0], &c.args[1])));
-    b.op("special_logit(Tensor self, float? eps=None) -> Tensor", Rule::Composite(|c| aten!("logit", &c.args[0], &c.args[1])));
+    b.op("special_polygamma(int n, Tensor self) -> Tensor", Rule::Composite(|c| aten!("polygamma", &c.args[0], &c.args[1])))
+        .doc("Derivatives of `digamma`.");
+    b.op("special_multigammaln(Tensor self, int p) -> Tensor", Rule::Composite(|c| aten!("mvlgamma", &c.args[0], &c.args[1])))
+        .doc("The logarithm of the multivariate gamma function.");
+    b.op("special_logit(Tensor self, float? eps=None) -> Tensor", Rule::Composite(|c| aten!("logit", &c.args[0], &c.args[1])))
+        .doc("`log(x / (1 - x))`.");
     b.op(
         "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
         Rule::Composite(|c| aten!("logsumexp", &c.args[0], &c.args[1], &c.args[2])),
-    );
+    )
+    .doc("The logarithm of the sum of exponentials.");
     b.op(
         "special_round(Tensor self, *, int decimals=0) -> Tensor",
         Rule::Composite(|c| aten!("round.decimals", &c.args[0]; decimals = &c.args[1])),
-    );
-    b.op("special_gammainc(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("igamma", &c.args[0], &c.args[1])));
-    b.op("special_gammaincc(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("igammac", &c.args[0], &c.args[1])));
+    )
+    .doc("The nearest integer, even in the middle.");
+    b.op("special_gammainc(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("igamma", &c.args[0], &c.args[1])))
+        .doc("The lower incomplete gamma function.");
+    b.op("special_gammaincc(Tensor self, Tensor other) -> Tensor", Rule::Composite(|c| aten!("igammac", &c.args[0], &c.args[1])))
+        .doc("The upper incomplete gamma function.");
 }

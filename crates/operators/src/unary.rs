@@ -7,7 +7,7 @@ use super::common::*;
 use super::complex::conj;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Tags, Value};
+use dispatch::{Backward, Call, Complex, Grads, OpBuilder, Rule, Tags, Value};
 use std::f64::consts::{FRAC_2_SQRT_PI, FRAC_PI_4, LN_2, LN_10, PI};
 use tensor::{Dtype, Layout, Tensor};
 
@@ -42,58 +42,6 @@ fn scaled(b: &Backward, value: Result<Tensor>, factor: f64) -> Result<Grads> {
     unary_grad(b, |g| t!("mul.Tensor", value, g))
 }
 
-const FLOATS: &[(&str, &str, Saves, Formula)] = &[
-    ("exp", "ExpBackward", RESULT, |b| times(b, || conj(b.result(0)?))),
-    ("exp2", "Exp2Backward", RESULT, |b| {
-        unary_grad(b, |g| {
-            let scaled = t!("mul.Tensor", g, b.result(0)?)?;
-            t!("mul.Scalar", scaled, LN_2)
-        })
-    }),
-    ("expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", conj(b.result(0)?)?, 1))),
-    ("log", "LogBackward", SELF, |b| over(b, || conj(x(b)?))),
-    ("log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_2))),
-    ("log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_10))),
-    ("log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", conj(x(b)?)?, 1))),
-    ("sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", conj(b.result(0)?)?, 2))),
-    ("rsqrt", "RsqrtBackward", RESULT, |b| {
-        let cube = conj(&t!("pow.Tensor_Scalar", b.result(0)?, 3)?)?;
-        unary_grad(b, |g| t!("mul.Tensor", t!("mul.Scalar", g, -0.5)?, cube))
-    }),
-    ("reciprocal", "ReciprocalBackward", RESULT, |b| {
-        let square = conj(&t!("mul.Tensor", b.result(0)?, b.result(0)?)?)?;
-        unary_grad(b, |g| t!("mul.Tensor", t!("neg", g)?, square))
-    }),
-    ("sin", "SinBackward", SELF, |b| times(b, || conj(&t!("cos", x(b)?)?))),
-    ("cos", "CosBackward", SELF, |b| times(b, || t!("neg", conj(&t!("sin", x(b)?)?)?))),
-    ("tan", "TanBackward", RESULT, |b| times(b, || conj(&t!("add.Scalar", t!("pow.Tensor_Scalar", b.result(0)?, 2)?, 1)?))),
-    ("asin", "AsinBackward", SELF, |b| times(b, || one_minus_square_rsqrt(x(b)?))),
-    ("acos", "AcosBackward", SELF, |b| times(b, || t!("neg", one_minus_square_rsqrt(x(b)?)?))),
-    ("atan", "AtanBackward", SELF, |b| over(b, || t!("add.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1))),
-    ("sinh", "SinhBackward", SELF, |b| times(b, || conj(&t!("cosh", x(b)?)?))),
-    ("cosh", "CoshBackward", SELF, |b| times(b, || conj(&t!("sinh", x(b)?)?))),
-    ("tanh", "TanhBackward", RESULT, |b| unary_grad(b, |g| t!("tanh_backward", g, b.result(0)?))),
-    ("asinh", "AsinhBackward", SELF, |b| times(b, || t!("rsqrt", t!("add.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 1)?))),
-    ("acosh", "AcoshBackward", SELF, |b| times(b, || t!("rsqrt", t!("sub.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)?))),
-    ("atanh", "AtanhBackward", SELF, |b| {
-        let divisor = number_minus(1, &t!("pow.Tensor_Scalar", x(b)?, 2)?)?;
-        unary_grad(b, |g| t!("div.Tensor", t!("mul.Scalar", g, 1)?, divisor))
-    }),
-    ("sigmoid", "SigmoidBackward", RESULT, |b| unary_grad(b, |g| t!("sigmoid_backward", g, b.result(0)?))),
-    ("erf", "ErfBackward", SELF, |b| scaled(b, gaussian(b), FRAC_2_SQRT_PI)),
-    ("erfc", "ErfcBackward", SELF, |b| scaled(b, gaussian(b), -FRAC_2_SQRT_PI)),
-    ("erfinv", "ErfinvBackward", SELF, |b| {
-        scaled(b, t!("erfinv", x(b)?).and_then(|v| t!("exp", t!("pow.Tensor_Scalar", v, 2)?)), FRAC_PI_4 * FRAC_2_SQRT_PI)
-    }),
-    ("lgamma", "LgammaBackward", SELF, |b| times(b, || t!("digamma", x(b)?))),
-    ("digamma", "DigammaBackward", SELF, |b| times(b, || t!("polygamma", 1, x(b)?))),
-    ("i0", "I0Backward", SELF, |b| times(b, || t!("special_i1", x(b)?))),
-    ("sinc", "SincBackward", SELF, sinc_backward),
-    ("frac", "FracBackward", &[], |b| unary_grad(b, |g| Ok(g.clone()))),
-    ("rad2deg", "Rad2DegBackward", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, 180.0 / PI))),
-    ("deg2rad", "Deg2RadBackward", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, PI / 180.0))),
-];
-
 fn gaussian(b: &Backward) -> Result<Tensor> {
     t!("exp", t!("neg", t!("pow.Tensor_Scalar", x(b)?, 2)?)?)
 }
@@ -118,22 +66,147 @@ fn sinc_backward(b: &Backward) -> Result<Grads> {
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
-    for (name, node, saves, formula) in FLOATS {
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(float_self))
-            .tags(Tags::POINTWISE)
-            .grad(node, saves, *formula)
-            .inplace();
-    }
+    register_floats(b);
     b.op("special_entr(Tensor self) -> Tensor", Rule::Fresh(float_self))
+        .doc("`-x * log(x)`.")
+        .auto_element_wise("self")
         .tags(Tags::POINTWISE)
         .grad("SpecialEntrBackward", SELF, |b| times(b, || t!("neg", t!("add.Scalar", t!("log", x(b)?)?, 1)?)));
-    b.op("polygamma(int n, Tensor self) -> Tensor", Rule::Fresh(float_self)).tags(Tags::POINTWISE).grad("PolygammaBackward", SELF, |b| {
-        let next = b.arg("n").int()? + 1;
-        times(b, || t!("polygamma", next, x(b)?))
-    });
+    b.op("polygamma(int n, Tensor self) -> Tensor", Rule::Fresh(float_self))
+        .doc("Derivatives of `digamma`.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE)
+        .grad("PolygammaBackward", SELF, |b| {
+            let next = b.arg("n").int()? + 1;
+            times(b, || t!("polygamma", next, x(b)?))
+        });
     register_kept(b);
     register_predicates(b);
     register_composites(b);
+}
+
+/// A float function of one operand.
+fn float<'a>(b: &'a mut OpBuilder, name: &str, node: &'static str, saves: Saves, formula: Formula) -> &'a mut OpBuilder {
+    b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(float_self))
+        .tags(Tags::POINTWISE)
+        .auto_element_wise("self")
+        .grad(node, saves, formula)
+}
+
+fn register_floats(b: &mut OpBuilder) {
+    float(b, "exp", "ExpBackward", RESULT, |b| times(b, || conj(b.result(0)?))).doc("The exponential.").tags(Tags::COMPLEX_GRAD).inplace();
+    float(b, "exp2", "Exp2Backward", RESULT, |b| {
+        unary_grad(b, |g| {
+            let scaled = t!("mul.Tensor", g, b.result(0)?)?;
+            t!("mul.Scalar", scaled, LN_2)
+        })
+    })
+    .doc("Two to the power of every element.")
+    .inplace();
+    float(b, "expm1", "Expm1Backward", RESULT, |b| times(b, || t!("add.Scalar", conj(b.result(0)?)?, 1)))
+        .doc("`exp(x) - 1`, exact near zero.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "log", "LogBackward", SELF, |b| over(b, || conj(x(b)?))).doc("The natural logarithm.").tags(Tags::COMPLEX_GRAD).inplace();
+    float(b, "log2", "Log2Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_2)))
+        .doc("The logarithm to base 2.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "log10", "Log10Backward", SELF, |b| over(b, || t!("mul.Scalar", conj(x(b)?)?, LN_10)))
+        .doc("The logarithm to base 10.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "log1p", "Log1PBackward", SELF, |b| over(b, || t!("add.Scalar", conj(x(b)?)?, 1)))
+        .doc("`log(1 + x)`, exact near zero.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "sqrt", "SqrtBackward", RESULT, |b| over(b, || t!("mul.Scalar", conj(b.result(0)?)?, 2)))
+        .doc("The square root.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "rsqrt", "RsqrtBackward", RESULT, |b| {
+        let cube = conj(&t!("pow.Tensor_Scalar", b.result(0)?, 3)?)?;
+        unary_grad(b, |g| t!("mul.Tensor", t!("mul.Scalar", g, -0.5)?, cube))
+    })
+    .doc("`1 / sqrt(x)`.")
+    .tags(Tags::COMPLEX_GRAD)
+    .inplace();
+    float(b, "reciprocal", "ReciprocalBackward", RESULT, |b| {
+        let square = conj(&t!("mul.Tensor", b.result(0)?, b.result(0)?)?)?;
+        unary_grad(b, |g| t!("mul.Tensor", t!("neg", g)?, square))
+    })
+    .doc("`1 / x`.")
+    .tags(Tags::COMPLEX_GRAD)
+    .inplace();
+    float(b, "sin", "SinBackward", SELF, |b| times(b, || conj(&t!("cos", x(b)?)?))).doc("The sine.").tags(Tags::COMPLEX_GRAD).inplace();
+    float(b, "cos", "CosBackward", SELF, |b| times(b, || t!("neg", conj(&t!("sin", x(b)?)?)?)))
+        .doc("The cosine.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "tan", "TanBackward", RESULT, |b| times(b, || conj(&t!("add.Scalar", t!("pow.Tensor_Scalar", b.result(0)?, 2)?, 1)?)))
+        .doc("The tangent.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "asin", "AsinBackward", SELF, |b| times(b, || one_minus_square_rsqrt(x(b)?))).doc("The arc sine.").inplace();
+    float(b, "acos", "AcosBackward", SELF, |b| times(b, || t!("neg", one_minus_square_rsqrt(x(b)?)?))).doc("The arc cosine.").inplace();
+    float(b, "atan", "AtanBackward", SELF, |b| over(b, || t!("add.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)))
+        .doc("The arc tangent.")
+        .inplace();
+    float(b, "sinh", "SinhBackward", SELF, |b| times(b, || conj(&t!("cosh", x(b)?)?)))
+        .doc("The hyperbolic sine.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "cosh", "CoshBackward", SELF, |b| times(b, || conj(&t!("sinh", x(b)?)?)))
+        .doc("The hyperbolic cosine.")
+        .tags(Tags::COMPLEX_GRAD)
+        .inplace();
+    float(b, "tanh", "TanhBackward", RESULT, |b| unary_grad(b, |g| t!("tanh_backward", g, b.result(0)?)))
+        .doc("The hyperbolic tangent.")
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
+        .inplace();
+    float(b, "asinh", "AsinhBackward", SELF, |b| times(b, || t!("rsqrt", t!("add.Scalar", t!("pow.Tensor_Scalar", x(b)?, 2)?, 1)?)))
+        .doc("The inverse hyperbolic sine.")
+        .inplace();
+    float(b, "acosh", "AcoshBackward", SELF, |b| times(b, || t!("rsqrt", t!("sub.Scalar", t!("mul.Tensor", x(b)?, x(b)?)?, 1)?)))
+        .doc("The inverse hyperbolic cosine.")
+        .inplace();
+    float(b, "atanh", "AtanhBackward", SELF, |b| {
+        let divisor = number_minus(1, &t!("pow.Tensor_Scalar", x(b)?, 2)?)?;
+        unary_grad(b, |g| t!("div.Tensor", t!("mul.Scalar", g, 1)?, divisor))
+    })
+    .doc("The inverse hyperbolic tangent.")
+    .inplace();
+    float(b, "sigmoid", "SigmoidBackward", RESULT, |b| unary_grad(b, |g| t!("sigmoid_backward", g, b.result(0)?)))
+        .doc("`1 / (1 + exp(-x))`.")
+        .tags(Tags::COMPLEX_GRAD | Tags::HOLOMORPHIC)
+        .inplace();
+    float(b, "erf", "ErfBackward", SELF, |b| scaled(b, gaussian(b), FRAC_2_SQRT_PI))
+        .doc("The error function.")
+        .refuses("c", "erf_vml_cpu")
+        .inplace();
+    float(b, "erfc", "ErfcBackward", SELF, |b| scaled(b, gaussian(b), -FRAC_2_SQRT_PI)).doc("One minus the error function.").inplace();
+    float(b, "erfinv", "ErfinvBackward", SELF, |b| {
+        scaled(b, t!("erfinv", x(b)?).and_then(|v| t!("exp", t!("pow.Tensor_Scalar", v, 2)?)), FRAC_PI_4 * FRAC_2_SQRT_PI)
+    })
+    .doc("The inverse of the error function.")
+    .inplace();
+    float(b, "lgamma", "LgammaBackward", SELF, |b| times(b, || t!("digamma", x(b)?))).doc("The logarithm of the gamma function.").inplace();
+    float(b, "digamma", "DigammaBackward", SELF, |b| times(b, || t!("polygamma", 1, x(b)?)))
+        .doc("The logarithmic derivative of the gamma function.")
+        .inplace();
+    float(b, "i0", "I0Backward", SELF, |b| times(b, || t!("special_i1", x(b)?))).doc("The modified Bessel function of order 0.").inplace();
+    float(b, "sinc", "SincBackward", SELF, sinc_backward).doc("`sin(pi x) / (pi x)`.").inplace();
+    float(b, "frac", "FracBackward", &[], |b| unary_grad(b, |g| Ok(g.clone())))
+        .doc("The part after the point.")
+        .refuses("bic", "frac_cpu")
+        .auto_linear(&["self"])
+        .inplace();
+    float(b, "rad2deg", "Rad2DegBackward", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, 180.0 / PI)))
+        .doc("Radians to degrees.")
+        .inplace();
+    float(b, "deg2rad", "Deg2RadBackward", &[], |b| unary_grad(b, |g| t!("mul.Scalar", g, PI / 180.0)))
+        .doc("Degrees to radians.")
+        .inplace();
 }
 
 fn round_to(c: &Call) -> Specs {
@@ -143,27 +216,50 @@ fn round_to(c: &Call) -> Specs {
     like_self(c)
 }
 
+/// An operator of one operand that is flat wherever it has a slope.
+fn flat<'a>(b: &'a mut OpBuilder, schema: &str, node: &'static str) -> &'a mut OpBuilder {
+    b.op(schema, Rule::Fresh(like_self)).auto_element_wise("self").tags(Tags::POINTWISE | Tags::CORE).grad(node, &[], zero_grad)
+}
+
 fn register_kept(b: &mut OpBuilder) {
-    b.op("neg(Tensor self) -> Tensor", Rule::Fresh(no_bool)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("neg(Tensor self) -> Tensor", Rule::Fresh(no_bool))
+        .doc("`-x`.")
+        .complex(Complex::ByParts)
+        .auto_element_wise("self")
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE | Tags::CORE);
     b.grad("NegBackward", &[], |b| unary_grad(b, |g| t!("neg", g))).inplace();
     b.op("abs(Tensor self) -> Tensor", Rule::Fresh(|c| one(&[c.get("self")], c.tensor("self")?.dtype().to_real())))
-        .tags(Tags::POINTWISE | Tags::CORE);
+        .doc("The absolute value of every element.")
+        .refuses("b", "abs_cpu")
+        .tags(Tags::COMPLEX_GRAD | Tags::POINTWISE | Tags::CORE);
     b.grad("AbsBackward", SELF, |b| times(b, || t!("sgn", x(b)?))).inplace();
-    for (name, node) in [
-        ("floor", "FloorBackward"),
-        ("ceil", "CeilBackward"),
-        ("trunc", "TruncBackward"),
-        ("round", "RoundBackward"),
-        ("sign", "SignBackward"),
-    ] {
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(like_self))
-            .tags(Tags::POINTWISE | Tags::CORE)
-            .grad(node, &[], zero_grad)
-            .inplace();
-    }
-    b.op("round.decimals(Tensor self, *, int decimals) -> Tensor", Rule::Fresh(round_to)).tags(Tags::POINTWISE);
+    flat(b, "floor(Tensor self) -> Tensor", "FloorBackward")
+        .doc("The next integer below.")
+        .refuses("b", "floor_vml_cpu")
+        .refuses("c", "floor is not supported for complex inputs")
+        .inplace();
+    flat(b, "ceil(Tensor self) -> Tensor", "CeilBackward")
+        .doc("The next integer above.")
+        .refuses("b", "ceil_vml_cpu")
+        .refuses("c", "ceil is not supported for complex inputs")
+        .inplace();
+    flat(b, "trunc(Tensor self) -> Tensor", "TruncBackward")
+        .doc("Integers toward zero.")
+        .refuses("b", "trunc_vml_cpu")
+        .refuses("c", "trunc is not supported for complex inputs")
+        .inplace();
+    flat(b, "round(Tensor self) -> Tensor", "RoundBackward").inplace();
+    flat(b, "sign(Tensor self) -> Tensor", "SignBackward")
+        .doc("The sign.")
+        .refuses("c", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")
+        .inplace();
+    b.op("round.decimals(Tensor self, *, int decimals) -> Tensor", Rule::Fresh(round_to))
+        .doc("The nearest integer, even in the middle.")
+        .refuses("bc", "round_vml_cpu")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("RoundBackward1", &[], zero_grad).inplace();
-    b.op("sgn(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE);
+    b.op("sgn(Tensor self) -> Tensor", Rule::Fresh(like_self)).doc("The sign; of complex numbers the direction.").tags(Tags::POINTWISE);
     b.grad("SgnBackward", &[], |b| {
         let spec = b.spec("self")?;
         Grads::one(b, "self", || {
@@ -171,13 +267,26 @@ fn register_kept(b: &mut OpBuilder) {
         })
     });
     b.inplace();
-    b.op("relu(Tensor self) -> Tensor", Rule::Fresh(no_bool)).tags(Tags::POINTWISE | Tags::CORE);
+    b.op("relu(Tensor self) -> Tensor", Rule::Fresh(no_bool))
+        .doc("`max(0, x)`.")
+        .refuses("c", "clamp is not supported for complex types")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE | Tags::CORE);
     b.grad("ReluBackward", RESULT, |b| unary_grad(b, |g| t!("threshold_backward", g, b.result(0)?, 0))).inplace();
-    b.op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", Rule::Fresh(like_self));
+    b.op("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", Rule::Fresh(like_self))
+        .doc("NaN and infinities replaced by numbers.")
+        .auto_element_wise("self");
     b.tags(Tags::POINTWISE).grad("NanToNumBackward", SELF, |b| times(b, || t!("isfinite", x(b)?))).inplace();
-    b.op("logit(Tensor self, float? eps=None) -> Tensor", Rule::Fresh(float_self)).tags(Tags::POINTWISE);
+    b.op("logit(Tensor self, float? eps=None) -> Tensor", Rule::Fresh(float_self))
+        .doc("`log(x / (1 - x))`.")
+        .auto_element_wise("self")
+        .tags(Tags::POINTWISE);
     b.grad("LogitBackward", SELF, |b| unary_grad(b, |g| t!("logit_backward", g, x(b)?, b.arg("eps")))).inplace();
-    b.op("bitwise_not(Tensor self) -> Tensor", Rule::Fresh(like_self)).tags(Tags::POINTWISE | Tags::CORE).not_differentiable().inplace();
+    b.op("bitwise_not(Tensor self) -> Tensor", Rule::Fresh(like_self))
+        .doc("Not, bit by bit.")
+        .tags(Tags::POINTWISE | Tags::CORE)
+        .not_differentiable()
+        .inplace();
     b.op(
         "positive(Tensor(a) self) -> Tensor(a)",
         Rule::Composite(|c| {
@@ -187,7 +296,9 @@ fn register_kept(b: &mut OpBuilder) {
                 _ => Ok(t.into()),
             }
         }),
-    );
+    )
+    .doc("`+x`.")
+    .tags(Tags::POINTWISE);
 }
 
 fn no_bool(c: &Call) -> Specs {
@@ -202,11 +313,28 @@ fn no_bool(c: &Call) -> Specs {
     like_self(c)
 }
 
+/// A question about every element.
+fn predicate<'a>(b: &'a mut OpBuilder, schema: &str) -> &'a mut OpBuilder {
+    b.op(schema, Rule::Fresh(bool_self)).tags(Tags::POINTWISE).not_differentiable()
+}
+
 fn register_predicates(b: &mut OpBuilder) {
-    b.op("logical_not(Tensor self) -> Tensor", Rule::Fresh(bool_self)).tags(Tags::POINTWISE | Tags::CORE).not_differentiable().inplace();
-    for name in ["isnan", "isinf", "isposinf", "isneginf", "signbit"] {
-        b.op(&format!("{name}(Tensor self) -> Tensor"), Rule::Fresh(bool_self)).tags(Tags::POINTWISE).not_differentiable();
-    }
+    b.op("logical_not(Tensor self) -> Tensor", Rule::Fresh(bool_self))
+        .doc("Not.")
+        .tags(Tags::POINTWISE | Tags::CORE)
+        .not_differentiable()
+        .inplace();
+    predicate(b, "isnan(Tensor self) -> Tensor").doc("Whether elements are NaN.");
+    predicate(b, "isinf(Tensor self) -> Tensor").doc("Whether elements are infinite.");
+    predicate(b, "isposinf(Tensor self) -> Tensor")
+        .doc("Whether elements are plus infinity.")
+        .refuses("c", "T:isposinf does not support complex inputs.");
+    predicate(b, "isneginf(Tensor self) -> Tensor")
+        .doc("Whether elements are minus infinity.")
+        .refuses("c", "T:isneginf does not support complex inputs.");
+    predicate(b, "signbit(Tensor self) -> Tensor")
+        .doc("Whether the sign bit is set.")
+        .refuses("c", "signbit is not implemented for complex tensors.");
     b.op(
         "isfinite(Tensor self) -> Tensor",
         Rule::Composite(|c| {
@@ -217,47 +345,51 @@ fn register_predicates(b: &mut OpBuilder) {
             let bounded = t!("ne.Scalar", t!("abs", x)?, f64::INFINITY)?;
             t!("mul.Tensor", t!("eq.Tensor", x, x)?, bounded).map(Value::from)
         }),
-    );
+    )
+    .doc("Whether elements are finite.")
+    .tags(Tags::POINTWISE);
 }
 
 /// Other names of operators, and operators that are always written as others.
 fn register_composites(b: &mut OpBuilder) {
     macro_rules! alias {
-        ($($name:literal => $of:literal $inplace:literal;)*) => { $(
-            b.op(concat!($name, "(Tensor self) -> Tensor"), Rule::Composite(|c| t!($of, c.get("self")).map(Value::from)));
+        ($($name:literal => $of:literal $inplace:literal $doc:literal;)*) => { $(
+            b.op(concat!($name, "(Tensor self) -> Tensor"), Rule::Composite(|c| t!($of, c.get("self")).map(Value::from))).doc($doc);
             b.op(concat!($name, "_(Tensor(a!) self) -> Tensor(a!)"), Rule::Composite(|c| t!($inplace, c.get("self")).map(Value::from)));
         )* };
     }
     alias! {
-        "absolute" => "abs" "abs_";
-        "negative" => "neg" "neg_";
-        "fix" => "trunc" "trunc_";
-        "arccos" => "acos" "acos_";
-        "arcsin" => "asin" "asin_";
-        "arctan" => "atan" "atan_";
-        "arccosh" => "acosh" "acosh_";
-        "arcsinh" => "asinh" "asinh_";
-        "arctanh" => "atanh" "atanh_";
+        "absolute" => "abs" "abs_" "The absolute value of every element.";
+        "negative" => "neg" "neg_" "`-x`.";
+        "fix" => "trunc" "trunc_" "Integers toward zero.";
+        "arccos" => "acos" "acos_" "The arc cosine.";
+        "arcsin" => "asin" "asin_" "The arc sine.";
+        "arctan" => "atan" "atan_" "The arc tangent.";
+        "arccosh" => "acosh" "acosh_" "The inverse hyperbolic cosine.";
+        "arcsinh" => "asinh" "asinh_" "The inverse hyperbolic sine.";
+        "arctanh" => "atanh" "atanh_" "The inverse hyperbolic tangent.";
     }
     macro_rules! special {
-        ($($name:literal => $of:literal;)*) => { $(
-            b.op(concat!($name, "(Tensor self) -> Tensor"), Rule::Composite(|c| t!($of, c.get("self")).map(Value::from)));
+        ($($name:literal => $of:literal $doc:literal;)*) => { $(
+            b.op(concat!($name, "(Tensor self) -> Tensor"), Rule::Composite(|c| t!($of, c.get("self")).map(Value::from))).doc($doc);
         )* };
     }
     special! {
-        "special_expit" => "sigmoid";
-        "special_erf" => "erf";
-        "special_erfc" => "erfc";
-        "special_erfinv" => "erfinv";
-        "special_log1p" => "log1p";
-        "special_expm1" => "expm1";
-        "special_exp2" => "exp2";
-        "special_gammaln" => "lgamma";
-        "special_digamma" => "digamma";
-        "special_psi" => "digamma";
-        "special_i0" => "i0";
-        "special_sinc" => "sinc";
+        "special_expit" => "sigmoid" "The sigmoid.";
+        "special_erf" => "erf" "The error function.";
+        "special_erfc" => "erfc" "One minus the error function.";
+        "special_erfinv" => "erfinv" "The inverse of the error function.";
+        "special_log1p" => "log1p" "`log(1 + x)`, exact near zero.";
+        "special_expm1" => "expm1" "`exp(x) - 1`, exact near zero.";
+        "special_exp2" => "exp2" "Two to the power of every element.";
+        "special_gammaln" => "lgamma" "The logarithm of the gamma function.";
+        "special_digamma" => "digamma" "The logarithmic derivative of the gamma function.";
+        "special_psi" => "digamma" "The logarithmic derivative of the gamma function.";
+        "special_i0" => "i0" "The modified Bessel function of order 0.";
+        "special_sinc" => "sinc" "`sin(pi x) / (pi x)`.";
     }
-    b.op("square(Tensor self) -> Tensor", Rule::Composite(|c| t!("pow.Tensor_Scalar", c.get("self"), 2).map(Value::from)));
+    b.op("square(Tensor self) -> Tensor", Rule::Composite(|c| t!("pow.Tensor_Scalar", c.get("self"), 2).map(Value::from)))
+        .doc("The square.")
+        .tags(Tags::POINTWISE);
     b.op("square_(Tensor(a!) self) -> Tensor(a!)", Rule::Composite(|c| t!("pow_.Scalar", c.get("self"), 2).map(Value::from)));
 }

@@ -4,7 +4,7 @@ use super::geometry as geo;
 use super::shapes::{broadcast, wrap_dim};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Key, OpBuilder, Rule, Value, add_sizes, divide_sizes, has_layer, subtract_sizes};
+use dispatch::{Batch, Call, Key, OpBuilder, OpClasses, Rule, Tags, Value, add_sizes, divide_sizes, has_layer, subtract_sizes};
 use shape::{Relation, SymInt};
 use tensor::{Geometry, MemoryFormat, Tensor};
 
@@ -315,44 +315,58 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
         Rule::Composite(|c| reshape(&own(c)?, &c.sym_ints("shape")?).map(Value::from)),
-    );
+    )
+    .doc("The same elements in another shape; a view where possible.")
+    .classes(OpClasses::RECOMPUTABLE)
+    .batch(Batch::Shifted);
     b.op(
         "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         Rule::Composite(|c| reshape(&own(c)?, &c.tensor("other")?.sizes()).map(Value::from)),
-    );
+    )
+    .doc("The same elements in another tensor's shape.");
     b.op(
         "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         Rule::Composite(|c| t!("view", own(c)?, c.tensor("other")?.sizes()).map(Value::from)),
-    );
+    )
+    .doc("A view in another tensor's shape.");
     b.op(
         "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         Rule::Composite(|c| t!("expand", own(c)?, c.tensor("other")?.sizes()).map(Value::from)),
-    );
+    )
+    .doc("A view expanded to another tensor's sizes.");
     b.op(
         "broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         Rule::Composite(|c| t!("expand", own(c)?, c.get("size")).map(Value::from)),
-    );
-    b.op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", Rule::Composite(broadcast_tensors));
-    b.op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", Rule::Composite(flatten));
-    b.op("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", Rule::Composite(unflatten));
-    b.op("ravel(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| t!("view", contiguous(&own(c)?)?, vec![-1i64]).map(Value::from)));
+    )
+    .doc("The tensor expanded to a shape.");
+    b.op("broadcast_tensors(Tensor[] tensors) -> Tensor[]", Rule::Composite(broadcast_tensors)).classes(OpClasses::RECOMPUTABLE);
+    b.op("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", Rule::Composite(flatten))
+        .doc("Dimensions joined into one.");
+    b.op("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", Rule::Composite(unflatten))
+        .doc("One dimension as several.");
+    b.op("ravel(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| t!("view", contiguous(&own(c)?)?, vec![-1i64]).map(Value::from)))
+        .doc("The elements in one dimension.");
     for name in ["movedim", "moveaxis"] {
         b.op(&format!("{name}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)"), Rule::Composite(movedim));
-        b.op(&format!("{name}.int(Tensor(a) self, int source, int destination) -> Tensor(a)"), Rule::Composite(movedim));
+        b.op(&format!("{name}.int(Tensor(a) self, int source, int destination) -> Tensor(a)"), Rule::Composite(movedim))
+            .doc("Dimensions moved to other places.");
     }
     for (name, first, second) in [("swapaxes", "axis0", "axis1"), ("swapdims", "dim0", "dim1")] {
         b.op(
             &format!("{name}(Tensor(a) self, int {first}, int {second}) -> Tensor(a)"),
             Rule::Composite(|c| t!("transpose.int", own(c)?, &c.args[1], &c.args[2]).map(Value::from)),
-        );
+        )
+        .doc("Two dimensions swapped.");
         b.op(
             &format!("{name}_(Tensor(a!) self, int {first}, int {second}) -> Tensor(a!)"),
             Rule::Composite(|c| t!("transpose_", own(c)?, &c.args[1], &c.args[2]).map(Value::from)),
         );
     }
-    b.op("mT(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "mT")));
-    b.op("mH(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "mH")));
-    b.op("adjoint(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "adjoint")));
+    b.op("mT(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "mT"))).doc("The transposed matrices.");
+    b.op("mH(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "mH")))
+        .doc("The conjugate of the transposed matrices.");
+    b.op("adjoint(Tensor(a) self) -> Tensor(a)", Rule::Composite(|c| matrix_transpose(c, "adjoint")))
+        .doc("The conjugate of the transposed matrices.");
     b.op("matrix_H(Tensor(a) self) -> Tensor(a)", Rule::Composite(matrix_h));
     b.op(
         "numpy_T(Tensor(a) self) -> Tensor(a)",
@@ -362,7 +376,8 @@ pub fn register(b: &mut OpBuilder) {
             t!("permute", tensor, dims).map(Value::from)
         }),
     );
-    b.op("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", Rule::Composite(narrow));
+    b.op("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", Rule::Composite(narrow))
+        .doc("A view of a part of a dimension.");
     b.op("narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)", Rule::Composite(narrow));
     b.op(
         "split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
@@ -373,7 +388,8 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Composite(|c| {
             chunk(c, |t, s, d| dispatch::aten!("split.Tensor", t, s, d), |t, s, d| dispatch::aten!("split_with_sizes", t, s, d))
         }),
-    );
+    )
+    .doc("The tensor in so many pieces along a dimension.");
     b.op(
         "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
         Rule::Composite(|c| {
@@ -383,7 +399,9 @@ pub fn register(b: &mut OpBuilder) {
                 |t, s, d| dispatch::aten!("unsafe_split_with_sizes", t, s, d),
             )
         }),
-    );
+    )
+    .classes(OpClasses::ALIASING)
+    .tags(Tags::APART_IN_EXPORT);
     b.op(
         "tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
         Rule::Composite(|c| split_in_sections(&own(c)?, c.int("sections")?, c.int("dim")?)),
@@ -391,20 +409,30 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
         Rule::Composite(|c| split_at_indices(&own(c)?, c.sym_ints("indices")?, c.int("dim")?)),
-    );
+    )
+    .doc("The tensor in pieces, by number or at indices.");
     b.op(
         "tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) -> Tensor(a)[]",
         Rule::Composite(tensor_split_by_tensor),
     );
     b.op("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "hsplit", 1)));
-    b.op("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "hsplit", 1)));
+    b.op("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "hsplit", 1)))
+        .doc("Pieces along columns.");
     b.op("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "vsplit", 2)));
-    b.op("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "vsplit", 2)));
+    b.op("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "vsplit", 2)))
+        .doc("Pieces along rows.");
     b.op("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "dsplit", 3)));
-    b.op("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "dsplit", 3)));
-    b.op("atleast_1d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 1).map(Value::from)));
-    b.op("atleast_2d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 2).map(Value::from)));
-    b.op("atleast_3d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 3).map(Value::from)));
+    b.op("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", Rule::Composite(|c| directed_split(c, "dsplit", 3)))
+        .doc("Pieces along the third dimension.");
+    b.op("atleast_1d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 1).map(Value::from)))
+        .doc("The tensor with at least one dimension.")
+        .tags(Tags::APART_IN_EXPORT);
+    b.op("atleast_2d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 2).map(Value::from)))
+        .doc("The tensor with at least two dimensions.")
+        .tags(Tags::APART_IN_EXPORT);
+    b.op("atleast_3d(Tensor self) -> Tensor", Rule::Composite(|c| at_least(&own(c)?, 3).map(Value::from)))
+        .doc("The tensor with at least three dimensions.")
+        .tags(Tags::APART_IN_EXPORT);
     b.op(
         "atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]",
         Rule::Composite(|c| at_least_all(&c.tensors("tensors")?, 1).map(Value::from)),
@@ -420,7 +448,10 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
         Rule::Composite(|c| t!("diagonal", c.tensor("A")?, c.get("offset"), c.get("dim1"), c.get("dim2")).map(Value::from)),
-    );
+    )
+    .doc("A view of the diagonal.");
     b.op("resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", Rule::InplaceView(resize))
+        .doc("Other sizes in place.")
+        .tags(Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH)
         .not_differentiable();
 }

@@ -4,7 +4,7 @@ use super::geometry as geo;
 use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value};
+use dispatch::{Backward, Batch, Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::{SymInt, numel};
 use std::rc::Rc;
 use tensor::{Geometry, Tensor, TensorSpec};
@@ -156,73 +156,115 @@ fn dense_copies(call: &Call, parts: Vec<Geometry>) -> Result<Vec<Option<TensorSp
 
 /// Registers views and their in-place forms.
 pub fn register(b: &mut OpBuilder) {
-    b.op("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", Rule::View(view)).grad("ViewBackward", &[], reshape_grad);
-    b.op("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", Rule::Fresh(unsafe_view_spec)).grad("UnsafeViewBackward", &[], reshape_grad);
+    b.op("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", Rule::View(view))
+        .doc("The same elements in another shape, sharing memory.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Shifted)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("ViewBackward", &[], reshape_grad);
+    b.op("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", Rule::Fresh(unsafe_view_spec))
+        .classes(OpClasses::RECOMPUTABLE | OpClasses::ALIASING)
+        .batch(Batch::Shifted)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH)
+        .grad("UnsafeViewBackward", &[], reshape_grad);
     b.op(
         "_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
         Rule::View(|c| Ok(vec![geo::as_strided(&*base(c)?, &c.sym_ints("size")?, &c.sym_ints("stride")?, None)?])),
     )
+    .batch(Batch::Rule(super::batch_rules::reshape_alias))
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD | Tags::CONJ_FALLTHROUGH | Tags::NEG_FALLTHROUGH | Tags::ZERO_FALLTHROUGH)
     .grad("ReshapeAliasBackward", &[], reshape_grad);
-    b.op("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", Rule::View(expand)).grad(
-        "ExpandBackward",
-        &[],
-        |b| Grads::one(b, "self", || sum_to(b.grad()?, &b.sizes("self")?)),
-    );
-    b.op("t(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::t(&*base(c)?)?]))).grad("TBackward", &[], t_grad);
+    b.op("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", Rule::View(expand))
+        .doc("A view repeated along dimensions of size one.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Rule(super::batch_rules::expand))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("ExpandBackward", &[], |b| Grads::one(b, "self", || sum_to(b.grad()?, &b.sizes("self")?)));
+    b.op("t(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::t(&*base(c)?)?])))
+        .doc("The transposed matrix.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Rule(super::batch_rules::t))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("TBackward", &[], t_grad);
     b.op("t_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(|c| geo::t(&*base(c)?))).grad("TBackward1", &[], t_grad);
     b.op(
         "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
         Rule::View(|c| Ok(vec![geo::transpose(&*base(c)?, c.int("dim0")?, c.int("dim1")?)?])),
     )
+    .doc("A view with two dimensions swapped.")
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("TransposeBackward", &[], transpose_grad);
     b.op(
         "transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)",
         Rule::InplaceView(|c| geo::transpose(&*base(c)?, c.int("dim0")?, c.int("dim1")?)),
     )
+    .batch(Batch::Shifted)
     .grad("TransposeBackward1", &[], transpose_grad);
-    b.op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::permute(&*base(c)?, &c.ints("dims")?)?]))).grad(
-        "PermuteBackward",
-        &[],
-        permute_grad,
-    );
+    b.op("permute(Tensor(a) self, int[] dims) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::permute(&*base(c)?, &c.ints("dims")?)?])))
+        .doc("A view with dimensions in another order.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Rule(super::batch_rules::permute))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("PermuteBackward", &[], permute_grad);
 
-    b.op("squeeze(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?]))).grad("SqueezeBackward", &[], squeeze_grad);
-    b.op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?]))).grad(
-        "SqueezeBackward1",
+    b.op("squeeze(Tensor(a) self) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?])))
+        .doc("Without dimensions of size one.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Rule(super::batch_rules::squeeze))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("SqueezeBackward", &[], squeeze_grad);
+    b.op("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?])))
+        .batch(Batch::Rule(super::batch_rules::squeeze_dim))
+        .auto_linear(&["self"])
+        .grad("SqueezeBackward1", &[], squeeze_grad);
+    b.op("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?])))
+        .batch(Batch::Rule(super::batch_rules::reduction))
+        .auto_linear(&["self"])
+        .grad("SqueezeBackward2", &[], squeeze_grad);
+    b.op("squeeze_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).batch(Batch::Shifted).grad(
+        "SqueezeBackward3",
         &[],
         squeeze_grad,
     );
-    b.op("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", Rule::View(|c| Ok(vec![squeeze_rule(c)?]))).grad(
-        "SqueezeBackward2",
-        &[],
-        squeeze_grad,
-    );
-    b.op("squeeze_(Tensor(a!) self) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).grad("SqueezeBackward3", &[], squeeze_grad);
-    b.op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).grad(
+    b.op("squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).batch(Batch::Shifted).grad(
         "SqueezeBackward4",
         &[],
         squeeze_grad,
     );
-    b.op("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).grad(
+    b.op("squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)", Rule::InplaceView(squeeze_rule)).batch(Batch::Shifted).grad(
         "SqueezeBackward5",
         &[],
         squeeze_grad,
     );
-    b.op("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::unsqueeze(&*base(c)?, c.int("dim")?)?]))).grad(
-        "UnsqueezeBackward",
-        &[],
-        unsqueeze_grad,
-    );
-    b.op("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", Rule::InplaceView(|c| geo::unsqueeze(&*base(c)?, c.int("dim")?))).grad(
-        "UnsqueezeBackward1",
-        &[],
-        unsqueeze_grad,
-    );
+    b.op("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", Rule::View(|c| Ok(vec![geo::unsqueeze(&*base(c)?, c.int("dim")?)?])))
+        .doc("A new dimension of size one.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Rule(super::batch_rules::unsqueeze))
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("UnsqueezeBackward", &[], unsqueeze_grad);
+    b.op("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", Rule::InplaceView(|c| geo::unsqueeze(&*base(c)?, c.int("dim")?)))
+        .batch(Batch::Shifted)
+        .grad("UnsqueezeBackward1", &[], unsqueeze_grad);
 
     b.op(
         "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
         Rule::View(|c| Ok(vec![geo::select(&*base(c)?, c.int("dim")?, &c.sym_int("index")?)?])),
     )
+    .doc("A view at one index of a dimension.")
+    .classes(OpClasses::VIEW)
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("SelectBackward", &[], |b| {
         Grads::one(b, "self", || t!("select_backward", b.grad()?, b.sizes("self")?, b.arg("dim"), b.arg("index")))
     });
@@ -233,6 +275,11 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![geo::slice(&*base(c)?, c.int("dim")?, start.as_ref(), end.as_ref(), &c.sym_int("step")?)?])
         }),
     )
+    .function()
+    .classes(OpClasses::VIEW)
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("SliceBackward", &[], |b| {
         let or = |name: &str, default: i64| match b.arg(name) {
             Value::None => Value::from(default),
@@ -246,11 +293,19 @@ pub fn register(b: &mut OpBuilder) {
         "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
         Rule::View(|c| Ok(vec![geo::diagonal(&*base(c)?, c.int("offset")?, c.int("dim1")?, c.int("dim2")?)?])),
     )
+    .doc("A view of the diagonal.")
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("DiagonalBackward", &[], diagonal_grad);
     b.op(
         "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
         Rule::View(|c| Ok(vec![geo::unfold(&*base(c)?, c.int("dimension")?, c.int("size")?, c.int("step")?)?])),
     )
+    .doc("Windows as a new dimension.")
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("UnfoldBackward", &[], |b| {
         Grads::one(b, "self", || t!("unfold_backward", b.grad()?, b.sizes("self")?, b.arg("dimension"), b.arg("size"), b.arg("step")))
     });
@@ -258,6 +313,11 @@ pub fn register(b: &mut OpBuilder) {
         "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
         Rule::View(|c| Ok(vec![as_strided_geometry(c)?])),
     )
+    .doc("A view of the storage by sizes, strides and offset.")
+    .classes(OpClasses::VIEW)
+    .batch(Batch::Rule(super::batch_rules::as_strided))
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("AsStridedBackward", &[], as_strided_grad);
     b.op(
         "as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)",
@@ -265,28 +325,40 @@ pub fn register(b: &mut OpBuilder) {
     )
     .grad("AsStridedBackward1", &[], as_strided_grad);
 
-    b.op("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", Rule::View(split_parts)).grad(
-        "SplitBackward",
-        &[],
-        split_grad,
-    );
+    b.op("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", Rule::View(split_parts))
+        .doc("The tensor in pieces of a size.")
+        .classes(OpClasses::VIEW)
+        .batch(Batch::Shifted)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("SplitBackward", &[], split_grad);
     b.op(
         "split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
         Rule::View(|c| geo::split_with_sizes(&*base(c)?, &c.sym_ints("split_sizes")?, c.int("dim")?)),
     )
+    .doc("The tensor in pieces of given sizes.")
+    .batch(Batch::Shifted)
+    .auto_linear(&["self"])
+    .tags(Tags::COMPLEX_GRAD)
     .grad("SplitWithSizesBackward", &[], split_grad);
     b.op("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", Rule::Fresh(|c| dense_copies(c, split_parts(c)?)))
+        .classes(OpClasses::ALIASING)
+        .batch(Batch::Shifted)
+        .auto_linear(&["self"])
         .grad("UnsafeSplitBackward", &[], split_grad);
     b.op(
         "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
         Rule::Fresh(|c| dense_copies(c, geo::split_with_sizes(&*base(c)?, &c.sym_ints("split_sizes")?, c.int("dim")?)?)),
     )
+    .classes(OpClasses::ALIASING)
+    .auto_linear(&["self"])
     .grad("UnsafeSplitWithSizesBackward", &[], split_grad);
-    b.op("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", Rule::View(|c| geo::unbind(&*base(c)?, c.int("dim")?))).grad(
-        "UnbindBackward",
-        &[],
-        unbind_grad,
-    );
+    b.op("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", Rule::View(|c| geo::unbind(&*base(c)?, c.int("dim")?)))
+        .doc("All slices along a dimension.")
+        .batch(Batch::Shifted)
+        .auto_linear(&["self"])
+        .tags(Tags::COMPLEX_GRAD)
+        .grad("UnbindBackward", &[], unbind_grad);
     b.op(
         "diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1) -> Tensor",
         Rule::Fresh(|c| {
@@ -295,6 +367,7 @@ pub fn register(b: &mut OpBuilder) {
             Ok(vec![Some(TensorSpec::contiguous(g.sizes, tensor.dtype(), tensor.device()))])
         }),
     )
+    .complex(Complex::ByParts)
     .grad("DiagonalCopyBackward", &[], diagonal_grad);
 }
 

@@ -8,30 +8,11 @@
 use autograd::meta;
 use diagnostics::error::Result;
 use dispatch::t;
-use dispatch::{Call, Exclude, Key, Layer, OpEntry, Rule, Value, call, has_layer, modes, push_layer};
+use dispatch::{Call, CastPolicy, Exclude, Key, Layer, OpEntry, Value, call, has_layer, modes, push_layer};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tensor::{Dtype, Tensor};
-
-/// Run in the short dtype.
-const SHORT: &str = " conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm _addmm_activation addbmm linear matmul conv_tbc \
-    mkldnn_rnn_layer conv_transpose1d conv_transpose2d conv_transpose3d prelu scaled_dot_product_attention \
-    _native_multi_head_attention ";
-/// Run in float32.
-const WIDE: &str = " avg_pool3d binary_cross_entropy grid_sampler polar prod quantile nanquantile stft cdist grid_sampler_2d \
-    grid_sampler_3d _grid_sampler_2d_cpu_fallback trace view_as_complex cholesky_inverse cholesky_solve inverse lu_solve orgqr \
-    ormqr pinverse max_pool3d max_unpool2d max_unpool3d adaptive_avg_pool3d reflection_pad1d reflection_pad2d replication_pad1d \
-    replication_pad2d replication_pad3d mse_loss cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss \
-    poisson_nll_loss smooth_l1_loss cross_entropy_loss l1_loss huber_loss margin_ranking_loss soft_margin_loss \
-    triplet_margin_loss multi_margin_loss ctc_loss kl_div multilabel_margin_loss multilabel_margin_loss_forward \
-    binary_cross_entropy_with_logits fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft fft_irfft fft_rfft2 \
-    fft_irfft2 fft_rfftn fft_irfftn fft_hfft fft_ihfft linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky \
-    linalg_svdvals linalg_eigvals linalg_eigvalsh linalg_inv linalg_householder_product linalg_tensorinv linalg_tensorsolve \
-    fake_quantize_per_tensor_affine geqrf _lu_with_info linalg_qr linalg_cholesky_ex linalg_svd linalg_eig linalg_eigh \
-    linalg_lstsq linalg_inv_ex svd triangular_solve fractional_max_pool2d fractional_max_pool3d adaptive_max_pool3d ";
-/// Run in the widest dtype of their arguments.
-const PROMOTE: &str = " stack cat index_copy ";
 
 thread_local! {
     static DEFAULT: Cell<Dtype> = const { Cell::new(Dtype::BFloat16) };
@@ -90,32 +71,9 @@ pub fn install() {
     }
 }
 
-/// What is done with an operator's arguments.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Policy {
-    None,
-    Short,
-    Wide,
-    Promote,
-}
-
-fn policy(entry: &'static OpEntry) -> Policy {
-    thread_local! {
-        static KNOWN: RefCell<HashMap<usize, Policy>> = RefCell::default();
-    }
-    KNOWN.with_borrow_mut(|known| {
-        *known.entry(entry.id).or_insert_with(|| {
-            let listed = |list: &str| list.contains(&format!(" {} ", entry.base_name()));
-            match () {
-                // What a script calls its own operators says nothing.
-                () if entry.is_mutable() || matches!(entry.rule, Rule::Script) => Policy::None,
-                () if listed(SHORT) => Policy::Short,
-                () if listed(WIDE) => Policy::Wide,
-                () if listed(PROMOTE) => Policy::Promote,
-                () => Policy::None,
-            }
-        })
-    })
+/// What is done with an operator's arguments: nothing where one of them is written to.
+fn policy(entry: &OpEntry) -> Option<CastPolicy> {
+    entry.autocast.filter(|_| !entry.is_mutable())
 }
 
 /// The dispatch layer.
@@ -127,14 +85,14 @@ impl Layer for AutocastLayer {
     }
 
     fn wants(&self, call: &Call) -> bool {
-        modes().autocast.is_some() && policy(call.entry) != Policy::None
+        modes().autocast.is_some() && policy(call.entry).is_some()
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let _below = Exclude::down_to(Key::Autocast);
         let to = match policy(entry) {
-            Policy::Short => short_dtype(),
-            Policy::Wide => Dtype::Float32,
+            Some(CastPolicy::LowerPrecisionFp) => short_dtype(),
+            Some(CastPolicy::Fp32) => Dtype::Float32,
             _ => widest(&args),
         };
         // PyTorch's casts come about last argument first.

@@ -1,10 +1,10 @@
 //! Dual tensors in levels: made and taken apart in the innermost level that differentiates forward; a `vmap` level within it hides a
 //! dimension of both parts.
 
-use super::batching::Item;
 use super::levels::{Kind, Level, below, current, live, wrap, wrapped};
 use autograd::forward;
 use diagnostics::error::Result;
+use dispatch::BatchedTensor;
 use tensor::Tensor;
 
 /// A tensor as one of this level.
@@ -18,7 +18,7 @@ pub fn make_dual(primal: &Tensor, tangent: &Tensor) -> Result<Tensor> {
     match current() {
         Some(level) => match level.kind {
             Kind::Vmap(size, _) => {
-                let inner = |t: &Tensor| below(level.number, || Item::of(&live(t), &level).every(size));
+                let inner = |t: &Tensor| below(level.number, || BatchedTensor::of(&live(t), &level).every(size));
                 let (primal, tangent) = (inner(primal)?, inner(tangent)?);
                 let dual = below(level.number, || make_dual(&primal, &tangent))?;
                 Ok(wrap(&dual, &level, Some(0)))

@@ -9,21 +9,22 @@
 
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Value, call_below, fill_args, has_layer, push_layer, put_off_by};
+use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, fill_args, has_layer, push_layer, put_off_by};
 use operators::shapes::{broadcast, result_type};
 use shape::SymInt;
 use std::cell::Cell;
 use std::rc::Rc;
 use tensor::{Device, DeviceType, Dtype, Layout, Lazy, Tensor};
 
-/// Operators that read a conjugate as it is.
-const READ_CONJUGATES: &str = " clone copy_ _conj_physical repeat_interleave full_like empty_like resize_ set_ baddbmm addmm dot vdot mm bmm \
-    linalg_solve_triangular _new_zeros_with_same_feature_meta _unsafe_view _reshape_alias shallow_copy_data_ ";
-/// Operators that read a negative as it is.
-const READ_NEGATIVES: &str = " clone copy_ repeat_interleave full_like empty_like resize_ set_ linalg_solve_triangular \
-    _new_zeros_with_same_feature_meta _unsafe_view _reshape_alias shallow_copy_data_ ";
-/// Operators that ask nothing of a zero's elements.
-const READ_ZEROS: &str = " zeros_like full_like empty_like resize_ clone _unsafe_view _reshape_alias ";
+/// Operators whose results have such a bit.
+static CONJ: OpRef = OpRef::new("_conj");
+static NEG_VIEW: OpRef = OpRef::new("_neg_view");
+static ZERO_TENSOR: OpRef = OpRef::new("_efficientzerotensor");
+
+static ADD: OpRef = OpRef::new("add.Tensor");
+static SUB: OpRef = OpRef::new("sub.Tensor");
+static MUL: OpRef = OpRef::new("mul.Tensor");
+static DIV: OpRef = OpRef::new("div.Tensor");
 
 /// Puts the layer into this thread's stack; needed once per thread.
 pub fn install() {
@@ -46,10 +47,6 @@ fn put_off(args: &[Value]) -> Lazy {
     all
 }
 
-fn listed(list: &str, entry: &OpEntry) -> bool {
-    list.split_ascii_whitespace().any(|name| name == entry.base_name())
-}
-
 /// The dispatch layer.
 struct LazyLayer;
 
@@ -59,11 +56,11 @@ impl Layer for LazyLayer {
     }
 
     fn wants(&self, call: &Call) -> bool {
-        put_off(call.args).any() || matches!(call.entry.base_name(), "_conj" | "_neg_view" | "_efficientzerotensor")
+        put_off(call.args).any() || [&CONJ, &NEG_VIEW, &ZERO_TENSOR].iter().any(|op| op.is(call.entry))
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        if entry.base_name() == "_efficientzerotensor" {
+        if ZERO_TENSOR.is(entry) {
             let out = call_below(Key::Lazy, entry, args)?;
             out.for_each_tensor(&mut |t| t.set_lazy(Lazy { zero: true, ..Lazy::default() }));
             return Ok(out);
@@ -78,9 +75,9 @@ impl Layer for LazyLayer {
             return Ok(known);
         }
         let (zero, conj, neg) = (
-            lazy.zero && !listed(READ_ZEROS, entry),
-            lazy.conj && !listed(READ_CONJUGATES, entry),
-            lazy.neg && !listed(READ_NEGATIVES, entry),
+            lazy.zero && !entry.tags.has(Tags::ZERO_FALLTHROUGH),
+            lazy.conj && !entry.tags.has(Tags::CONJ_FALLTHROUGH),
+            lazy.neg && !entry.tags.has(Tags::NEG_FALLTHROUGH),
         );
         if !(zero || conj || neg) {
             return call_below(Key::Lazy, entry, args);
@@ -130,13 +127,15 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         });
         return Ok(out);
     };
-    if entry.base_name() == "view_as_real" && of.conj {
+    static VIEW_AS_REAL: OpRef = OpRef::new("view_as_real");
+    if VIEW_AS_REAL.is(entry) && of.conj {
         return Err(Error::runtime(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.",
         ));
     }
     // Such a view of a zero is made without being seen below.
-    if let (true, "view" | "as_strided" | "_reshape_alias", Some(t)) = (of.zero, entry.base_name(), args[0].as_tensor()) {
+    static BY_SIZES: [OpRef; 4] = [OpRef::new("view"), OpRef::new("view.dtype"), OpRef::new("as_strided"), OpRef::new("_reshape_alias")];
+    if let (true, Some(t)) = (of.zero && BY_SIZES.iter().any(|op| op.is(entry)), args[0].as_tensor()) {
         let looks = dispatch::run_backend(entry, &[vec![Tensor::fake(&t.spec())?.into()], args[1..].to_vec()].concat(), true)?;
         let layout = Value::Layout(Layout::Strided);
         let zero = t!("_efficientzerotensor", looks.tensor()?.sizes(); dtype = t.dtype(), layout = layout, device = t.device())?;
@@ -149,22 +148,22 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
 
 /// Sums, differences, products and quotients in which a zero takes part.
 fn with_zeros(c: &Call) -> Result<Option<Value>> {
-    let name = c.entry.name;
-    if !matches!(name, "aten.mul.Tensor" | "aten.div.Tensor" | "aten.add.Tensor" | "aten.sub.Tensor") {
+    let [is_sum, is_difference, is_quotient] = [&ADD, &SUB, &DIV].map(|op| op.is(c.entry));
+    let is_product = is_quotient || MUL.is(c.entry);
+    if !(is_product || is_sum || is_difference) {
         return Ok(None);
     }
     let (a, b) = (c.get("self"), c.get("other"));
     let is_zero = |v: &Value| v.as_tensor().is_some_and(|t| t.lazy().zero);
-    let is_product = matches!(name, "aten.mul.Tensor" | "aten.div.Tensor");
-    if name == "aten.div.Tensor" && is_zero(b) {
+    if is_quotient && is_zero(b) {
         // A division by nothing is one: its elements are not zero.
         return Ok(None);
     }
     let (wanted, sizes) = (result_type(&[a, b])?, broadcast(&[sizes_of(a), sizes_of(b)])?);
     // A difference is a sum with a factor to PyTorch.
-    let alpha = match name {
-        "aten.sub.Tensor" => -c.get("alpha").float()?,
-        "aten.add.Tensor" => c.get("alpha").float()?,
+    let alpha = match (is_sum, is_difference) {
+        (true, _) => c.get("alpha").float()?,
+        (_, true) => -c.get("alpha").float()?,
         _ => 1.0,
     };
     note_on_meta(c.entry, [a, b], &sizes, wanted, alpha)?;
@@ -222,8 +221,7 @@ fn note_on_meta(entry: &'static OpEntry, args: [&Value; 2], sizes: &[SymInt], wa
     if alpha != 1.0 {
         second = t!("mul.Scalar", second, number(alpha))?.into();
     }
-    static SUM: OpRef = OpRef::new("add.Tensor");
     let is_sum = entry.schema.position("alpha").is_some();
-    let entry = if is_sum { SUM.get() } else { entry };
+    let entry = if is_sum { ADD.get() } else { entry };
     call_below(Key::Lazy, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
 }

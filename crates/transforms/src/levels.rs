@@ -6,7 +6,7 @@
 //! it unwraps and goes on from the top of the stack, one level lower. Below the last level the stack is as it is without
 //! transforms, so that what is captured or traced is what the transforms make of a call.
 
-use super::{batch_rules, batching};
+use super::batching;
 use autograd::forward;
 use diagnostics::error::Result;
 use dispatch::{Call, Exclude, Key, Layer, OpEntry, Restore, Rule, Value, call, levels, push_layer};
@@ -72,19 +72,13 @@ impl Layer for TransformLayer {
             let _below = Exclude::only(Key::Transform);
             return call(entry, args);
         };
-        match entry.name {
-            "aten.linear.default" => return batch_rules::linear(&Call { entry, args: &args }),
-            "aten.binary_cross_entropy_with_logits.default" => return batch_rules::bce_with_logits(&Call { entry, args: &args }),
-            "aten.one_hot.default"
-                if matches!(level.kind, Kind::Vmap(..)) && args.first().and_then(Value::as_tensor).and_then(wrapped).is_some() =>
-            {
-                return batch_rules::one_hot(&Call { entry, args: &args });
-            }
-            _ => {}
+        if let Some(composed) = entry.under_transforms {
+            return composed(&Call { entry, args: &args });
         }
         match level.kind {
             Kind::Vmap(size, randomness) => match entry.rule {
-                Rule::Composite(f) if !batching::keeps_whole(entry) => f(&Call { entry, args: &args }),
+                // How it is batched is said of it as a whole, or of what it is composed of.
+                Rule::Composite(f) if entry.batch.is_none() => f(&Call { entry, args: &args }),
                 _ => batching::call(&level, size, randomness, entry, args),
             },
             Kind::Grad | Kind::Jvp => {

@@ -8,7 +8,6 @@
 //! - [`autocast`]: operators that are safe with it run in a shorter dtype
 
 pub mod autocast;
-pub mod batch_rules;
 pub mod batching;
 pub mod duals;
 pub mod lazy;

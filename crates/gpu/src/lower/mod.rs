@@ -20,31 +20,59 @@ pub use rule::{Lower, Rule};
 use super::ir::View;
 use super::program::Builder;
 use diagnostics::error::{Error, Result};
-use dispatch::Call;
+use dispatch::{Call, OpEntry, all, lookup};
+use std::sync::OnceLock;
 
 /// Families of lowerings by operator name.
 const FAMILIES: &[&[(&str, Rule)]] =
     &[attention::RULES, conv::RULES, index::RULES, linear::RULES, loss::RULES, norm::RULES, pool::RULES, reduce::RULES];
 
-/// Every operator that has a lowering. Views and in-place forms need none.
+/// How an operator is lowered.
+#[derive(Clone, Copy)]
+enum Lowering {
+    /// By loops of its own.
+    Loops(Rule),
+    /// Every element on its own.
+    Formula(pointwise::Formula),
+}
+
+/// Lowerings by operator. A name that no entry has is a mistake that the first graph on the GPU shows.
+fn table() -> &'static [Option<Lowering>] {
+    static TABLE: OnceLock<Vec<Option<Lowering>>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = vec![None; all().len()];
+        let mut put = |name: &str, lowering: Lowering| {
+            let entry = lookup(name).unwrap_or_else(|| panic!("a lowering of {name}, which the catalogue does not have"));
+            table[entry.id] = Some(lowering);
+        };
+        FAMILIES.iter().flat_map(|family| family.iter()).for_each(|(name, rule)| put(name, Lowering::Loops(*rule)));
+        pointwise::FORMULAS.iter().for_each(|(name, formula)| put(name, Lowering::Formula(*formula)));
+        table
+    })
+}
+
+/// Whether an operator has a lowering. Views and in-place forms need none.
+pub fn supports(entry: &OpEntry) -> bool {
+    table().get(entry.id).is_some_and(Option::is_some)
+}
+
+/// Every operator that has a lowering, by name.
 pub fn supported() -> Vec<&'static str> {
-    let mut names: Vec<&'static str> = FAMILIES.iter().flat_map(|f| f.iter().map(|(name, _)| *name)).collect();
-    names.extend(pointwise::FORMULAS.iter().map(|(name, _)| *name));
+    let mut names: Vec<&'static str> = all().iter().filter(|entry| supports(entry)).map(|entry| entry.name).collect();
     names.sort_unstable();
     names
 }
 
 /// Lowers one call; false where its operator has no rule.
 pub fn lower(b: &mut Builder, call: &Call, outs: &[Option<View>]) -> Result<bool> {
-    let name = call.entry.name;
-    if let Some((_, formula)) = pointwise::FORMULAS.iter().find(|(n, _)| *n == name) {
-        let out = outs.first().cloned().flatten().ok_or_else(|| Error::not_implemented("no result"))?;
-        let body = formula(&mut Lower { b, call, outs })?;
-        b.pointwise(&out, body);
-        return Ok(true);
-    }
-    match FAMILIES.iter().flat_map(|f| f.iter()).find(|(n, _)| *n == name) {
-        Some((_, rule)) => rule(&mut Lower { b, call, outs }).map(|()| true),
+    match table().get(call.entry.id).copied().flatten() {
+        Some(Lowering::Formula(formula)) => {
+            let out = outs.first().cloned().flatten().ok_or_else(|| Error::not_implemented("no result"))?;
+            let body = formula(&mut Lower { b, call, outs })?;
+            b.pointwise(&out, body);
+            Ok(true)
+        }
+        Some(Lowering::Loops(rule)) => rule(&mut Lower { b, call, outs }).map(|()| true),
         None => Ok(false),
     }
 }

@@ -6,7 +6,8 @@ use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use tensor::{Category, Dtype};
 
-type Formula = fn(&mut Lower) -> Result<X>;
+/// The element of a result.
+pub type Formula = fn(&mut Lower) -> Result<X>;
 
 macro_rules! unary {
     ($l:ident, $x:ident, $body:expr) => {

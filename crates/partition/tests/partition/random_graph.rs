@@ -31,6 +31,7 @@ fn call(graph: &mut Graph, op: &str, args: Vec<Arg>, sizes: &[i64], is_backward:
 /// A joint graph of about `size` nodes that returns one forward output and a gradient per primal. Each value reads ones up
 /// to `reach` calls before it.
 pub fn joint_graph(size: usize, reach: usize, seed: u64) -> Graph {
+    operators::install();
     let mut random = Random(seed);
     let mut graph = Graph::new("inner_f");
     graph.joint_signature = true;

@@ -149,6 +149,7 @@ fn compare(program: &str, number: usize, compilation: &Value) -> Vec<String> {
 
 #[test]
 fn partitions_as_pytorch_did() {
+    operators::install();
     let (mut count, mut same) = (0, 0);
     let mut failures = Vec::new();
     for (name, file) in expected() {
@@ -172,6 +173,7 @@ fn partitions_as_pytorch_did() {
 /// Joint graphs with random calls to recompute and with writes in the backward, and graphs as Inductor partitions them.
 #[test]
 fn partitions_more_graphs_as_pytorch_did() {
+    operators::install();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partition");
     let cases: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("cases.json")).unwrap()).unwrap();
     let mut failures = Vec::new();

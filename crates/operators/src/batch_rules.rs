@@ -1,0 +1,349 @@
+//! `vmap`: rules of single operators: reductions to one element, choices of dimensions, products, normalizations.
+//!
+//! A rule is called with what the level's call was given, one level below; an entry names its own (`Batch::Rule`).
+
+use super::shapes::wrap_dim;
+use diagnostics::error::{Error, Result};
+use dispatch::{BatchCall, BatchedTensor, Value, aten, t};
+use shape::SymInt;
+use tensor::{Dtype, Tensor};
+
+/// Names of arguments that are dimensions.
+const DIMS: &[&str] = &["dim", "dim0", "dim1", "dim2", "dims", "dimension"];
+/// Names of arguments that are sizes.
+const SIZES: &[&str] = &["size", "sizes", "input_sizes", "shape"];
+
+type Ruled = Result<Option<Value>>;
+
+/// Whether an argument of a name is a size.
+pub fn is_size(name: &str) -> bool {
+    SIZES.contains(&name)
+}
+
+/// Sizes, with that of the hidden dimension in front.
+///
+/// # Errors
+/// Where they are no sizes.
+pub fn prefixed(sizes: &Value, size: i64) -> Result<Value> {
+    let mut all = vec![SymInt::from(size)];
+    all.extend(sizes.sym_ints()?);
+    Ok(Value::from(all))
+}
+
+/// All dimensions of an item.
+pub fn dims_after_first(rank: usize) -> Value {
+    Value::from((1..=rank as i64).collect::<Vec<_>>())
+}
+
+/// Arguments whose tensors have the hidden dimension in front: dimensions are shifted by one, sizes get one more. `room` is how
+/// many dimensions a number may name.
+fn shift(b: &BatchCall, room: usize, new: &mut [Value]) -> Result<()> {
+    let shift = |dim: i64, room: usize| -> Result<i64> { Ok(wrap_dim(dim, room.max(1))? as i64 + 1) };
+    let rank = b.tensors()[0].rank();
+    for (argument, value) in b.entry.schema.arguments.iter().zip(new) {
+        let label = argument.name.as_str();
+        if DIMS.contains(&label) {
+            // Gradients of views name dimensions of what was viewed.
+            let room = match b.get("input_sizes") {
+                Value::List(items) => items.len(),
+                _ => room,
+            };
+            *value = match &*value {
+                Value::Int(_) => Value::from(shift(value.int()?, room)?),
+                Value::List(dims) if !dims.is_empty() => {
+                    Value::from(dims.iter().map(|d| shift(d.int()?, room)).collect::<Result<Vec<_>>>()?)
+                }
+                _ => dims_after_first(rank),
+            };
+        } else if is_size(label) && matches!(value, Value::List(_)) {
+            *value = prefixed(value, b.size)?;
+        }
+    }
+    Ok(())
+}
+
+/// The arguments of an operator with dimensions or sizes among them, every tensor with the hidden dimension in front.
+fn shifted_arguments(b: &BatchCall) -> Result<Vec<Value>> {
+    let mut new = b.map(|i| i.every(b.size))?;
+    shift(b, b.tensors()[0].rank(), &mut new)?;
+    Ok(new)
+}
+
+fn run(b: &BatchCall, args: Vec<Value>) -> Ruled {
+    b.wrap_all(&dispatch::call(b.entry, args)?, 0).map(Some)
+}
+
+fn front(b: &BatchCall, result: Tensor) -> Ruled {
+    Ok(Some(b.wrap(&result, Some(0))))
+}
+
+/// An operator with dimensions or sizes among its arguments.
+///
+/// # Errors
+/// Those of the operator.
+pub fn shifted(b: &BatchCall) -> Result<Value> {
+    b.wrap_all(&dispatch::call(b.entry, shifted_arguments(b)?)?, 0)
+}
+
+/// New dimensions count among those a number may name.
+pub(super) fn unsqueeze(b: &BatchCall) -> Ruled {
+    let mut new = b.map(|i| i.every(b.size))?;
+    shift(b, b.tensors()[0].rank() + 1, &mut new)?;
+    run(b, new)
+}
+
+pub(super) fn stack(b: &BatchCall) -> Ruled {
+    let mut new = b.map(|i| i.aligned(b.size))?;
+    shift(b, b.tensors()[0].rank() + 1, &mut new)?;
+    run(b, new)
+}
+
+pub(super) fn expand(b: &BatchCall) -> Ruled {
+    let wanted = b.get("size").list()?.len();
+    let mut new = b.map(|i| i.viewed(wanted))?;
+    shift(b, b.tensors()[0].rank(), &mut new)?;
+    run(b, new)
+}
+
+pub(super) fn permute(b: &BatchCall) -> Ruled {
+    let mut new = shifted_arguments(b)?;
+    let mut dims = vec![Value::from(0)];
+    dims.extend(new[1].list()?.iter().cloned());
+    new[1] = Value::List(dims);
+    run(b, new)
+}
+
+/// Without dimensions an item is rolled as the row of all of its elements.
+pub(super) fn roll(b: &BatchCall) -> Ruled {
+    if !b.get("dims").list()?.is_empty() {
+        return shifted(b).map(Some);
+    }
+    let whole = b.tensor("self")?.every(b.size)?;
+    let sizes = whole.sizes();
+    let rows = t!("flatten.using_ints", whole, 1)?;
+    front(b, t!("reshape", t!("roll", rows, b.get("shifts"), vec![1i64])?, sizes)?)
+}
+
+/// What lies in memory as an item does not is copied.
+pub(super) fn reshape_alias(b: &BatchCall) -> Ruled {
+    let new = shifted_arguments(b)?;
+    front(b, t!("reshape", &new[0], &new[1])?)
+}
+
+pub(super) fn squeeze(b: &BatchCall) -> Ruled {
+    let all = b.tensor("self")?;
+    let each = all.every(b.size)?;
+    let sizes = all.front()?.sizes().into_iter().enumerate();
+    let sizes: Vec<SymInt> = sizes.filter(|(i, s)| *i == 0 || s.as_int() != Some(1)).map(|(_, s)| s).collect();
+    front(b, t!("view", each, sizes)?)
+}
+
+pub(super) fn squeeze_dim(b: &BatchCall) -> Ruled {
+    if b.tensor("self")?.rank() == 0 {
+        return widened(b).map(Some);
+    }
+    let new = shifted_arguments(b)?;
+    front(b, t!("squeeze.dims", &new[0], Value::List(vec![new[1].clone()]))?)
+}
+
+/// The call on items that are numbers, as rows of one.
+fn widened(b: &BatchCall) -> Result<Value> {
+    let mut new = shifted_arguments(b)?;
+    new[0] = t!("unsqueeze", new[0].tensor()?, 1)?.into();
+    b.wrap_all(&dispatch::call(b.entry, new)?, 0)
+}
+
+/// What takes dimensions away: an item that is a number is a row of one, whose dimension goes.
+pub(super) fn reduction(b: &BatchCall) -> Ruled {
+    if b.tensors()[0].rank() == 0 { widened(b).map(Some) } else { shifted(b).map(Some) }
+}
+
+/// What keeps its dimensions: an item that is a number is a row of one for as long as the call takes.
+pub(super) fn along_dim(b: &BatchCall) -> Ruled {
+    if b.tensors()[0].rank() > 0 {
+        return shifted(b).map(Some);
+    }
+    let mut new = shifted_arguments(b)?;
+    new[0] = t!("unsqueeze", new[0].tensor()?, 1)?.into();
+    let out = dispatch::call(b.entry, new)?.into_tensor()?;
+    front(b, t!("squeeze.dim", out, 1)?)
+}
+
+/// The items as rows, a number as a row of one, and their dimensions.
+fn rows(b: &BatchCall) -> Result<(Tensor, Value)> {
+    let x = b.tensor("self")?;
+    let (each, rank) = (x.front()?, x.rank());
+    Ok((if rank == 0 { t!("unsqueeze", each, -1)? } else { each }, dims_after_first(rank.max(1))))
+}
+
+pub(super) fn sum(b: &BatchCall) -> Ruled {
+    let (rows, dims) = rows(b)?;
+    front(b, t!("sum.dim_IntList", rows, dims, false; dtype = b.get("dtype").clone())?)
+}
+
+pub(super) fn mean(b: &BatchCall) -> Ruled {
+    let (rows, dims) = rows(b)?;
+    front(b, t!("mean.dim", rows, dims, false; dtype = b.get("dtype").clone())?)
+}
+
+/// Each item as one row.
+fn flat(b: &BatchCall) -> Result<Tensor> {
+    t!("reshape", b.tensor("self")?.front()?, vec![b.size, -1])
+}
+
+pub(super) fn max(b: &BatchCall) -> Ruled {
+    front(b, t!("amax", flat(b)?, vec![1i64])?)
+}
+
+pub(super) fn min(b: &BatchCall) -> Ruled {
+    front(b, t!("amin", flat(b)?, vec![1i64])?)
+}
+
+pub(super) fn prod(b: &BatchCall) -> Ruled {
+    front(b, t!("prod.dim_int", flat(b)?, 1)?)
+}
+
+pub(super) fn any(b: &BatchCall) -> Ruled {
+    front(b, t!("any.dim", flat(b)?, 1)?)
+}
+
+pub(super) fn all(b: &BatchCall) -> Ruled {
+    front(b, t!("all.dim", flat(b)?, 1)?)
+}
+
+pub(super) fn t(b: &BatchCall) -> Ruled {
+    let x = b.tensor("self")?;
+    let value = x.front()?;
+    front(b, if x.rank() < 2 { value } else { t!("transpose.int", value, 1, 2)? })
+}
+
+/// The batch of matrices says whether it is one of matrices.
+pub(super) fn check_errors(b: &BatchCall) -> Ruled {
+    let info = b.tensors().first().ok_or_else(|| Error::runtime("a check takes what there is to be checked"))?.front()?;
+    b.wrap_all(&aten!("_linalg_check_errors", info, &b.args[1]; is_matrix = false)?, 0).map(Some)
+}
+
+/// Indices of several items into one table.
+pub(super) fn embedding(b: &BatchCall) -> Ruled {
+    if b.tensors()[0].batch_dim.is_some() {
+        return Ok(None);
+    }
+    run(b, b.map(BatchedTensor::front)?)
+}
+
+/// Items that are normalized alike.
+pub(super) fn native_layer_norm(b: &BatchCall) -> Ruled {
+    if b.tensors()[1..].iter().any(|t| t.batch_dim.is_some()) {
+        return Ok(None);
+    }
+    run(b, b.map(BatchedTensor::front)?)
+}
+
+/// The two operands of a product.
+fn operands(b: &BatchCall) -> Option<(BatchedTensor, BatchedTensor)> {
+    let item = |i: usize| b.args.get(i).and_then(Value::as_tensor).map(|t| b.of(t));
+    item(0).zip(item(1))
+}
+
+/// `mm`, `bmm`
+pub(super) fn matrix_product(b: &BatchCall) -> Ruled {
+    let Some((x, y)) = operands(b) else { return Ok(None) };
+    front(b, t!("matmul", x.front()?, y.front()?)?)
+}
+
+/// `dot`, `vdot`
+pub(super) fn dot(b: &BatchCall) -> Ruled {
+    let Some((x, y)) = operands(b) else { return Ok(None) };
+    let product = match (x.batch_dim, y.batch_dim) {
+        (Some(_), Some(_)) => {
+            // In PyTorch's order: of the two, the second is made a matrix first.
+            let (row, column) = (x.front()?, y.front()?);
+            let column = t!("unsqueeze", column, -1)?;
+            let product = t!("matmul", t!("unsqueeze", row, -2)?, column)?;
+            t!("squeeze.dim", t!("squeeze.dim", product, -1)?, -1)?
+        }
+        (Some(_), None) => t!("matmul", x.front()?, t!("t", y.value)?)?,
+        (None, _) => t!("matmul", y.front()?, x.value)?,
+    };
+    front(b, product)
+}
+
+pub(super) fn mv(b: &BatchCall) -> Ruled {
+    let Some((x, y)) = operands(b) else { return Ok(None) };
+    match (x.batch_dim, y.batch_dim) {
+        (Some(dim), Some(_)) => {
+            let matrix = t!("movedim.int", &x.value, dim as i64, -3)?;
+            let product = t!("matmul", matrix, t!("unsqueeze", y.front()?, -1)?)?;
+            front(b, t!("squeeze.dim", product, -1)?)
+        }
+        (Some(_), None) => front(b, t!("matmul", x.front()?, y.value)?),
+        (None, Some(dim)) => {
+            let product = t!("matmul", x.value, t!("movedim.int", &y.value, dim as i64, -1)?)?;
+            let last = product.dim() - 1;
+            Ok(Some(b.wrap(&product, Some(last))))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+pub(super) fn constant_pad_nd(b: &BatchCall) -> Ruled {
+    let all = b.tensor("self")?.front()?;
+    front(b, t!("constant_pad_nd", all, b.get("pad"), b.get("value"))?)
+}
+
+/// Zeros that lie in memory as another tensor does, item by item.
+pub(super) fn zeros_like_another(b: &BatchCall) -> Ruled {
+    let (x, other) = (b.tensor("self")?, b.tensor("other")?);
+    let outer = b.call().int("self_num_batch_dims")?;
+    let (x, other, batch) = match (x.batch_dim, other.batch_dim) {
+        (Some(_), None) => (x.front()?, other.value, outer + 1),
+        // The other's items lie in memory one after the other: its own storage says how.
+        (Some(_), Some(_)) => (x.front()?, other.front()?, outer),
+        (None, _) => (x.every(b.size)?, other.front()?, outer),
+    };
+    front(b, t!("_new_zeros_with_same_feature_meta", x, other; self_num_batch_dims = batch)?)
+}
+
+/// Elements by indices. Where indices have items of their own, so have their places among those of the tensor: one index more says which
+/// item each is taken of.
+pub(super) fn index(b: &BatchCall) -> Ruled {
+    let x = b.tensor("self")?;
+    let Value::List(given) = b.get("indices") else { return Ok(None) };
+    let indices: Vec<Option<BatchedTensor>> = given.iter().map(|v| v.as_tensor().map(|t| b.of(t))).collect();
+    let at: Vec<usize> = (0..indices.len()).filter(|i| indices[*i].is_some()).collect();
+    let is_mask = indices.iter().flatten().any(|i| matches!(i.value.dtype(), Dtype::Bool | Dtype::UInt8));
+    let (Some(first), Some(last)) = (at.first(), at.last()) else { return Ok(None) };
+    let is_adjacent = last - first + 1 == at.len();
+    let rank = indices.iter().flatten().map(BatchedTensor::rank).max().unwrap_or(0);
+    let has_items = indices.iter().flatten().any(|i| i.batch_dim.is_some());
+    if is_mask || !is_adjacent || has_items && *first > 0 {
+        return Ok(None);
+    }
+    let padded = |item: &Option<BatchedTensor>| item.as_ref().map_or(Ok(Value::None), |i| i.padded(rank).map(Value::from));
+    let mut places = indices.iter().map(padded).collect::<Result<Vec<_>>>()?;
+    let out = match (x.batch_dim, has_items) {
+        (Some(_), false) => {
+            places.insert(0, Value::None);
+            t!("index.Tensor", x.front()?, places)?
+        }
+        (Some(_), true) => {
+            let mut sizes = vec![SymInt::Int(1); rank + 1];
+            sizes[0] = SymInt::from(b.size);
+            let items = t!("view", t!("arange", b.size; dtype = Dtype::Int64, device = x.value.device())?, sizes)?;
+            places.insert(0, items.into());
+            t!("index.Tensor", x.front()?, places)?
+        }
+        (None, _) => t!("index.Tensor", &x.value, places)?,
+    };
+    front(b, out)
+}
+
+/// A view of every item, whose offset is counted as the whole's.
+pub(super) fn as_strided(b: &BatchCall) -> Ruled {
+    let whole = b.tensor("self")?.front()?;
+    let apart = whole.geometry();
+    let (size, stride) = (b.call().sym_ints("size")?, b.call().sym_ints("stride")?);
+    let with = |first: &SymInt, rest: Vec<SymInt>| std::iter::once(first.clone()).chain(rest).collect::<Vec<_>>();
+    let (size, stride) = (with(&apart.sizes[0], size), with(&apart.strides[0], stride));
+    front(b, t!("as_strided", &whole, size, stride, b.get("storage_offset"))?)
+}
