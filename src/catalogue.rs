@@ -4,7 +4,7 @@
 //! `www/src/generated/names.txt` are kept copies that a test compares.
 
 use crate::backend::{cpu, gpu};
-use crate::dispatch::{OpEntry, OpRef, Rule, Tags, Type, all, has_kernel, op};
+use crate::dispatch::{OpEntry, Rule, Tags, Type, all, has_kernel, named, op};
 use crate::report::PYTORCH_VERSION;
 use serde::Serialize;
 
@@ -26,14 +26,12 @@ fn entries() -> &'static [&'static OpEntry] {
     all()
 }
 
-static COPY_RESULT: OpRef = OpRef::new("_copy_result_");
-
 /// Every operator, by name.
 pub fn lines() -> Vec<Line> {
     let mut lines: Vec<Line> = entries()
         .iter()
         // What stands for `out=` is the playground's own.
-        .filter(|entry| !COPY_RESULT.is(entry))
+        .filter(|entry| !named::COPY_RESULT_.is(entry))
         .map(|entry| Line {
             signature: format!("{}.{}", entry.name.split('.').next().unwrap_or_default(), entry.schema.text),
             eager: eager(entry),

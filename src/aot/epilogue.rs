@@ -6,7 +6,7 @@
 
 use super::schemas::{MutationType, OutputType, ViewAndMutationMeta};
 use crate::autograd::{ViewStep, meta, replay};
-use crate::dispatch::{Modes, OpRef, Value, modes, set_modes};
+use crate::dispatch::{Modes, Value, modes, named, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
 use crate::t;
@@ -322,8 +322,7 @@ fn python(value: &Value) -> String {
 
 /// An operator whose result autograd takes for a new tensor is an ordinary view where the result is made again.
 fn as_view(step: &ViewStep) -> ViewStep {
-    static VIEW: OpRef = OpRef::new("view");
-    let entry = if step.entry.base_name() == "_unsafe_view" { VIEW.get() } else { step.entry };
+    let entry = if named::UNSAFE_VIEW.is(step.entry) { named::VIEW.get() } else { step.entry };
     ViewStep { entry, ..step.clone() }
 }
 

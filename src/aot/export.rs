@@ -6,7 +6,7 @@ use super::joint::{trace_inference, trace_joint, trace_joint_of_loss};
 use super::make_fx::{Tracing, make_fx};
 use super::metadata::collect;
 use super::schemas::{Artifacts, Config, Function, InputSpec, ViewAndMutationMeta};
-use crate::dispatch::{Exclude, Key, Modes, OpEntry, Value, modes, set_modes};
+use crate::dispatch::{Exclude, Key, Modes, OpEntry, Tags, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::tensor::Tensor;
@@ -54,38 +54,8 @@ pub fn export(f: &Function, inputs: &[InputSpec], config: &Config, kind: Exporte
 /// writes to nothing and aliases nothing whatever it is given.
 pub fn can_stay_whole(entry: &OpEntry) -> bool {
     let schema = &entry.schema;
-    schema.arguments.iter().all(|a| a.alias.is_none()) && !TAKEN_APART.contains(&entry.name)
+    schema.arguments.iter().all(|a| a.alias.is_none()) && !entry.tags.has(Tags::APART_IN_EXPORT)
 }
-
-/// Operators that are composed of others here, and in PyTorch have kernels of their own or are taken apart wherever a graph is exported.
-const TAKEN_APART: [&str; 26] = [
-    "aten._pack_padded_sequence.default",
-    "aten.alpha_dropout.default",
-    "aten.atleast_1d.default",
-    "aten.atleast_2d.default",
-    "aten.atleast_3d.default",
-    "aten.batch_norm.default",
-    "aten.cartesian_prod.default",
-    "aten.cholesky.default",
-    "aten.conj_physical.default",
-    "aten.dropout.default",
-    "aten.feature_alpha_dropout.default",
-    "aten.feature_dropout.default",
-    "aten.ldexp.Tensor",
-    "aten.linalg_matrix_sqrth.default",
-    "aten.linalg_polar.default",
-    "aten.multi_margin_loss.default",
-    "aten.multilabel_margin_loss_forward.default",
-    "aten.narrow_copy.default",
-    "aten.native_batch_norm.default",
-    "aten.qr.default",
-    "aten.triangular_solve.default",
-    "aten.unsafe_chunk.default",
-    "aten.upsample_bicubic2d.default",
-    "aten.upsample_bilinear2d.default",
-    "aten.upsample_linear1d.default",
-    "aten.upsample_trilinear3d.default",
-];
 
 /// A joint graph that reads no tangents as a graph of its inputs alone, traced once more.
 fn without_tangents(joint: &Graph, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<Graph> {

@@ -4,7 +4,7 @@
 //! is a number kept there (`Storage::fake_mode`), which views share; the compiler's own fake tensors have the number 0 and stay as
 //! they are.
 
-use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, Rule, Tags, Value, modes, push_layer, run_backend, set_modes};
+use crate::dispatch::{Call, Key, Layer, Naming, OpEntry, OpRef, Rule, Tags, Value, modes, named, push_layer, run_backend, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::ShapeEnv;
 use crate::tensor::{Device, DeviceType, OfFakeMode, Tensor};
@@ -156,7 +156,7 @@ impl Layer for FakeLayer {
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let mode = entered().or_else(|| of_a_mode(&args).and_then(numbered));
         let mode = mode.ok_or_else(|| Error::runtime("a tensor belongs to a mode that is gone"))?;
-        if matches!(entry.base_name(), "lift_fresh" | "lift_fresh_copy") && !args[0].tensor()?.is_fake() {
+        if named::is_any(entry, &[&named::LIFT_FRESH, &named::LIFT_FRESH_COPY]) && !args[0].tensor()?.is_fake() {
             return mode.constant(args[0].tensor()?).map(Value::Tensor);
         }
         let args = own(&mode, entry, args)?;
@@ -166,7 +166,7 @@ impl Layer for FakeLayer {
         let _made_by = OfFakeMode::new(mode.number);
         let _naming = mode.env.clone().filter(|_| mode.names_sizes).map(|env| Naming::new(Rc::new(move |most| env.unbacked_size(most))));
         check_devices(entry, &args)?;
-        if entry.base_name() == "_local_scalar_dense" {
+        if named::LOCAL_SCALAR_DENSE.is(entry) {
             return number_of(&mode, args[0].tensor()?, entry);
         }
         // Another layer may stand below, a graph that is traced.
@@ -178,7 +178,8 @@ impl Layer for FakeLayer {
         };
         set_modes(before);
         // Positions of a mask are those of what is not zero.
-        let asked = if matches!(entry.base_name(), "index" | "index_put" | "index_put_") { "aten.nonzero.default" } else { entry.name };
+        let of_mask = named::is_any(entry, &[&named::INDEX, &named::INDEX_PUT, &named::INDEX_PUT_]);
+        let asked = if of_mask { "aten.nonzero.default" } else { entry.name };
         result.map_err(|e| if e.kind == ErrorKind::DataDependent { Error::new(ErrorKind::DynamicOutputShape, asked) } else { e })
     }
 }
@@ -249,7 +250,8 @@ fn in_words(value: &Value) -> String {
 
 /// Operands lie on one device; a number in a tensor of the CPU goes with any.
 fn check_devices(entry: &OpEntry, args: &[Value]) -> Result<()> {
-    if matches!(entry.base_name(), "_to_copy" | "copy_" | "copy" | "index_put_" | "index_put" | "index") {
+    static COPY: OpRef = OpRef::new("copy");
+    if named::is_any(entry, &[&named::TO_COPY, &named::COPY_, &COPY, &named::INDEX_PUT_, &named::INDEX_PUT, &named::INDEX]) {
         return Ok(());
     }
     let mut devices: Vec<Device> = Vec::new();

@@ -6,7 +6,7 @@ use super::higher_order::auto_functionalized;
 use super::{effects, trace};
 use crate::autograd::ViewStep;
 use crate::dispatch::foreach::is_foreach;
-use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, op};
+use crate::dispatch::{Call, Key, Layer, OpEntry, Rule, Tags, Value, call_below, lookup, named, op};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
@@ -30,17 +30,16 @@ impl Layer for FunctionalizeLayer {
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        static LIFTED: crate::dispatch::OpRef = crate::dispatch::OpRef::new("lift_fresh_copy");
         match entry.rule {
             // A constant of the script's becomes a value of the graph as a copy.
-            Rule::View(_) if entry.base_name() == "lift_fresh" => fresh(LIFTED.get(), args),
+            Rule::View(_) if named::LIFT_FRESH.is(entry) => fresh(named::LIFT_FRESH_COPY.get(), args),
             Rule::View(_) => view(entry, args, self.copies_views, self.views_stale),
             Rule::Script if entry.is_mutable() => auto_functionalized::functionalized(entry, args),
             Rule::Script => fresh(entry, args),
             // Autograd takes its result for a new tensor, but it has the memory of what it views.
-            _ if entry.base_name() == "_unsafe_view" => view(entry, args, false, false),
-            Rule::Inplace(_) if entry.name == "aten._copy_result_.default" => take_result(entry, args),
-            Rule::Inplace(_) if entry.base_name() == "shallow_copy_data_" => replace_data(entry, args),
+            _ if named::UNSAFE_VIEW.is(entry) => view(entry, args, false, false),
+            Rule::Inplace(_) if named::COPY_RESULT_.is(entry) => take_result(entry, args),
+            Rule::Inplace(_) if named::SHALLOW_COPY_DATA_.is(entry) => replace_data(entry, args),
             Rule::Inplace(functional) if is_foreach(entry) => inplace_each(entry, functional, args),
             Rule::Inplace(functional) => inplace(entry, functional, args),
             Rule::InplaceView(_) => inplace_view(entry, args),
@@ -50,13 +49,11 @@ impl Layer for FunctionalizeLayer {
     }
 }
 
-static DETACH: crate::dispatch::OpRef = crate::dispatch::OpRef::new("detach");
-
 /// Calls the operator that stands for a call. In a checkpointed region every result is kept, detached, for a recomputation that
 /// tracing never makes: nodes that nobody reads, which leave nothing but a gap in the names.
 fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let result = call_below(Key::Functionalize, entry, args)?;
-    if entry.name == DETACH.get().name || !trace::in_checkpoint() {
+    if named::DETACH.is(entry) || !trace::in_checkpoint() {
         return Ok(result);
     }
     // A region within another keeps it for both.
@@ -67,7 +64,7 @@ fn call_inner(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         if entry.base_name().contains("native_batch_norm") {
             kept.truncate(3);
         }
-        kept.iter().try_for_each(|t| call_below(Key::Functionalize, DETACH.get(), vec![t.into()]).map(drop))?;
+        kept.iter().try_for_each(|t| call_below(Key::Functionalize, named::DETACH.get(), vec![t.into()]).map(drop))?;
     }
     Ok(result)
 }
@@ -81,7 +78,7 @@ fn fresh(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let out = call_inner(entry, unwrap_args(&args)?)?.map_tensors(&mut |t| wrap(t))?;
     // PyTorch hands what it made to the script alone. Where a checkpointed region keeps it, too, the script gets a view.
     if trace::in_checkpoint() && is_made_for_script {
-        return view(DETACH.get(), vec![out], false, false);
+        return view(named::DETACH.get(), vec![out], false, false);
     }
     Ok(out)
 }
@@ -109,7 +106,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) ->
     let mut made = Vec::new();
     out.for_each_tensor(&mut |t| made.push(t.clone()));
     made.iter().try_for_each(crate::dispatch::ask_view_made)?;
-    if entry.base_name() == "_unsafe_view" {
+    if named::UNSAFE_VIEW.is(entry) {
         crate::dispatch::ask_view(&of, &Call { entry, args: &args }.sym_ints("size")?)?;
     }
     let mut kept = args;
@@ -161,10 +158,8 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
     let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("{} has no functional form", entry.name)))?;
     crate::dispatch::ask_write(entry, &args)?;
     // A copy in place reads conjugates as they are, one that is not in place does not.
-    let inner = match functional.base_name() {
-        "copy" => inner.iter().map(|v| v.map_tensors(&mut done)).collect::<Result<_>>()?,
-        _ => inner,
-    };
+    static COPY: crate::dispatch::OpRef = crate::dispatch::OpRef::new("copy");
+    let inner = if COPY.is(functional) { inner.iter().map(|v| v.map_tensors(&mut done)).collect::<Result<_>>()? } else { inner };
     let out = call_inner(functional, inner)?.into_tensor()?;
     check_shape(&before.value, &out)?;
     replace(&target, out)?;

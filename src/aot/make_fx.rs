@@ -7,7 +7,7 @@
 use super::schemas::{Decompose, Provider};
 use super::trace::{Pushed, TraceLayer, Tracer, begin_tracing, coming_from, end_tracing};
 use crate::dispatch::{
-    Call, Exclude, Fact, Key, Layer, Modes, OpEntry, OpRef, Value, call_below, fill_factory_options, modes, run_backend, set_modes,
+    Call, Exclude, Fact, Key, Layer, Modes, OpEntry, Value, call_below, fill_factory_options, modes, named, run_backend, set_modes,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, Graph, Meta, NodeId, Opcode, Target};
@@ -56,7 +56,7 @@ impl Layer for Recording {
             return Ok(made);
         }
         let entry = self.tracer.shown(lifted(entry));
-        if matches!(entry.name, "aten._local_scalar_dense.default" | "aten.equal.default") {
+        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::EQUAL]) {
             let mut traced = false;
             args.iter().for_each(|v| v.for_each_tensor(&mut |t| traced |= self.tracer.knows(t)));
             return if traced { Err(asked_for_value(entry)) } else { run_backend(entry, &args, false) };
@@ -139,15 +139,14 @@ impl Layer for PreDispatch {
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         self.note_grad_mode(modes().grad);
-        if matches!(entry.base_name(), "_local_scalar_dense" | "item" | "is_nonzero") {
+        if named::is_any(entry, &[&named::LOCAL_SCALAR_DENSE, &named::ITEM, &named::IS_NONZERO]) {
             return self.item(entry, &args);
         }
-        let is_constant = entry.name == "aten.lift_fresh.default";
+        let is_constant = named::LIFT_FRESH.is(entry);
         let (entry, mut args) = (lifted(entry), args);
         fill_factory_options(entry, &mut args);
         // A slice that begins nowhere is one from the first element, which is not written where its end is a symbol.
-        if let ("aten.slice.Tensor", [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) =
-            (entry.name, &mut args[..])
+        if let (true, [_, _, start @ Value::Int(SymInt::Int(0)), Value::Int(SymInt::Sym(..)), ..]) = (named::SLICE.is(entry), &mut args[..])
         {
             *start = Value::None;
         }
@@ -159,8 +158,7 @@ impl Layer for PreDispatch {
             self.tracer.record(entry, &args, &result)?;
             if is_constant {
                 // PyTorch's constructor detaches what it made.
-                static DETACHED: OpRef = OpRef::new("detach_");
-                self.tracer.record(DETACHED.get(), std::slice::from_ref(&result), &result)?;
+                self.tracer.record(named::DETACH_.get(), std::slice::from_ref(&result), &result)?;
             }
             Ok(result)
         })
@@ -169,8 +167,7 @@ impl Layer for PreDispatch {
 
 /// A constant of the script's becomes a value of the graph as a copy.
 fn lifted(entry: &'static OpEntry) -> &'static OpEntry {
-    static LIFTED: OpRef = OpRef::new("lift_fresh_copy");
-    if entry.name == "aten.lift_fresh.default" { LIFTED.get() } else { entry }
+    if named::LIFT_FRESH.is(entry) { named::LIFT_FRESH_COPY.get() } else { entry }
 }
 
 /// Makes the constants that a graph reads inputs of it, in the order of their first use, behind the first `state` of its inputs.

@@ -9,7 +9,7 @@ use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
 use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, compiled, gradient_edge, keep_view, keeps_graph, meta, set_creation};
-use crate::dispatch::{Modes, Value, lookup, modes, set_modes};
+use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
 use crate::t;
@@ -90,7 +90,7 @@ fn is_view(graph: &Graph, value: &Arg) -> bool {
     let node = graph.node(*id);
     match (&node.target, node.args.first()) {
         (Target::Getitem, Some(of)) => is_view(graph, of),
-        _ => node.op().and_then(lookup).is_some_and(|entry| entry.is_view() && entry.base_name() != "detach"),
+        _ => node.op().and_then(lookup).is_some_and(|entry| entry.is_view() && !named::DETACH.is(entry)),
     }
 }
 

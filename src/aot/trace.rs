@@ -3,7 +3,7 @@
 use super::schemas::{Decompose, Provider};
 use crate::autograd;
 use crate::decompositions::Table;
-use crate::dispatch::{Fact, OpEntry, OpRef, Type, Value};
+use crate::dispatch::{Fact, OpEntry, Type, Value, named};
 use crate::error::Result;
 use crate::graph::{Annotation, Arg, FakeValue, Graph, Meta, Node, NodeId, SourceFn, Target, compute_float, snake_case};
 use crate::shape::{Expr, FloatExpr, SymInt};
@@ -178,8 +178,7 @@ impl Tracer {
 
     /// The operator that a call is recorded as: where calls are recorded as they are made, a `detach` shows as `alias`.
     pub(super) fn shown(&self, entry: &'static OpEntry) -> &'static OpEntry {
-        static ALIAS: OpRef = OpRef::new("alias");
-        if self.as_called && entry.name == "aten.detach.default" { ALIAS.get() } else { entry }
+        if self.as_called && named::DETACH.is(entry) { named::ALIAS.get() } else { entry }
     }
 
     /// Adds an input; gives its fake tensor. A symbolic size that is an input of its own is given by [`Tracer::symbol`].
@@ -406,7 +405,7 @@ impl Tracer {
     pub(super) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value) -> Result<()> {
         let (positional, keywords) = self.arguments(entry, args)?;
         let mut meta = Meta { value: Some(fake_value(result)), ..self.meta() };
-        let policy = origin().policy.filter(|_| entry.name != "aten.detach.default" && !self.in_backward.get());
+        let policy = origin().policy.filter(|_| !named::DETACH.is(entry) && !self.in_backward.get());
         if let Some(policy) = policy.and_then(origin::checkpoint_policy) {
             meta.recompute = Some(policy(entry, args, result)?);
         }

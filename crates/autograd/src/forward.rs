@@ -15,7 +15,7 @@ use super::node::gradient_edge;
 use super::views::{ViewStep, replay};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Backward, Call, Dual, Forward, ForwardFormula, Grad, Modes, OpEntry, Rule, Tags, Value, call, modes, op, set_modes};
+use dispatch::{Backward, Call, Dual, Forward, ForwardFormula, Grad, Modes, OpEntry, Rule, Tags, Value, call, modes, named, op, set_modes};
 use shape::SymInt;
 use std::cell::Cell;
 use tensor::{Device, Dtype, Layout, Tensor};
@@ -152,7 +152,7 @@ pub(super) struct DualCall {
 impl DualCall {
     /// Looks for tangents before a call; `None` where there are none.
     pub(super) fn before(entry: &'static OpEntry, args: &[Value]) -> Result<Option<DualCall>> {
-        if LEVELS.get() == 0 || entry.not_differentiable || entry.name == "aten.detach.default" {
+        if LEVELS.get() == 0 || entry.not_differentiable || named::DETACH.is(entry) {
             return Ok(None);
         }
         let mut has = false;
@@ -168,7 +168,7 @@ impl DualCall {
             return Ok(None);
         }
         let original = match (functional(entry), args.first()) {
-            (Some(functional), Some(Value::Tensor(t))) if entry.base_name() != "copy_" && reads_primal_of_self(functional) => {
+            (Some(functional), Some(Value::Tensor(t))) if !named::COPY_.is(entry) && reads_primal_of_self(functional) => {
                 Some(t!("clone", t)?)
             }
             _ => None,
@@ -205,7 +205,7 @@ impl DualCall {
             return Ok(());
         };
         let target = self.args[0].tensor()?;
-        if self.entry.base_name() == "copy_" {
+        if named::COPY_.is(self.entry) {
             return copied(target, self.args[1].as_tensor());
         }
         let own = tangent(target)?;
@@ -350,7 +350,7 @@ fn formulas(entry: &'static OpEntry, args: &[Value], results: &[Option<Tensor>],
                 given[at] = reader.tangent_of(&args[at], at == 0)?;
             }
             // What is its argument in another place is so as a tangent, too.
-            if entry.base_name() == "alias" {
+            if named::ALIAS.is(entry) {
                 return Ok(vec![given[0].as_tensor().cloned()]);
             }
             Ok(match call(entry, given)? {

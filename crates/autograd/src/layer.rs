@@ -9,15 +9,13 @@ use diagnostics::error::{Error, Result};
 use dispatch::foreach::{self, is_foreach};
 use dispatch::t;
 use dispatch::{
-    Backward, Call, Derivative, Grad, Key, Layer, OpEntry, OpRef, Part, Rule, Tags, Value, call_below, call_script, has_layer, modes,
+    Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Part, Rule, Tags, Value, call_below, call_script, has_layer, modes, named,
     push_layer, run_backend, script_has,
 };
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tensor::{Tensor, TensorSpec};
-
-static DETACH: OpRef = OpRef::new("detach");
 
 /// The dispatch layer.
 pub struct AutogradLayer;
@@ -101,7 +99,7 @@ fn mark_inference(out: Value) -> Value {
 
 /// A conversion to a dtype without derivatives makes no node: the one operator whose arguments decide on that.
 fn converts_to_integers(entry: &OpEntry, args: &[Value]) -> bool {
-    entry.name == "aten._to_copy.default" && matches!(args.get(1), Some(Value::Dtype(dtype)) if dtype.is_integral())
+    named::TO_COPY.is(entry) && matches!(args.get(1), Some(Value::Dtype(dtype)) if dtype.is_integral())
 }
 
 /// The names a derivative saves, split into arguments and results.
@@ -299,17 +297,17 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Result<V
         return call_below(Key::Autograd, entry, args);
     }
     let of = args.iter().find_map(Value::as_tensor).cloned().ok_or_else(|| Error::runtime(format!("{}: no tensor to view", entry.name)))?;
-    let is_detach = entry.name == "aten.detach.default";
+    let is_detach = named::DETACH.is(entry);
     let node = if wants_grad && !is_detach { Some(make_node(entry, &args, None)?) } else { None };
     let mut kept = args.clone();
     kept[0] = Value::None;
     let mut out = call_below(Key::Autograd, entry, args)?;
     if entry.not_differentiable && !is_detach {
         // A view that no gradient goes through is cut off as PyTorch does it, by an operator of its own.
-        out = out.map_tensors(&mut |t| call_below(Key::Autograd, DETACH.get(), vec![t.into()])?.into_tensor())?;
+        out = out.map_tensors(&mut |t| call_below(Key::Autograd, named::DETACH.get(), vec![t.into()])?.into_tensor())?;
     }
     // A literal's tensor is itself, not a view of something that nobody has.
-    let is_view = !is_detach && entry.name != "aten.lift_fresh.default";
+    let is_view = !is_detach && !named::LIFT_FRESH.is(entry);
     let several = matches!(out, Value::List(_));
     let creation = match (modes(), several) {
         (m, _) if m.inference => CreationMeta::Inference,
@@ -362,10 +360,10 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
         ));
     }
     check_inplace(&target, wants_grad)?;
-    if entry.name == "aten.resize_.default" && meta::requires_grad(&target) {
+    if named::RESIZE_.is(entry) && meta::requires_grad(&target) {
         return Err(Error::runtime("cannot resize variables that require grad"));
     }
-    if entry.name == "aten.detach_.default" {
+    if named::DETACH_.is(entry) {
         if meta::base(&target).is_some() {
             return Err(Error::runtime(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
@@ -377,7 +375,7 @@ fn inplace(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> Resul
     let node = if wants_grad { Some(make_node(entry, &args, Some(&target))?) } else { None };
     call_below(Key::Autograd, entry, args)?;
     // Other memory is no write.
-    if entry.base_name() != "shallow_copy_data_" {
+    if !named::SHALLOW_COPY_DATA_.is(entry) {
         target.bump_version();
     }
     if let Some((node, derivative)) = node {

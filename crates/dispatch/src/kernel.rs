@@ -1,6 +1,6 @@
 //! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
 
-use super::{Call, OpEntry, Rule, Value, lookup};
+use super::{Call, OpEntry, Rule, Value, lookup, named};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
@@ -216,10 +216,10 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
 
 /// What a view puts off, by what the tensor that it is taken of does.
 pub fn put_off_by(entry: &OpEntry, of: Lazy) -> Lazy {
-    match entry.base_name() {
-        "_conj" => Lazy { conj: !of.conj, ..of },
-        "_neg_view" => Lazy { neg: !of.neg, ..of },
-        _ => of,
+    match () {
+        () if named::CONJ.is(entry) => Lazy { conj: !of.conj, ..of },
+        () if named::NEG_VIEW.is(entry) => Lazy { neg: !of.neg, ..of },
+        () => of,
     }
 }
 
@@ -245,7 +245,7 @@ fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
     }
     if target.any() {
         // What is written is what will be read, once it is conjugated again.
-        let source = given.get(1).and_then(Value::as_tensor).filter(|_| entry.base_name() == "copy_" && !target.zero).cloned();
+        let source = given.get(1).and_then(Value::as_tensor).filter(|_| named::COPY_.is(entry) && !target.zero).cloned();
         let Some(source) = source else {
             let name = entry.base_name();
             return Err(Error::not_implemented(format!("{name} on a tensor whose conjugate or negative is put off; clone it first")));

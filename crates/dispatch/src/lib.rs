@@ -12,6 +12,7 @@ mod entry;
 pub mod foreach;
 mod kernel;
 pub mod levels;
+pub mod named;
 mod overlap;
 mod refusals;
 mod registry;

@@ -1,7 +1,7 @@
 //! What a pointwise operator that writes refuses: a target whose elements share memory, and an argument that shares some of its
 //! memory with the target, which would be read after it was written.
 
-use super::{OpEntry, Value};
+use super::{OpEntry, OpRef, Value};
 use diagnostics::error::{Error, Result};
 use tensor::Tensor;
 
@@ -31,9 +31,10 @@ fn refuse(what: &str) -> Result<()> {
 /// reads.
 pub fn check_overlap(functional: &OpEntry, target: &Tensor, read: &[Value]) -> Result<()> {
     // Filling reads nothing, and every element gets the same value.
-    let fills = matches!(functional.base_name(), "fill" | "zero" | "masked_fill");
-    let checks = functional.is_elementwise() || matches!(functional.base_name(), "copy" | "cumsum" | "cumprod");
-    if fills || !checks {
+    static FILLING: [OpRef; 2] = [OpRef::new("masked_fill.Scalar"), OpRef::new("masked_fill.Tensor")];
+    static CHECKED: [OpRef; 3] = [OpRef::new("copy"), OpRef::new("cumsum"), OpRef::new("cumprod")];
+    let is_any = |of: &[OpRef]| of.iter().any(|op| op.is(functional));
+    if is_any(&FILLING) || !(functional.is_elementwise() || is_any(&CHECKED)) {
         return Ok(());
     }
     let c = target.concrete()?;

@@ -1,5 +1,6 @@
 //! The stack of layers: thread-local, re-entrant, with include and exclude state like PyTorch's dispatch keys.
 
+use super::named::TO_COPY;
 use super::{Argument, Call, Default, Fact, OpEntry, Rule, Schema, Value, run_backend};
 use diagnostics::error::{Error, Result};
 use shape::{SymFloat, SymInt};
@@ -291,7 +292,8 @@ pub fn set_default_device(device: Device) -> Device {
 pub fn fill_factory_options(entry: &OpEntry, args: &mut [Value]) {
     let arguments = &entry.schema.arguments;
     let (Some(pin_memory), Some(device)) = (entry.schema.position("pin_memory"), entry.schema.position("device")) else { return };
-    if matches!(entry.base_name(), "to" | "_to_copy") {
+    // A conversion asks for what it is told.
+    if entry.schema.position("copy").is_some() || TO_COPY.is(entry) {
         return;
     }
     let of_tensor = arguments.first().is_some_and(|a| a.ty == super::Type::Tensor);

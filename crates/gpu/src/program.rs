@@ -7,7 +7,7 @@ use super::ir::{Loop, Prim, Ty, View, X};
 use super::lower;
 use cpu::interpret::{interpret, operator_call, plain_call, value_of};
 use diagnostics::error::{Error, Result};
-use dispatch::{Call, OpEntry, Rule, Value, op, run_backend};
+use dispatch::{Call, OpEntry, OpRef, Rule, Value, named, op, run_backend};
 use graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use report::bundle;
 use shape::{SymInt, ints};
@@ -350,10 +350,10 @@ fn cond(b: &mut Builder, graph: &Graph, node: &Node, values: &[Value]) -> Result
 fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let call = Call { entry, args: &args };
     // A plan's memory holds elements as they are read.
-    let at_once = match entry.base_name() {
-        "_conj" => op("_conj_physical"),
-        "_neg_view" => op("neg"),
-        _ => None,
+    let at_once = match () {
+        () if named::CONJ.is(entry) => op("_conj_physical"),
+        () if named::NEG_VIEW.is(entry) => op("neg"),
+        () => None,
     };
     if let Some(at_once) = at_once {
         return execute(b, at_once, args);
@@ -368,7 +368,7 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
         Rule::Inplace(functional) => {
             let target = args.first().ok_or_else(|| Error::runtime("an in-place operator of nothing"))?.tensor()?.clone();
             let region = b.view(&target)?;
-            let source = if entry.base_name() == "copy_" {
+            let source = if named::COPY_.is(entry) {
                 args.get(1).cloned().unwrap_or_default().into_tensor()?
             } else {
                 let functional = op(functional).ok_or_else(|| Error::not_implemented(format!("no operator {functional}")))?;
@@ -389,8 +389,9 @@ fn execute(b: &mut Builder, entry: &'static OpEntry, args: Vec<Value>) -> Result
     if matches!(entry.rule, Rule::Composite(_)) && b.knows(&result) {
         return Ok(result);
     }
-    if let (Value::Tensor(made), "_unsafe_view" | "alias" | "detach" | "reshape", Some(Value::Tensor(base))) =
-        (&result, entry.base_name(), args.first())
+    static RESHAPE: OpRef = OpRef::new("reshape");
+    let is_view = named::is_any(entry, &[&named::UNSAFE_VIEW, &named::ALIAS, &named::DETACH, &RESHAPE]);
+    if let (true, Value::Tensor(made), Some(Value::Tensor(base))) = (is_view, &result, args.first())
         && (b.known.contains_key(&made.storage().id()) || base.is_contiguous()?)
     {
         // Contiguous elements under other sizes: nothing to compute.

@@ -4,13 +4,11 @@
 use super::levels::{below, wrap, wrapped};
 use diagnostics::error::{Error, Result};
 use dispatch::levels::{Level, Randomness};
-use dispatch::{Batch, BatchCall, BatchedTensor, Call, OpEntry, OpRef, Rule, Tags, Type, Value, t};
+use dispatch::{Batch, BatchCall, BatchedTensor, Call, OpEntry, OpRef, Rule, Tags, Type, Value, named, t};
 use operators::batch_rules::{dims_after_first, is_size, prefixed, shifted};
 use tensor::{Dtype, Tensor};
 
 static DROPOUT: OpRef = OpRef::new("dropout");
-static ITEM: OpRef = OpRef::new("_local_scalar_dense");
-static IS_NONZERO: OpRef = OpRef::new("is_nonzero");
 
 /// Of two operands, one that is a single element per item is promoted as such: both are brought to the common dtype first.
 fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<()> {
@@ -83,10 +81,10 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
     }
     if matches!(entry.rule, Rule::Data) {
         return Err(Error::runtime(match () {
-            () if ITEM.is(entry) => {
+            () if named::LOCAL_SCALAR_DENSE.is(entry) => {
                 "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch internals, please file a bug report.".to_owned()
             }
-            () if IS_NONZERO.is(entry) => CONTROL_FLOW.to_owned(),
+            () if named::IS_NONZERO.is(entry) => CONTROL_FLOW.to_owned(),
             () => {
                 let name = entry.base_name();
                 format!("vmap: It looks like you attempted to use an operator whose result has a size that depends on data: {name}")

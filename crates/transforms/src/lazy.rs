@@ -9,22 +9,12 @@
 
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, fill_args, has_layer, push_layer, put_off_by};
+use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, fill_args, has_layer, named, push_layer, put_off_by};
 use operators::shapes::{broadcast, result_type};
 use shape::SymInt;
 use std::cell::Cell;
 use std::rc::Rc;
 use tensor::{Device, DeviceType, Dtype, Layout, Lazy, Tensor};
-
-/// Operators whose results have such a bit.
-static CONJ: OpRef = OpRef::new("_conj");
-static NEG_VIEW: OpRef = OpRef::new("_neg_view");
-static ZERO_TENSOR: OpRef = OpRef::new("_efficientzerotensor");
-
-static ADD: OpRef = OpRef::new("add.Tensor");
-static SUB: OpRef = OpRef::new("sub.Tensor");
-static MUL: OpRef = OpRef::new("mul.Tensor");
-static DIV: OpRef = OpRef::new("div.Tensor");
 
 /// Puts the layer into this thread's stack; needed once per thread.
 pub fn install() {
@@ -56,11 +46,11 @@ impl Layer for LazyLayer {
     }
 
     fn wants(&self, call: &Call) -> bool {
-        put_off(call.args).any() || [&CONJ, &NEG_VIEW, &ZERO_TENSOR].iter().any(|op| op.is(call.entry))
+        put_off(call.args).any() || named::is_any(call.entry, &[&named::CONJ, &named::NEG_VIEW, &named::ZERO_TENSOR])
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-        if ZERO_TENSOR.is(entry) {
+        if named::ZERO_TENSOR.is(entry) {
             let out = call_below(Key::Lazy, entry, args)?;
             out.for_each_tensor(&mut |t| t.set_lazy(Lazy { zero: true, ..Lazy::default() }));
             return Ok(out);
@@ -148,8 +138,8 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
 
 /// Sums, differences, products and quotients in which a zero takes part.
 fn with_zeros(c: &Call) -> Result<Option<Value>> {
-    let [is_sum, is_difference, is_quotient] = [&ADD, &SUB, &DIV].map(|op| op.is(c.entry));
-    let is_product = is_quotient || MUL.is(c.entry);
+    let [is_sum, is_difference, is_quotient] = [&named::ADD, &named::SUB, &named::DIV].map(|op| op.is(c.entry));
+    let is_product = is_quotient || named::MUL.is(c.entry);
     if !(is_product || is_sum || is_difference) {
         return Ok(None);
     }
@@ -222,6 +212,6 @@ fn note_on_meta(entry: &'static OpEntry, args: [&Value; 2], sizes: &[SymInt], wa
         second = t!("mul.Scalar", second, number(alpha))?.into();
     }
     let is_sum = entry.schema.position("alpha").is_some();
-    let entry = if is_sum { ADD.get() } else { entry };
+    let entry = if is_sum { named::ADD.get() } else { entry };
     call_below(Key::Lazy, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
 }

@@ -1,7 +1,7 @@
 //! Constants: values all of whose elements are one number that is known become `full`, and arithmetic with zeros and ones goes.
 
 use super::edit::{Editor, Place, mutated, storages};
-use crate::dispatch::{Call, OpEntry, Rule, Tags, Value, lookup, run_backend};
+use crate::dispatch::{Call, OpEntry, OpRef, Rule, Tags, Value, lookup, named, run_backend};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use crate::shape::{Expr, SymInt};
@@ -9,7 +9,19 @@ use crate::tensor::{Dtype, Layout, Tensor};
 use std::collections::{HashMap, HashSet};
 
 /// Views that show the same number.
-const VIEWS: &[&str] = &["squeeze", "unsqueeze", "alias", "view", "slice", "t", "expand", "as_strided", "permute"];
+static VIEWS: [OpRef; 11] = [
+    OpRef::new("squeeze"),
+    OpRef::new("squeeze.dim"),
+    OpRef::new("squeeze.dims"),
+    OpRef::new("unsqueeze"),
+    OpRef::new("alias"),
+    OpRef::new("view"),
+    OpRef::new("slice.Tensor"),
+    OpRef::new("t"),
+    OpRef::new("expand"),
+    OpRef::new("as_strided"),
+    OpRef::new("permute"),
+];
 
 /// Folds constants, then removes arithmetic that does nothing.
 pub fn fold(graph: &mut Graph) -> Result<()> {
@@ -76,32 +88,26 @@ fn deduce(graph: &Graph, node: &Node, known: &HashMap<NodeId, Uniform>) -> Resul
         return Ok(None);
     }
     let call = |args: Vec<Value>| run_backend(entry, &args, false).and_then(Value::into_tensor).map(Some);
-    if entry.name == "aten.full.default" {
+    if named::FULL.is(entry) {
         let Some(mut args) = arguments(entry, node, known) else { return Ok(None) };
         args[0] = Value::from(vec![1i64]);
         return if args[1].is_scalar() && !is_symbolic(&args[1]) { call(args) } else { Ok(None) };
     }
     // A whole number times zero is zero, whatever the number.
-    if matches!(entry.name, "aten.mul.Tensor" | "aten.mul.Scalar")
-        && node.args.iter().any(|a| matches!(a, Arg::Int(0)))
-        && spec.dtype.is_integral()
-    {
-        let full = lookup("aten.full.default").map(|e| {
-            crate::dispatch::fill_args(e, vec![Value::from(vec![1i64]), 0.into()], &[("dtype", spec.dtype.into())]).map(|args| (e, args))
-        });
-        return full.transpose()?.map(|(e, args)| run_backend(e, &args, false).and_then(Value::into_tensor)).transpose();
+    static MUL_SCALAR: OpRef = OpRef::new("mul.Scalar");
+    if named::is_any(entry, &[&named::MUL, &MUL_SCALAR]) && node.args.iter().any(|a| matches!(a, Arg::Int(0))) && spec.dtype.is_integral() {
+        let args = crate::dispatch::fill_args(named::FULL.get(), vec![Value::from(vec![1i64]), 0.into()], &[("dtype", spec.dtype.into())])?;
+        return run_backend(named::FULL.get(), &args, false).and_then(Value::into_tensor).map(Some);
     }
-    if VIEWS.contains(&entry.base_name()) && entry.name != "aten.view.dtype" && !matches!(entry.rule, Rule::Script) {
+    if VIEWS.iter().any(|op| op.is(entry)) {
         return Ok(match node.args.first() {
             Some(Arg::Node(of)) => known.get(of).cloned(),
             _ => None,
         });
     }
-    let pointwise = entry.tags.has(Tags::POINTWISE)
-        || matches!(
-            entry.name,
-            "aten.scalar_tensor.default" | "aten.lift_fresh_copy.default" | "prims.convert_element_type.default" | "aten.where.self"
-        );
+    static ALIKE: [OpRef; 4] =
+        [OpRef::new("scalar_tensor"), OpRef::new("lift_fresh_copy"), OpRef::new("prims.convert_element_type"), OpRef::new("where.self")];
+    let pointwise = entry.is_elementwise() || ALIKE.iter().any(|op| op.is(entry));
     if !pointwise || !matches!(entry.rule, Rule::Fresh(_)) {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! The layer of dispatch that records what reaches it.
 
 use super::Tracer;
-use crate::dispatch::{Call, Exclude, Fact, Key, Layer, OpEntry, Tags, Value, is_kept_whole, run_backend};
+use crate::dispatch::{Call, Exclude, Fact, Key, Layer, OpEntry, Tags, Value, is_kept_whole, named, run_backend};
 use crate::error::Result;
 use crate::graph::compute_float;
 use crate::shape::{SymFloat, SymInt};
@@ -89,7 +89,7 @@ impl TraceLayer {
             run_backend(entry, &args, true)?
         };
         // How a view lies is found out where it is made.
-        if let ("aten.view.default", Value::Tensor(view)) = (entry.name, &result) {
+        if let (true, Value::Tensor(view)) = (named::VIEW.is(entry), &result) {
             self.0.facts.borrow_mut().insert((view.id(), Fact::Contiguity));
         }
         match self.0.token.get().filter(|_| entry.tags.has(Tags::ORDERED) && !self.0.in_backward.get()) {

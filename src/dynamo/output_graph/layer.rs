@@ -1,7 +1,7 @@
 //! The layer of dispatch: operators are answered with lazy tensors and recorded, those that need values end the region.
 
 use super::tracer::Recorder;
-use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, Rule, Value, call_below, modes, set_modes};
+use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, OpRef, Rule, Value, call_below, modes, named, set_modes};
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{ErrorKind, Result};
 use crate::shape::SymInt;
@@ -47,7 +47,7 @@ impl Layer for CaptureLayer {
         let on_callers =
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
         let sized_by_values = sized_by_values(entry, &args);
-        if entry.name == "aten._local_scalar_dense.default"
+        if named::LOCAL_SCALAR_DENSE.is(entry)
             && Written::current() == Some(Written::Method("item"))
             && recorder.wants_scalars()
             && let Some(Value::Tensor(t)) = args.first()
@@ -55,7 +55,7 @@ impl Layer for CaptureLayer {
         {
             return Ok(number);
         }
-        let is_resize = entry.name == "aten.resize_.default";
+        let is_resize = named::RESIZE_.is(entry);
         let names_sizes = (recorder.surroundings.wants_sizes)();
         let ends = if sized_by_values.is_some() { !names_sizes } else { matches!(entry.rule, Rule::Data) };
         if ends || on_callers || is_resize {
@@ -66,14 +66,14 @@ impl Layer for CaptureLayer {
                 let name = input.unwrap_or_default().replace("L['", "").replacen("']", "", 1);
                 Unsupported::inplace_view(&name, entry.base_name())
             } else {
-                match entry.name {
-                    "aten._local_scalar_dense.default" => Unsupported::item(),
-                    name => Unsupported::dynamic_shape(sized_by_values.unwrap_or(name)),
+                match () {
+                    () if named::LOCAL_SCALAR_DENSE.is(entry) => Unsupported::item(),
+                    () => Unsupported::dynamic_shape(sized_by_values.unwrap_or(entry.name)),
                 }
             };
             return recorder.break_and_call(&reason, entry, &args);
         }
-        let is_fresh = entry.name == "aten.lift_fresh.default";
+        let is_fresh = named::LIFT_FRESH.is(entry);
         let inner = if is_fresh {
             args.iter().map(|v| v.map_tensors(&mut |t| Tensor::fake(&t.spec()))).collect::<Result<Vec<_>>>()?
         } else {
@@ -135,19 +135,19 @@ fn sized_by_values(entry: &'static OpEntry, args: &[Value]) -> Option<&'static s
     if entry.tags.has(crate::dispatch::Tags::DYNAMIC_SHAPE) {
         // The size may be said.
         let said = entry.schema.arguments.iter().position(|a| a.name == "output_size").and_then(|i| args.get(i));
-        let operator = match entry.name {
-            "aten.ctc_loss.IntList" => "aten._ctc_loss.default",
-            "aten.ctc_loss.Tensor" => "aten._ctc_loss.Tensor",
-            name => name,
-        };
+        // What decides is the operator that a loss of sequences is composed of.
+        static LOSSES: [(OpRef, OpRef); 2] =
+            [(OpRef::new("ctc_loss.IntList"), OpRef::new("_ctc_loss")), (OpRef::new("ctc_loss.Tensor"), OpRef::new("_ctc_loss.Tensor"))];
+        let operator = LOSSES.iter().find(|(whole, _)| whole.is(entry)).map_or(entry.name, |(_, inner)| inner.get().name);
         return said.is_none_or(Value::is_none).then_some(operator);
     }
     let is_mask = |v: &Value| v.as_tensor().is_some_and(|t| matches!(t.dtype(), Dtype::Bool | Dtype::UInt8));
-    let indexes = matches!(entry.name, "aten.index.Tensor" | "aten._unsafe_index.Tensor");
+    let indexes = named::is_any(entry, &[&named::INDEX, &named::UNSAFE_INDEX]);
     (indexes && args.get(1)?.list().ok()?.iter().any(is_mask)).then_some("aten.nonzero.default")
 }
 
 /// Whether a composite operator is `nonzero` in another form.
 fn positions(entry: &OpEntry) -> bool {
-    matches!(entry.name, "aten.where.default" | "aten.argwhere.default" | "aten.nonzero_numpy.default")
+    static POSITIONS: [OpRef; 3] = [OpRef::new("where"), OpRef::new("argwhere"), OpRef::new("nonzero_numpy")];
+    POSITIONS.iter().any(|op| op.is(entry))
 }

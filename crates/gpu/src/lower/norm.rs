@@ -106,8 +106,7 @@ fn batch_norm(l: &mut Lower, functional: bool) -> Result<()> {
     let (x, out) = (l.view("input")?, l.out(0)?);
     floats_only(&x)?;
     let eps = l.call.float("eps")?;
-    let name = l.call.entry.name;
-    let training = if name == "aten._native_batch_norm_legit_no_training.default" { false } else { l.call.bool("training")? };
+    let training = l.call.entry.schema.position("training").is_some() && l.call.bool("training")?;
     let (weight, bias) = (l.opt_view("weight")?, l.opt_view("bias")?);
     let (running_mean, running_var) = (l.opt_view("running_mean")?, l.opt_view("running_var")?);
     let channels = [x.sizes[1]];

@@ -16,12 +16,12 @@ pub const RULES: &[(&str, Rule)] = &[
     ("aten.amin.default", |l| plain(l, Combine::Min)),
     ("aten.max.default", |l| plain(l, Combine::Max)),
     ("aten.min.default", |l| plain(l, Combine::Min)),
-    ("aten.any.default", |l| plain(l, Combine::Max)),
-    ("aten.any.dim", |l| plain(l, Combine::Max)),
-    ("aten.any.dims", |l| plain(l, Combine::Max)),
-    ("aten.all.default", |l| plain(l, Combine::Min)),
-    ("aten.all.dim", |l| plain(l, Combine::Min)),
-    ("aten.all.dims", |l| plain(l, Combine::Min)),
+    ("aten.any.default", |l| truth(l, Combine::Max)),
+    ("aten.any.dim", |l| truth(l, Combine::Max)),
+    ("aten.any.dims", |l| truth(l, Combine::Max)),
+    ("aten.all.default", |l| truth(l, Combine::Min)),
+    ("aten.all.dim", |l| truth(l, Combine::Min)),
+    ("aten.all.dims", |l| truth(l, Combine::Min)),
     ("aten.mean.default", mean),
     ("aten.mean.dim", mean),
     ("aten.argmax.default", |l| arg(l, Combine::ArgMax)),
@@ -68,12 +68,22 @@ fn dims_of(l: &Lower, rank: usize) -> Result<(Vec<usize>, bool)> {
     Ok((dims, matches!(l.call.get("keepdim"), Value::Bool(true))))
 }
 
+/// Numbers in the type of the result.
 fn plain(l: &mut Lower, combine: Combine) -> Result<()> {
+    let ty = Ty::of(l.out(0)?.dtype).unwrap_or(Ty::Float);
+    combined(l, combine, |body| body.cast(ty))
+}
+
+/// Whether elements are true, as integers.
+fn truth(l: &mut Lower, combine: Combine) -> Result<()> {
+    combined(l, combine, |body| body.b().i())
+}
+
+fn combined(l: &mut Lower, combine: Combine, read: impl Fn(X) -> X) -> Result<()> {
     let (x, out) = (l.view("self")?, l.out(0)?);
     let (dims, keep) = dims_of(l, x.dim())?;
     let (body, sizes) = reduced(&x, &dims, keep);
-    let logical = matches!(l.call.entry.base_name(), "any" | "all");
-    let body = if logical { body.b().i() } else { body.cast(Ty::of(out.dtype).unwrap_or(Ty::Float)) };
+    let body = read(body);
     if sizes.iter().product::<i64>() == 0 && !matches!(combine, Combine::Sum | Combine::Prod) {
         return Err(Error::not_implemented("a reduction of no elements"));
     }
