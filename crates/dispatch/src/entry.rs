@@ -260,10 +260,16 @@ impl OpEntry {
     }
 
     /// What a partitioner may do with its calls. Pointwise operators are recomputable, and so are views that are free; what draws
-    /// random numbers is so tagged, and what shares memory says so in its schema.
+    /// random numbers is so tagged, and what shares memory says so in its schema. What writes to an argument is of no class: it stays
+    /// where it is.
     pub fn classes(&self) -> OpClasses {
+        if self.is_mutable() {
+            return OpClasses::default();
+        }
         let mut classes = self.classes;
-        if self.tags.has(Tags::POINTWISE) || classes.has(OpClasses::VIEW) {
+        // PyTorch's list has the pointwise operators that a script can call: none of its primitives, none of its private ones.
+        let is_public = self.namespace() == "aten" && (!self.schema.name.starts_with('_') || self.schema.name.starts_with("__"));
+        if self.tags.has(Tags::POINTWISE) && is_public || classes.has(OpClasses::VIEW) {
             classes = classes | OpClasses::RECOMPUTABLE;
         }
         if self.tags.has(Tags::RANDOM) {

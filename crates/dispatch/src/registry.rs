@@ -9,6 +9,8 @@ struct Registry {
     entries: Vec<&'static OpEntry>,
     by_name: HashMap<&'static str, &'static OpEntry>,
     by_packet: HashMap<String, Vec<&'static OpEntry>>,
+    /// What may be done with calls of a packet's overloads.
+    classes: HashMap<&'static str, OpClasses>,
     /// Of packets that calls try in another order: that order.
     as_called: HashMap<String, Vec<&'static OpEntry>>,
 }
@@ -24,8 +26,7 @@ pub fn install_catalogue(register: fn(&mut OpBuilder)) {
 
 /// What may be done with calls of a packet's overloads.
 fn classes_of(packet: &str) -> OpClasses {
-    let entries = registry().by_packet.get(packet).map_or(&[][..], Vec::as_slice);
-    entries.iter().fold(OpClasses::default(), |all, entry| all | entry.classes())
+    registry().classes.get(packet).copied().unwrap_or_default()
 }
 
 fn registry() -> &'static Registry {
@@ -36,13 +37,21 @@ fn registry() -> &'static Registry {
             .get()
             .expect("no operators are known yet: call `operators::install()`, or `cpu::install()`, which brings kernels, too");
         register(&mut builder);
-        let mut registry = Registry { entries: Vec::new(), by_name: HashMap::new(), by_packet: HashMap::new(), as_called: HashMap::new() };
+        let mut registry = Registry {
+            entries: Vec::new(),
+            by_name: HashMap::new(),
+            by_packet: HashMap::new(),
+            classes: HashMap::new(),
+            as_called: HashMap::new(),
+        };
         for mut entry in builder.finish() {
             entry.id = registry.entries.len();
             let entry: &'static OpEntry = Box::leak(Box::new(entry));
             let name = entry.name;
             assert!(registry.by_name.insert(name, entry).is_none(), "the catalogue has two entries for {name}");
             registry.entries.push(entry);
+            let classes = registry.classes.entry(entry.packet()).or_default();
+            *classes = *classes | entry.classes();
             registry.by_packet.entry(entry.packet().to_owned()).or_default().push(entry);
         }
         for (packet, entries) in &registry.by_packet {

@@ -77,7 +77,7 @@ pub fn register(b: &mut OpBuilder) {
 
     b.at("_low_memory_max_pool_offsets_to_indices").classes(OpClasses::RECOMPUTABLE);
     b.at("iota").classes(OpClasses::RECOMPUTABLE);
-    b.at("convert_element_type").batch(Batch::Elementwise).tags(Tags::POINTWISE);
+    b.at("convert_element_type").classes(OpClasses::RECOMPUTABLE).batch(Batch::Elementwise).tags(Tags::POINTWISE);
 }
 
 fn made(c: &Call, sizes: Vec<SymInt>, dtype: Dtype) -> Specs {

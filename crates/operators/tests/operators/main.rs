@@ -6,6 +6,7 @@ mod derivatives;
 mod draws;
 mod gradcheck;
 mod indexing;
+mod names;
 mod printing;
 mod recorded;
 mod views;
