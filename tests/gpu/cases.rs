@@ -12,6 +12,14 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         sum_1 = torch.ops.aten.sum.dim_IntList(relu, [0], True)",
         "relu, sum_1",
     ),
+    (
+        "norms of the whole",
+        r#"a: "f32[5, 70][70, 1]""#,
+        "two = torch.ops.aten.norm.Scalar(a)
+        one = torch.ops.aten.norm.Scalar(a, 1)
+        most = torch.ops.aten.norm.Scalar(a, inf)",
+        "two, one, most",
+    ),
     ("bmm", r#"a: "f32[2, 30, 40][1200, 1, 30]", b: "f32[2, 40, 50][2000, 50, 1]""#, "bmm = torch.ops.aten.bmm.default(a, b)", "bmm"),
     ("softmax", r#"a: "f32[4, 6, 5][30, 1, 6]""#, "s = torch.ops.aten._softmax.default(a, 1, False)\nl = torch.ops.aten._log_softmax.default(a, -1, False)", "s, l"),
     (

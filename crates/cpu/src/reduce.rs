@@ -346,6 +346,7 @@ pub fn register(t: &mut KernelTable) {
         t.fill(name, moments);
     }
     t.fill("aten.linalg_vector_norm.default", vector_norm);
+    t.fill("aten.norm.Scalar", vector_norm);
     t.fill("aten.norm.ScalarOpt_dim", vector_norm);
     t.fill("aten.dist.default", |c, o| {
         let (x, y) = (c.tensor("self")?, c.tensor("other")?);

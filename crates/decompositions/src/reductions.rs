@@ -33,7 +33,7 @@ pub fn register(table: &mut Table) {
     table.add("aten.linalg_vector_norm.default", |c| {
         done(vector_norm(c.tensor("self")?, c.get("ord"), c.get("dim"), c.bool("keepdim")?, c.dtype("dtype")?)?)
     });
-    for name in ["aten.norm.ScalarOpt_dim"] {
+    for name in ["aten.norm.ScalarOpt_dim", "aten.norm.Scalar"] {
         table.add(name, |c| {
             let order = if c.get("p").is_none() { &Value::Int(2.into()) } else { c.get("p") };
             done(vector_norm(c.tensor("self")?, order, c.get("dim"), c.get("keepdim").bool().unwrap_or(false), None)?)

@@ -64,7 +64,7 @@ fn vector_norm_backward(b: &Backward) -> Result<Grads> {
     let (x, dim) = (b.saved("self")?, b.arg("dim"));
     let p = order(&b.call())?;
     let (mut grad, mut norm) = (b.grad()?.clone(), b.result(0)?.clone());
-    if p != 0.0 && !b.arg("keepdim").bool()? && !dim.is_none() && x.dim() != 0 {
+    if p != 0.0 && !dim.is_none() && !b.arg("keepdim").bool()? && x.dim() != 0 {
         grad = unsqueeze_multiple(&grad, dim, x.dim())?;
         norm = unsqueeze_multiple(&norm, dim, x.dim())?;
     }
@@ -100,6 +100,8 @@ pub fn register(b: &mut OpBuilder) {
     .batch(Batch::Shifted)
     .tags(Tags::COMPLEX_GRAD);
     b.tags(Tags::REDUCTION).grad("LinalgVectorNormBackward", &["self", "result"], vector_norm_backward);
+    b.op("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", Rule::Fresh(|c| Ok(vec![reduced(c, c.tensor("self")?.dtype().to_real())?])));
+    b.tags(Tags::REDUCTION).grad("NormBackward", &["self", "result"], vector_norm_backward);
     b.op(
         "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
         Rule::Fresh(|c| Ok(vec![reduced(c, c.tensor("self")?.dtype().to_real())?])),

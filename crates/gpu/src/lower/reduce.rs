@@ -32,7 +32,8 @@ pub const RULES: &[(&str, Rule)] = &[
     ("aten.std.correction", |l| variance(l, true)),
     ("aten.var_mean.correction", |l| variance(l, false)),
     ("aten.std_mean.correction", |l| variance(l, true)),
-    ("aten.linalg_vector_norm.default", vector_norm),
+    ("aten.linalg_vector_norm.default", |l| vector_norm(l, "ord")),
+    ("aten.norm.Scalar", |l| vector_norm(l, "p")),
     ("aten.logsumexp.default", logsumexp),
     ("aten.cumsum.default", |l| scan(l, Combine::Sum)),
     ("aten.cumprod.default", |l| scan(l, Combine::Prod)),
@@ -156,10 +157,10 @@ fn variance(l: &mut Lower, root: bool) -> Result<()> {
     Ok(())
 }
 
-fn vector_norm(l: &mut Lower) -> Result<()> {
+fn vector_norm(l: &mut Lower, order: &str) -> Result<()> {
     let (x, out) = (l.view("self")?, l.out(0)?);
     let (dims, keep) = dims_of(l, x.dim())?;
-    let ord = l.call.float("ord")?;
+    let ord = l.call.float(order)?;
     let (body, sizes) = reduced(&x, &dims, keep);
     let size = X::call("abs", &[&body]);
     if ord == f64::INFINITY {

@@ -311,6 +311,7 @@ case("median", torch.tensor([1.0, float("nan"), 3.0, 2.0]))
 case("mode", torch.tensor([[1, 2, 2, 3, 3], [5, 4, 4, 5, 1]]))
 for p in (0, 0.5, 1, 1.5, 2, 3, math.inf, -math.inf):
     case("linalg_vector_norm", A, p)
+    case("norm.Scalar", A, p)
     case("linalg_vector_norm", A, p, [1])
 case("linalg_norm", A)
 case("linalg_norm.ord_str", A, "fro")

@@ -112,6 +112,7 @@ for dims in ([0], [1], [-1], [0, 1], [], None):
                 one("logsumexp.default", A, dims, keep)
 for p in (0.5, 1, 1.5, 2, 3, float("inf")):
     one("linalg_vector_norm.default", A, p)
+    one("norm.Scalar", A, p)
     one("linalg_vector_norm.default", A, p, [1])
 one("var.default", A)
 one("std.dim", A, [1], False)
