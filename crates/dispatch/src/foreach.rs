@@ -1,6 +1,7 @@
 //! Operators on lists of tensors (`_foreach_mul`): what a call of one does to each tensor is a call of a simpler operator.
 
-use super::{Call, OpEntry, Type, Value, fill_args, op};
+use super::registry::{entry_of, full_name};
+use super::{Call, OpEntry, Type, Value, fill_args};
 use diagnostics::error::{Error, Result};
 
 /// What a call does to one of its tensors.
@@ -46,9 +47,9 @@ fn entry_of_each(entry: &OpEntry, in_place: bool) -> Result<&'static OpEntry> {
         let (name, overload) = each.split_once('.').unwrap_or((&each, ""));
         let overload = overload.strip_prefix("Tensor_").unwrap_or(overload);
         let joined = if overload.is_empty() { format!("{name}_") } else { format!("{name}_.{overload}") };
-        op(&joined)
+        entry_of(&full_name(&joined))
     } else {
-        op(&each)
+        entry_of(&full_name(&each))
     };
     found.ok_or_else(|| Error::not_implemented(format!("{}: there is no operator for each tensor", entry.name)))
 }

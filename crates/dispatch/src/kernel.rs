@@ -1,6 +1,7 @@
 //! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
 
-use super::{Call, OpEntry, Rule, Value, lookup, named};
+use super::registry::{entry_of, full_name};
+use super::{Call, OpEntry, Rule, Value, named};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
@@ -49,7 +50,7 @@ impl KernelTable {
 
 /// Of an operator of the catalogue: a name that no entry has is a mistake that the first call of any kernel shows.
 fn put(kernels: &mut Vec<Option<Kernel>>, name: &str, kernel: Kernel) {
-    let entry = lookup(name).unwrap_or_else(|| panic!("a kernel of {name}, which the catalogue does not have"));
+    let entry = entry_of(name).unwrap_or_else(|| panic!("a kernel of {name}, which the catalogue does not have"));
     kernels.resize(kernels.len().max(entry.id + 1), None);
     kernels[entry.id] = Some(kernel);
 }
@@ -104,7 +105,7 @@ fn kernel(entry: &OpEntry, args: &[Value], made: &[Tensor]) -> Result<Option<Ker
 pub fn has_kernel(entry: &'static OpEntry) -> bool {
     match entry.rule {
         Rule::Composite(_) | Rule::View(_) | Rule::InplaceView(_) => true,
-        Rule::Inplace(functional) => real_kernel(entry).is_some() || super::op(functional).is_some_and(has_kernel),
+        Rule::Inplace(functional) => real_kernel(entry).is_some() || entry_of(&full_name(functional)).is_some_and(has_kernel),
         Rule::Script => super::script_has(super::Part::Kernel, entry),
         Rule::Fresh(_) | Rule::Data => real_kernel(entry).is_some() || kernel_of(&table().complex, entry).is_some(),
     }
@@ -176,7 +177,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
         }
         Rule::Inplace(functional) => {
             let target = args.first().ok_or_else(|| missing(entry))?.tensor()?.clone();
-            let functional = super::op(functional).ok_or_else(|| missing(entry))?;
+            let functional = entry_of(&full_name(functional)).ok_or_else(|| missing(entry))?;
             if !fake {
                 super::overlap::check_overlap(functional, &target, &args[1..])?;
                 let own = if any_complex(args) { kernel_of(&table().complex, entry) } else { real_kernel(entry) };
@@ -188,7 +189,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             let result = run_backend(functional, args, fake)?.into_tensor()?;
             check_inplace(&target, &result)?;
             if !fake {
-                let copy = lookup("aten.copy_.default").ok_or_else(|| missing(entry))?;
+                let copy = named::COPY_.get();
                 let args = [Value::Tensor(target.clone()), Value::Tensor(result), Value::Bool(false)];
                 let Some(Kernel::Mutate(copy_)) = kernel(copy, &args, &[])? else { return Err(missing(copy)) };
                 copy_(&Call { entry: copy, args: &args })?;
@@ -262,7 +263,7 @@ fn apply(t: &Tensor, lazy: Lazy) -> Result<Tensor> {
         return Ok(t.clone());
     }
     let run = |name: &str, t: Tensor| {
-        let entry = lookup(name).ok_or_else(|| Error::runtime(format!("the catalogue has no operator {name}")))?;
+        let entry = entry_of(name).ok_or_else(|| Error::runtime(format!("the catalogue has no operator {name}")))?;
         run_backend(entry, &super::fill_args(entry, vec![Value::Tensor(t)], &[])?, false)?.into_tensor()
     };
     let mut out = t.view_as((*t.geometry()).clone());

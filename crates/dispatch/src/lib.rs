@@ -12,6 +12,7 @@ mod entry;
 pub mod foreach;
 mod kernel;
 pub mod levels;
+mod lookup;
 pub mod named;
 mod overlap;
 mod refusals;
@@ -32,9 +33,10 @@ pub use entry::{
     Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpEntry, Refusal, Rule, Tags,
 };
 pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, put_off_by, real_kernel, run_backend};
+pub use lookup::{lookup, op, overloads, overloads_as_called};
 pub use operator_classes::OpClasses;
 pub use overlap::check_overlap;
-pub use registry::{OpRef, all, install_catalogue, lookup, op, overloads, overloads_as_called};
+pub use registry::{OpRef, all, install_catalogue};
 pub use schema::{Argument, Default, Return, Schema, Type};
 pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
 pub use stack::{

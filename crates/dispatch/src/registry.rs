@@ -1,4 +1,4 @@
-//! The registry: every operator of the catalogue, built once, found by name.
+//! The registry: every operator of the catalogue, built once, and references to them.
 
 use super::{OpBuilder, OpEntry, Type};
 use operator_classes::OpClasses;
@@ -69,28 +69,28 @@ pub fn all() -> &'static [&'static OpEntry] {
     &registry().entries
 }
 
-/// The entry of a full name: `aten.add.Tensor`; of the catalogue, or of the script's own.
-pub fn lookup(name: &str) -> Option<&'static OpEntry> {
-    registry().by_name.get(name).copied().or_else(|| super::script::lookup(name))
+/// The catalogue's entry of a full name: `aten.add.Tensor`.
+pub(super) fn entry_of(name: &str) -> Option<&'static OpEntry> {
+    registry().by_name.get(name).copied()
 }
 
-/// The entry of a signature-style name in `aten`: `add.Tensor`, `mm`; of another namespace, that comes first: `prims.fma`.
-pub fn op(name: &str) -> Option<&'static OpEntry> {
-    if name.starts_with("prims.") {
-        return lookup(&format!("{name}.default"));
+/// The full name of a signature-style one in `aten`: `add.Tensor`, `mm`; of another namespace, that comes first: `prims.fma`.
+pub(super) fn full_name(name: &str) -> String {
+    match name {
+        _ if name.starts_with("prims.") => format!("{name}.default"),
+        _ if name.contains('.') => format!("aten.{name}"),
+        _ => format!("aten.{name}.default"),
     }
-    if name.contains('.') { lookup(&format!("aten.{name}")) } else { lookup(&format!("aten.{name}.default")) }
 }
 
-/// The overloads of a packet, in the order of registration: `aten.add`.
-pub fn overloads(packet: &str) -> &'static [&'static OpEntry] {
-    registry().by_packet.get(packet).map(Vec::as_slice).or_else(|| super::script::overloads(packet)).unwrap_or(&[])
+/// The overloads of a packet of the catalogue, in the order of registration.
+pub(super) fn overloads_of(packet: &str) -> Option<&'static [&'static OpEntry]> {
+    registry().by_packet.get(packet).map(Vec::as_slice)
 }
 
-/// The overloads of a packet in the order in which a call from Python tries them: a tensor without dimensions also passes for a
-/// number, so a signature that has a tensor where another has a number comes first, as in PyTorch's argument parser.
-pub fn overloads_as_called(packet: &str) -> &'static [&'static OpEntry] {
-    registry().as_called.get(packet).map_or_else(|| overloads(packet), Vec::as_slice)
+/// The same in the order of calls, where that is another.
+pub(super) fn ordered_overloads_of(packet: &str) -> Option<&'static [&'static OpEntry]> {
+    registry().as_called.get(packet).map(Vec::as_slice)
 }
 
 fn order_of_calls(entries: &[&'static OpEntry]) -> Vec<&'static OpEntry> {
@@ -133,6 +133,6 @@ impl OpRef {
 
     /// The entry. Names here are the program's own: one that does not exist is a bug that the first use shows.
     pub fn get(&self) -> &'static OpEntry {
-        self.entry.get_or_init(|| op(self.name).unwrap_or_else(|| panic!("the catalogue has no operator {}", self.name)))
+        self.entry.get_or_init(|| entry_of(&full_name(self.name)).unwrap_or_else(|| panic!("the catalogue has no operator {}", self.name)))
     }
 }
