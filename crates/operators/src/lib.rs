@@ -1,6 +1,6 @@
 //! The operator catalogue: a file per family, an entry per overload. No state.
 //!
-//! Adding an operator touches its entry here and its lowerings in the backends, nothing else.
+//! An entry says all that other layers ask about an operator; `docs/adding-an-operator.md` follows one.
 
 pub mod activation;
 pub mod advanced;
