@@ -181,7 +181,7 @@ pub fn register(b: &mut OpBuilder) {
 fn register_sums(b: &mut OpBuilder) {
     b.op("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", Rule::Fresh(sum_spec))
         .doc("The sum, of all or along dimensions.")
-        .classes(OpClasses::RECOMPUTABLE | OpClasses::RECOMPUTABLE)
+        .classes(OpClasses::RECOMPUTABLE)
         .batch(Batch::Rule(super::batch_rules::sum))
         .complex(Complex::ByParts)
         .auto_linear(&["self"])
@@ -402,7 +402,7 @@ fn register_moments(b: &mut OpBuilder) {
     const REST: &str = "int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False)";
     b.op(&format!("var.correction(Tensor self, {REST} -> Tensor"), Rule::Fresh(|c| Ok(vec![put_back(c, float_only(c)?)?])))
         .doc("The variance.")
-        .classes(OpClasses::RECOMPUTABLE | OpClasses::RECOMPUTABLE)
+        .classes(OpClasses::RECOMPUTABLE)
         .batch(Batch::Shifted)
         .tags(Tags::REDUCTION | Tags::CORE);
     b.grad("VarBackward", &["self"], |b| unary_grad(b, |g| var_backward(b, g)));
