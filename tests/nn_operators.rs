@@ -3,7 +3,8 @@
 //! The expected answers in `tests/nn_operators/*.json` were recorded by `tests/nn_operators/record.py` from the case files beside it.
 //! `OPERATORS=softmax cargo test --test nn_operators` runs the cases whose name contains the word.
 
-use aot_playground::autograd::{BackwardOptions, Edge, gradient_edge, install, meta, run_backward};
+use aot_playground::autograd::{self, BackwardOptions, Edge, gradient_edge, meta, run_backward};
+use aot_playground::backend::cpu;
 use aot_playground::dispatch::{Call, Key, Layer, OpEntry, Type, Value, call, call_below, fill_args, lookup, pop_layer, push_layer};
 use aot_playground::error::Result;
 use aot_playground::shape::{SymInt, ints};
@@ -258,6 +259,11 @@ fn run(case: &Json, calls: &Rc<RefCell<Vec<String>>>) -> Vec<String> {
         Err(e) => problems.push(format!("backward failed: {e}")),
     }
     problems
+}
+
+fn install() {
+    cpu::install();
+    autograd::install();
 }
 
 fn run_file(text: &str) {
