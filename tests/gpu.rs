@@ -25,7 +25,7 @@ fn device() -> Option<GpuDevice> {
 
 /// A bundle of a compilation of PyTorch's, with random inputs and what the CPU makes of them.
 fn bundle_of(compilation: &serde_json::Value) -> Bundle {
-    let text = |part: &str| compilation[part]["readable"].as_str().unwrap().to_owned();
+    let text = |part: &str| compilation[part].as_str().unwrap().to_owned();
     let (forward, backward) = (parse_graph(&text("forward")).unwrap(), parse_graph(&text("backward")).unwrap());
     let named = |graph: &Graph, values: Vec<Value>| -> Vec<Named> {
         graph.placeholders().zip(values).map(|(n, value)| Named { name: n.name.to_string(), label: None, value }).collect()
@@ -52,16 +52,10 @@ fn bundle_of(compilation: &serde_json::Value) -> Bundle {
         num_outputs: 1,
         expected,
         backward: Some(BackwardBundle { readable: text("backward"), tangents, expected: gradients, tangent_of: vec![0], generator: None }),
-        parameters: gradient_of(&compilation["metadata"]),
+        parameters: serde_json::from_value(compilation["trained_inputs"].clone()).unwrap(),
         mutated: Vec::new(),
         generator: None,
     }
-}
-
-/// Inputs that training changes.
-fn gradient_of(metadata: &serde_json::Value) -> Vec<u32> {
-    let inputs = metadata["input_info"].as_array().unwrap();
-    (0..inputs.len()).filter(|i| inputs[*i]["requires_grad"] == true && inputs[*i]["is_leaf"] == true).map(|i| i as u32).collect()
 }
 
 /// Training on the device is training on the CPU: a hundred steps, in pieces, with momentum, from the same numbers.
@@ -70,7 +64,7 @@ fn training_is_the_same_on_both() {
     let Some(device) = device() else { return };
     let device = std::rc::Rc::new(device);
     for program in ["01_mlp", "04_cnn_bn_maxpool", "33_resnet_block"] {
-        let report = std::fs::read_to_string(format!("tests/conformance/expected/{program}.aot_eager.json")).unwrap();
+        let report = std::fs::read_to_string(format!("tests/compilations/conformance/{program}.aot_eager.json")).unwrap();
         let report: serde_json::Value = serde_json::from_str(&report).unwrap();
         let bundle = bundle_of(&report["compilations"][0]);
         let parameters: Vec<String> = bundle.parameters.iter().map(|i| bundle.inputs[*i as usize].name.clone()).collect();
@@ -98,7 +92,7 @@ fn training_is_the_same_on_both() {
 
 #[test]
 fn bundles_run_on_both() {
-    let report = std::fs::read_to_string("tests/conformance/expected/01_mlp.aot_eager.json").unwrap();
+    let report = std::fs::read_to_string("tests/compilations/conformance/01_mlp.aot_eager.json").unwrap();
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     let bundle = bundle_of(&report["compilations"][0]);
     let on_cpu = run_bundle_cpu(&bundle).unwrap();
@@ -174,7 +168,7 @@ fn positions_among_equals(graph: &Graph) -> Vec<String> {
 #[test]
 fn graphs_of_pytorch_agree() {
     let Some(device) = device() else { return };
-    let mut files: Vec<_> = std::fs::read_dir("tests/conformance/expected").unwrap().map(|f| f.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir("tests/compilations/conformance").unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
     let (mut ran, mut absent, mut fell, mut wrong, mut refused) = (0, BTreeMap::new(), BTreeMap::new(), Vec::new(), Vec::new());
     for file in files {
@@ -183,7 +177,7 @@ fn graphs_of_pytorch_agree() {
         for (i, compilation) in report["compilations"].as_array().into_iter().flatten().enumerate() {
             let mut known: BTreeMap<String, Value> = BTreeMap::new();
             for part in ["forward", "backward", "inference"] {
-                let Some(text) = compilation[part]["readable"].as_str().or(compilation[part].as_str()) else { continue };
+                let Some(text) = compilation[part].as_str() else { continue };
                 let read =
                     |size| aot_playground::graph::parse(text, &|_| Some(size)).unwrap_or_else(|e| panic!("{stem} {part}: {e}")).graph;
                 let mut graph = read(5);

@@ -27,8 +27,9 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     proxy.set_attr(name, method.build_method(proxy, vm).into());
     let (int, float, object) = (vm.ctx.types.int_type, vm.ctx.types.float_type, vm.ctx.types.object_type);
     for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new), (object, &PLAIN_OBJECT, object_new)] {
-        // The types outlive an interpreter: another one may have been here.
-        if let (None, Some(new)) = (plain.get(), class.slots.new.load()) {
+        // A thread's types outlive an interpreter: another one may have been here. Other threads have types of their own, which are made
+        // by the same functions.
+        if let Some(new) = class.slots.new.load().filter(|new| !std::ptr::fn_addr_eq(*new, ours)) {
             plain.get_or_init(|| new);
             class.slots.new.store(Some(ours));
         }

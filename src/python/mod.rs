@@ -39,7 +39,7 @@ pub type Sink = Rc<dyn Fn(Event)>;
 
 /// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
 #[cfg(not(target_arch = "wasm32"))]
-const STACK: usize = 512 << 20;
+pub const STACK: usize = 512 << 20;
 
 /// How a script is run.
 #[derive(Clone, Debug)]

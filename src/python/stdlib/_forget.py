@@ -10,6 +10,14 @@ def forget():
             undo(module)
 
 
+def _unwatch(owner, *names):
+    """Takes away what torch.compile put around functions to see messages: its own module is forgotten."""
+    for name in names:
+        function = getattr(owner, name)
+        if hasattr(function, "_ends_graphs"):
+            setattr(owner, name, function.__wrapped__)
+
+
 def _os(os):
     os.environ.clear()
     os.environ.update(os._ENVIRON)
@@ -20,6 +28,7 @@ def _random(random):
 
 
 def _logging(logging):
+    _unwatch(logging.Logger, "debug", "info", "warning", "error", "exception", "critical", "log")
     root = logging.root
     for logger in [root, *root.manager.loggerDict.values()]:
         for handler in list(getattr(logger, "handlers", ())):
@@ -37,6 +46,7 @@ def _logging(logging):
 def _warnings(warnings):
     import _warnings
 
+    _unwatch(warnings, "warn")
     warnings.resetwarnings()
     for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
         warnings.simplefilter("ignore", category)

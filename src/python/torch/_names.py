@@ -1,4 +1,4 @@
-"""The public names of PyTorch, by module. Written by tests/data/pytorch_names.py."""
+"""The public names of PyTorch, by module. Written by tests/recorders/pytorch_names.py."""
 
 NAMES = {
     "torch": (

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 
 fn expected() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/expected");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compilations/conformance");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
     files.sort();
     files
@@ -31,7 +31,7 @@ fn printed_graphs_round_trip() {
     for (name, file) in expected() {
         for (i, compilation) in file["compilations"].as_array().unwrap().iter().enumerate() {
             for part in ["joint", "inference", "forward", "backward"] {
-                let Some(text) = compilation[part]["readable"].as_str() else { continue };
+                let Some(text) = compilation[part].as_str() else { continue };
                 count += 1;
                 match parse(text, &|_| None) {
                     Err(e) => failures.push(format!("{name} {i} {part}: {e}")),
@@ -119,7 +119,7 @@ fn scripts_print_graphs() {
         let stdout = file["stdout"].as_str().unwrap();
         for compilation in file["compilations"].as_array().unwrap() {
             for part in ["joint", "inference", "forward", "backward"] {
-                let Some(text) = compilation[part]["readable"].as_str() else { continue };
+                let Some(text) = compilation[part].as_str() else { continue };
                 let graph = parse(text, &|_| None).unwrap().graph;
                 let forms = [code(&graph).trim_matches(['\n', ' ']).to_owned(), print_readable(&graph, Style::PLAIN).text, listing(&graph)];
                 for (count, form) in found.iter_mut().zip(&forms) {

@@ -116,7 +116,7 @@ fn compare(got: &Value, want: &Json) -> Result<(), String> {
 #[test]
 fn operators_answer_as_pytorch() {
     cpu::install();
-    let cases: Vec<Json> = serde_json::from_str(include_str!("answers.json")).unwrap();
+    let cases: Vec<Json> = serde_json::from_str(include_str!("data/answers.json")).unwrap();
     let mut wrong = Vec::new();
     for case in &cases {
         let name = case[0].as_str().unwrap();

@@ -54,7 +54,7 @@ fn doubles(t: &Tensor) -> Vec<f64> {
 #[test]
 fn draws_are_those_of_pytorch() {
     cpu::install();
-    let sequences: Vec<Json> = serde_json::from_str(include_str!("draws.json")).unwrap();
+    let sequences: Vec<Json> = serde_json::from_str(include_str!("data/draws.json")).unwrap();
     let mut wrong = Vec::new();
     for sequence in &sequences {
         default_generator().manual_seed(sequence[0].as_u64().unwrap());

@@ -1,148 +1,154 @@
-//! Every joint graph that PyTorch printed is partitioned as PyTorch did it: forward, backward, saved values, cut.
+//! Joint graphs as PyTorch's partitioners got them (`tests/compilations`) are partitioned as PyTorch did it: forward, backward,
+//! what is saved, recomputed and banned, and the network whose cut decides it.
 
-use graph::{parse, readable};
-use partition::{PartitionConfig, Partitioner, is_tangent, mark_backward, partition};
+use graph::{Graph, parse, readable};
+use partition::{MemoryBudgetSolver, PartitionConfig, Partitioner, is_tangent, partition};
 use report::Capacity;
+use serde::Deserialize;
 use serde_json::Value;
+use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
-/// Compilations that differ: the printed joint graph is from before Inductor's joint-graph passes (constant folding, removal
-/// of no-ops and aliases, pattern rewrites), PyTorch's partition from after them.
-const AFTER_JOINT_PASSES: &[&str] = &[
-    "01_mlp.inductor 0",
-    "04_cnn_bn_maxpool.inductor 0",
-    "05_transformer_block.inductor 0",
-    "06_dropout_sdpa.inductor 0",
-    "06_dropout_sdpa.inductor 2",
-    "07_lstm_cell.inductor 0",
-    "08_embedding_ce.inductor 0",
-    "09_inplace_views.inductor 0",
-    "11_mutate_input_requires_grad.inductor 0",
-    "13_view_of_intermediate.inductor 0",
-    "14_synthetic_base.inductor 1",
-    "16_detach_nograd.inductor 0",
-    "18_register_hook.inductor 0",
-    "19_checkpoint.inductor 0",
-    "21_dynamic_true.inductor 0",
-    "23_sgd_training.inductor 0",
-    "24_adam_training.inductor 0",
-    "29_einsum.inductor 0",
-    "30_index_gather_scatter.inductor 0",
-    "31_where_cumsum_softmax.inductor 0",
-    "32_conv1d_conv2d.inductor 0",
-    "33_resnet_block.inductor 0",
-    "34_vae.inductor 0",
-    "35_gan_two_losses.inductor 0",
-    "35_gan_two_losses.inductor 1",
-    "35_gan_two_losses.inductor 2",
-    "36_compiled_autograd.inductor 1",
-    "45_synthetic_base_grad.inductor 0",
-    "47_print_in_training_step_mixed.inductor 0",
-    "48_rnn_gru_module.inductor 0",
-    "49_dropout_seeded.inductor 0",
-];
+#[derive(Deserialize)]
+struct Program {
+    compilations: Vec<Compilation>,
+}
 
-fn expected() -> Vec<(String, Value)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance/expected");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
+#[derive(Deserialize)]
+struct Compilation {
+    forward: Option<String>,
+    backward: Option<String>,
+    #[serde(default)]
+    saved: Vec<String>,
+    #[serde(default)]
+    recomputed: BTreeSet<String>,
+    /// What symbols stood for.
+    #[serde(default)]
+    hints: BTreeMap<String, i64>,
+    partition: Option<Partition>,
+}
+
+#[derive(Deserialize)]
+struct Partition {
+    partitioner: String,
+    budget: f64,
+    /// Entries of `torch._functorch.config` that the program changed.
+    settings: BTreeMap<String, Value>,
+    joint: String,
+    num_fwd_outputs: usize,
+    static_inputs: Vec<usize>,
+    replayed_mutations: Vec<usize>,
+    is_backward: BTreeSet<String>,
+    no_version_check: Vec<String>,
+    banned: Option<BTreeSet<String>>,
+    cut: Option<Cut>,
+}
+
+#[derive(Deserialize)]
+struct Cut {
+    value: f64,
+    capacities: BTreeMap<String, Value>,
+    reasons: BTreeMap<String, String>,
+}
+
+/// The recordings, by the names of their files.
+fn recordings() -> Vec<(String, Program)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compilations");
+    let inside = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<PathBuf>>();
+    let mut files: Vec<PathBuf> = inside(&root).iter().flat_map(|topic| inside(topic)).collect();
     files.sort();
     let name = |f: &Path| f.file_stem().unwrap().to_string_lossy().into_owned();
     files.iter().map(|f| (name(f), serde_json::from_str(&std::fs::read_to_string(f).unwrap()).unwrap())).collect()
 }
 
-fn difference(want: &str, got: &str) -> String {
-    let at = want.lines().zip(got.lines()).position(|(a, b)| a != b);
-    match at {
-        Some(i) => format!(
-            "line {}:\n      want {}\n      got  {}",
-            i + 1,
-            want.lines().nth(i).unwrap().trim(),
-            got.lines().nth(i).unwrap().trim()
-        ),
-        None => format!("{} and {} lines", want.lines().count(), got.lines().count()),
+/// The joint graph, with the marks that its text does not have.
+fn joint_of(compilation: &Compilation, recorded: &Partition) -> Graph {
+    let mut joint = parse(&recorded.joint, &|symbol| compilation.hints.get(symbol).copied()).unwrap().graph;
+    let backward: Vec<_> = joint.nodes().filter(|n| recorded.is_backward.contains(&*n.name) && !is_tangent(n)).map(|n| n.id).collect();
+    for id in backward {
+        let meta = &mut joint.node_mut(id).meta;
+        meta.own_source = meta.source.is_some() && !meta.is_backward;
+        meta.is_backward = true;
     }
+    let unchecked: Vec<_> = recorded.no_version_check.iter().map(|name| joint.find(name).unwrap().id).collect();
+    unchecked.into_iter().for_each(|id| joint.node_mut(id).meta.no_version_check = true);
+    joint
 }
 
-fn names(list: &Value) -> BTreeSet<String> {
-    list.as_array().unwrap().iter().map(|s| s.as_str().unwrap_or_else(|| s["name"].as_str().unwrap()).to_owned()).collect()
-}
-
-/// What differs in one compilation.
-fn compare(program: &str, number: usize, compilation: &Value) -> Vec<String> {
-    let text = compilation["joint"]["readable"].as_str().unwrap();
-    let hints = &compilation["shape_env"]["var_to_hint"];
-    let hint = |s: &str| hints[s].as_str().and_then(|h| h.parse().ok());
-    let mut joint = parse(text, &hint).unwrap().graph;
-    let returned = parse(compilation["forward"]["readable"].as_str().unwrap(), &hint).unwrap().graph.outputs().len();
-    let num_fwd_outputs = returned - compilation["saved"].as_array().unwrap().len();
-    mark_backward(&mut joint, num_fwd_outputs);
-    let static_inputs = compilation["metadata"]["static_input_indices"].as_array().unwrap();
+/// The partitioner's settings; `None` where the program gave a function of its own for one.
+fn config_of(recorded: &Partition) -> Option<PartitionConfig> {
     let mut config = PartitionConfig {
-        partitioner: if compilation["partition"].get("cut").is_some() { Partitioner::MinCut } else { Partitioner::Default },
-        static_inputs: static_inputs.iter().map(|i| i.as_u64().unwrap() as usize).collect(),
+        partitioner: if recorded.partitioner == "default" { Partitioner::Default } else { Partitioner::MinCut },
+        static_inputs: recorded.static_inputs.clone(),
+        replayed_mutations: recorded.replayed_mutations.clone(),
+        activation_memory_budget: recorded.budget,
         ..PartitionConfig::default()
     };
-    let inputs = compilation["metadata"]["input_info"].as_array().unwrap().iter().enumerate();
-    let replayed = |i: &Value| i["requires_grad"] == true && i["mutates_data"] == true && i["mutation_type"] == "MUTATED_OUT_GRAPH";
-    config.replayed_mutations = inputs.filter(|(_, i)| replayed(i)).map(|(p, _)| p).collect();
-    if program.starts_with("43_") {
-        config.partitioner = Partitioner::MinCut;
-        config.activation_memory_budget = [1.0, 0.5, 0.0][number];
+    for (name, value) in &recorded.settings {
+        let flag = value.as_bool().unwrap_or_default();
+        match (name.as_str(), value) {
+            ("cse", _) => config.cse = flag,
+            ("treat_parameters_as_free_to_save", _) => config.treat_parameters_as_free_to_save = flag,
+            ("recompute_views", _) => config.recompute_views = flag,
+            ("aggressive_recomputation", _) => config.aggressive_recomputation = flag,
+            ("ban_recompute_used_far_apart", _) => config.min_cut.ban_if_used_far_apart = flag,
+            ("ban_recompute_long_fusible_chains", _) => config.min_cut.ban_if_long_fusible_chains = flag,
+            ("ban_recompute_materialized_backward", _) => config.min_cut.ban_if_materialized_backward = flag,
+            ("ban_recompute_not_in_allowlist", _) => config.min_cut.ban_if_not_in_allowlist = flag,
+            ("ban_recompute_reductions", _) => config.min_cut.ban_if_reduction = flag,
+            ("max_dist_from_bw", Value::Number(far)) => config.max_dist_from_bw = far.as_u64()?,
+            ("activation_memory_budget_solver", Value::String(solver)) if solver != "a function" => {
+                config.activation_memory_budget_solver = MemoryBudgetSolver::of(solver);
+            }
+            _ => return None,
+        }
     }
-    let done = match partition(&joint, num_fwd_outputs, &config) {
+    Some(config)
+}
+
+/// What differs in one compilation, a paragraph each.
+fn differences(compilation: &Compilation, recorded: &Partition, config: &PartitionConfig) -> String {
+    let joint = joint_of(compilation, recorded);
+    let done = match partition(&joint, recorded.num_fwd_outputs, config) {
         Ok(done) => done,
-        Err(e) => return vec![format!("error: {e}")],
+        Err(error) => return format!("error: {error}\n"),
     };
-    let mut found = Vec::new();
-    for (part, graph) in [("forward", &done.forward), ("backward", &done.backward)] {
-        let Some(want) = compilation[part]["readable"].as_str() else { continue };
-        let got = readable(graph);
-        if got != want {
-            found.push(format!("{part}: {}", difference(want, &got)));
+    let mut found = String::new();
+    let mut compare = |what: &str, want: &str, got: &str| {
+        if want != got {
+            write!(found, "{what}\n{}", TextDiff::from_lines(want, got).unified_diff().header("PyTorch", "ours")).unwrap();
         }
+    };
+    for (part, want, graph) in [("forward", &compilation.forward, &done.forward), ("backward", &compilation.backward, &done.backward)] {
         graph.validate().unwrap();
-    }
-    if compilation.get("saved").is_some() && names(&compilation["saved"]) != done.saved.iter().cloned().collect() {
-        found.push(format!("saved: want {:?}\n      got  {:?}", names(&compilation["saved"]), done.saved));
-    }
-    if let (Some(want), Some(cut)) = (compilation["partition"].get("cut"), &done.report.cut) {
-        if want["value"].as_f64().unwrap() != cut.value {
-            found.push(format!("cut value: want {} got {}", want["value"], cut.value));
+        if let Some(want) = want {
+            compare(part, want, &readable(graph));
         }
-        let number = |v: &Value| v.as_f64().map_or("inf".to_owned(), |f| f.to_string());
-        let wanted: BTreeMap<String, String> =
-            want["capacities"].as_object().unwrap().iter().map(|(n, v)| (n.clone(), number(v))).collect();
-        let text = |c: &Capacity| match c {
+    }
+    let lines = |names: &mut dyn Iterator<Item = &String>| names.fold(String::new(), |text, name| text + name + "\n");
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    compare("saved", &lines(&mut sorted(&compilation.saved).iter()), &lines(&mut sorted(&done.saved).iter()));
+    compare("recomputed", &lines(&mut compilation.recomputed.iter()), &lines(&mut sorted(&done.report.recomputed).iter()));
+    if let (Some(want), Some(cut)) = (&recorded.cut, &done.report.cut) {
+        compare("cut's value", &format!("{}\n", want.value), &format!("{}\n", cut.value));
+        let theirs = |capacity: &Value| capacity.as_f64().map_or("inf".to_owned(), |f| f.to_string());
+        let ours = |capacity: &Capacity| match capacity {
             Capacity::Finite(f) | Capacity::Symbolic(f) => f.to_string(),
             Capacity::Infinite(text) => text.clone(),
         };
-        let capacities: BTreeMap<String, String> = cut.capacities.iter().map(|(n, c)| (n.clone(), text(c))).collect();
-        let differs =
-            wanted.iter().find(|(n, c)| capacities.get(*n) != Some(c)).map(|(n, c)| format!("{n}: {c}, got {:?}", capacities.get(n)));
-        if let Some(differs) = differs.or_else(|| capacities.keys().find(|n| !wanted.contains_key(*n)).map(|n| format!("{n}: none"))) {
-            found.push(format!("capacity of {differs}"));
-        }
-        let reasons: BTreeMap<String, String> = serde_json::from_value(want["reasons"].clone()).unwrap();
-        if reasons != cut.reasons {
-            let differs: Vec<_> = reasons.iter().filter(|(n, r)| cut.reasons.get(*n) != Some(r)).collect();
-            let extra: Vec<_> = cut.reasons.iter().filter(|(n, _)| !reasons.contains_key(*n)).collect();
-            found.push(format!("reasons: want {differs:?}, got {extra:?}"));
-        }
+        let want_capacities = want.capacities.iter().fold(String::new(), |text, (n, c)| text + &format!("{n}: {}\n", theirs(c)));
+        let sorted: BTreeMap<_, _> = cut.capacities.iter().collect();
+        let capacities = sorted.iter().fold(String::new(), |text, (n, c)| text + &format!("{n}: {}\n", ours(c)));
+        compare("capacities", &want_capacities, &capacities);
+        let reasons = |of: &BTreeMap<String, String>| of.iter().fold(String::new(), |text, (n, r)| text + &format!("{n}: {r}\n"));
+        compare("reasons", &reasons(&want.reasons), &reasons(&cut.reasons.clone().into_iter().collect()));
     }
-    if let (Some(want), Some(banned)) = (compilation["partition"].get("banned").filter(|b| b.is_array()), &done.report.banned)
-        && config.activation_memory_budget == 1.0
-    {
-        let got: BTreeSet<String> = banned.iter().cloned().collect();
-        if names(want) != got {
-            found.push(format!("banned: want {:?}\n      got  {got:?}", names(want)));
-        }
-    }
-    if let Some(want) = compilation.get("recomputed") {
-        let got: BTreeSet<String> = done.report.recomputed.iter().cloned().collect();
-        if names(want) != got {
-            found.push(format!("recomputed: want {:?}\n      got  {got:?}", names(want)));
-        }
+    // With a budget, networks are cut again and again, with other bans each time.
+    if let (Some(want), Some(banned), 1.0) = (&recorded.banned, &done.report.banned, config.activation_memory_budget) {
+        let banned: BTreeSet<String> = banned.iter().cloned().collect();
+        compare("banned", &lines(&mut want.iter()), &lines(&mut banned.iter()));
     }
     found
 }
@@ -150,65 +156,18 @@ fn compare(program: &str, number: usize, compilation: &Value) -> Vec<String> {
 #[test]
 fn partitions_as_pytorch_did() {
     operators::install();
-    let (mut count, mut same) = (0, 0);
-    let mut failures = Vec::new();
-    for (name, file) in expected() {
-        for (number, compilation) in file["compilations"].as_array().unwrap().iter().enumerate() {
-            if compilation.get("joint").is_none() || compilation.get("forward").is_none() {
-                continue;
-            }
+    let (mut count, mut failures) = (0, String::new());
+    for (name, program) in recordings() {
+        for (number, compilation) in program.compilations.iter().enumerate() {
+            let Some(recorded) = compilation.partition.as_ref().filter(|_| compilation.forward.is_some()) else { continue };
+            let Some(config) = config_of(recorded) else { continue };
             count += 1;
-            let label = format!("{name} {number}");
-            let found = compare(file["program"].as_str().unwrap(), number, compilation);
-            let known = AFTER_JOINT_PASSES.contains(&label.as_str());
-            same += usize::from(found.is_empty());
-            if found.is_empty() == known {
-                failures.push(format!("{label}\n    {}", if known { "no longer differs".to_owned() } else { found.join("\n    ") }));
+            let found = differences(compilation, recorded, &config);
+            if !found.is_empty() {
+                writeln!(failures, "=== {name}, compilation {number}\n{found}").unwrap();
             }
         }
     }
-    assert!(failures.is_empty(), "{same} of {count} are the same\n{}", failures.join("\n"));
-}
-
-/// Joint graphs with random calls to recompute and with writes in the backward, and graphs as Inductor partitions them.
-#[test]
-fn partitions_more_graphs_as_pytorch_did() {
-    operators::install();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/partition");
-    let cases: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("cases.json")).unwrap()).unwrap();
-    let mut failures = Vec::new();
-    let positions = |v: &Value| v.as_array().unwrap().iter().map(|i| i.as_u64().unwrap() as usize).collect::<Vec<_>>();
-    let cases = cases.as_array().unwrap();
-    for case in cases {
-        let hint = |s: &str| case["hints"][s].as_i64();
-        let mut joint = parse(case["joint"].as_str().unwrap(), &hint).unwrap().graph;
-        let backward: Vec<_> =
-            joint.nodes().filter(|n| names(&case["is_backward"]).contains(&*n.name) && !is_tangent(n)).map(|n| n.id).collect();
-        for id in backward {
-            let meta = &mut joint.node_mut(id).meta;
-            meta.own_source = meta.source.is_some() && !meta.is_backward;
-            meta.is_backward = true;
-        }
-        let unwatched: Vec<_> = names(&case["no_version_check"]).iter().map(|n| joint.find(n).unwrap().id).collect();
-        unwatched.into_iter().for_each(|id| joint.node_mut(id).meta.no_version_check = true);
-        let config = PartitionConfig {
-            partitioner: if case["partitioner"] == "default" { Partitioner::Default } else { Partitioner::MinCut },
-            static_inputs: positions(&case["static_inputs"]),
-            replayed_mutations: positions(&case["replayed_mutations"]),
-            ..PartitionConfig::default()
-        };
-        let label = case["name"].as_str().unwrap();
-        match partition(&joint, case["num_fwd_outputs"].as_u64().unwrap() as usize, &config) {
-            Err(e) => failures.push(format!("{label}: {e}")),
-            Ok(done) => {
-                for (part, graph) in [("forward", &done.forward), ("backward", &done.backward)] {
-                    let (want, got) = (case[part].as_str().unwrap(), readable(graph));
-                    if got != want {
-                        failures.push(format!("{label} {part}: {}", difference(want, &got)));
-                    }
-                }
-            }
-        }
-    }
-    assert!(failures.is_empty(), "{} differences in {} graphs\n{}", failures.len(), cases.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{failures}");
+    assert!(count > 200, "{count} partitions");
 }

@@ -1,0 +1,32 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[1].clone()
+a1 = leaf.view(2, 3, 4)[1].clone()
+
+def f(a0, a1):
+    v0 = a1.sin()
+    v1 = v0.sin()
+    v2 = v1.unbind(0)[1]
+    v3, v4 = a1.split([1, 3], 1)
+    v5 = v0.sin()
+    v6 = v3.unbind(0)[0]
+    v7 = v1.unsqueeze(-1).squeeze(-1)
+    return v2, v1 * 3, v3,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

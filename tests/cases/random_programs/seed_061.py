@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[1].clone()
+a1 = leaf.view(2, 3, 4)[1].clone()
+
+def f(a0, a1):
+    v0 = a0[:, 3]
+    with torch.no_grad():
+        a1.copy_(a0)
+    v1 = a0.transpose(0, 1)
+    v2 = v0.view_as(v0)
+    v0.sin_()
+    v3 = v1.detach()
+    v4 = a0.sin()
+    v5 = a0[0]
+    v6 = v4.unbind(0)[1]
+    return v3, v5, v4,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

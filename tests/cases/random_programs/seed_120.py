@@ -1,0 +1,33 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = base[12:24].view(3, 4)
+a1 = base[12:24].view(3, 4)
+a2 = base[12:24].view(3, 4)
+
+def f(a0, a1, a2):
+    v0 = a0[:, 2]
+    v1 = a0.transpose(0, 1)
+    v2, v3 = a1.split([1, 3], 1)
+    v4 = v2.view_as(v2)
+    v5 = v3.unbind(0)[1]
+    with torch.no_grad():
+        v6 = v3.sin()
+    return v1, v6,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

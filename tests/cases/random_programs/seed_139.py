@@ -1,0 +1,36 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[1].clone()
+a1 = torch.arange(12.).view(3, 4)
+a2 = leaf.view(2, 3, 4)[1].clone()
+
+def f(a0, a1, a2):
+    a1.fill_(-1)
+    v0 = a1.unsqueeze(-1).squeeze(-1)
+    v1, v2 = a0.split([1, 3], 1)
+    v3, v4 = a2.split([1, 3], 1)
+    v5 = v6 = v1
+    v7 = v4.sin()
+    v8 = v7 * v2
+    v9 = v3.unsqueeze(-1).squeeze(-1)
+    with torch.no_grad():
+        v9.copy_(v9)
+    return a1,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

@@ -1,0 +1,34 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[0].clone()
+a1 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+a2 = torch.arange(12.).view(3, 4)
+
+def f(a0, a1, a2):
+    v0 = a1.t()
+    v1, v2 = v0.split([1, 2], 1)
+    v3 = a2.unsqueeze(-1).squeeze(-1)
+    v4 = a2.view_as(a2)
+    v3.fill_(0.5)
+    v5 = v3.t()
+    v6, v7 = v2.split([1, 1], 1)
+    v8 = v2.narrow(1, 0, 1)
+    return v0,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

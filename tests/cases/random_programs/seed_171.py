@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24)
+base = leaf.clone()
+a0 = torch.arange(12.).view(3, 4)
+a1 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+
+def f(a0, a1):
+    v0 = a0.view(-1)
+    a0.fill_(0.5)
+    v1 = a0.unbind(0)[1]
+    with torch.no_grad():
+        v1.copy_(v1)
+    v2 = v1.detach()
+    v3 = v2.unsqueeze(-1).squeeze(-1)
+    with torch.no_grad():
+        v2.copy_(v1)
+    v4 = a1.unsqueeze(-1).squeeze(-1)
+    return v0,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

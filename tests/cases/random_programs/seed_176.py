@@ -1,0 +1,34 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.arange(12.).view(3, 4)
+
+def f(a0):
+    a0[0] = -1
+    v0 = a0.transpose(0, 1)
+    v0[0] = -1
+    v1 = v0 + 0.5
+    with torch.no_grad():
+        a0.zero_()
+    v2 = v0.diagonal()
+    v3 = a0 * a0
+    v4 = a0.diagonal()
+    v5, v6 = v1.split([1, 2], 1)
+    return a0,
+
+outs = torch.compile(f)(a0)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0,)) for o in outs])
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())

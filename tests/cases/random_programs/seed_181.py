@@ -1,0 +1,34 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = base[6:18].view(3, 4)
+a1 = base[0:12].view(3, 4)
+
+def f(a0, a1):
+    v0 = a1 + 0.5
+    v1 = a1 * v0
+    v2 = a0.narrow(1, 0, 3)
+    v3 = v0.unsqueeze(-1).squeeze(-1)
+    v3[0] = 0.5
+    a1[0] = 2
+    v4 = v3.unsqueeze(-1).squeeze(-1)
+    v5 = v1.transpose(0, 1)
+    v6 = v3.detach()
+    return a0,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

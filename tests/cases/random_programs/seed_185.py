@@ -1,0 +1,31 @@
+import torch
+
+leaf = torch.arange(24.).div(24)
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[0].clone()
+
+def f(a0):
+    v0 = a0.reshape(-1)
+    v1 = v0.sin()
+    v2, v3 = a0.split([1, 3], 1)
+    with torch.no_grad():
+        v3.copy_(v3)
+    with torch.no_grad():
+        v0.fill_(2)
+    return v0, v0, a0 * 3,
+
+outs = torch.compile(f)(a0)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0,)) for o in outs])
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())

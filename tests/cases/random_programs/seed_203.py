@@ -1,0 +1,33 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = leaf.view(2, 3, 4)[0].clone()
+a1 = torch.arange(12.).view(3, 4)
+a2 = leaf.view(2, 3, 4)[1].clone()
+
+def f(a0, a1, a2):
+    a0.fill_(0.5)
+    v0 = a2.detach()
+    a0.copy_(a0)
+    v1 = a2[1]
+    v2 = a2.unbind(0)[1]
+    v3 = a2.sin()
+    v4 = v0 + 0.5
+    return v2, v4, v3,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

@@ -1,0 +1,33 @@
+import torch
+
+leaf = torch.arange(24.).div(24)
+base = leaf.clone()
+a0 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+a1 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+a2 = torch.arange(12.).view(3, 4)
+
+def f(a0, a1, a2):
+    v0 = a0.view_as(a0)
+    v1 = v0.detach()
+    v2 = a0 + -1
+    with torch.no_grad():
+        a0.copy_(v1)
+    v3 = v1[2]
+    v4 = v2.narrow(1, 0, 3)
+    return v1 * 3, v0,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.arange(12.).view(3, 4)
+a1 = torch.arange(12.).view(3, 4)
+
+def f(a0, a1):
+    v0 = a1 * a0
+    v1 = a1.narrow(1, 0, 3)
+    v2 = v1[1]
+    with torch.no_grad():
+        v2.copy_(v2)
+    v3 = v0 * v0
+    v4 = v1.view_as(v1)
+    v5 = v2.view_as(v2)
+    a0[0] = -1
+    v6 = a1.unbind(0)[2]
+    return v5 * 3, v0,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

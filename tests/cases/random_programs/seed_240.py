@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24)
+base = leaf.clone()
+a0 = base[0:12].view(3, 4)
+a1 = base[12:24].view(3, 4)
+
+def f(a0, a1):
+    v0 = a1 * a0
+    a1.fill_(2)
+    v1, v2 = v0.split([1, 3], 1)
+    a1.fill_(-1)
+    a0[0] = -1
+    with torch.no_grad():
+        v2.zero_()
+    v3 = v0 + 0.5
+    v4 = v3.detach()
+    v5 = v0 * a1
+    return a0 * 3, a0, a1,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

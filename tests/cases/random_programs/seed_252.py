@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24)
+base = leaf.clone()
+a0 = base[6:18].view(3, 4)
+a1 = base[12:24].view(3, 4)
+a2 = base[0:12].view(3, 4)
+
+def f(a0, a1, a2):
+    v0 = a0 + 2
+    v0.zero_()
+    v1 = a0 + -1
+    v2 = a0.t()
+    v3, v4 = a1.split([1, 3], 1)
+    v1[0] = -1
+    v5 = v1[:, 0]
+    v6 = a0.unsqueeze(-1).squeeze(-1)
+    v7, v8 = a2.split([1, 3], 1)
+    return v3, a2, v1,
+
+outs = torch.compile(f)(a0, a1, a2)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1, a2,)) for o in outs])
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1, a2):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1, a2):
+    print(t.detach().mul(64).round().tolist())

@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+a1 = leaf.view(2, 3, 4)[0].clone()
+
+def f(a0, a1):
+    v0 = a0[:, 1]
+    v1 = a0 + 0.5
+    v2 = a1[0]
+    v1.fill_(2)
+    v3 = a0.detach()
+    v4 = v3.unbind(0)[0]
+    v5 = v1.reshape(-1)
+    with torch.no_grad():
+        v5.add_(v5)
+    v6, v7 = a0.split([1, 3], 1)
+    return v7, v0, a1 * 3,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

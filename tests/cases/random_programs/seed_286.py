@@ -1,0 +1,35 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.arange(12.).view(3, 4)
+
+def f(a0):
+    v0 = a0.detach()
+    v1 = v0.narrow(1, 0, 3)
+    with torch.no_grad():
+        v2 = v1 * v1
+    a0.fill_(0.5)
+    with torch.no_grad():
+        v2.zero_()
+    v3 = v1.unbind(0)[1]
+    v4 = v2.transpose(0, 1)
+    with torch.no_grad():
+        v0.zero_()
+    return v4, a0, a0,
+
+outs = torch.compile(f)(a0)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0,)) for o in outs])
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0):
+    print(t.detach().mul(64).round().tolist())

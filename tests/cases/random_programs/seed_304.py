@@ -1,0 +1,34 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.arange(12.).view(3, 4)
+a1 = leaf.view(2, 3, 4)[0].clone()
+
+def f(a0, a1):
+    a1.copy_(a0)
+    v0 = a0[:, 0]
+    v1 = a0.unbind(0)[1]
+    a1.fill_(-1)
+    v2 = v0.view_as(v0)
+    v3 = v0 + -1
+    v3.sin_()
+    v4 = a1 * a1
+    v3.copy_(v0)
+    return v1,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

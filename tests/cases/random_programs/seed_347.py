@@ -1,0 +1,33 @@
+import torch
+
+leaf = torch.arange(24.).div(24).requires_grad_()
+base = leaf.clone()
+a0 = torch.linspace(0, 1, 12).view(3, 4).requires_grad_()
+a1 = leaf.view(2, 3, 4)[0].clone()
+
+def f(a0, a1):
+    v0 = a0.detach()
+    v1 = a1.sin()
+    v2 = a0.narrow(1, 0, 3)
+    v1.copy_(v1)
+    v3 = v0 + 2
+    v4, v5 = v3.split([1, 3], 1)
+    v6 = v1.t()
+    v7 = v4[:, 0]
+    return v1, v6,
+
+outs = torch.compile(f)(a0, a1)
+print([(o.requires_grad, o.is_leaf) for o in outs])
+print([any(o is a for a in (a0, a1,)) for o in outs])
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())
+wanted = [o.sum() for o in outs if o.requires_grad]
+if wanted:
+    sum(wanted).backward()
+for t in (leaf, a0, a1):
+    if t.is_leaf and t.grad is not None:
+        print('grad', t.grad.mul(64).round().tolist())
+with torch.no_grad():
+    outs[0].detach().add_(1)
+for t in (*outs, a0, a1):
+    print(t.detach().mul(64).round().tolist())

@@ -1,0 +1,35 @@
+//! What needs more than a script and its texts: questions, random functions, the command line, the shape of the code. docs/tests.md
+//! says what is tested where.
+
+#[path = "library/aot_aliasing.rs"]
+mod aot_aliasing;
+#[path = "library/catalogue.rs"]
+mod catalogue;
+#[path = "library/command_line.rs"]
+mod command_line;
+#[path = "library/decompositions.rs"]
+mod decompositions;
+#[path = "library/dynamic_shapes.rs"]
+mod dynamic_shapes;
+#[path = "library/examples.rs"]
+mod examples;
+#[path = "library/graph_breaks.rs"]
+mod graph_breaks;
+#[path = "library/graph_views.rs"]
+mod graph_views;
+#[path = "library/interpreter.rs"]
+mod interpreter;
+#[path = "library/nn_operators.rs"]
+mod nn_operators;
+#[path = "library/partition_questions.rs"]
+mod partition_questions;
+#[path = "library/random_functions.rs"]
+mod random_functions;
+#[path = "library/rooms.rs"]
+mod rooms;
+#[path = "library/tooling.rs"]
+mod tooling;
+#[path = "library/training.rs"]
+mod training;
+#[path = "library/what_if.rs"]
+mod what_if;

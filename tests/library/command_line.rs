@@ -1,0 +1,118 @@
+//! The command line: what it prints where, and its exit status.
+
+use std::process::{Command, Output};
+
+use aot_playground::report::Report;
+
+/// Runs the program on a script of this text.
+fn run(name: &str, script: &str, arguments: &[&str]) -> Output {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, script).unwrap();
+    command(&[&["run", path.to_str().unwrap()], arguments].concat())
+}
+
+fn command(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_aot-playground")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_script_prints_and_fails_as_under_python() {
+    let output = run("fails.py", "import sys\nprint('out')\nprint('err', file=sys.stderr)\nint('x')\n", &[]);
+    assert_eq!(text(&output.stdout), "out\n");
+    let stderr = text(&output.stderr);
+    assert!(stderr.starts_with("err\nTraceback (most recent call last):\n"), "{stderr}");
+    assert!(stderr.ends_with("ValueError: invalid literal for int() with base 10: 'x'\n"), "{stderr}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(run("exits.py", "import sys\nsys.exit(7)\n", &[]).status.code(), Some(7));
+    assert_eq!(run("fine.py", "x = 1\n", &[]).status.code(), Some(0));
+}
+
+#[test]
+fn json_is_one_report() {
+    let output = run("report.py", "print('out')\n1 / 0\n", &["--json", "--backend", "inductor"]);
+    let report: Report = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report.stdout, "out\n");
+    assert!(report.finished && report.seconds > 0.0);
+    let exception = report.exception.unwrap();
+    assert_eq!((exception.kind.as_str(), exception.message.as_str()), ("ZeroDivisionError", "division by zero"));
+    assert_eq!(text(&output.stderr), exception.traceback);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_time_limit_ends_a_script() {
+    let output = run("endless.py", "while True: pass\n", &["--time-limit", "0.2"]);
+    assert!(text(&output.stderr).ends_with("TimeLimitExceeded: the script ran longer than its time limit of 0.2 s\n"));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn deep_recursion_ends_in_an_exception() {
+    let output = run("deep.py", "import sys\nsys.setrecursionlimit(10**6)\ndef f(n):\n    return f(n + 1)\nf(0)\n", &[]);
+    assert!(text(&output.stderr).contains("RecursionError: maximum recursion depth exceeded"), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn usage() {
+    for (arguments, complaint) in [
+        (&["run"][..], "no script given"),
+        (&[], "no command given"),
+        (&["walk", "x.py"], "unknown command 'walk'"),
+        (&["run", "x.py", "--fast"], "--fast"),
+        (&["run", "x.py", "y.py"], "y.py"),
+        (&["run", "x.py", "--backend", "magic"], "unknown backend 'magic'"),
+        (&["run", "x.py", "--time-limit", "soon"], "'soon' is no number of seconds"),
+        (&["run", "no-such-script.py"], "can't open file 'no-such-script.py'"),
+    ] {
+        let output = command(arguments);
+        assert!(text(&output.stderr).contains(complaint), "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+    assert!(text(&command(&["--help"]).stdout).contains("Usage:"));
+    assert!(text(&command(&["--version"]).stdout).contains(env!("CARGO_PKG_VERSION")));
+}
+
+const COMPILED: &str =
+    "import torch\n@torch.compile\ndef f(x):\n    return (x.sin() * 2).sum()\nf(torch.ones(3, requires_grad=True)).backward()\n";
+
+#[test]
+fn graphs_are_emitted_in_other_forms() {
+    let emit = |arguments: &[&str]| {
+        let output = run("emitted.py", COMPILED, arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let logs = emit(&["--emit", "logs"]);
+    for title in [
+        " ===== Joint graph 0 =====\n class inner_f(torch.nn.Module):",
+        " ===== Forward graph 0 =====\n class GraphModule",
+        "Backward graph 0",
+    ] {
+        assert!(logs.contains(title), "{logs}");
+    }
+    assert!(emit(&["--emit", "dot", "--graph", "backward"]).starts_with("digraph {\n"));
+    assert!(emit(&["--emit", "table", "--graph", "joint"]).contains("aten.sin.default"));
+    let python = emit(&["--emit", "python"]);
+    assert!(python.starts_with("\"\"\"The forward graph of compilation 0. Runs with PyTorch 2.15.0.\"\"\"\n"), "{python}");
+    assert!(python.contains("\nclass GraphModule(torch.nn.Module):\n    def forward(self, primals_1: \"f32[3][1]cpu\"):\n"), "{python}");
+}
+
+#[test]
+fn what_cannot_be_emitted_is_said() {
+    for (arguments, message) in [
+        (&["--emit", "poem"][..], "cannot emit 'poem'"),
+        (&["--emit", "dot", "--graph", "sideways"], "unknown graph 'sideways'"),
+        (&["--emit", "dot", "--graph", "inference"], "compilation 0 has no inference graph"),
+        (&["--emit", "dot", "--compilation", "3"], "there is no compilation 3: 1 were made"),
+        (&["--graph", "joint"], "--graph and --compilation choose what --emit prints"),
+    ] {
+        let output = run("not_emitted.py", COMPILED, arguments);
+        assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(2));
+    }
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Records what PyTorch 2.15 does: the expected texts of the cases, and the data of other tests.
+
+    python tests/record.py [PATTERN ...] [--jobs N] [--missing]
+
+with a Python 3.11 that has PyTorch 2.15 and tqdm. PATTERN is a part of `TOPIC/NAME` (a case of tests/cases) or of `data/NAME`
+(recorders/data.py lists them); without one, everything is recorded. `--missing` leaves out cases that have a recording.
+"""
+
+import argparse
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from recorders import cases  # noqa: E402
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("patterns", nargs="*", metavar="PATTERN")
+    options.add_argument("--jobs", type=int, default=2, help="programs recorded at once")
+    options.add_argument("--missing", action="store_true", help="only cases without a recording")
+    options = options.parse_args()
+    patterns = options.patterns or [""]
+    failed = cases.record(patterns, options.jobs, options.missing)
+    from recorders import data
+
+    failed += data.record(patterns)
+    for name in failed:
+        print("FAILED", name)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
