@@ -27,6 +27,8 @@ mod partition_questions;
 mod random_functions;
 #[path = "library/rooms.rs"]
 mod rooms;
+#[path = "library/script.rs"]
+mod script;
 #[path = "library/tooling.rs"]
 mod tooling;
 #[path = "library/training.rs"]

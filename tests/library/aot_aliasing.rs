@@ -2,12 +2,9 @@
 //! and `no_grad`, whose compiled run must show what their eager run shows: outputs, inputs, gradients, and what a later write
 //! to an output changes.
 
-use std::cell::RefCell;
-use std::fmt::Write;
-use std::rc::Rc;
-
+use crate::script;
 use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
-use aot_playground::report::Report;
+use std::fmt::Write;
 
 const PROGRAMS: u64 = 300;
 const SEED: u64 = 20_240_601;
@@ -193,14 +190,10 @@ fn compiled_programs_show_what_eager_ones_show() {
         let (mut wrong, mut same) = (Vec::new(), 0);
         for seed in seeds {
             let text = program(seed);
-            let report = Rc::new(RefCell::new(Report::default()));
-            let sink = report.clone();
-            let status = interpreter.run(&text, "random.py", &RunOptions::default(), Rc::new(move |event| sink.borrow_mut().fold(event)));
-            let report = report.take();
-            same += report.stdout.matches("same").count();
-            if status != 0 {
-                let raised = report.exception.map(|e| e.traceback).unwrap_or_default();
-                wrong.push(format!("ALIASING_SEED={seed}\n{text}\n{}{}{raised}", report.stdout, report.stderr));
+            let run = script::run_in(&interpreter, &text, &RunOptions::default());
+            same += run.report.stdout.matches("same").count();
+            if run.status != 0 {
+                wrong.push(format!("ALIASING_SEED={seed}\n{text}\n{}{}", run.report.stdout, run.stderr()));
             }
         }
         (wrong, same)
@@ -243,12 +236,5 @@ for name, make in inputs.items():
     assert torch.equal(a, b) and torch.equal(eager, compiled), (name, a, b)
 print("same")
 "#;
-    let stdout = on_large_stack(|| {
-        let report = Rc::new(RefCell::new(Report::default()));
-        let sink = report.clone();
-        Interpreter::new().run(text, "script.py", &RunOptions::default(), Rc::new(move |event| sink.borrow_mut().fold(event)));
-        let report = report.take();
-        report.stdout + &report.exception.map_or_else(String::new, |e| e.traceback)
-    });
-    assert_eq!(stdout.unwrap(), "same\n");
+    assert_eq!(script::report(text).stdout, "same\n");
 }

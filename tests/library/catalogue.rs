@@ -1,36 +1,36 @@
-//! The kept list of operators is that of the catalogue, and the editor's list of names that of the playground. `UPDATE_EXPECT=1 cargo test --test catalogue` writes it anew.
+//! The kept list of operators is that of the catalogue, and the editor's list of names that of the playground:
+//! `ACCEPT=1 cargo test --test library catalogue` writes both.
 
-use aot_playground::catalogue::{lines, markdown};
+use crate::script;
+use aot_playground::catalogue::{lines, markdown, names};
+use similar::TextDiff;
 use std::fs;
 use std::path::Path;
 
-#[test]
-fn the_list_of_operators_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operators.md");
-    let text = markdown();
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&path, &text).unwrap();
+/// Compares a text with a kept file, or writes it with `ACCEPT` set.
+fn expect_file(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if std::env::var_os("ACCEPT").is_some() {
+        fs::write(&path, text).unwrap();
     }
     let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "docs/operators.md is not what the catalogue says: run UPDATE_EXPECT=1 cargo test --test catalogue");
+    let differs = || TextDiff::from_lines(kept.as_str(), text).unified_diff().header(name, "now").to_string();
+    assert!(kept == text, "run ACCEPT=1 cargo test --test library catalogue\n{}", differs());
+}
+
+#[test]
+fn the_list_of_operators_is_current() {
+    expect_file("docs/operators.md", &markdown());
 }
 
 /// What the editor completes and explains is what the playground has.
-#[cfg(feature = "python")]
 #[test]
 fn the_names_that_the_editor_knows_are_current() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let script = folder.join("tests/library/names.py");
-    let out = std::process::Command::new(env!("CARGO_BIN_EXE_aot-playground")).arg("run").arg(script).output().unwrap();
-    assert!(out.stderr.is_empty(), "{}", String::from_utf8_lossy(&out.stderr));
-    let text = aot_playground::catalogue::names(&String::from_utf8(out.stdout).unwrap());
+    let run = script::run(include_str!("names.py"));
+    assert_eq!(run.stderr(), "");
+    let text = names(&run.report.stdout);
     assert!(text.contains("torch.Tensor.add\t(Tensor self, "), "operators are missing");
-    let path = folder.join("www/src/generated/names.txt");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        fs::write(&path, &text).unwrap();
-    }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    assert!(kept == text, "www/src/generated/names.txt is not what the playground has: run UPDATE_EXPECT=1 cargo test --test catalogue");
+    expect_file("www/src/generated/names.txt", &text);
 }
 
 #[test]

@@ -4,11 +4,16 @@ use std::process::{Command, Output};
 
 use aot_playground::report::Report;
 
-/// Runs the program on a script of this text.
-fn run(name: &str, script: &str, arguments: &[&str]) -> Output {
+/// A script of this text, in a file.
+fn file(name: &str, script: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, script).unwrap();
-    command(&[&["run", path.to_str().unwrap()], arguments].concat())
+    path.to_str().unwrap().to_owned()
+}
+
+/// Runs the program on a script of this text.
+fn run(name: &str, script: &str, arguments: &[&str]) -> Output {
+    command(&[&["run", &file(name, script)], arguments].concat())
 }
 
 fn command(arguments: &[&str]) -> Output {
@@ -115,4 +120,16 @@ fn what_cannot_be_emitted_is_said() {
         assert!(text(&output.stderr).contains(message), "{}", text(&output.stderr));
         assert_eq!(output.status.code(), Some(2));
     }
+}
+
+#[test]
+fn a_question_is_answered_in_json() {
+    let script = file("asked.py", COMPILED);
+    let ask = |compilation: &str| {
+        let output = command(&["ask", &script, r#"{"ask": "curve", "points": 2}"#, "--compilation", compilation]);
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (answer["answer"].as_str().unwrap().to_owned(), output.status.code())
+    };
+    assert_eq!(ask("0"), ("curve".to_owned(), Some(0)));
+    assert_eq!(ask("99"), ("failed".to_owned(), Some(1)));
 }

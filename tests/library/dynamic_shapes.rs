@@ -1,29 +1,11 @@
 //! A region of symbolic sizes serves many sizes: outputs and gradients are eager's, and it is compiled as often as PyTorch compiles.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
-use aot_playground::report::Report;
-
-/// Runs a script; it must end well.
-fn run(program: &str) -> Report {
-    let program = program.to_owned();
-    on_large_stack(move || {
-        let report = Rc::new(RefCell::new(Report::default()));
-        let sink = report.clone();
-        let options = RunOptions::default();
-        let status = Interpreter::new().run(&program, "script.py", &options, Rc::new(move |event| sink.borrow_mut().fold(event)));
-        let report = report.take();
-        assert_eq!(status, 0, "{}", report.stdout);
-        report
-    })
-    .unwrap()
-}
+use crate::script;
 
 #[test]
 fn fifty_sizes_of_an_attention_block() {
-    let report = run(r#"
+    let report = script::report(
+        r#"
 import random
 import torch
 
@@ -48,7 +30,8 @@ for i in range(50):
         found.append((out.detach(), x.grad, w.grad))
     for a, b in zip(*found):
         assert torch.allclose(a, b, atol=1e-4), (i, x.shape)
-"#);
+"#,
+    );
     // First the sizes as numbers, then both dimensions that vary as symbols.
     assert_eq!(report.compilations.len(), 2, "{:?}", report.recompiles);
     assert_eq!(report.recompiles[0], ["0/0: tensor 'x' size mismatch at index 0. expected 8, actual 2"]);
@@ -56,19 +39,22 @@ for i in range(50):
 
 #[test]
 fn sizes_zero_and_one_are_numbers() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 
 f = torch.compile(lambda x: x * x.shape[0])
 for n in (2, 3, 4, 1, 0, 5):
     assert f(torch.ones(n)).sum().item() == n * n
-");
+",
+    );
     assert_eq!(report.compilations.len(), 4, "{:?}", report.recompiles);
 }
 
 #[test]
 fn marks_decide() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 
 x = torch.ones(6, 4)
@@ -76,13 +62,15 @@ torch._dynamo.mark_dynamic(x, 0, max=10)
 f = torch.compile(lambda x: (x * 2).sum(1))
 for n in (x, torch.ones(9, 4), torch.ones(12, 4)):
     assert f(n).sum().item() == 2 * n.numel()
-");
+",
+    );
     assert_eq!(report.recompiles, [["0/0: 2 <= x.size()[0] <= 10"]]);
 }
 
 #[test]
 fn integers_that_vary_are_symbols() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 
 @torch.compile
@@ -95,14 +83,16 @@ for n in (3, 5, 7, 1, 0, -2):
     out = f(x, n)
     out.sum().backward()
     assert out.tolist() == [i * n + n for i in range(4)] and x.grad.tolist() == [n] * 4
-");
+",
+    );
     assert_eq!(report.compilations.len(), 2, "{:?}", report.recompiles);
     assert!(report.recompiles[0][0].starts_with("0/0: n == 3 "), "{:?}", report.recompiles);
 }
 
 #[test]
 fn python_values_are_guarded_where_they_are_read() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 
 scale = 2.0
@@ -127,7 +117,8 @@ f(x)
 m.mode = 'a'
 f(x)
 f(x, 1)
-");
+",
+    );
     let said: Vec<Vec<&str>> =
         report.recompiles.iter().map(|g| g.iter().map(|r| r.split('#').next().unwrap_or(r).trim()).collect()).collect();
     assert_eq!(said[0], ["0/0: self.mode == 'a'"]);
@@ -136,7 +127,8 @@ f(x, 1)
 
 #[test]
 fn graphs_end_with_what_lives_on() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 
 @torch.compile
@@ -148,7 +140,8 @@ def f(x):
     return y * kept
 
 f(torch.ones(2))
-");
+",
+    );
     let graph = &report.regions[0].graph.readable;
     assert!(graph.contains("return (kept, y)"), "{graph}");
     assert_eq!(report.breaks[0].reason, "Failed to trace builtin operator");

@@ -1,8 +1,7 @@
 //! What the report says of graphs beside their text: stages, module paths, rows of `print_tabular`.
 
-use std::process::Command;
-
-use aot_playground::report::{Compilation, GraphView, NodeView, Report};
+use crate::script;
+use aot_playground::report::{Compilation, GraphView, NodeView};
 
 const NET: &str = "
 import torch
@@ -26,15 +25,9 @@ class Net(nn.Module):
 net = Net()
 ";
 
-/// Runs a script; gives what it compiled, in order.
-fn compilations(name: &str, script: &str) -> Vec<Compilation> {
-    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, script).unwrap();
-    let program = env!("CARGO_BIN_EXE_aot-playground");
-    let output = Command::new(program).args(["run", path.to_str().unwrap(), "--json"]).output().unwrap();
-    let report: Report = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(report.exception, None);
-    report.compilations
+/// What a script compiles, in order.
+fn compilations(program: &str) -> Vec<Compilation> {
+    script::report(program).compilations
 }
 
 fn names(graph: &GraphView) -> Vec<&str> {
@@ -47,7 +40,7 @@ fn node<'a>(graph: &'a GraphView, name: &str) -> &'a NodeView {
 
 #[test]
 fn functionalized_is_the_forward_alone() {
-    let all = compilations("functionalized.py", &format!("{NET}torch.compile(net)(torch.ones(2, 4))\n"));
+    let all = compilations(&format!("{NET}torch.compile(net)(torch.ones(2, 4))\n"));
     let graph = all[0].functionalized.as_ref().unwrap();
     // Neither tangents nor the `detach` that a gradient saves; the buffer's write is functional, and copied back at the end.
     assert_eq!(
@@ -62,7 +55,7 @@ fn functionalized_is_the_forward_alone() {
 
 #[test]
 fn module_paths_reach_the_backward() {
-    let all = compilations("module_paths.py", &format!("{NET}torch.compile(net)(torch.ones(2, 4)).backward()\n"));
+    let all = compilations(&format!("{NET}torch.compile(net)(torch.ones(2, 4)).backward()\n"));
     let joint = all[0].joint.as_ref().unwrap();
     for (name, path) in [("add", ""), ("addmm", "layers.0.mlp.0"), ("relu", "layers.0.mlp.1"), ("mul", "layers.0"), ("sum_1", "")] {
         assert_eq!(node(joint, name).module_path, path, "{name}");
@@ -74,7 +67,7 @@ fn module_paths_reach_the_backward() {
 
 #[test]
 fn what_the_script_called_reaches_the_backward() {
-    let all = compilations("source_fns.py", &format!("{NET}torch.compile(net)(torch.ones(2, 4)).backward()\n"));
+    let all = compilations(&format!("{NET}torch.compile(net)(torch.ones(2, 4)).backward()\n"));
     let joint = all[0].joint.as_ref().unwrap();
     let said = |name: &str| node(joint, name).source_fn.as_deref();
     for (name, called) in [("add", "add_"), ("t", "linear"), ("addmm", "linear"), ("exp", "exp_"), ("threshold_backward", "relu")] {
@@ -86,7 +79,7 @@ fn what_the_script_called_reaches_the_backward() {
 #[test]
 fn modules_a_function_calls_go_by_their_class() {
     let script = format!("{NET}@torch.compile\ndef step(x):\n    return net(x) + torch.nn.ReLU()(x).sum()\nstep(torch.ones(2, 4))\n");
-    let all = compilations("module_classes.py", &script);
+    let all = compilations(&script);
     let joint = all[0].joint.as_ref().unwrap();
     assert_eq!(node(joint, "addmm").module_path, "Net.layers.0.mlp.0");
     assert_eq!(node(joint, "relu_1").module_path, "ReLU");
@@ -102,7 +95,7 @@ def f(x):
     return x.sum(0, dtype=torch.float64), x.split(1)[1]
 f(torch.ones(2, 3))
 ";
-    let all = compilations("rows.py", script);
+    let all = compilations(script);
     let graph = all[0].inference.as_ref().unwrap();
     let row = |name: &str| {
         let n = node(graph, name);

@@ -1,17 +1,15 @@
 //! What has no counterpart in CPython: the time limit, absent packages, several runs of one interpreter, source spans.
 
+use crate::script;
+use aot_playground::python::{Interpreter, RunOptions, span};
+use aot_playground::report::{Event, Report, Span};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use aot_playground::python::{Interpreter, RunOptions, span};
-use aot_playground::report::{Event, Report, Span};
-
 fn run_with(interpreter: &Interpreter, program: &str, options: &RunOptions) -> (Report, i32) {
-    let report = Rc::new(RefCell::new(Report::default()));
-    let sink = report.clone();
-    let status = interpreter.run(program, "script.py", options, Rc::new(move |event| sink.borrow_mut().fold(event)));
-    (report.take(), status)
+    let run = script::run_in(interpreter, program, options);
+    (run.report, run.status)
 }
 
 fn run(interpreter: &Interpreter, program: &str) -> (Report, i32) {

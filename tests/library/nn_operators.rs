@@ -1,7 +1,7 @@
 //! Operators against PyTorch: results, layouts, gradients, and every operator call made below autograd.
 //!
-//! The expected answers in `tests/data/nn_operators/*.json` were recorded by `tests/recorders/operators/nn/record.py` from the case files beside it.
-//! `OPERATORS=softmax cargo test --test nn_operators` runs the cases whose name contains the word.
+//! `tests/recorders/operators/nn/` recorded the expected answers in `tests/data/nn_operators/`.
+//! `OPERATORS=softmax cargo test --test library nn_operators` runs the cases whose name contains the word.
 
 use aot_playground::autograd::{self, BackwardOptions, Edge, gradient_edge, meta, run_backward};
 use aot_playground::backend::cpu;

@@ -1,16 +1,9 @@
-//! Gradients where random calls are recomputed; questions about partitions on the command line.
+//! Gradients where random calls are recomputed; questions about the partitions of a run.
 
+use crate::script;
+use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
+use aot_playground::report::Question;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn playground(arguments: &[&str]) -> Output {
-    Command::new(std::env::var("CARGO_BIN_EXE_aot-playground").unwrap()).args(arguments).output().unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)))
-}
 
 /// A budget below 1 recomputes dropout: the gradients are those of eager mode under the same seed, and later numbers too.
 const DROPOUT: &str = "\
@@ -34,44 +27,36 @@ for budget in (1.0, 0.5, 0.2, 0.0):
 print(same(torch.compile(lambda x: checkpoint(m, x, use_reentrant=False), backend='aot_eager')))
 ";
 
-fn script(name: &str, text: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::write(&path, text).unwrap();
-    path
-}
-
 #[test]
 fn recomputed_random_numbers_are_those_of_the_forward() {
-    let path = script("dropout.py", DROPOUT);
-    let output = playground(&["run", path.to_str().unwrap()]);
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "1.0 True\n0.5 True\n0.2 True\n0.0 True\nTrue\n",
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    let report = script::report(DROPOUT);
+    assert_eq!(report.stdout, "1.0 True\n0.5 True\n0.2 True\n0.0 True\nTrue\n");
     // PyTorch's own decision is reported, and that it draws other numbers there.
-    let report = json(&playground(&["run", path.to_str().unwrap(), "--json"]));
-    let replayed = |i: usize| report["compilations"][i]["partition"]["replayed"].as_array().unwrap().len();
+    let replayed = |i: usize| report.compilations[i].partition.as_ref().unwrap().replayed.len();
     assert_eq!((replayed(0), replayed(3)), (0, 2));
-    let backward = report["compilations"][3]["backward"]["readable"].as_str().unwrap();
+    let backward = &report.compilations[3].backward.as_ref().unwrap().readable;
     assert!(backward.contains("native_dropout.default") && !backward.contains("rng_state"), "{backward}");
 }
 
 #[test]
 fn questions_are_answered_without_another_run() {
-    let path = script("ask.py", DROPOUT);
-    let ask = |question: &str| json(&playground(&["ask", path.to_str().unwrap(), question, "--compilation", "0"]));
-    let curve = ask(r#"{"ask": "curve", "points": 4}"#);
+    let questions = [
+        r#"{"ask": "curve", "points": 4}"#,
+        r#"{"ask": "partition", "query": {"budget": 0.5}}"#,
+        r#"{"ask": "counterfactual", "name": "primals_1"}"#,
+    ];
+    let answers: Vec<Value> = on_large_stack(|| {
+        let interpreter = Interpreter::new();
+        script::run_in(&interpreter, DROPOUT, &RunOptions::default());
+        let answer = |question: &&str| interpreter.ask(0, &serde_json::from_str::<Question>(question).unwrap());
+        questions.iter().map(|question| serde_json::to_value(answer(question)).unwrap()).collect()
+    })
+    .unwrap();
+    let [curve, half, otherwise] = &answers[..] else { panic!("{answers:?}") };
     let budgets: Vec<f64> = curve["points"].as_array().unwrap().iter().map(|p| p["budget"].as_f64().unwrap()).collect();
     assert_eq!(budgets, [0.0, 0.25, 0.5, 0.75, 1.0]);
-    let half = ask(r#"{"ask": "partition", "query": {"budget": 0.5}}"#);
     let saved = |answer: &Value| answer["saved_bytes"].as_u64().unwrap();
     assert_eq!(saved(&half["partition"]["partition"]), saved(&curve["points"][2]));
     assert!(saved(&curve["points"][0]) < saved(&curve["points"][4]));
-    let otherwise = ask(r#"{"ask": "counterfactual", "name": "primals_1"}"#);
     assert!(otherwise["counterfactual"]["impossible"].as_str().unwrap().contains("an input"), "{otherwise}");
-    let failed = playground(&["ask", path.to_str().unwrap(), r#"{"ask": "eager"}"#, "--compilation", "99"]);
-    assert_eq!(failed.status.code(), Some(1));
-    assert_eq!(json(&failed)["answer"], "failed");
 }

@@ -1,34 +1,15 @@
 //! Training steps made of compiled graphs: they give the losses that the script's own loop prints.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
+use crate::script;
 use aot_playground::backend::cpu::bundle::{numbers, run_bundle_cpu};
 use aot_playground::backend::cpu::training::CpuTrainer;
 use aot_playground::bundle::{Bundle, Recipe, Value};
-use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
-use aot_playground::report::Event;
 
 /// What a script prints, and its first compilation.
-fn run(program: &'static str) -> (String, Bundle) {
-    on_large_stack(move || {
-        let found: Rc<RefCell<(String, Option<Bundle>)>> = Rc::default();
-        let sink = found.clone();
-        let status = Interpreter::new().run(
-            program,
-            "script.py",
-            &RunOptions::default(),
-            Rc::new(move |event| match event {
-                Event::Stdout { text } => sink.borrow_mut().0 += &text,
-                Event::Runnable { bundle } if bundle.compilation == 0 => sink.borrow_mut().1 = Some(bundle),
-                _ => {}
-            }),
-        );
-        assert_eq!(status, 0);
-        let (printed, bundle) = found.take();
-        (printed, bundle.unwrap())
-    })
-    .unwrap()
+fn run(program: &str) -> (String, Bundle) {
+    let mut run = script::run(program);
+    assert_eq!(run.status, 0, "{}", run.stderr());
+    (run.report.stdout, run.bundles.remove(&0).unwrap())
 }
 
 fn all_parameters(bundle: &Bundle) -> Vec<String> {

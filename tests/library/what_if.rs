@@ -1,21 +1,8 @@
 //! Another size, asked of a run that is over: the answer is what the call itself does.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
+use crate::script;
 use aot_playground::dynamo::what_if::what_if;
-use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
-use aot_playground::report::{Report, Trial};
-
-fn run(program: String) -> Report {
-    on_large_stack(move || {
-        let report = Rc::new(RefCell::new(Report::default()));
-        let sink = report.clone();
-        Interpreter::new().run(&program, "script.py", &RunOptions::default(), Rc::new(move |event| sink.borrow_mut().fold(event)));
-        report.take()
-    })
-    .unwrap()
-}
+use aot_playground::report::Trial;
 
 fn trial(source: &str, sizes: &[i64]) -> Trial {
     Trial { source: source.to_owned(), sizes: sizes.to_vec() }
@@ -37,12 +24,11 @@ w = torch.randn(4, 3)
 fn asked_and_called(calls: &[[i64; 2]], sizes: &[[i64; 2]]) {
     let call = |[a, b]: [i64; 2]| format!("f(torch.randn({a}, {b}), torch.randn({b}, 3))\n");
     let before: String = TWO_WAYS.to_owned() + &calls.iter().map(|c| call(*c)).collect::<String>();
-    let report = run(before.clone());
+    let report = script::report(&before);
     let frame = report.regions[0].entry.as_ref().unwrap().frame;
     for [a, b] in sizes {
         let answer = what_if(&report.regions, frame, &[trial("L['x']", &[*a, *b]), trial("L['w']", &[*b, 3])]).unwrap();
-        let after = run(before.clone() + &call([*a, *b]));
-        assert_eq!(after.exception, None);
+        let after = script::report(&(before.clone() + &call([*a, *b])));
         let recompiled = after.recompiles.len() > report.recompiles.len();
         assert_eq!(answer.recompile.is_some(), recompiled, "{a}x{b}: {answer:?}");
         if let Some(recompile) = answer.recompile {
@@ -75,12 +61,13 @@ fn answers_are_what_calls_do() {
 
 #[test]
 fn another_rank_and_unequal_sizes_are_named() {
-    let report = run("
+    let report = script::report(
+        "
 import torch
 f = torch.compile(lambda x, y: x + y, dynamic=True)
 f(torch.ones(6, 3), torch.ones(6, 3))
-"
-    .to_owned());
+",
+    );
     let ask = |x: &[i64], y: &[i64]| what_if(&report.regions, 0, &[trial("L['x']", x), trial("L['y']", y)]).unwrap();
     assert_eq!(ask(&[9, 5], &[9, 5]).entries[0].failed, None);
     let unequal = ask(&[9, 5], &[8, 5]);
