@@ -1,5 +1,5 @@
 //! The page's types are this crate's: this test generates `www/src/generated/` and fails where the committed files differ.
-//! `UPDATE_EXPECT=1 cargo test -p report` rewrites them.
+//! `ACCEPT=1 cargo test -p report` rewrites them.
 //!
 //! Beside the types it writes a sample of events with the report they fold to, so that the page's own fold is held to
 //! [`Report::fold`].
@@ -19,15 +19,15 @@ fn generated() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../www/src/generated")
 }
 
-/// Compares `text` with the committed file, or writes it where `UPDATE_EXPECT` is set.
+/// Compares `text` with the committed file, or writes it where `ACCEPT` is set.
 fn expect_file(name: &str, text: &str) {
     let path = generated().join(name);
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
+    if std::env::var_os("ACCEPT").is_some() {
         fs::create_dir_all(generated()).unwrap();
         fs::write(&path, text).unwrap();
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == text, "{} differs from the Rust types: run UPDATE_EXPECT=1 cargo test -p report", path.display());
+    assert!(committed == text, "{} differs from the Rust types: run ACCEPT=1 cargo test -p report", path.display());
 }
 
 #[test]
