@@ -3,10 +3,8 @@
 //!
 //! Where PyTorch's compiled function refuses, or shows something else than the function (a view made under no_grad, a write under
 //! no_grad to an input with a history, an input that was merged with another), ours must do what `tests/data/random_functions.txt`
-//! says that PyTorch does. To write it anew:
-//!
-//!     RANDOM_FUNCTIONS_SCRIPTS=FOLDER cargo test --test library random_functions
-//!     RANDOM_FUNCTIONS_SCRIPTS=FOLDER python tests/record.py data/random_functions
+//! says that PyTorch does. `python tests/record.py data/random_functions` writes it, with the functions that this test writes into
+//! the folder `RANDOM_FUNCTIONS_SCRIPTS`.
 //!
 //! `RANDOM_FUNCTIONS=SEED` runs one seed and prints its function as a Python script, which can be run with PyTorch.
 

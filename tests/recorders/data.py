@@ -1,6 +1,5 @@
 """Recordings that are no cases: what operators answer, lists of names, a log. Each is written by a program of this folder."""
 
-import os
 import pathlib
 import subprocess
 import sys
@@ -25,13 +24,11 @@ DATA = {
         for family in ("images", "layers", "linalg", "loss", "matrix", "pooling", "sequence")
     },
     "decompositions": (["operators/decompositions.py"], "tests/data/decompositions.json"),
+    "random_functions": (["random_functions.py"], "tests/data/random_functions.txt"),
     "op_sets": (["operators/op_sets.py"], "crates/partition/tests/partition/op_sets.txt"),
     "pytorch_names": (["pytorch_names.py"], "src/python/torch/_names.py"),
     "page_logs": (["page_logs.py"], "tests/e2e/recorded/aot_graphs.txt"),
 }
-# Of the functions that tests/library/random_functions.rs writes into this folder.
-if scripts := os.environ.get("RANDOM_FUNCTIONS_SCRIPTS"):
-    DATA["random_functions"] = (["random_functions.py", scripts], "tests/data/random_functions.txt")
 
 
 def record(patterns):

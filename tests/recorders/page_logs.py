@@ -1,6 +1,4 @@
-"""Writes what PyTorch logs of compiled.py, without the names of PyTorch's own files and without its metadata.
-
-"""
+"""Writes what PyTorch logs of compiled.py, without the names of PyTorch's own files and without its metadata."""
 
 import os
 import pathlib

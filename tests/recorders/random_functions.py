@@ -1,12 +1,14 @@
 """What PyTorch makes of the functions of tests/library/random_functions.rs whose compiled form does not show what they show.
 
-Its argument is a folder of the scripts that the test writes. A line per function: its seed, and that it fails as
-it is, that it fails compiled, or what it shows compiled.
+That test writes the functions as scripts. A line per function: its seed, and that it fails as it is, that it fails compiled, or what
+it shows compiled.
 """
 
+import os
 import pathlib
 import runpy
-import sys
+import subprocess
+import tempfile
 import warnings
 
 
@@ -24,16 +26,19 @@ def line(found):
     return " ".join(words)
 
 
-def main(folder):
+def main():
     warnings.filterwarnings("ignore")
-    for path in sorted(pathlib.Path(folder).glob("*.py")):
-        kind, found = runpy.run_path(str(path))["outcome"]()
-        # A fault of PyTorch's own, where an input that is given twice is written to in the graph.
-        if kind == "refuses" and found == "IndexError: list index out of range":
-            kind = "fails"
-        if kind != "same":
-            print(f"{path.stem}: {line(found) if kind == 'differs' else kind}", flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        test = ["cargo", "test", "--quiet", "--test", "library", "random_functions"]
+        subprocess.run(test, env=os.environ | {"RANDOM_FUNCTIONS_SCRIPTS": folder}, stdout=subprocess.DEVNULL, check=True)
+        for path in sorted(pathlib.Path(folder).glob("*.py")):
+            kind, found = runpy.run_path(str(path))["outcome"]()
+            # A fault of PyTorch's own, where an input that is given twice is written to in the graph.
+            if kind == "refuses" and found == "IndexError: list index out of range":
+                kind = "fails"
+            if kind != "same":
+                print(f"{path.stem}: {line(found) if kind == 'differs' else kind}", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -1,4 +1,4 @@
-"""Records what PyTorch answers for single operators, for tests/nn_operators.rs.
+"""Records what PyTorch answers for single operators, for tests/library/nn_operators.rs.
 
 usage: record.py CASES.py OUT.json
 
