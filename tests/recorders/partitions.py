@@ -35,6 +35,7 @@ class Partitions:
 
     def install(self, observer):
         import torch
+        import torch._functorch._aot_autograd.graph_compile as graph_compile
         import torch._functorch.config as config
         import torch._functorch.partitioners as partitioners
 
@@ -42,7 +43,14 @@ class Partitions:
 
         split, default = partitioners.min_cut_rematerialization_partition, partitioners.default_partition
         minimum_cut, solve = partitioners.minimum_cut, partitioners.solve_min_cut
-        is_backward = partitioners._has_tag_is_backward
+        is_marked = lambda node: partitioners._has_tag_is_backward(node) or partitioners._has_tag_must_be_in_backward(node)
+        is_mutable = lambda node: getattr(getattr(node.target, "_schema", None), "is_mutable", False)
+        # What a custom function's backward calls is not marked: the default partitioner goes by the forward's marks. Writes to inputs at
+        # the end of the graph are the forward's unless they are marked.
+        is_no_forward = lambda node: is_marked(node) or (
+            node.op == "call_function" and not partitioners._has_tag_is_forward(node) and not is_mutable(node)
+        )
+        of_region = lambda node: "_region_activation_memory_budget" in node.meta.get("custom", {})
 
         def begin(kind, joint, num_fwd_outputs, static):
             # A loop's body or a condition's branch is split inside of its graph's partition.
@@ -50,11 +58,11 @@ class Partitions:
             self.last = {
                 "partitioner": kind,
                 "budget": config.activation_memory_budget,
-                "settings": settings(),
+                "settings": settings() | ({"region_budgets": "on nodes"} if names(of_region) else {}),
                 "joint": readable(joint),
                 "num_fwd_outputs": num_fwd_outputs,
                 "static_inputs": list(static or []),
-                "is_backward": names(is_backward),
+                "is_backward": names(is_no_forward if kind == "default" else is_marked),
                 "no_version_check": names(lambda node: node.meta.get("saved_tensor_with_no_vc_check", False)),
             }
 
@@ -68,6 +76,12 @@ class Partitions:
                 begin("default", joint, num_fwd_outputs, static_lifetime_input_indices)
             options["static_lifetime_input_indices"] = static_lifetime_input_indices
             return default(joint, inputs, *args, num_fwd_outputs=num_fwd_outputs, **options)
+
+        # Backends hold the default partitioner as the default of an argument, where no name is to be replaced.
+        partition_joint = graph_compile._partition_joint_graph_into_fw_bw
+
+        def _partition_joint_graph_into_fw_bw(*args):
+            return partition_joint(*(default_partition if arg is default else arg for arg in args))
 
         def first_cut(network, source, sink):
             value, (reachable, rest) = minimum_cut(network, source, sink)
@@ -91,6 +105,7 @@ class Partitions:
         for old, new in [
             (split, min_cut_rematerialization_partition),
             (default, default_partition),
+            (partition_joint, _partition_joint_graph_into_fw_bw),
             (minimum_cut, first_cut),
             (solve, solve_min_cut),
         ]:
