@@ -5,32 +5,17 @@
 //! frame whose graph breaks inside a loop is not captured at all.
 
 pub(super) mod decoded;
+pub(super) mod instruction;
 mod stack;
 
+use instruction::{Operation, Step};
 use stack::Stack;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::bytecode::{CodeFlags, Instruction, find_exception_handler, oparg};
-
-/// One instruction, arguments put together.
-#[derive(Clone, Copy)]
-pub struct Step {
-    /// Where it stands.
-    pub at: u32,
-    /// What it is, without the interpreter's shortcuts.
-    pub op: Instruction,
-    /// Its argument.
-    pub arg: u32,
-    /// Where the next one stands.
-    pub next: u32,
-    /// Where it may jump to.
-    pub target: Option<u32>,
-    /// The line that it was made of.
-    pub line: usize,
-}
+use rustpython_vm::bytecode::{CodeFlags, find_exception_handler};
 
 /// The decoded code of a function.
 pub struct Code {
@@ -49,45 +34,17 @@ pub struct Code {
     comprehensions: Vec<(u32, u32)>,
 }
 
-/// A local variable's slot from an instruction's argument.
-pub(in crate::dynamo) fn slots(op: Instruction, arg: u32) -> (Vec<u32>, Vec<u32>) {
-    let pair = || {
-        let (a, b) = oparg::VarNums::from_u32(arg).indexes();
-        (a.as_u32(), b.as_u32())
-    };
-    match op {
-        Instruction::LoadFast { .. }
-        | Instruction::LoadFastBorrow { .. }
-        | Instruction::LoadFastCheck { .. }
-        | Instruction::LoadFastAndClear { .. }
-        | Instruction::LoadDeref { .. }
-        | Instruction::LoadFromDictOrDeref { .. }
-        | Instruction::MakeCell { .. } => (vec![arg], Vec::new()),
-        Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
-            let (a, b) = pair();
-            (vec![a, b], Vec::new())
-        }
-        Instruction::StoreFast { .. } | Instruction::DeleteFast { .. } => (Vec::new(), vec![arg]),
-        Instruction::StoreFastStoreFast { .. } => {
-            let (a, b) = pair();
-            (Vec::new(), vec![a, b])
-        }
-        // Stores the first, then reads the second.
-        Instruction::StoreFastLoadFast { .. } => {
-            let (a, b) = pair();
-            (if a == b { Vec::new() } else { vec![b] }, vec![a])
-        }
-        _ => (Vec::new(), Vec::new()),
+/// The variable of a comprehension's loop that an instruction puts aside.
+fn loop_variable(step: &Step) -> Option<u32> {
+    match step.op {
+        Operation::LoadFastAndClear(slot) => Some(slot),
+        _ => None,
     }
 }
 
 /// The attribute, global or name that an instruction loads.
 fn named<'a>(step: &Step, code: &'a PyCode) -> Option<&'a rustpython_vm::builtins::PyStrInterned> {
-    match step.op {
-        Instruction::LoadAttr { .. } | Instruction::LoadGlobal { .. } => code.names.get((step.arg >> 1) as usize).copied(),
-        Instruction::LoadName { .. } => code.names.get(step.arg as usize).copied(),
-        _ => None,
-    }
+    code.names.get(step.op.name()? as usize).copied()
 }
 
 impl Code {
@@ -102,20 +59,16 @@ impl Code {
             let op = units.read_op(at).deoptimize();
             let arg = extended << 8 | u32::from(u8::from(units.read_arg(at)));
             index.insert(at as u32, steps.len());
-            if matches!(op, Instruction::ExtendedArg) {
+            if instruction::extends(op) {
                 extended = arg;
                 at += 1;
                 continue;
             }
             extended = 0;
-            let next = (at + 1 + op.cache_entries()) as u32;
-            let target = match op {
-                Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => Some(next.saturating_sub(arg)),
-                _ => op.has_jump().then_some(next + arg),
-            };
             let line = code.locations.get(at).map_or(0, |(start, _)| start.line.get());
-            steps.push(Step { at: at as u32, op, arg, next, target, line });
-            at = next as usize;
+            let step = Step::of(op, arg, at as u32, line);
+            steps.push(step);
+            at = step.next as usize;
         }
         let slots = code.localspluskinds.len();
         let live = steps.iter().map(|_| OnceCell::new()).collect();
@@ -140,8 +93,8 @@ impl Code {
     pub fn enclosed(&self, begin: u32) -> Vec<u32> {
         let Some((_, end)) = self.comprehension(begin) else { return Vec::new() };
         let inside = || self.steps.iter().filter(|s| (begin..=end).contains(&s.at));
-        let own: Vec<u32> = inside().filter(|s| matches!(s.op, Instruction::LoadFastAndClear { .. })).map(|s| s.arg).collect();
-        let mut read: Vec<u32> = inside().flat_map(|s| slots(s.op, s.arg).0).filter(|slot| !own.contains(slot)).collect();
+        let own: Vec<u32> = inside().filter_map(loop_variable).collect();
+        let mut read: Vec<u32> = inside().flat_map(|s| s.op.reads()).filter(|slot| !own.contains(slot)).collect();
         read.sort_unstable();
         read.dedup();
         read
@@ -155,17 +108,17 @@ impl Code {
     /// Comprehensions put the variables of their loops aside first, and put them back behind the outermost loop.
     fn find_comprehensions(&self) -> Vec<(u32, u32)> {
         let mut found: Vec<(u32, u32)> = Vec::new();
-        let is_begin = |s: &Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        let is_begin = |s: &Step| loop_variable(s).is_some();
         for (i, step) in self.steps.iter().enumerate().filter(|(_, s)| is_begin(s)) {
             if found.last().is_some_and(|(_, end)| step.at <= *end) {
                 continue;
             }
             let variables = self.steps[i..].iter().take_while(|s| is_begin(s)).count();
-            let loops = self.steps[i..].iter().find(|s| matches!(s.op, Instruction::ForIter { .. }));
+            let loops = self.steps[i..].iter().find(|s| matches!(s.op, Operation::ForIter));
             let Some(exit) = loops.and_then(|s| s.target).and_then(|t| self.index.get(&t)) else { continue };
-            let stores = |op: Instruction| match op {
-                Instruction::StoreFast { .. } => 1,
-                Instruction::StoreFastStoreFast { .. } => 2,
+            let stores = |op: Operation| match op {
+                Operation::StoreFast(_) => 1,
+                Operation::StoreFastPair(..) => 2,
                 _ => 0,
             };
             let mut left = variables;
@@ -183,24 +136,11 @@ impl Code {
         self.index.get(&at).copied().or_else(|| self.steps.iter().rposition(|s| s.at <= at))
     }
 
-    /// Whether what stands behind an instruction does not come after it.
-    fn leaves(&self, i: usize) -> bool {
-        matches!(
-            self.steps[i].op,
-            Instruction::ReturnValue
-                | Instruction::RaiseVarargs { .. }
-                | Instruction::Reraise { .. }
-                | Instruction::JumpForward { .. }
-                | Instruction::JumpBackward { .. }
-                | Instruction::JumpBackwardNoInterrupt { .. }
-        )
-    }
-
     /// Positions that may come after an instruction.
     pub fn successors(&self, i: usize) -> Vec<usize> {
         let step = &self.steps[i];
         let mut after = Vec::new();
-        if !self.leaves(i) {
+        if !step.op.leaves() {
             after.extend(self.index.get(&step.next));
         }
         after.extend(step.target.and_then(|t| self.index.get(&t)));
@@ -221,7 +161,7 @@ impl Code {
             }
             open.extend(self.handlers[i]);
             let jumps = self.steps[i].target.is_some();
-            let ends = jumps || self.leaves(i);
+            let ends = jumps || self.steps[i].op.leaves();
             if ends {
                 open.extend(self.successors(i));
             }
@@ -251,12 +191,12 @@ impl Code {
     fn accessed(&self, i: usize) -> (Vec<u32>, Vec<u32>) {
         let step = &self.steps[i];
         let (mut read, mut written) = match step.op {
-            Instruction::DeleteFast { .. } => (vec![step.arg], Vec::new()),
-            op => slots(op, step.arg),
+            Operation::DeleteFast(slot) => (vec![slot], Vec::new()),
+            op => (op.reads(), op.writes()),
         };
         if let Some((begin, end)) = self.comprehension(step.at) {
-            let puts_aside = |s: &&Step| (begin..=end).contains(&s.at) && matches!(s.op, Instruction::LoadFastAndClear { .. });
-            let own: Vec<u32> = self.steps.iter().filter(puts_aside).map(|s| s.arg).collect();
+            let inside = self.steps.iter().filter(|s| (begin..=end).contains(&s.at));
+            let own: Vec<u32> = inside.filter_map(loop_variable).collect();
             read.retain(|slot| !own.contains(slot));
             written.retain(|slot| !own.contains(slot));
         }
@@ -276,8 +216,7 @@ impl Code {
 
     /// How many values, and places for missing ones, are on the stack before an instruction, and how many of them it takes.
     pub fn height(&self, position: usize) -> Option<(usize, usize)> {
-        let step = &self.steps[position];
-        self.stack(position).map(|s| (s.len(), step.op.stack_effect_info(step.arg).popped() as usize))
+        self.stack(position).map(|s| (s.len(), self.steps[position].popped))
     }
 
     /// How many values of expressions under way lie below what an instruction gives.
@@ -292,8 +231,8 @@ impl Code {
 
     /// Whether what an instruction gives is put into a variable, which still has it at another and lives on.
     pub fn keeps(&self, from: usize, to: usize) -> bool {
-        let Some(slot) = self.steps.get(from + 1).and_then(|s| slots(s.op, s.arg).1.first().copied()) else { return false };
-        let is_set = |s: &Step| slots(s.op, s.arg).1.contains(&slot);
+        let Some(slot) = self.steps.get(from + 1).and_then(|s| s.op.writes().first().copied()) else { return false };
+        let is_set = |s: &Step| s.op.writes().contains(&slot);
         from + 1 < to && !self.steps[from + 2..to].iter().any(is_set) && self.is_live(to, slot as usize)
     }
 
@@ -307,8 +246,11 @@ impl Code {
 
     /// Names of attributes that are stored, in the order in which that stands in the code.
     pub fn stored_attributes(&self, code: &PyCode) -> Vec<&'static str> {
-        let stores = self.steps.iter().filter(|s| matches!(s.op, Instruction::StoreAttr { .. }));
-        stores.filter_map(|s| Some(code.names.get(s.arg as usize)?.as_str())).collect()
+        let stored = |s: &Step| match s.op {
+            Operation::StoreAttr(name) => Some(code.names.get(name as usize)?.as_str()),
+            _ => None,
+        };
+        self.steps.iter().filter_map(stored).collect()
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's
@@ -316,7 +258,7 @@ impl Code {
     pub fn is_in_loop(&self, position: usize) -> bool {
         let at = self.steps[position].at;
         for (i, step) in self.steps.iter().enumerate().skip(self.after_jump(position).unwrap_or(position + 1)) {
-            if matches!(step.op, Instruction::ReturnValue) {
+            if matches!(step.op, Operation::ReturnValue) {
                 if self.is_copied_exit(i, at) {
                     continue;
                 }
@@ -324,7 +266,7 @@ impl Code {
             }
             let Some(head) = step.target.filter(|t| *t <= at && *t < step.at) else { continue };
             let Some(head) = self.index.get(&head).copied() else { continue };
-            if matches!(self.steps[head].op, Instruction::ForIter { .. }) {
+            if matches!(self.steps[head].op, Operation::ForIter) {
                 return true;
             }
             let condition = (head..i).find(|j| self.steps[*j].target.is_some_and(|t| t > step.at));
@@ -338,11 +280,11 @@ impl Code {
     /// Where the body of an `if` begins whose condition ends at an instruction, and that goes on with the loop otherwise: to older
     /// bytecode that is one jump.
     fn after_jump(&self, position: usize) -> Option<usize> {
-        let tests = |s: &Step| matches!(s.op, Instruction::CompareOp { .. } | Instruction::ToBool);
+        let tests = |s: &Step| matches!(s.op, Operation::CompareOp(_) | Operation::ToBool);
         let jump = (position..self.steps.len()).find(|i| !tests(&self.steps[*i]))?;
-        let is_jump = matches!(self.steps[jump].op, Instruction::PopJumpIfTrue { .. } | Instruction::PopJumpIfFalse { .. });
-        let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Instruction::NotTaken | Instruction::Nop))?;
-        let goes_back = is_jump && matches!(self.steps[next].op, Instruction::JumpBackward { .. });
+        let is_jump = matches!(self.steps[jump].op, Operation::PopJumpIf(_));
+        let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Operation::Nop))?;
+        let goes_back = is_jump && matches!(self.steps[next].op, Operation::JumpBackward);
         (goes_back && !self.repeats_condition(next)).then_some(next + 1)
     }
 
@@ -352,14 +294,14 @@ impl Code {
         let leaves = |s: &Step| s.target.is_some_and(|t| t > self.steps[jump].at);
         let Some(condition) = self.steps[head..jump].iter().position(leaves) else { return false };
         let line = self.steps[head].line;
-        !matches!(self.steps[head].op, Instruction::ForIter { .. }) && self.steps[head..=head + condition].iter().all(|s| s.line == line)
+        !matches!(self.steps[head].op, Operation::ForIter) && self.steps[head..=head + condition].iter().all(|s| s.line == line)
     }
 
     /// Whether a `return` inside a loop is a copy of the one behind it, where `break` leads: lines above it follow in the loop.
     fn is_copied_exit(&self, exit: usize, at: u32) -> bool {
         // What handles exceptions stands behind the function, and jumps back into it.
         let rest = &self.steps[exit + 1..];
-        let rest = &rest[..rest.iter().position(|s| matches!(s.op, Instruction::PushExcInfo)).unwrap_or(rest.len())];
+        let rest = &rest[..rest.iter().position(|s| matches!(s.op, Operation::PushExcInfo)).unwrap_or(rest.len())];
         let goes_back = |s: &Step| s.target.is_some_and(|t| t <= at && t < s.at);
         let line = self.steps[exit].line;
         rest.iter().position(goes_back).is_some_and(|end| rest[..end].iter().any(|s| s.line > 0 && s.line < line))
@@ -375,7 +317,7 @@ impl Code {
     /// The globals that stand behind an instruction.
     pub fn globals_after<'a>(&self, position: usize, code: &'a PyCode) -> Vec<&'a rustpython_vm::builtins::PyStrInterned> {
         let after = self.steps.get(position + 1..).unwrap_or_default();
-        after.iter().filter(|step| matches!(step.op, Instruction::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
+        after.iter().filter(|step| matches!(step.op, Operation::LoadGlobal { .. })).filter_map(|step| named(step, code)).collect()
     }
 
     /// Whether the result of a comparison is what one of these functions is called with, which its code names before.
@@ -385,32 +327,28 @@ impl Code {
         let is_loaded = |step: &&Step| {
             matches!(
                 step.op,
-                Instruction::LoadConst { .. }
-                    | Instruction::LoadFast { .. }
-                    | Instruction::LoadFastBorrow { .. }
-                    | Instruction::LoadGlobal { .. }
-                    | Instruction::BuildTuple { .. }
-                    | Instruction::MakeFunction
-                    | Instruction::SetFunctionAttribute { .. }
+                Operation::LoadConst(_)
+                    | Operation::LoadFast(_)
+                    | Operation::LoadGlobal { .. }
+                    | Operation::BuildSequence(_)
+                    | Operation::MakeFunction
+                    | Operation::SetFunctionAttribute
             )
         };
         let call = after.iter().find(|step| !is_loaded(step));
-        let is_called = call.is_some_and(|step| matches!(step.op, Instruction::Call { .. } | Instruction::CallKw { .. }));
-        let ends = |step: &&Step| !matches!(step.op, Instruction::PopTop | Instruction::StoreFast { .. });
+        let is_called = call.is_some_and(|step| matches!(step.op, Operation::Call(_) | Operation::CallKw(_)));
+        let ends = |step: &&Step| !matches!(step.op, Operation::PopTop | Operation::StoreFast(_));
         let mut before = self.steps[..position].iter().rev().take_while(ends);
-        matches!(own.op, Instruction::CompareOp { .. })
+        matches!(own.op, Operation::CompareOp(_))
             && is_called
             && before.any(|step| named(step, code).is_some_and(|name| functions.contains(&name.as_str())))
     }
 
     /// Whether the result of an instruction is stored in an object, a container, a global or an outer function's variable.
     pub fn stores_result(&self, position: usize) -> bool {
-        let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Instruction::Swap { .. } | Instruction::Copy { .. }));
+        let after = self.steps[position + 1..].iter().find(|s| !matches!(s.op, Operation::Swap(_) | Operation::Copy(_)));
         after.is_some_and(|s| {
-            matches!(
-                s.op,
-                Instruction::StoreAttr { .. } | Instruction::StoreSubscr | Instruction::StoreGlobal { .. } | Instruction::StoreDeref { .. }
-            )
+            matches!(s.op, Operation::StoreAttr(_) | Operation::StoreSubscr | Operation::StoreGlobal | Operation::StoreDeref(_))
         })
     }
 }

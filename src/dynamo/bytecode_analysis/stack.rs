@@ -1,8 +1,7 @@
 //! What the operand stack holds of a function's variables at an instruction: in `z + f()` the variable `z` is held while `f` runs, though
 //! nobody reads it again. The interpreter puts variables there without counting a reference, so that counting does not show them.
 
-use crate::dynamo::bytecode_analysis::{Step, slots};
-use rustpython_vm::bytecode::Instruction;
+use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 
 /// Per value on the stack, the variable that it was read from.
 pub type Stack = Vec<Option<u32>>;
@@ -33,50 +32,40 @@ pub fn stacks(steps: &[Step], successors: impl Fn(usize) -> Vec<usize>) -> Vec<O
 
 /// Variables on the stack that an instruction leaves there.
 pub fn left(step: &Step, stack: &Stack) -> Vec<u32> {
-    let popped = step.op.stack_effect_info(step.arg).popped() as usize;
-    stack[..stack.len().saturating_sub(popped)].iter().flatten().copied().collect()
+    stack[..stack.len().saturating_sub(step.popped)].iter().flatten().copied().collect()
 }
 
 /// How many values an instruction leaves on the stack below its result.
 pub fn below(step: &Step, stack: &Stack) -> usize {
-    let popped = step.op.stack_effect_info(step.arg).popped() as usize;
-    stack[..stack.len().saturating_sub(popped)].iter().filter(|value| **value != Some(MISSING)).count()
+    stack[..stack.len().saturating_sub(step.popped)].iter().filter(|value| **value != Some(MISSING)).count()
 }
 
 /// Whether what an instruction gives lies on the stack below what another, which comes later, takes from it.
 pub fn is_held(steps: &[Step], stacks: &[Option<Stack>], (from, to): (usize, usize)) -> bool {
     let height = |i: usize| stacks.get(i)?.as_ref().map(Vec::len);
-    let taken = |i: usize| steps[i].op.stack_effect_info(steps[i].arg).popped() as usize;
-    let below = |i: usize| height(i).map(|n| n.saturating_sub(taken(i)));
+    let below = |i: usize| height(i).map(|n| n.saturating_sub(steps[i].popped));
     let Some(at) = below(from) else { return false };
     from < to && (from + 1..=to).all(|i| below(i).is_none_or(|n| n > at))
 }
 
 fn after(step: &Step, mut stack: Stack) -> Stack {
-    let nth = |stack: &Stack| stack.len().checked_sub(step.arg as usize);
+    let nth = |stack: &Stack, n: u32| stack.len().checked_sub(n as usize);
     match step.op {
-        Instruction::Copy { .. } => {
-            let copied = nth(&stack).and_then(|n| stack.get(n).copied()).flatten();
+        Operation::Copy(n) => {
+            let copied = nth(&stack, n).and_then(|n| stack.get(n).copied()).flatten();
             stack.push(copied);
         }
-        Instruction::Swap { .. } => {
-            if let (Some(n), Some(top)) = (nth(&stack), stack.len().checked_sub(1)) {
+        Operation::Swap(n) => {
+            if let (Some(n), Some(top)) = (nth(&stack, n), stack.len().checked_sub(1)) {
                 stack.swap(n, top);
             }
         }
         op => {
-            let effect = op.stack_effect_info(step.arg);
-            stack.truncate(stack.len().saturating_sub(effect.popped() as usize));
-            let (read, _) = slots(op, step.arg);
-            let pushed = effect.pushed() as usize;
-            let is_load = read.len() == pushed && !matches!(op, Instruction::MakeCell { .. });
-            stack.extend((0..pushed).map(|i| is_load.then(|| read[i])));
-            let has_missing = match op {
-                Instruction::PushNull => true,
-                Instruction::LoadGlobal { .. } | Instruction::LoadAttr { .. } | Instruction::LoadSuperAttr { .. } => step.arg & 1 == 1,
-                _ => false,
-            };
-            if let Some(last) = stack.last_mut().filter(|_| has_missing) {
+            stack.truncate(stack.len().saturating_sub(step.popped));
+            let read = op.reads();
+            let is_load = read.len() == step.pushed && !matches!(op, Operation::MakeCell(_));
+            stack.extend((0..step.pushed).map(|i| is_load.then(|| read[i])));
+            if let Some(last) = stack.last_mut().filter(|_| op.gives_empty_place()) {
                 *last = Some(MISSING);
             }
         }

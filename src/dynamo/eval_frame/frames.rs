@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
-use rustpython_vm::bytecode::{Instruction, find_exception_handler};
+use rustpython_vm::bytecode::find_exception_handler;
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
-use crate::dynamo::bytecode_analysis::{Code, Step};
+use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::dynamo::resume_functions::Rest;
 use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
@@ -97,8 +98,8 @@ fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
     let Some(handler) = find_exception_handler(&code.exceptiontable, at) else { return false };
     let Some(position) = decoded.position(handler.target) else { return false };
     let after: Vec<_> = decoded.steps.iter().skip(position).take(2).map(|s| s.op).collect();
-    !matches!(after.as_slice(), [Instruction::PushExcInfo, Instruction::WithExceptStart])
-        && !matches!(after.first(), Some(Instruction::Swap { .. } | Instruction::PopTop | Instruction::PopIter))
+    !matches!(after.as_slice(), [Operation::PushExcInfo, Operation::WithExceptStart])
+        && !matches!(after.first(), Some(Operation::Swap(_) | Operation::PopTop | Operation::PopIter))
 }
 
 impl Frame {
@@ -144,7 +145,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let decoded = decoded(plain);
         let (Some(position), Some(since)) = (decoded.position(standing.at), decoded.position(standing.since)) else { continue };
         // A comprehension's variables are its own.
-        let puts_aside = |s: &&Step| matches!(s.op, Instruction::LoadFastAndClear { .. });
+        let puts_aside = |s: &&Step| matches!(s.op, Operation::LoadFastAndClear(_));
         let since = since + decoded.steps[since..].iter().take_while(puts_aside).count();
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
         let is_script = place_of(plain, standing.at).is_some();
@@ -153,7 +154,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
         let gives_up =
             is_script && is_consumed || loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
-        let compares = i == innermost && matches!(decoded.steps[position].op, Instruction::CompareOp { .. });
+        let compares = i == innermost && matches!(decoded.steps[position].op, Operation::CompareOp(_));
         let variables = frame.locals(vm)?;
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut under_way = Vec::new();
@@ -349,8 +350,8 @@ pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<
     let variables = frame.variables(vm)?;
     let Some(variables) = variables.downcast_ref::<PyDict>() else { return Ok(Vec::new()) };
     for step in &decoded.steps[after..] {
-        let (read, stored) = crate::dynamo::bytecode_analysis::slots(step.op, step.arg);
-        if !read.is_empty() || stored.is_empty() && !matches!(step.op, Instruction::UnpackSequence { .. }) {
+        let (read, stored) = (step.op.reads(), step.op.writes());
+        if !read.is_empty() || stored.is_empty() && !matches!(step.op, Operation::UnpackSequence(_)) {
             break;
         }
         for name in stored.iter().filter_map(|slot| code.varnames.get(*slot as usize)) {
@@ -445,7 +446,10 @@ pub fn unpacked_count(depth: usize) -> Option<u32> {
     let (code, at) = crate::python::span::caller(depth)?;
     let decoded = decoded(&code);
     let step = decoded.steps.get(decoded.position(at)?)?;
-    matches!(step.op, Instruction::UnpackSequence { .. }).then_some(step.arg)
+    match step.op {
+        Operation::UnpackSequence(count) => Some(count),
+        _ => None,
+    }
 }
 
 /// Whether what the functions under way go on with asks for gradients.

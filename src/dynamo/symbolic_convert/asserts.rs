@@ -4,12 +4,12 @@
 //! literal, or without one. Where the message is computed, the assertion is a branch like any other.
 
 use rustpython_vm::builtins::{PyCode, PyStr};
-use rustpython_vm::bytecode::{CommonConstant, Instruction, RaiseKind};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{Py, PyResult, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::decoded;
+use crate::dynamo::bytecode_analysis::instruction::Operation;
 use crate::dynamo::cache::compiled_function::is_on;
 use crate::dynamo::eval_frame::call;
 use crate::dynamo::variables::torch::{Callee, as_written};
@@ -21,24 +21,21 @@ const NO_MESSAGE: &str = "assertion error";
 
 /// The message of the assertion whose condition the instruction at a position tests, where it is one.
 fn message(code: &Py<PyCode>, decoded: &Code, position: usize) -> Option<String> {
-    let mut after = decoded.steps.get(position..)?.iter().filter(|step| !matches!(step.op, Instruction::NotTaken));
+    let mut after = decoded.steps.get(position..)?.iter().filter(|step| !matches!(step.op, Operation::Nop));
     let [test, jump, error] = [after.next()?, after.next()?, after.next()?];
-    let raises =
-        matches!(error.op, Instruction::LoadCommonConstant { .. }) && error.arg == u32::from(CommonConstant::AssertionError.as_u8());
-    let tests = matches!(test.op, Instruction::ToBool | Instruction::CompareOp { .. });
-    if !raises || !tests || !matches!(jump.op, Instruction::PopJumpIfTrue { .. }) {
+    let raises = matches!(error.op, Operation::LoadAssertionError);
+    let tests = matches!(test.op, Operation::ToBool | Operation::CompareOp(_));
+    if !raises || !tests || !matches!(jump.op, Operation::PopJumpIf(true)) {
         return None;
     }
-    let is_raise = |op: Instruction, arg: u32| matches!(op, Instruction::RaiseVarargs { .. }) && arg == u32::from(RaiseKind::Raise.as_u8());
+    let is_raise = |op: Operation| matches!(op, Operation::Raise { is_plain: true });
     let next = after.next()?;
-    if is_raise(next.op, next.arg) {
+    if is_raise(next.op) {
         return Some(NO_MESSAGE.to_owned());
     }
     let [call, raised] = [after.next()?, after.next()?];
-    if !matches!((next.op, call.op), (Instruction::LoadConst { .. }, Instruction::Call { .. })) || !is_raise(raised.op, raised.arg) {
-        return None;
-    }
-    let constant: rustpython_vm::PyObjectRef = code.constants.get(next.arg as usize)?.clone().into();
+    let (Operation::LoadConst(message), Operation::Call(_), true) = (next.op, call.op, is_raise(raised.op)) else { return None };
+    let constant: rustpython_vm::PyObjectRef = code.constants.get(message as usize)?.clone().into();
     constant.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned())
 }
 

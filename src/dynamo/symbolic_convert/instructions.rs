@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
-use rustpython_vm::bytecode::{Instruction, oparg};
+use rustpython_vm::bytecode::oparg;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::values::{is_constant, is_enum, is_tensor, string};
 use super::{Reader, Seen, constant, join};
-use crate::dynamo::bytecode_analysis::Step;
 use crate::dynamo::bytecode_analysis::decoded::{decoded, place_of};
+use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::dynamo::guards::guard::Kind;
 use crate::dynamo::source::{Source, entry, is_known_dict};
 
@@ -46,7 +46,7 @@ impl Reader<'_> {
                 if let Some(place) = place_of(code, step.at) {
                     self.place = Some(place);
                 }
-                if matches!(step.op, Instruction::ReturnValue) {
+                if matches!(step.op, Operation::ReturnValue) {
                     let value = path.stack.pop().unwrap_or(Seen::Unknown);
                     if depth == 0 {
                         self.hand_back(&value);
@@ -95,13 +95,8 @@ impl Reader<'_> {
     /// One instruction.
     pub(super) fn step(&mut self, code: &Py<PyCode>, step: &Step, path: &mut Path, globals: Option<&PyDictRef>, depth: usize) -> Jump {
         let vm = self.vm;
-        let arg = step.arg as usize;
         let stack = &mut path.stack;
         let slot = |slots: &[Seen], i: u32| slots.get(i as usize).cloned().unwrap_or(Seen::Unknown);
-        let pair = || {
-            let (a, b) = oparg::VarNums::from_u32(step.arg).indexes();
-            (a.as_u32(), b.as_u32())
-        };
         fn pop(stack: &mut Vec<Seen>) -> Seen {
             stack.pop().unwrap_or(Seen::Unknown)
         }
@@ -110,30 +105,26 @@ impl Reader<'_> {
             stack.split_off(at)
         }
         match step.op {
-            Instruction::LoadConst { .. } => {
-                let value: PyObjectRef = code.constants[step.arg.into()].clone().into();
+            Operation::LoadConst(position) => {
+                let value: PyObjectRef = code.constants[position.into()].clone().into();
                 stack.push(constant(value));
             }
-            Instruction::LoadSmallInt { .. } => stack.push(constant(vm.ctx.new_int(step.arg).into())),
-            Instruction::LoadFastAndClear { .. } => {
-                stack.push(slot(&path.slots, step.arg));
+            Operation::LoadSmallInt(number) => stack.push(constant(vm.ctx.new_int(number).into())),
+            Operation::LoadFastAndClear(variable) => {
+                stack.push(slot(&path.slots, variable));
                 self.enclose(code, step, &path.slots);
             }
-            Instruction::LoadFast { .. }
-            | Instruction::LoadFastBorrow { .. }
-            | Instruction::LoadFastCheck { .. }
-            | Instruction::LoadDeref { .. } => {
-                let seen = slot(&path.slots, step.arg);
+            Operation::LoadFast(variable) | Operation::LoadDeref(variable) => {
+                let seen = slot(&path.slots, variable);
                 // What is loaded from a cell that was there before is looked at where something is done with it.
                 let first_free = code.localspluskinds.len() - code.freevars.len();
-                let is_cell = matches!(step.op, Instruction::LoadDeref { .. }) && (step.arg as usize) < first_free;
-                if is_cell || decoded(code).is_enclosed(step.arg) {
+                let is_cell = matches!(step.op, Operation::LoadDeref(_)) && (variable as usize) < first_free;
+                if is_cell || decoded(code).is_enclosed(variable) {
                     self.look_at(&seen);
                 }
                 stack.push(seen);
             }
-            Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
-                let (a, b) = pair();
+            Operation::LoadFastPair(a, b) => {
                 for i in [a, b] {
                     let seen = slot(&path.slots, i);
                     if decoded(code).is_enclosed(i) {
@@ -142,17 +133,16 @@ impl Reader<'_> {
                     stack.push(seen);
                 }
             }
-            Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => {
+            Operation::StoreFast(variable) | Operation::StoreDeref(variable) => {
                 let value = pop(stack);
-                if matches!((step.op, &value), (Instruction::StoreFast { .. }, Seen::Computed(..))) {
+                if matches!((step.op, &value), (Operation::StoreFast(_), Seen::Computed(..))) {
                     self.realize_number(&value);
                 }
-                if let Some(s) = path.slots.get_mut(arg) {
+                if let Some(s) = path.slots.get_mut(variable as usize) {
                     *s = value;
                 }
             }
-            Instruction::StoreFastStoreFast { .. } => {
-                let (a, b) = pair();
+            Operation::StoreFastPair(a, b) => {
                 for i in [a, b] {
                     let value = pop(stack);
                     if matches!(value, Seen::Computed(..)) {
@@ -163,8 +153,7 @@ impl Reader<'_> {
                     }
                 }
             }
-            Instruction::StoreFastLoadFast { .. } => {
-                let (a, b) = pair();
+            Operation::StoreFastLoadFast(a, b) => {
                 let value = pop(stack);
                 if matches!(value, Seen::Computed(..)) {
                     self.realize_number(&value);
@@ -174,9 +163,8 @@ impl Reader<'_> {
                 }
                 stack.push(slot(&path.slots, b));
             }
-            Instruction::LoadGlobal { .. } | Instruction::LoadName { .. } => {
-                let is_global = matches!(step.op, Instruction::LoadGlobal { .. });
-                let name = code.names[if is_global { arg >> 1 } else { arg }];
+            Operation::LoadGlobal { name, .. } | Operation::LoadName(name) => {
+                let name = code.names[name as usize];
                 let own = globals.and_then(|g| g.get_item_opt(name.as_str(), vm).ok().flatten());
                 let is_root = globals.zip(self.globals.as_ref()).is_some_and(|(a, b)| a.is(b));
                 stack.push(match (own, globals) {
@@ -194,23 +182,23 @@ impl Reader<'_> {
                         Seen::Known(vec![(value, source)])
                     }),
                 });
-                if is_global && arg & 1 == 1 {
+                if step.op.gives_empty_place() {
                     stack.push(Seen::Null);
                 }
             }
-            Instruction::LoadAttr { .. } => {
+            Operation::LoadAttr { name, is_called } => {
                 let object = pop(stack);
-                let name = code.names[arg >> 1];
+                let name = code.names[name as usize];
                 let found = self.attribute(&object, name.as_str());
                 let stack = &mut path.stack;
                 stack.push(found);
-                if arg & 1 == 1 {
+                if is_called {
                     stack.push(Seen::Null);
                 }
             }
-            Instruction::LoadSuperAttr { .. } => {
+            Operation::LoadSuperAttr { name, is_called } => {
                 let taken = take(stack, 3);
-                let name = code.names[arg >> 2];
+                let name = code.names[name as usize];
                 let found = match (taken.get(1), taken.get(2)) {
                     (Some(Seen::Known(classes)), Some(own @ Seen::Known(objects))) => {
                         let class = classes.first().and_then(|(c, _)| c.downcast_ref::<PyType>().map(|c| c.to_owned()));
@@ -225,13 +213,13 @@ impl Reader<'_> {
                     _ => Seen::Unknown,
                 };
                 stack.push(found);
-                if arg & 1 == 1 {
+                if is_called {
                     stack.push(Seen::Null);
                 }
             }
-            Instruction::Call { .. } | Instruction::CallKw { .. } => {
+            Operation::Call(count) | Operation::CallKw(count) => {
                 let names = match step.op {
-                    Instruction::CallKw { .. } => match pop(stack) {
+                    Operation::CallKw(_) => match pop(stack) {
                         Seen::Known(all) => all.first().and_then(|(o, _)| {
                             o.downcast_ref::<PyTuple>().map(|t| {
                                 t.as_slice()
@@ -245,7 +233,7 @@ impl Reader<'_> {
                     .unwrap_or_default(),
                     _ => Vec::new(),
                 };
-                let mut args = take(stack, arg);
+                let mut args = take(stack, count as usize);
                 let own = pop(stack);
                 let callee = pop(stack);
                 if !matches!(own, Seen::Null) {
@@ -254,7 +242,7 @@ impl Reader<'_> {
                 let result = self.call(&callee, args, names, depth);
                 path.stack.push(result);
             }
-            Instruction::CallFunctionEx => {
+            Operation::CallFunctionEx => {
                 let (keywords, args) = (pop(stack), pop(stack));
                 let own = pop(stack);
                 let callee = pop(stack);
@@ -270,22 +258,22 @@ impl Reader<'_> {
                 let result = self.call(&callee, given, names, depth);
                 path.stack.push(result);
             }
-            Instruction::PushNull => stack.push(Seen::Null),
-            Instruction::Copy { .. } => {
-                let value = stack.len().checked_sub(arg).and_then(|i| stack.get(i)).cloned().unwrap_or(Seen::Unknown);
+            Operation::PushNull => stack.push(Seen::Null),
+            Operation::Copy(n) => {
+                let value = stack.len().checked_sub(n as usize).and_then(|i| stack.get(i)).cloned().unwrap_or(Seen::Unknown);
                 stack.push(value);
             }
-            Instruction::Swap { .. } => {
+            Operation::Swap(n) => {
                 let top = stack.len().wrapping_sub(1);
-                if let Some(other) = stack.len().checked_sub(arg).filter(|_| !stack.is_empty()) {
+                if let Some(other) = stack.len().checked_sub(n as usize).filter(|_| !stack.is_empty()) {
                     stack.swap(top, other);
                 }
             }
-            Instruction::BuildTuple { .. } | Instruction::BuildList { .. } => {
-                let items = take(stack, arg);
+            Operation::BuildSequence(count) => {
+                let items = take(stack, count as usize);
                 stack.push(Seen::Items(items));
             }
-            Instruction::ListExtend { .. } => {
+            Operation::ListExtend => {
                 let more = match pop(stack) {
                     Seen::Items(items) => items,
                     other => {
@@ -297,15 +285,15 @@ impl Reader<'_> {
                     items.extend(more);
                 }
             }
-            Instruction::ListAppend { .. } => {
+            Operation::ListAppend(n) => {
                 let value = pop(stack);
-                let list = stack.len().checked_sub(arg).and_then(|at| stack.get_mut(at));
+                let list = stack.len().checked_sub(n as usize).and_then(|at| stack.get_mut(at));
                 if let Some(Seen::Items(items)) = list {
                     items.push(value);
                 }
             }
             // What is called stands below the dictionary of its keywords, and stays there.
-            Instruction::DictMerge { .. } | Instruction::DictUpdate { .. } => {
+            Operation::DictUpdate => {
                 let more = pop(stack);
                 self.realize(&more);
                 // All of its keys count.
@@ -317,30 +305,30 @@ impl Reader<'_> {
                     known.extend(more);
                 }
             }
-            Instruction::BuildMap { .. } => {
-                let items = take(stack, 2 * arg);
+            Operation::BuildMap(pairs) => {
+                let items = take(stack, 2 * pairs as usize);
                 let pair = |[key, value]: &[Seen; 2]| Some((string(self.known_constant(key).as_ref())?, value.clone()));
                 let pairs: Option<Vec<(String, Seen)>> = items.as_chunks().0.iter().map(pair).collect();
                 stack.push(pairs.map_or(Seen::Unknown, Seen::Keywords));
             }
-            Instruction::CallIntrinsic1 { .. } if matches!(stack.last(), Some(Seen::Items(_))) => {}
-            Instruction::UnpackSequence { .. } => {
+            Operation::CallIntrinsic1 if matches!(stack.last(), Some(Seen::Items(_))) => {}
+            Operation::UnpackSequence(count) => {
+                let count = count as usize;
                 let value = pop(stack);
                 let parts: Vec<Seen> = match &value {
-                    Seen::Items(items) if items.len() == arg => items.clone(),
-                    Seen::Known(_) => (0..arg).map(|i| self.item(&value, &constant(vm.ctx.new_int(i).into()))).collect(),
-                    _ => vec![Seen::Unknown; arg],
+                    Seen::Items(items) if items.len() == count => items.clone(),
+                    Seen::Known(_) => (0..count).map(|i| self.item(&value, &constant(vm.ctx.new_int(i).into()))).collect(),
+                    _ => vec![Seen::Unknown; count],
                 };
                 path.stack.extend(parts.into_iter().rev());
             }
-            Instruction::BinarySlice => {
+            Operation::BinarySlice => {
                 let (stop, start, container) = (pop(stack), pop(stack), pop(stack));
                 let result = self.slice(&container, &start, &stop);
                 path.stack.push(result);
             }
-            Instruction::BinaryOp { op } => {
+            Operation::BinaryOp(op) => {
                 let (b, a) = (pop(stack), pop(stack));
-                let op = op.get(rustpython_vm::bytecode::OpArg::new(step.arg));
                 let deferred = if defers(op) { self.deferred(&[&a, &b], |v| binary(op, &v[0], &v[1], vm)) } else { None };
                 let result = if matches!(op, oparg::BinaryOperator::Subscr) {
                     self.item(&a, &b)
@@ -356,9 +344,8 @@ impl Reader<'_> {
                 };
                 path.stack.push(result);
             }
-            Instruction::CompareOp { opname } => {
+            Operation::CompareOp(op) => {
                 let (b, a) = (pop(stack), pop(stack));
-                let op = opname.get(rustpython_vm::bytecode::OpArg::new(step.arg));
                 let compare = |v: &[PyObjectRef]| v[0].rich_compare_bool(&v[1], compare_op(op), vm).ok().map(|t| vm.ctx.new_bool(t).into());
                 if let Some(deferred) = self.deferred(&[&a, &b], compare) {
                     path.stack.push(deferred);
@@ -377,24 +364,22 @@ impl Reader<'_> {
                 };
                 path.stack.push(result.unwrap_or(Seen::Unknown));
             }
-            Instruction::IsOp { invert } => {
+            Operation::IsOp { is_negated } => {
                 let (b, a) = (pop(stack), pop(stack));
                 self.realize(&a);
                 self.realize(&b);
                 self.look_at(&a);
                 self.look_at(&b);
-                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
                 let result = match (&a, &b) {
                     (Seen::Known(a), Seen::Known(b)) if a.len() == 1 && b.len() == 1 => {
-                        Some(constant(vm.ctx.new_bool(a[0].0.is(&b[0].0) != negated).into()))
+                        Some(constant(vm.ctx.new_bool(a[0].0.is(&b[0].0) != is_negated).into()))
                     }
                     _ => None,
                 };
                 path.stack.push(result.unwrap_or(Seen::Unknown));
             }
-            Instruction::ContainsOp { invert } => {
+            Operation::ContainsOp { is_negated } => {
                 let (container, key) = (pop(stack), pop(stack));
-                let negated = matches!(invert.get(rustpython_vm::bytecode::OpArg::new(step.arg)), oparg::Invert::Yes);
                 self.realize(&key);
                 let mut result = Seen::Unknown;
                 let is_found = matches!(&key, Seen::Known(all) if all.iter().any(|(_, source)| source.is_some()));
@@ -409,39 +394,37 @@ impl Reader<'_> {
                             } else if is_known_dict(o) {
                                 self.note(source, Kind::Contains(key, has), None);
                             }
-                            result = constant(vm.ctx.new_bool(has != negated).into());
+                            result = constant(vm.ctx.new_bool(has != is_negated).into());
                         }
                         _ => self.realize(&container),
                     }
                 }
                 path.stack.push(result);
             }
-            Instruction::ToBool => {
+            Operation::ToBool => {
                 let value = pop(stack);
                 self.realize_truth(&value);
                 let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(t).into()));
                 path.stack.push(truth);
             }
-            Instruction::UnaryNot => {
+            Operation::UnaryNot => {
                 let value = pop(stack);
                 let truth = self.truth(&value).map_or(Seen::Unknown, |t| constant(vm.ctx.new_bool(!t).into()));
                 path.stack.push(truth);
             }
-            Instruction::PopJumpIfFalse { .. } | Instruction::PopJumpIfTrue { .. } => {
+            Operation::PopJumpIf(on) => {
                 let value = pop(stack);
                 self.realize_truth(&value);
-                let on = matches!(step.op, Instruction::PopJumpIfTrue { .. });
                 return match self.truth(&value) {
                     Some(t) if t == on => Jump::Always,
                     Some(_) => Jump::Never,
                     None => Jump::Maybe,
                 };
             }
-            Instruction::PopJumpIfNone { .. } | Instruction::PopJumpIfNotNone { .. } => {
+            Operation::PopJumpIfNone(on) => {
                 let value = pop(stack);
                 self.realize(&value);
                 self.look_at(&value);
-                let on = matches!(step.op, Instruction::PopJumpIfNone { .. });
                 return match &value {
                     Seen::Known(all) if all.len() == 1 => {
                         if vm.is_none(&all[0].0) == on {
@@ -460,12 +443,12 @@ impl Reader<'_> {
                     _ => Jump::Maybe,
                 };
             }
-            Instruction::GetIter => {
+            Operation::GetIter => {
                 let value = pop(stack);
                 let each = self.elements(&value);
                 path.stack.push(each);
             }
-            Instruction::ForIter { .. } => {
+            Operation::ForIter => {
                 let one = match stack.last() {
                     Some(Seen::Each(one)) => (**one).clone(),
                     _ => Seen::Unknown,
@@ -473,39 +456,37 @@ impl Reader<'_> {
                 stack.push(one);
                 return Jump::Maybe;
             }
-            Instruction::JumpForward { .. } | Instruction::JumpBackward { .. } | Instruction::JumpBackwardNoInterrupt { .. } => {
+            Operation::JumpForward | Operation::JumpBackward => {
                 return Jump::Always;
             }
-            Instruction::RaiseVarargs { .. } | Instruction::Reraise { .. } => return Jump::Nowhere,
+            Operation::Raise { .. } | Operation::Reraise => return Jump::Nowhere,
             op => {
-                let effect = op.stack_effect_info(step.arg);
-                let (popped, pushed) = (effect.popped() as usize, effect.pushed() as usize);
                 let uses = !matches!(
                     op,
-                    Instruction::PopTop
-                        | Instruction::StoreAttr { .. }
-                        | Instruction::StoreSubscr
-                        | Instruction::StoreGlobal { .. }
-                        | Instruction::EndFor
-                        | Instruction::PopIter
+                    Operation::PopTop
+                        | Operation::StoreAttr(_)
+                        | Operation::StoreSubscr
+                        | Operation::StoreGlobal
+                        | Operation::EndFor
+                        | Operation::PopIter
                 );
-                let taken = take(stack, popped);
+                let taken = take(stack, step.popped);
                 for value in taken.iter().filter(|_| uses) {
                     self.realize(value);
                 }
                 // An object or a container is given numbers that are known.
-                if let (Instruction::StoreAttr { .. }, [value, _]) | (Instruction::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
+                if let (Operation::StoreAttr(_), [value, _]) | (Operation::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
                     self.realize_number(value);
                 }
-                if let (Instruction::StoreAttr { .. }, [_, object]) = (op, taken.as_slice()) {
+                if let (Operation::StoreAttr(_), [_, object]) = (op, taken.as_slice()) {
                     self.realize(object);
                 }
                 // Where something is stored decides.
-                if let (Instruction::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
+                if let (Operation::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {
                     self.written_to(container);
                     self.realize(key);
                 }
-                path.stack.extend(std::iter::repeat_n(Seen::Unknown, pushed));
+                path.stack.extend(std::iter::repeat_n(Seen::Unknown, step.pushed));
             }
         }
         Jump::Never

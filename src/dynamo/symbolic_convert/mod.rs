@@ -17,7 +17,6 @@ use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
 
 use super::bytecode_analysis::decoded::decoded;
-use super::bytecode_analysis::slots;
 use super::guards::explain;
 use super::guards::guard::{Fact, Kind};
 use super::source::{Locals, Source, own_attribute};
@@ -172,7 +171,7 @@ impl Resumed {
         let Some(code) = self.code.downcast_ref::<PyCode>() else { return Vec::new() };
         let decoded = decoded(code);
         let last = self.position.unwrap_or(0);
-        let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| slots(s.op, s.arg).1).collect();
+        let set: Vec<u32> = decoded.steps.get(began..last).unwrap_or_default().iter().flat_map(|s| s.op.writes()).collect();
         let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
         reader.facts.clear();
         reader.known.clear();

@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 
 use rustpython_vm::builtins::{PyCode, PyFloat, PyFunction, PyInt, PyList, PyStr, PyTuple};
-use rustpython_vm::bytecode::Instruction;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::decoded::decoded;
+use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::python::native::tensor::to_tensor;
 use crate::python::span::{Called, FrameMark, called_above};
 use crate::tensor::Tensor;
@@ -85,8 +85,11 @@ impl Called {
         let begins = |i: &usize| *i == 0 || decoded.steps[i - 1].target.is_some() || decoded.jumps_to(decoded.steps[*i].at);
         let from = (0..=here).rev().find(begins).unwrap_or(here);
         let first_free = self.code.localspluskinds.len() - self.code.freevars.len();
-        let loads = decoded.steps[from..here].iter().filter(|s| matches!(s.op, Instruction::LoadDeref { .. }));
-        loads.filter_map(|s| Some((s.at, (s.arg as usize).checked_sub(first_free)?))).collect()
+        let loaded = |s: &Step| match s.op {
+            Operation::LoadDeref(slot) => Some((s.at, (slot as usize).checked_sub(first_free)?)),
+            _ => None,
+        };
+        decoded.steps[from..here].iter().filter_map(loaded).collect()
     }
 
     /// Whether a function of that code is made in its body.

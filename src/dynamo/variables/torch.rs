@@ -7,13 +7,14 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyRange, PySlice};
-use rustpython_vm::bytecode::{Instruction, oparg};
+use rustpython_vm::bytecode::oparg;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyRef, PyResult, VirtualMachine};
 
 use crate::dispatch::Value;
+use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::decoded;
-use crate::dynamo::bytecode_analysis::{Code, Step};
+use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::dynamo::eval_frame::call;
 use crate::dynamo::{Fate, Recorder, Variable};
 use crate::graph::{Arg, NodeId, Shown, Target, WrittenCall};
@@ -283,14 +284,12 @@ fn operands(code: &Py<PyCode>, at: u32, count: usize, keywords: usize) -> Vec<Op
     let step = &decoded.steps[position];
     // What is looked for on the stack, the top last.
     let mut stack: Vec<Option<usize>> = match step.op {
-        Instruction::StoreSubscr if count == 3 => vec![Some(2), Some(0), Some(1)],
+        Operation::StoreSubscr if count == 3 => vec![Some(2), Some(0), Some(1)],
         // Above the arguments are those by keyword, and their names.
-        Instruction::CallKw { .. } => (0..count + keywords).map(Some).chain([None]).collect(),
-        Instruction::Call { .. }
-        | Instruction::BinaryOp { .. }
-        | Instruction::CompareOp { .. }
-        | Instruction::UnaryNegative
-        | Instruction::UnaryInvert => (0..count).map(Some).collect(),
+        Operation::CallKw(_) => (0..count + keywords).map(Some).chain([None]).collect(),
+        Operation::Call(_) | Operation::BinaryOp(_) | Operation::CompareOp(_) | Operation::UnaryArithmetic => {
+            (0..count).map(Some).collect()
+        }
         _ => return found,
     };
     const LONG: usize = 100;
@@ -305,27 +304,22 @@ fn operands(code: &Py<PyCode>, at: u32, count: usize, keywords: usize) -> Vec<Op
             }
         };
         match step.op {
-            Instruction::LoadFast { .. }
-            | Instruction::LoadFastBorrow { .. }
-            | Instruction::LoadFastCheck { .. }
-            | Instruction::LoadDeref { .. } => note(pop(), step.arg),
-            Instruction::LoadFastLoadFast { .. } | Instruction::LoadFastBorrowLoadFastBorrow { .. } => {
-                let (first, second) = oparg::VarNums::from_u32(step.arg).indexes();
-                note(pop(), second.as_u32());
-                note(pop(), first.as_u32());
+            Operation::LoadFast(slot) | Operation::LoadDeref(slot) => note(pop(), slot),
+            Operation::LoadFastPair(first, second) => {
+                note(pop(), second);
+                note(pop(), first);
             }
             // Pushes the method and below it, or above, the object.
-            Instruction::LoadAttr { .. } if step.op.stack_effect_info(step.arg).pushed() == 2 => {
+            Operation::LoadAttr { is_called: true, .. } => {
                 let (one, other) = (pop(), pop());
                 stack.push(one.or(other));
             }
-            Instruction::Copy { .. } | Instruction::Swap { .. } => break,
-            op => {
-                let effect = op.stack_effect_info(step.arg);
-                for _ in 0..effect.pushed() {
+            Operation::Copy(_) | Operation::Swap(_) => break,
+            _ => {
+                for _ in 0..step.pushed {
                     pop();
                 }
-                stack.extend((0..effect.popped()).map(|_| None));
+                stack.extend((0..step.popped).map(|_| None));
             }
         }
     }
@@ -349,43 +343,42 @@ fn follow(code: &Py<PyCode>, decoded: &Code, position: usize, (result, is_sequen
     for _ in 0..LONG {
         let step: &Step = decoded.steps.get(at)?;
         at += 1;
-        if matches!(step.op, Instruction::GetIter) && is_sequence && matches!(stack.last(), Some(Slot::Result(way)) if way.is_empty()) {
+        if matches!(step.op, Operation::GetIter) && is_sequence && matches!(stack.last(), Some(Slot::Result(way)) if way.is_empty()) {
             let next = (decoded.steps.get(at)?, decoded.steps.get(at + 1)?);
-            if let (Instruction::ForIter { .. }, Instruction::StoreFast { .. }) = (next.0.op, next.1.op) {
-                store(fate, Slot::Result(EACH.to_vec()), variable(code, next.1.arg));
+            if let (Operation::ForIter, Operation::StoreFast(slot)) = (next.0.op, next.1.op) {
+                store(fate, Slot::Result(EACH.to_vec()), variable(code, slot));
             }
             return None;
         }
         let mut pop = || stack.pop().unwrap_or(Slot::Other);
         match step.op {
-            Instruction::StoreFast { .. } | Instruction::StoreDeref { .. } => store(fate, pop(), variable(code, step.arg)),
-            Instruction::StoreFastStoreFast { .. } | Instruction::StoreFastLoadFast { .. } => {
-                let (first, second) = oparg::VarNums::from_u32(step.arg).indexes();
-                store(fate, pop(), variable(code, first.as_u32()));
-                if matches!(step.op, Instruction::StoreFastStoreFast { .. }) {
-                    store(fate, pop(), variable(code, second.as_u32()));
-                } else {
-                    stack.push(Slot::Other);
-                }
+            Operation::StoreFast(slot) | Operation::StoreDeref(slot) => store(fate, pop(), variable(code, slot)),
+            Operation::StoreFastPair(first, second) => {
+                store(fate, pop(), variable(code, first));
+                store(fate, pop(), variable(code, second));
             }
-            Instruction::PopTop => {
+            Operation::StoreFastLoadFast(stored, _) => {
+                store(fate, pop(), variable(code, stored));
+                stack.push(Slot::Other);
+            }
+            Operation::PopTop => {
                 if matches!(pop(), Slot::Result(way) if way.is_empty()) && fate.stored.is_empty() {
                     fate.is_dropped = true;
                 }
             }
-            Instruction::Copy { .. } => {
-                let copied = stack.len().checked_sub(step.arg as usize).map_or(Slot::Other, |i| stack[i].clone());
+            Operation::Copy(n) => {
+                let copied = stack.len().checked_sub(n as usize).map_or(Slot::Other, |i| stack[i].clone());
                 stack.push(copied);
             }
-            Instruction::Swap { .. } => {
-                while stack.len() < step.arg as usize {
+            Operation::Swap(n) => {
+                while stack.len() < n as usize {
                     stack.insert(0, Slot::Other);
                 }
                 let last = stack.len() - 1;
-                stack.swap(last, last + 1 - step.arg as usize);
+                stack.swap(last, last + 1 - n as usize);
             }
-            Instruction::LoadSmallInt { .. } => stack.push(Slot::Int(step.arg)),
-            Instruction::BinaryOp { .. } if step.arg == u32::from(u8::from(oparg::BinaryOperator::Subscr)) => {
+            Operation::LoadSmallInt(number) => stack.push(Slot::Int(number)),
+            Operation::BinaryOp(oparg::BinaryOperator::Subscr) => {
                 let (index, whole) = (pop(), pop());
                 let item = match (index, whole) {
                     (Slot::Int(i), Slot::Result(way)) if is_sequence => Slot::Result(way.into_iter().chain([i]).collect()),
@@ -394,29 +387,28 @@ fn follow(code: &Py<PyCode>, decoded: &Code, position: usize, (result, is_sequen
                 };
                 stack.push(item);
             }
-            Instruction::BuildTuple { .. } | Instruction::BuildList { .. } => {
-                let mut items: Vec<Slot> = (0..step.arg).map(|_| pop()).collect();
+            Operation::BuildSequence(count) => {
+                let mut items: Vec<Slot> = (0..count).map(|_| pop()).collect();
                 items.reverse();
                 stack.push(Slot::Items(items));
             }
-            Instruction::UnpackSequence { .. } => {
+            Operation::UnpackSequence(count) => {
                 let whole = pop();
                 let item = |i: u32| match &whole {
                     Slot::Result(way) => Slot::Result(way.iter().copied().chain([i]).collect()),
                     Slot::Items(items) => items.get(i as usize).cloned().unwrap_or(Slot::Other),
                     Slot::Other | Slot::Int(_) => Slot::Other,
                 };
-                stack.extend((0..step.arg).rev().map(item));
+                stack.extend((0..count).rev().map(item));
             }
             // A module's call hands its result on as it is.
-            Instruction::Call { .. } if step.arg == 1 && code.names.iter().any(|name| name.as_str() == "_gives") => {}
-            Instruction::ReturnValue => return Some(pop()).filter(|s| !s.is_other()),
-            Instruction::JumpForward { .. } => at = decoded.position(step.target?)?,
+            Operation::Call(1) if code.names.iter().any(|name| name.as_str() == "_gives") => {}
+            Operation::ReturnValue => return Some(pop()).filter(|s| !s.is_other()),
+            Operation::JumpForward => at = decoded.position(step.target?)?,
             _ if step.target.is_some() => return None,
-            op => {
-                let effect = op.stack_effect_info(step.arg);
-                (0..effect.popped()).for_each(|_| drop(pop()));
-                stack.extend((0..effect.pushed()).map(|_| Slot::Other));
+            _ => {
+                (0..step.popped).for_each(|_| drop(pop()));
+                stack.extend((0..step.pushed).map(|_| Slot::Other));
             }
         }
         if stack.iter().all(Slot::is_other) {
