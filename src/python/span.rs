@@ -4,15 +4,16 @@
 //! is. Walking there costs a pointer comparison per frame, so every operator call can afford to ask.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
-use rustpython_vm::builtins::PyCode;
+use rustpython_vm::builtins::{PyCode, PyStr};
 use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
+use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{Py, PyObjectRef, PyRef};
 
 use super::current::{Run, current};
@@ -130,7 +131,45 @@ pub struct Standing {
     is_left_out: bool,
 }
 
+/// What the functions of a library's file are to Dynamo. The file says it itself, before anything else: `__dynamo__ = "modules"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LibraryFile {
+    /// Like any other.
+    Other,
+    /// `modules`: bodies of `torch.nn` modules, and what calls their hooks.
+    Modules,
+    /// `containers`: modules whose loops are loops to PyTorch, too.
+    Containers,
+    /// `functions`: those of `torch.nn.functional`, which count as one call.
+    Functions,
+    /// `optimizers`: the file of the step that is compiled on its own.
+    Optimizers,
+}
+
+impl LibraryFile {
+    /// The file that a frame's code comes from.
+    pub fn of(frame: &InterpreterFrame) -> Self {
+        // Paths are interned: they live as long as the thread.
+        let path = std::ptr::from_ref(frame.code().source_path()) as usize;
+        if let Some(known) = LIBRARY_FILES.with_borrow(|files| files.get(&path).copied()) {
+            return known;
+        }
+        let said = with_current_vm(|vm| frame.globals().get_item_opt("__dynamo__", vm).ok().flatten());
+        let said = said.as_ref().and_then(|o| o.downcast_ref::<PyStr>()).map(|s| s.to_string_lossy());
+        let file = match said.as_deref() {
+            Some("modules") => LibraryFile::Modules,
+            Some("containers") => LibraryFile::Containers,
+            Some("functions") => LibraryFile::Functions,
+            Some("optimizers") => LibraryFile::Optimizers,
+            _ => LibraryFile::Other,
+        };
+        LIBRARY_FILES.with_borrow_mut(|files| files.insert(path, file));
+        file
+    }
+}
+
 thread_local! {
+    static LIBRARY_FILES: RefCell<HashMap<usize, LibraryFile>> = RefCell::default();
     static LEFT_OUT: RefCell<HashSet<usize>> = RefCell::default();
 }
 
@@ -198,15 +237,16 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         let (path, name) = (code.source_path(), code.obj_name.as_str());
         let is_script = std::ptr::eq(path, run.filename);
         let is_generator = is_script && (name != "<lambda>" && name.starts_with('<') || code.flags.contains(CodeFlags::GENERATOR));
-        let is_own = if is_script { !is_generator } else { name == "step" && path.as_str().ends_with("optim/optimizer.py") };
-        let is_of_modules = path.as_str().contains("nn/modules/");
+        let library = if is_script { LibraryFile::Other } else { LibraryFile::of(frame) };
+        let is_own = if is_script { !is_generator } else { name == "step" && library == LibraryFile::Optimizers };
+        let is_of_modules = matches!(library, LibraryFile::Modules | LibraryFile::Containers);
         let is_module = is_of_modules && name == "forward";
         let calls_hooks = is_of_modules && name == "_call_with_hooks";
         if calls_hooks && let Some(body) = found.last_mut().filter(|inner: &&mut Standing| inner.is_module) {
             body.is_own = !body.is_left_out;
         }
         let is_left_out = is_module && is_left_out(code);
-        let is_function = path.as_str().contains("nn/_functional/");
+        let is_function = library == LibraryFile::Functions;
         let (at, around) = places_in(frame, Some(&run));
         let frame = Standing { id, is_module, is_function, at, since: at, is_own, is_generator, calls_hooks, is_left_out };
         if around.is_some() {

@@ -17,7 +17,7 @@ use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, wrap};
-use crate::python::span::{FrameMark, Standing, frames_above};
+use crate::python::span::{FrameMark, LibraryFile, Standing, frames_above};
 use crate::tensor::Tensor;
 
 /// A tensor or a symbolic number that a variable holds.
@@ -149,7 +149,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let since = since + decoded.steps[since..].iter().take_while(puts_aside).count();
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
         let is_script = place_of(plain, standing.at).is_some();
-        let loops = is_script || plain.source_path.as_str().ends_with("container.py");
+        let loops = is_script || LibraryFile::of(frame.iframe()) == LibraryFile::Containers;
         // Nor can it go on where a generator is under way.
         let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
         let gives_up =

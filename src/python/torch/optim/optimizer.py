@@ -1,6 +1,8 @@
 """`Optimizer`, the base: parameter groups, state, hooks, saving; and `PerParameter`, for those whose step treats one parameter
 after the other."""
 
+__dynamo__ = "optimizers"
+
 import functools
 from collections import OrderedDict, defaultdict
 

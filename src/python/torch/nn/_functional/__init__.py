@@ -1,5 +1,7 @@
 """The parts of `torch.nn.functional`."""
 
+__dynamo__ = "functions"
+
 from torch.overrides import overridable
 
 

@@ -1,5 +1,7 @@
 """Activations, softmax and dropout."""
 
+__dynamo__ = "functions"
+
 import torch
 from torch._C import _nn
 from torch.nn._functional import functional, warn

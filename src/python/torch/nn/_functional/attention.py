@@ -1,5 +1,7 @@
 """Multi-head attention."""
 
+__dynamo__ = "functions"
+
 import math
 
 import torch

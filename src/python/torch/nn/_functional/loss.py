@@ -1,5 +1,7 @@
 """Losses."""
 
+__dynamo__ = "functions"
+
 import math
 
 import torch

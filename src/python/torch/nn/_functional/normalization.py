@@ -1,5 +1,7 @@
 """Normalization and embeddings."""
 
+__dynamo__ = "functions"
+
 import torch
 from torch.nn._functional import functional, warn
 

@@ -1,5 +1,7 @@
 """Padding, interpolation, sampling and sliding blocks."""
 
+__dynamo__ = "functions"
+
 import torch
 from torch._C import _nn
 from torch.nn._functional import functional, warn

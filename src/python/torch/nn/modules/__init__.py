@@ -1,5 +1,7 @@
 """The modules of `torch.nn` by name, as `torch.nn` itself has them."""
 
+__dynamo__ = "modules"
+
 _FILES = (
     "activation", "adaptive", "batchnorm", "channelshuffle", "container", "conv", "distance", "dropout", "flatten", "fold",
     "instancenorm", "lazy", "linear", "loss", "module", "normalization", "padding", "pixelshuffle", "pooling", "rnn",

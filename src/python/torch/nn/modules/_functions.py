@@ -1,5 +1,7 @@
 """Autograd functions that modules use."""
 
+__dynamo__ = "modules"
+
 from torch.autograd.function import Function
 
 

@@ -1,5 +1,7 @@
 """A module's hooks: registering them on one module or on all, and the call of a module that has some."""
 
+__dynamo__ = "modules"
+
 from collections import OrderedDict
 
 import torch

@@ -1,5 +1,7 @@
 """A module's state saved and loaded."""
 
+__dynamo__ = "modules"
+
 from collections import OrderedDict, namedtuple
 
 import torch

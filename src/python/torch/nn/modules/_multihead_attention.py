@@ -1,5 +1,7 @@
 """`MultiheadAttention`."""
 
+__dynamo__ = "modules"
+
 import torch
 from torch import _native_compile
 from torch.nn import functional as F

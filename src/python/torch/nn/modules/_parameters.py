@@ -1,5 +1,7 @@
 """Parameters that a module declares by their sizes, and how they begin."""
 
+__dynamo__ = "modules"
+
 import math
 
 import torch

@@ -1,5 +1,7 @@
 """Activation functions as modules."""
 
+__dynamo__ = "modules"
+
 import torch
 from torch.nn import functional as F
 from torch.nn import init

@@ -1,5 +1,7 @@
 """Adaptive softmax: frequent classes first, rare ones in clusters."""
 
+__dynamo__ = "modules"
+
 from collections import namedtuple
 
 import torch

@@ -1,5 +1,7 @@
 """Batch normalization."""
 
+__dynamo__ = "modules"
+
 import torch
 from torch._native_compile import _touch
 from torch.nn import functional as F

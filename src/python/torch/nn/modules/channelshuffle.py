@@ -1,5 +1,7 @@
 """Channels rearranged across groups."""
 
+__dynamo__ = "modules"
+
 from torch.nn import functional as F
 from torch.nn.modules.module import Module
 

@@ -1,5 +1,7 @@
 """Modules and parameters kept in sequences and dictionaries."""
 
+__dynamo__ = "containers"
+
 import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping

@@ -1,5 +1,7 @@
 """Convolutions."""
 
+__dynamo__ = "modules"
+
 import math
 
 import torch

@@ -1,5 +1,7 @@
 """Dimensions merged and split."""
 
+__dynamo__ = "modules"
+
 from torch.nn.modules.module import Module
 
 __all__ = ["Flatten", "Unflatten"]

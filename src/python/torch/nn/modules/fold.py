@@ -1,5 +1,7 @@
 """Sliding blocks taken out of and put back into an image."""
 
+__dynamo__ = "modules"
+
 from torch.nn import functional as F
 from torch.nn.modules.module import Module
 

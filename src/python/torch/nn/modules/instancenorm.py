@@ -1,5 +1,7 @@
 """Instance normalization."""
 
+__dynamo__ = "modules"
+
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _LazyNormBase, _NormBase
 

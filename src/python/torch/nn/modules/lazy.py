@@ -1,5 +1,7 @@
 """Modules that learn sizes from their first input."""
 
+__dynamo__ = "modules"
+
 from torch.nn.parameter import is_lazy
 
 __all__ = ["LazyModuleMixin"]

@@ -1,5 +1,7 @@
 """Linear maps."""
 
+__dynamo__ = "modules"
+
 import math
 
 import torch

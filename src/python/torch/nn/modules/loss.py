@@ -1,5 +1,7 @@
 """Losses as modules."""
 
+__dynamo__ = "modules"
+
 from torch.nn import _reduction
 from torch.nn import functional as F
 from torch.nn.modules.module import Module

@@ -1,5 +1,7 @@
 """`Module`, the base of everything in `torch.nn`: what it registers, how it is called, moved and printed."""
 
+__dynamo__ = "modules"
+
 from collections import OrderedDict
 
 import torch

@@ -1,5 +1,7 @@
 """Layer, group, root-mean-square and local response normalization."""
 
+__dynamo__ = "modules"
+
 import torch
 from torch.nn import functional as F
 from torch.nn import init

@@ -1,5 +1,7 @@
 """Padding."""
 
+__dynamo__ = "modules"
+
 from torch.nn import functional as F
 from torch.nn.modules.module import Module
 from torch.nn.modules.utils import _ntuple, _pair, _quadruple

@@ -1,5 +1,7 @@
 """Channels rearranged into pixels and back."""
 
+__dynamo__ = "modules"
+
 from torch.nn import functional as F
 from torch.nn.modules.module import Module
 

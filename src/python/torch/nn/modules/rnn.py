@@ -1,5 +1,7 @@
 """Recurrent networks and their cells."""
 
+__dynamo__ = "modules"
+
 import math
 
 import torch

@@ -1,5 +1,7 @@
 """Transformers."""
 
+__dynamo__ = "modules"
+
 import copy
 
 import torch

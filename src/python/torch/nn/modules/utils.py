@@ -1,5 +1,7 @@
 """Arguments that are one number for all dimensions or one per dimension."""
 
+__dynamo__ = "modules"
+
 
 def _ntuple(n, name="parse"):
     def parse(x):
