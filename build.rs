@@ -2,7 +2,7 @@
 //! `src/python/frozen.rs` embeds. Nothing is done without the feature `python`.
 //!
 //! `carried.frozen` is in every module from the start; `later.frozen` holds what `src/python/later.txt` names, which the page
-//! fetches when a script first imports some of it; `stand_ins.frozen` has its names, each with code that asks for the other.
+//! fetches when a script first imports some of it; `stubs.frozen` has its names, each with code that asks for the other.
 
 #[cfg(feature = "python")]
 mod freeze {
@@ -61,22 +61,22 @@ mod freeze {
         for (sources, options) in [(stdlib, without_docs), (torch, options)] {
             for (name, source) in sources {
                 if is_later(&name) {
-                    let stand_in = Source { shown_as: "<frozen importlib.later>".to_owned(), text: STAND_IN.to_owned(), ..source };
-                    archives[2].push((name.clone(), stand_in, options.clone()));
+                    let stub = Source { shown_as: "<frozen importlib.later>".to_owned(), text: STUB.to_owned(), ..source };
+                    archives[2].push((name.clone(), stub, options.clone()));
                     archives[1].push((name, source, options.clone()));
                 } else {
                     archives[0].push((name, source, options.clone()));
                 }
             }
         }
-        for (modules, name) in archives.iter().zip(["carried", "later", "stand_ins"]) {
+        for (modules, name) in archives.iter().zip(["carried", "later", "stubs"]) {
             write(modules, &out.join(name).with_extension("frozen"))?;
         }
         Ok(())
     }
 
     /// The code of a module that is fetched: it runs the module's own in its own namespace.
-    const STAND_IN: &str = "__import__('_playground').run_later(globals())";
+    const STUB: &str = "__import__('_playground').run_later(globals())";
 
     /// The lines of a list, without what follows `#`.
     fn entries(list: &Path) -> Result<Vec<String>> {

@@ -1,4 +1,4 @@
-//! What a call of a compiled function costs once its region is in the cache, next to the same call without `torch.compile`, and what
+//! What a call of a compiled function costs once its graph is in the cache, next to the same call without `torch.compile`, and what
 //! the guards of its entry cost alone: `capture.py` measures.
 //!
 //! `cargo bench --no-default-features --features python --bench capture`

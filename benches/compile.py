@@ -1,4 +1,4 @@
-"""Processor time of `torch.compile` from Python to partitioned graphs: front end, AOTAutograd, partition, and one run of the
+"""Processor time of `torch.compile` from Python to partitioned graphs: Dynamo, AOTAutograd, partitioner, and one run of the
 forward on small tensors. Ours: `cargo bench --no-default-features --features python --bench compile`; PyTorch's, on the same
 programs: `python benches/compile.py`.
 """

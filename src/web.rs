@@ -31,7 +31,7 @@ pub mod interpreter {
     use super::to_js;
     use crate::export;
     use crate::python::{Interpreter, RunOptions, set_library};
-    use crate::report::{Event, Region, Trial};
+    use crate::report::{CapturedGraph, Event, Trial};
 
     /// What the script is called in tracebacks.
     const FILENAME: &str = "script.py";
@@ -115,13 +115,13 @@ pub mod interpreter {
     /// What would become of a call with other sizes: gives a `WhatIf`; throws a sentence.
     #[wasm_bindgen]
     pub fn what_if(
-        #[wasm_bindgen(unchecked_param_type = "any[]")] regions: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "any[]")] graphs: JsValue,
         frame: u32,
         #[wasm_bindgen(unchecked_param_type = "any[]")] trials: JsValue,
     ) -> Result<JsValue, JsValue> {
-        let (regions, trials): (Vec<Region>, Vec<Trial>) =
-            (serde_wasm_bindgen::from_value(regions)?, serde_wasm_bindgen::from_value(trials)?);
-        let answer = crate::dynamo::guards::what_if::what_if(&regions, frame, &trials).map_err(|e| JsValue::from_str(&e.message))?;
+        let (graphs, trials): (Vec<CapturedGraph>, Vec<Trial>) =
+            (serde_wasm_bindgen::from_value(graphs)?, serde_wasm_bindgen::from_value(trials)?);
+        let answer = crate::dynamo::guards::what_if::what_if(&graphs, frame, &trials).map_err(|e| JsValue::from_str(&e.message))?;
         to_js(&answer)
     }
 

@@ -35,3 +35,5 @@ mod tooling;
 mod training;
 #[path = "library/what_if.rs"]
 mod what_if;
+#[path = "library/words.rs"]
+mod words;

@@ -83,8 +83,8 @@ pub fn reset() {
     KNOWN.take();
 }
 
-/// A tensor of a mode that looks like a real one, its sizes being numbers.
-pub fn stand_in(mode: &FakeMode, t: &Tensor) -> Result<Tensor> {
+/// The fake tensor of a mode for a real one, its sizes being numbers.
+pub fn from_tensor(mode: &FakeMode, t: &Tensor) -> Result<Tensor> {
     let _made_by = OfFakeMode::new(mode.number);
     Tensor::fake(&t.spec())
 }
@@ -92,7 +92,7 @@ pub fn stand_in(mode: &FakeMode, t: &Tensor) -> Result<Tensor> {
 impl FakeMode {
     /// What stands for a tensor whose values are known; they are kept where there is one.
     fn constant(&self, t: &Tensor) -> Result<Tensor> {
-        let fake = stand_in(self, t)?;
+        let fake = from_tensor(self, t)?;
         if t.numel().as_int().is_some_and(|n| n <= 1) {
             self.constants.borrow_mut().insert(fake.storage().id(), t.clone());
         }
@@ -200,9 +200,9 @@ fn own(mode: &FakeMode, entry: &'static OpEntry, args: Vec<Value>) -> Result<Vec
     let owned = |t: &Tensor| {
         let number = t.storage().fake_mode();
         match () {
-            // The compiler's own stand for what it compiles, in any mode.
+            // The compiler's own fake tensors may be used in any mode.
             () if number == mode.number || number == 0 && t.is_fake() => Ok(t.clone()),
-            () if mode.allows_real => stand_in(mode, t),
+            () if mode.allows_real => from_tensor(mode, t),
             () if number != 0 => {
                 let name = |n: u32| {
                     format!("<torch._subclasses.fake_tensor.FakeTensorMode object at {:#x}>", 0x7f00_0000_0000_u64 + u64::from(n) * 64)

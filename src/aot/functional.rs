@@ -12,15 +12,15 @@ use crate::tensor::Tensor;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Calls a function on functional stand-ins for its inputs; views are copies where that is asked for.
+/// Calls a function on functional tensors that wrap its inputs; views are copies where that is asked for.
 pub fn functionalized(f: &dyn Fn(&[Value]) -> Result<Vec<Value>>, inputs: &[Value], copies_views: bool) -> Result<Vec<Value>> {
     let mut pairs: Vec<(Tensor, Tensor)> = Vec::new();
-    let mut stand_in = |t: &Tensor| {
+    let mut to_fun = |t: &Tensor| {
         let outer = wrap(t)?;
         pairs.push((t.clone(), outer.clone()));
         Ok(outer)
     };
-    let given = inputs.iter().map(|v| v.map_tensors(&mut stand_in)).collect::<Result<Vec<_>>>()?;
+    let given = inputs.iter().map(|v| v.map_tensors(&mut to_fun)).collect::<Result<Vec<_>>>()?;
     let outputs = {
         let _layer = Pushed::new(Rc::new(FunctionalizeLayer { copies_views, views_stale: true }));
         let outputs = f(&given)?;

@@ -65,7 +65,7 @@ pub(super) fn set_state(t: &Tensor, state: Functional) {
 /// Wraps a value that aliases nothing.
 pub fn wrap(value: &Tensor) -> Result<Tensor> {
     let outer = Tensor::fake(&value.spec())?;
-    outer.set_lazy(value.lazy());
+    outer.set_math_bits(value.math_bits());
     let storage = Rc::new(FunctionalStorage {
         base: RefCell::new(value.clone()),
         updates: RefCell::default(),

@@ -138,10 +138,10 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) ->
     })
 }
 
-/// A value with what was put off done.
-fn done(t: &Tensor) -> Result<Tensor> {
+/// A value whose conjugate and negative bits are resolved.
+fn resolved(t: &Tensor) -> Result<Tensor> {
     static CLONE: crate::dispatch::OpRef = crate::dispatch::OpRef::new("clone");
-    if !t.lazy().any() {
+    if !t.math_bits().any() {
         return Ok(t.clone());
     }
     call_inner(CLONE.get(), crate::dispatch::fill_args(CLONE.get(), vec![t.into()], &[])?)?.into_tensor()
@@ -159,7 +159,7 @@ fn inplace(entry: &'static OpEntry, functional: &'static str, args: Vec<Value>) 
     crate::dispatch::ask_write(entry, &args)?;
     // A copy in place reads conjugates as they are, one that is not in place does not.
     static COPY: crate::dispatch::OpRef = crate::dispatch::OpRef::new("copy");
-    let inner = if COPY.is(functional) { inner.iter().map(|v| v.map_tensors(&mut done)).collect::<Result<_>>()? } else { inner };
+    let inner = if COPY.is(functional) { inner.iter().map(|v| v.map_tensors(&mut resolved)).collect::<Result<_>>()? } else { inner };
     let out = call_inner(functional, inner)?.into_tensor()?;
     check_shape(&before.value, &out)?;
     replace(&target, out)?;

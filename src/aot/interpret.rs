@@ -1,4 +1,4 @@
-//! Running a graph node by node: replaying a captured region through the whole dispatch stack, or a compiled graph on values.
+//! Running a graph node by node: replaying a captured graph through the whole dispatch stack, or a compiled graph on values.
 
 use super::functional_tensor::unwrap;
 use super::higher_order::operator::{self as higher_order, HigherOrderCall, operator};
@@ -28,7 +28,7 @@ impl Drops {
         for (at, node) in graph.nodes().enumerate() {
             count = at + 1;
             node.inputs().into_iter().for_each(|input| last_use[input.0 as usize] = Some(at));
-            // What is checked is looked at where it is checked.
+            // An assertion reads the operands of its condition.
             if let (Some("aten._assert_scalar.default"), Some(Arg::Node(condition))) = (node.op(), node.args.first()) {
                 graph.node(*condition).inputs().into_iter().for_each(|input| last_use[input.0 as usize] = Some(at));
             }
@@ -227,7 +227,7 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
             usize::try_from(index).ok().and_then(|i| items.get(i).cloned()).ok_or_else(|| Error::index("tuple index out of range"))
         }
         Target::Operator(name) if relation(name).is_some() => {
-            // One that is not known yet is looked at where it is checked.
+            // One that is not known yet is evaluated where it is asserted.
             let known = |v: &Value| v.sym_int().ok()?.as_int();
             let numbers = known(&args[0]).zip(known(&args[1]));
             Ok(relation(name).zip(numbers).map_or(Value::None, |(r, (a, b))| Value::Bool(r.holds(a, b))))
@@ -317,8 +317,8 @@ thread_local! {
     static TOOK_ITEM: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The number that a tensor holds: that of an input, which the front end knows and may have guarded on, is one that only the run knows
-/// to AOTAutograd, anew in each pass.
+/// The number that a tensor holds: that of an input, which Dynamo knows and may have guarded on, is an unbacked symbol to AOTAutograd, a
+/// new one in each pass.
 fn item(size: &SymInt) -> SymInt {
     match size {
         SymInt::Sym(_, env) if size.hint().is_some() && !ITEMS_ARE_KNOWN.get() => {

@@ -33,7 +33,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
             };
         }
         let outer = functional(&inner, &spec.subclass)?;
-        outer.set_lazy(spec.lazy);
+        outer.set_math_bits(spec.math_bits);
         // Also without a backward: what is composed of other operators may ask.
         prepare_leaf(&outer, spec)?;
         made.inner.push(inner);
@@ -116,7 +116,7 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
         copy_mutations(&mutated_in_graph(metadata, &inputs)?)?;
-        tracer.look_at_outputs();
+        tracer.enter_outputs();
         let mut returned = unwrap_all(&forward_returns(metadata, &inputs.outer, &outputs))?;
         return_written_inputs(metadata, &inputs, &mut returned);
         returned.concat()
@@ -208,8 +208,8 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
         copy_mutations(&written)?;
         tracer.enter_backward();
         copy_mutations(&later)?;
-        // Outputs are looked at last: views of what was written to since they were taken are made anew here.
-        tracer.look_at_outputs();
+        // Outputs are unwrapped last: views whose base was written to since are regenerated here.
+        tracer.enter_outputs();
         let mut all = unwrap_all(&returned)?;
         return_written_inputs(metadata, &inputs, &mut all);
         let mut grads = vec![vec![Value::None]; specs.len()];

@@ -17,12 +17,12 @@ use crate::tensor::{Tensor, TensorSpec};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// A fake stand-in for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
+/// A fake tensor for an input with its autograd state: a leaf, or a tensor with a history, so that the function may write to it.
 pub fn functional_input(spec: &InputSpec) -> Result<Tensor> {
     let plain = |spec: &TensorSpec| wrap(&Tensor::fake(spec)?);
     let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(plain).collect::<Result<_>>()?;
     let outer = subclass::wrap_fake(plain, &spec.subclass)?;
-    outer.set_lazy(spec.lazy);
+    outer.set_math_bits(spec.math_bits);
     prepare_leaf(&outer, spec)?;
     if spec.requires_grad && !spec.is_leaf {
         give_history(&outer)?;
@@ -45,7 +45,7 @@ pub fn give_history(t: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// Gives a stand-in the requires_grad (and non-leafness) of the input.
+/// Gives a fake tensor the requires_grad (and non-leafness) of the input.
 pub fn prepare_leaf(outer: &Tensor, spec: &InputSpec) -> Result<()> {
     if spec.requires_grad {
         meta::set_requires_grad(outer, true)?;

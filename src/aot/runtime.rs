@@ -321,7 +321,7 @@ impl Body for CompiledBackward {
         let out = match compiled {
             Some(compiled) => super::interpret::watched(|| compiled.call(&mut inputs))?,
             None => {
-                inputs.iter().filter_map(Value::as_tensor).try_for_each(compiled::look_at)?;
+                inputs.iter().filter_map(Value::as_tensor).try_for_each(compiled::lift_to_input)?;
                 super::interpret::run(graph, &mut inputs, true)?
             }
         };

@@ -10,7 +10,7 @@ use crate::graph::Graph;
 use crate::partition::{PartitionConfig, Partitioned, Study};
 use crate::shape::SymInt;
 use crate::span::Source;
-use crate::tensor::{Device, Dtype, Lazy, Tensor, TensorSpec};
+use crate::tensor::{Device, Dtype, MathBits, Tensor, TensorSpec};
 use std::rc::Rc;
 
 /// A function on tensors that may be run several times.
@@ -78,8 +78,8 @@ pub struct InputSpec {
     pub symbol: Option<SymInt>,
     /// What it is made of, where it is of a class of the script's.
     pub subclass: MaybeSubclass,
-    /// What is put off of its elements.
-    pub lazy: Lazy,
+    /// Its conjugate and negative bits, and whether it is a zero tensor.
+    pub math_bits: MathBits,
     /// What it has in common with other inputs.
     pub identity: Identity,
 }
@@ -99,8 +99,8 @@ impl InputSpec {
         };
         let is_leaf = meta::grad_fn(t)?.is_none();
         let subclass = SubclassCreationMeta::of(t)?;
-        let (spec, requires_grad, lazy) = (t.spec(), meta::requires_grad(t), t.lazy());
-        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, lazy, identity })
+        let (spec, requires_grad, math_bits) = (t.spec(), meta::requires_grad(t), t.math_bits());
+        Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, math_bits, identity })
     }
 
     /// Of a symbolic size.
@@ -113,7 +113,7 @@ impl InputSpec {
             is_static: false,
             symbol: Some(size.clone()),
             subclass: None,
-            lazy: Lazy::default(),
+            math_bits: MathBits::default(),
             identity: Identity::default(),
         }
     }

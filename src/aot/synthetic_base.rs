@@ -137,7 +137,7 @@ fn base_spec(inputs: &[InputSpec], group: &[usize]) -> InputSpec {
         is_static: false,
         symbol: None,
         subclass: None,
-        lazy: Default::default(),
+        math_bits: Default::default(),
         identity: Identity::default(),
     }
 }

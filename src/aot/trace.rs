@@ -229,8 +229,8 @@ impl Tracer {
         self.in_backward.set(false);
     }
 
-    /// Forward and backward are done: what follows only looks at outputs, and nothing is said about it, as in PyTorch.
-    pub fn look_at_outputs(&self) {
+    /// Forward and backward are done: what follows only unwraps outputs, and nothing is said about it, as in PyTorch.
+    pub fn enter_outputs(&self) {
         self.in_backward.set(false);
         self.is_trailing.set(true);
     }

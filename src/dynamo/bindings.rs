@@ -121,7 +121,7 @@ mod native {
         crate::dynamo::variables::torch::call_overridable(&public, &implementation, &func_args(&args, &kwargs), vm)
     }
 
-    /// Ends the graph before a backward, which is one of its own.
+    /// Breaks the graph before a backward, which is one of its own.
     #[pyfunction]
     fn _end_for_backward(vm: &VirtualMachine) -> PyResult<()> {
         match call::recorder().is_some_and(|r| !r.is_empty()) {
@@ -160,7 +160,7 @@ mod native {
         }
     }
 
-    /// A module with hooks is called with these: the front end, which asks whether they are constants, reads the first that is none.
+    /// A module with hooks is called with these: Dynamo asks of each whether it is a constant, and realizes the first that is none.
     #[pyfunction]
     fn _read_first(args: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         match crate::dynamo::variables::nn_module::first_value(&args).as_ref().and_then(|first| to_tensor(first)) {
@@ -207,12 +207,12 @@ mod native {
     #[pyfunction]
     fn _break_at_grad(inputs: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
         let Some(recorder) = call::recorder() else { return Ok(()) };
-        let is_result = |t: &crate::tensor::Tensor| recorder.is_lazy(t) && crate::autograd::meta::requires_grad(t);
+        let is_result = |t: &crate::tensor::Tensor| recorder.is_traced(t) && crate::autograd::meta::requires_grad(t);
         let of_intermediate = inputs.iter().filter_map(|o| to_tensor(o)).any(|t| is_result(&t));
         call::break_graph(&Unsupported::grad(of_intermediate)).map_err(|e| raise(e, vm))
     }
 
-    /// A `while_loop` that is differentiated is left to Python, where graphs hold no numbers of tensors.
+    /// A `while_loop` that is differentiated is not captured where graphs hold no numbers of tensors.
     #[pyfunction]
     fn _leave_loop(vm: &VirtualMachine) -> PyResult<()> {
         let Some(recorder) = call::recorder().filter(|r| !r.wants_scalars()) else { return Ok(()) };
@@ -275,7 +275,7 @@ mod native {
     #[pyfunction]
     fn _before_parameter(data: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
         let Some(t) = to_tensor(&data) else { return Ok(()) };
-        crate::dynamo::tracing::end_region_of(&t, &Unsupported::parameter()).map_err(|e| raise(e, vm))
+        crate::dynamo::tracing::graph_break_of(&t, &Unsupported::parameter()).map_err(|e| raise(e, vm))
     }
 
     /// A module's buffer or attribute is set to the tensor that it is: where a call gave that again, it is a value that the graph returns.

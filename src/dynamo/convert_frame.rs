@@ -1,12 +1,12 @@
-//! A region that has ended: looked up, compiled where no entry serves it, and run; what was lazy gets its values.
+//! A captured graph that has ended: looked up in the cache, compiled after a cache miss, and run; its fake tensors get their values.
 
 use std::rc::Rc;
 
 use web_time::Instant;
 
-use super::backends::{backend_failed, compile_region};
+use super::backends::{backend_failed, compile_graph};
 use super::cache::compiled_function::{
-    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_region, note_compile_time, note_recompiled,
+    CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time, note_recompiled,
     recompile_limit, stance, switch,
 };
 use super::cache::found_inputs;
@@ -15,7 +15,7 @@ use super::guards::explain;
 use super::resume_functions::About;
 use crate::aot::replay_graph;
 use crate::dispatch::{Exclude, Key, Value};
-use crate::dynamo::{Attribute, Entry, Lookup, Recorder, Region, Runner, what_if};
+use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, Lookup, Recorder, Runner, what_if};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::FakeValue;
 use crate::python::current::emit;
@@ -24,7 +24,7 @@ use crate::report::{self, Event};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
 
-/// Ends the region being recorded: `outputs` get their values. Gives whether it computes anything.
+/// Ends the graph that is captured: `outputs` get their values. Gives whether it computes anything.
 pub fn flush(
     function: &CompiledFunction,
     recorder: &Recorder,
@@ -37,42 +37,42 @@ pub fn flush(
     let attributes: Vec<_> = read_again.iter().filter_map(|o| Some((o.as_tensor()?.clone(), recorder.attribute_of_input(o)?))).collect();
     let computes = run(function, recorder, place, &outputs, about, compiles)?;
     let _capture = Exclude::only(Key::Capture);
-    for (lazy, (of, attribute)) in attributes {
+    for (fake, (of, attribute)) in attributes {
         let real = match attribute {
             Attribute::Data => crate::t!("detach", of)?.shallow_copy(),
             Attribute::Real => crate::t!("real", of)?,
             Attribute::Imaginary => crate::t!("imag", of)?,
         };
-        replace_payload(&lazy, &real);
-        recorder.arrive(&lazy, &real);
+        replace_payload(&fake, &real);
+        recorder.arrive(&fake, &real);
     }
     Ok(computes)
 }
 
-/// Runs the region, compiled or as it is; its outputs get their values.
+/// Runs the graph, compiled or as it is; its outputs get their values.
 fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Value], about: &About, compiles: bool) -> Result<bool> {
-    let region = recorder.end(outputs)?;
-    let env = region.env.clone();
-    let twins: Vec<Tensor> = region.touched.iter().map(|i| i.twin.clone()).collect();
-    if !crate::dynamo::output_graph::captured_graph::computes(&region.graph) {
+    let captured = recorder.end(outputs)?;
+    let env = captured.env.clone();
+    let fake_tensors: Vec<Tensor> = captured.touched.iter().map(|i| i.fake_tensor.clone()).collect();
+    if !crate::dynamo::output_graph::captured_graph::computes(&captured.graph) {
         env.settle();
         return Ok(false);
     }
     let _capture = Exclude::only(Key::Capture);
-    // The region runs in the mode it began in; its own changes of mode are recorded in it.
+    // The graph runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
-    crate::dispatch::set_modes(crate::dispatch::Modes { grad: region.grad, autocast: region.autocast, ..before });
-    let outcome = if compiles { run_region(function, region, place, about) } else { run_as_it_is(&region) };
+    crate::dispatch::set_modes(crate::dispatch::Modes { grad: captured.grad, autocast: captured.autocast, ..before });
+    let outcome = if compiles { run_compiled(function, captured, place, about) } else { run_as_it_is(&captured) };
     env.settle();
     crate::dispatch::set_modes(before);
     for (output, value) in outputs.iter().zip(outcome?) {
         match output {
             // What was stored back is the caller's tensor itself.
-            Value::Tensor(lazy) if twins.iter().any(|t| t.is(lazy)) => {}
-            Value::Tensor(lazy) => {
+            Value::Tensor(fake) if fake_tensors.iter().any(|t| t.is(fake)) => {}
+            Value::Tensor(fake) => {
                 let real = value.into_tensor()?;
-                replace_payload(lazy, &real);
-                recorder.arrive(lazy, &real);
+                replace_payload(fake, &real);
+                recorder.arrive(fake, &real);
             }
             // A number that only the run knew.
             Value::Int(SymInt::Sym(expr, env)) => env.learn(expr, value.int()?),
@@ -86,11 +86,11 @@ fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: 
     Ok(true)
 }
 
-/// Runs a region without compiling it.
-fn run_as_it_is(region: &Region) -> Result<Vec<Value>> {
-    let hints = region.hints();
-    let mut tensors = region.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
-    let mut inputs: Vec<Value> = region
+/// Runs a graph without compiling it.
+fn run_as_it_is(captured: &CapturedGraph) -> Result<Vec<Value>> {
+    let hints = captured.hints();
+    let mut tensors = captured.inputs.iter().map(|i| Value::Tensor(i.real.clone()));
+    let mut inputs: Vec<Value> = captured
         .graph
         .placeholders()
         .filter_map(|n| match &n.meta.value {
@@ -98,14 +98,14 @@ fn run_as_it_is(region: &Region) -> Result<Vec<Value>> {
             _ => tensors.next(),
         })
         .collect();
-    replay_graph(&region.graph, &mut inputs)
+    replay_graph(&captured.graph, &mut inputs)
 }
 
-fn run_region(function: &CompiledFunction, mut region: Region, place: usize, about: &About) -> Result<Vec<Value>> {
+fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place: usize, about: &About) -> Result<Vec<Value>> {
     let verdict = about.verdict.borrow().clone();
-    let found = function.cache.borrow().find(place, &region, &verdict.unmet);
+    let found = function.cache.borrow().find(place, &captured, &verdict.unmet);
     let reasons = match found {
-        Lookup::Hit(entry) => return entry.run(&region.inputs, &entry.values(&region)),
+        Lookup::Hit(entry) => return entry.run(&captured.inputs, &entry.values(&captured)),
         Lookup::Miss(reasons) => verdict.counted(reasons),
     };
     let frame = function.frame(place);
@@ -121,7 +121,7 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         )));
     }
     if stance == "eager_on_recompile" || function.ended.borrow().contains(&place) {
-        return run_as_it_is(&region);
+        return run_as_it_is(&captured);
     }
     if !reasons.is_empty() {
         if switch("error_on_recompile") {
@@ -138,81 +138,85 @@ fn run_region(function: &CompiledFunction, mut region: Region, place: usize, abo
         count("frames", "total", 1);
         warn_of_limit(&about.name, &file, line, &frame, &reasons);
         function.ended.borrow_mut().insert(place);
-        return run_as_it_is(&region);
+        return run_as_it_is(&captured);
     }
     if ends_in_break() {
         forget_numbers();
     }
-    for input in region.touched.iter().filter(|i| !i.source.is_number) {
+    for input in captured.touched.iter().filter(|i| !i.source.is_number) {
         function.seen.borrow_mut().note(place, &input.source, &input.real.geometry());
     }
     count("frames", "total", 1);
     count("frames", "ok", 1);
-    count("stats", "calls_captured", region.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
+    count("stats", "calls_captured", captured.written().nodes().filter(|n| n.opcode == crate::graph::Opcode::Call).count());
     count("stats", "unique_graphs", 1);
-    let inputs = region.inputs.clone();
+    let inputs = captured.inputs.clone();
     if let Some(rest) = &*about.resumed.borrow() {
-        rest.rename(&mut region);
+        rest.rename(&mut captured);
     }
-    let (region, compiled, mut captured) = compile_until_it_holds(function, region, about)?;
+    let (captured, compiled, mut reported) = compile_until_it_holds(function, captured, about)?;
     let Some(compiled) = compiled else {
-        function.give_up(place);
-        return run_as_it_is(&region);
+        function.skip_frame(place);
+        return run_as_it_is(&captured);
     };
-    if let Some(message) = region.violated_constraints() {
+    if let Some(message) = captured.violated_constraints() {
         return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
     }
     let needs = about.verdict.borrow().needs.clone();
-    let hints = region.hints();
+    let hints = captured.hints();
     let inputs: Vec<_> =
-        inputs.into_iter().filter(|i| region.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
+        inputs.into_iter().filter(|i| captured.inputs.iter().any(|r| r.source.source == i.source.source && r.node == i.node)).collect();
     let (facts, modules) = rustpython_vm::vm::thread::with_current_vm(|vm| {
         explain::note(&needs, vm);
         (needs.guards(vm), needs.modules(vm))
     });
-    let entry = Rc::new(Entry::new(region.without_tensors(), compiled, facts, modules));
-    // Guards made while the region was traced are known now.
-    captured.guards = entry.guards();
-    captured.entry = Some(what_if::view(&entry, frame, function.dynamic()));
-    emit(Event::Captured { region: captured });
+    let entry = Rc::new(CacheEntry::new(captured.without_tensors(), compiled, facts, modules));
+    // Guards made while the graph was traced are known now.
+    reported.guards = entry.guards();
+    reported.entry = Some(what_if::view(&entry, frame, function.dynamic()));
+    emit(Event::Captured { region: reported });
     function.cache.borrow_mut().insert(place, entry.clone());
-    let found = rustpython_vm::vm::thread::with_current_vm(|vm| found_inputs::found(&entry.region, about.globals.as_ref(), vm));
+    let found = rustpython_vm::vm::thread::with_current_vm(|vm| found_inputs::found(&entry.captured, about.globals.as_ref(), vm));
     function.values.push(place, needs, found);
     entry.run(&inputs, &hints)
 }
 
-/// Compiles a region; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers. Gives nothing
-/// to run where a derivative needs what only values say (a size, a number): PyTorch leaves such a function to Python.
-fn compile_until_it_holds(function: &CompiledFunction, region: Region, about: &About) -> Result<(Region, Option<Runner>, report::Region)> {
-    let number = next_region();
-    let captured = report::Region {
+/// Compiles a graph; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers. Gives nothing
+/// to run where a derivative needs what only values say (a size, a number): PyTorch skips such a frame.
+fn compile_until_it_holds(
+    function: &CompiledFunction,
+    captured: CapturedGraph,
+    about: &About,
+) -> Result<(CapturedGraph, Option<Runner>, report::CapturedGraph)> {
+    let number = next_graph();
+    let reported = report::CapturedGraph {
         id: number,
         function: about.name.clone(),
-        graph: crate::graph_view::view(&region.written()),
+        graph: crate::graph_view::view(&captured.written()),
         guards: Vec::new(),
         entry: None,
         span: None,
     };
-    emit(Event::Captured { region: captured.clone() });
+    emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();
-    let compiled = compile_region(function, &region, number);
+    let compiled = compile_graph(function, &captured, number);
     note_compile_time(start.elapsed().as_secs_f64());
-    let needed = region.env.needed_floats();
+    let needed = captured.env.needed_floats();
     if needed.is_empty() {
         let compiled = match compiled {
             Err(_) if switch("suppress_errors") => {
-                let graph = region.graph.clone();
+                let graph = captured.graph.clone();
                 Some(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs })) as Runner)
             }
             Err(e) if matches!(e.kind, ErrorKind::DataDependent | ErrorKind::DynamicOutputShape) && !is_whole() => None,
             compiled => Some(compiled.map_err(|e| backend_failed(&function.asked.backend, e))?),
         };
-        return Ok((region, compiled, captured));
+        return Ok((captured, compiled, reported));
     }
     let origins: Vec<String> = needed.iter().map(|(_, origin, _)| origin.clone()).collect();
     let needs = about.verdict.borrow().needs.clone();
     about.verdict.borrow_mut().needs = Rc::new(function.values.with_numbers(&needs, &origins));
-    compile_until_it_holds(function, region.with_numbers(&needed), about)
+    compile_until_it_holds(function, captured.with_numbers(&needed), about)
 }
 
 /// What PyTorch logs where a function is not compiled again.

@@ -196,7 +196,7 @@ pub struct Witness {
     pub at: Place,
 }
 
-/// The symbols of one region.
+/// The symbols of one graph.
 #[derive(Default)]
 pub struct Symbols {
     /// What is known of them.

@@ -66,13 +66,13 @@ impl Recorder {
         *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
     }
 
-    /// A value with the stand-ins of the caller's tensors in their place.
+    /// A value with the caller's tensors replaced by their fake tensors.
     fn as_seen(&self, value: &Value) -> Value {
         match value {
             Value::Tensor(t) => {
                 let index = self.by_real.borrow().get(&t.id()).copied();
-                let twin = index.and_then(|i| self.inputs.borrow().get(i).map(|input| input.twin.clone()));
-                Value::Tensor(twin.unwrap_or_else(|| t.clone()))
+                let fake_tensor = index.and_then(|i| self.inputs.borrow().get(i).map(|input| input.fake_tensor.clone()));
+                Value::Tensor(fake_tensor.unwrap_or_else(|| t.clone()))
             }
             Value::List(items) => Value::List(items.iter().map(|item| self.as_seen(item)).collect()),
             other => other.clone(),

@@ -1,9 +1,9 @@
 //! Dynamo: from the calls of a compiled function to graphs, guards and the code after a graph break, by symbolic execution.
 //!
-//! The Python body of a compiled function runs on every call, on lazy tensors: operators are recorded and answered with fake
-//! tensors. When values are needed (return, or a graph break), the recorded region is compiled, or served by a cache entry whose
-//! guards hold, and run; the lazy tensors that are still alive get its results. So Python's side effects are real on every
-//! call, and a missing guard can never serve a stale graph: the region as recorded must equal that of the entry.
+//! The Python body of a compiled function runs on every call, on fake tensors: each operator is recorded and answered with fake tensors.
+//! When values are needed (return, or a graph break), the captured graph is looked up in the cache, or compiled, and run; the fake tensors
+//! that are still alive become its results. So Python's side effects are real on every call, and a missing guard can never run a stale
+//! graph: the captured graph must equal that of the cache entry.
 //!
 //! Parts have the names of PyTorch's `torch/_dynamo`. Those that know no Python objects ([`output_graph`], [`dynamic_shapes`], most of
 //! [`guards`] and [`cache`]) do without the interpreter.
@@ -37,7 +37,7 @@ pub(crate) mod tracing;
 #[cfg(feature = "python")]
 pub(crate) mod variables;
 
-pub use cache::{Cache, Entry, Lookup, Number, Root, Runner, Unmet};
+pub use cache::{Cache, CacheEntry, Lookup, Number, Root, Runner, Unmet};
 pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
 pub use graph_breaks::unsupported::Unsupported;
 pub use graph_breaks::user_code::from_user_code;
@@ -47,9 +47,9 @@ pub use guards::text::strip_locals;
 pub use guards::{constraints, what_if};
 pub use output_graph::annotation::set_annotation;
 pub use output_graph::attribute::Attribute;
-pub use output_graph::captured_graph::{Region, RegionInput, computes};
+pub use output_graph::captured_graph::{CapturedGraph, GraphArg, computes};
 pub use output_graph::layer::CaptureLayer;
-pub use output_graph::retrace::{Rest, Section};
+pub use output_graph::retrace::{Retrace, Section};
 pub use output_graph::subgraph::{Body, Cut, Mark, Part};
 pub use output_graph::torch_calls::{Fate, OpenCall, Variable};
 pub use output_graph::tracer::{Recorder, Surroundings};

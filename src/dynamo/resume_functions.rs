@@ -1,4 +1,4 @@
-//! What Python knows of a recorded function: its name, where its tensors are kept, and how PyTorch calls what is left of it.
+//! What Python knows of a traced function: its name, the sources of its tensors, and the name of its resume function.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 use super::cache::found_inputs::Remembered;
 use super::guards::manager::Verdict;
 use crate::dispatch::{Exclude, Key};
-use crate::dynamo::{DimMark, InputSource, Region};
+use crate::dynamo::{CapturedGraph, DimMark, InputSource};
 use crate::python::native::tensor::{items, to_tensor, wrap};
 use crate::tensor::Tensor;
 
@@ -26,7 +26,7 @@ pub struct About {
     /// Where the tensors of an earlier call were found.
     pub remembered: RefCell<Option<Remembered>>,
     /// After a break: how PyTorch calls what is left of the function.
-    pub resumed: RefCell<Option<Rest>>,
+    pub resumed: RefCell<Option<ResumeFunction>>,
 }
 
 impl About {
@@ -43,8 +43,8 @@ impl About {
     }
 }
 
-/// What is left of a function after a break, which PyTorch's front end compiles as a function of its own.
-pub struct Rest {
+/// A resume function: the code after a graph break, which Dynamo compiles as a function of its own.
+pub struct ResumeFunction {
     function: Rc<str>,
     name: Rc<str>,
     /// How many values it was given that no variable holds.
@@ -53,14 +53,14 @@ pub struct Rest {
     returned: RefCell<Vec<(u64, Vec<usize>)>>,
 }
 
-impl Rest {
-    /// The rest of a function after a line.
+impl ResumeFunction {
+    /// The resume function of a function at a line.
     pub fn new(function: &str, line: u32) -> Self {
         let name = format!("torch_dynamo_resume_in_{function}_at_{line}").into();
-        Rest { function: function.into(), name, unnamed: Cell::new(0), returned: RefCell::default() }
+        ResumeFunction { function: function.into(), name, unnamed: Cell::new(0), returned: RefCell::default() }
     }
 
-    /// The call that ended the graph returned this.
+    /// The call that broke the graph returned this.
     pub fn note_returned(&self, result: &PyObject, vm: &VirtualMachine) {
         let mut found = Vec::new();
         let mut open = vec![(result.to_owned(), Vec::new())];
@@ -87,11 +87,11 @@ impl Rest {
         (format!("L_stack{i}_"), format!("L['___stack{i}']"))
     }
 
-    /// The lines of the function are shown as those of its rest.
-    pub fn rename(&self, region: &mut Region) {
-        let ids: Vec<_> = region.graph.nodes().map(|n| n.id).collect();
+    /// Nodes of the function are shown as nodes of its resume function.
+    pub fn rename(&self, captured: &mut CapturedGraph) {
+        let ids: Vec<_> = captured.graph.nodes().map(|n| n.id).collect();
         for id in ids {
-            if let Some(source) = region.graph.node_mut(id).meta.source.as_mut().filter(|s| s.function == self.function) {
+            if let Some(source) = captured.graph.node_mut(id).meta.source.as_mut().filter(|s| s.function == self.function) {
                 source.function = self.name.clone();
             }
         }
@@ -116,7 +116,7 @@ impl About {
             if let Some(known) = self.remembered.borrow().as_ref().and_then(|r| r.source(t, index, vm)) {
                 return InputSource { attribute: known.attribute.map(|_| t.id()), ..known };
             }
-            // Looking at tensors to name them is no part of the region.
+            // Reading tensors to name them is no part of the graph.
             let _outside = Exclude::only(Key::Capture);
             let told = wrap(t, vm).and_then(|o| self.namer.borrow().call((o,), vm));
             let told = told.ok().and_then(|o| crate::python::native::tensor::items(&o));

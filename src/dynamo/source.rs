@@ -58,7 +58,7 @@ pub fn cell(o: &PyObject, index: usize, vm: &VirtualMachine) -> Option<PyObjectR
     cell_at(o, index, vm)?.get_attr("cell_contents", vm).ok()
 }
 
-/// Whether a dictionary is of one of Python's own classes, which the front end knows: what others hold is found by position.
+/// Whether a dictionary is of one of Python's own classes, which Dynamo knows: sources of what others hold are by position.
 pub fn is_known_dict(o: &PyObject) -> bool {
     o.downcast_ref::<PyDict>().is_some() && ["dict", "OrderedDict", "defaultdict"].contains(&&*o.class().name())
 }

@@ -14,8 +14,8 @@ pub(crate) use super::backends::studies::{ask, reset as forget_studies};
 pub(crate) use super::bytecode_analysis::decoded::{comprehension, is_checked};
 pub(crate) use super::cache::compiled_function::branch_reason;
 pub(crate) use super::eval_frame::call::{
-    branched, break_graph, capturing, given_number, in_body, is_called, need_number, note_side_effect, record_autocast, record_grad_mode,
-    recorder, touch, twin,
+    branched, break_graph, capturing, fake_tensor, given_number, in_body, is_called, need_number, note_side_effect, record_autocast,
+    record_grad_mode, recorder, touch,
 };
 pub(crate) use super::guards::manager::touch_numbers;
 pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
@@ -23,14 +23,14 @@ pub(crate) use super::symbolic_convert::asserts::record as record_assert;
 pub(crate) use super::variables::autograd_function::context_of;
 pub(crate) use super::variables::torch::{Callee, as_written};
 
-/// A hook on a value of the region being recorded: whether it is part of the region now. Where it cannot be, the region ends,
+/// A hook on a value of the captured graph: whether it is part of the graph now. Where it cannot be, the graph breaks,
 /// and the value is a tensor of the script's.
 pub(crate) fn capture_hook(
     t: &crate::tensor::Tensor,
     hook: &rustpython_vm::PyObject,
     vm: &rustpython_vm::VirtualMachine,
 ) -> rustpython_vm::PyResult<bool> {
-    let Some(recorder) = recorder().filter(|r| r.is_lazy(t)) else { return Ok(false) };
+    let Some(recorder) = recorder().filter(|r| r.is_traced(t)) else { return Ok(false) };
     if higher_order_ops::hook(&recorder, t, hook, vm)? {
         return Ok(true);
     }
@@ -38,24 +38,24 @@ pub(crate) fn capture_hook(
     Ok(false)
 }
 
-/// Ends the region that computes a tensor, where one does.
-pub(crate) fn end_region_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> crate::error::Result<()> {
+/// Breaks the graph that computes a tensor, where one does.
+pub(crate) fn graph_break_of(t: &crate::tensor::Tensor, reason: &Unsupported) -> crate::error::Result<()> {
     match recorder() {
-        Some(recorder) if recorder.is_lazy(t) => break_graph(reason),
+        Some(recorder) if recorder.is_traced(t) => break_graph(reason),
         _ => Ok(()),
     }
 }
 
-/// Ends the region being recorded, if one is: PyTorch's front end leaves what follows to Python.
-pub(crate) fn end_region(reason: &Unsupported) -> crate::error::Result<()> {
+/// Breaks the graph, if one is captured, as Dynamo does there.
+pub(crate) fn graph_break(reason: &Unsupported) -> crate::error::Result<()> {
     if recorder().is_some() { break_graph(reason) } else { Ok(()) }
 }
 
-/// A tensor comes to require grad, or no longer does. PyTorch's front end leaves that to Python; of a value of the graph it is found out
-/// at the end, when a graph would return what comes of it, unless gradients are asked for first: then all of the function is left to Python.
-pub(crate) fn end_region_where_grad_is_required(t: &crate::tensor::Tensor, requires: bool, what: &str) -> crate::error::Result<()> {
-    let is_asked = recorder().is_some_and(|r| requires && r.is_lazy(t)) && frames::asks_for_gradients(&call::frames());
-    end_region(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
+/// A tensor comes to require grad, or no longer does. That is a graph break; of a value of the graph Dynamo finds it out at the end, when
+/// the graph would return what is computed from it, unless gradients are asked for first: then the frame is skipped.
+pub(crate) fn graph_break_on_requires_grad(t: &crate::tensor::Tensor, requires: bool, what: &str) -> crate::error::Result<()> {
+    let is_asked = recorder().is_some_and(|r| requires && r.is_traced(t)) && frames::asks_for_gradients(&call::frames());
+    graph_break(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
 }
 
 /// `print`: what is printed while a function is captured ends its graph.

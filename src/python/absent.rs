@@ -46,8 +46,8 @@ impl AbsentPackages {
             return Ok(vm.ctx.none());
         };
         if top != "functorch" && (top != "torch" || is_absent_part(&text)) {
-            let stand_ins = vm.import("_absent_package", 0)?;
-            let spec = vm.call_method(&stand_ins, "stand_in", (name.clone(), reason.clone()))?;
+            let package = vm.import("_absent_package", 0)?;
+            let spec = vm.call_method(&package, "spec_of", (name.clone(), reason.clone()))?;
             if !vm.is_none(&spec) {
                 return Ok(spec);
             }

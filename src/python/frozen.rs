@@ -1,7 +1,7 @@
 //! Python files compiled by `build.rs`: the hand-picked standard library and our `torch` package. A module is decompressed and
 //! run when it is first imported.
 //!
-//! What few scripts import (`later.txt`) the page does not carry: a stand-in of a few bytes takes its place, and the archive
+//! What few scripts import (`later.txt`) the page does not carry: a stub of a few bytes takes its place, and the archive
 //! that holds the modules themselves is asked for when the first of them is imported. Natively all of it is in the binary.
 
 use rustpython_vm::frozen::{FrozenLib, FrozenModule};
@@ -10,7 +10,7 @@ static CARRIED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/carried.frozen
 #[cfg(not(target_arch = "wasm32"))]
 static LATER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/later.frozen"));
 #[cfg(target_arch = "wasm32")]
-static LATER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stand_ins.frozen"));
+static LATER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stubs.frozen"));
 
 /// Every frozen module with its dotted name.
 pub(super) fn modules() -> Vec<(&'static str, FrozenModule)> {

@@ -78,7 +78,7 @@ impl Interpreter {
         crate::autograd::install();
         crate::transforms::autocast::install();
         crate::transforms::levels::install();
-        crate::transforms::lazy::install();
+        crate::transforms::math_bits::install();
         crate::span::set_source_provider(span::source);
         let (interrupter, receiver) = Interrupter::new();
         let mut settings = rustpython_vm::Settings::default();

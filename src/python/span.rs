@@ -116,10 +116,10 @@ pub struct Standing {
     pub at: u32,
     /// Where the call that it is at begins: at that instruction, but for a comprehension, which ends there.
     pub since: u32,
-    /// Whether the front end compiles such functions on their own: the script's, but for comprehensions and generators, steps of optimizers, and
-    /// bodies of PyTorch's modules that have hooks.
+    /// Whether Dynamo compiles such functions as frames of their own: the script's, but for comprehensions and generators, steps of
+    /// optimizers, and bodies of PyTorch's modules that have hooks.
     pub is_own: bool,
-    /// Whether it is a comprehension or a generator of the script's: it is left to Python where a graph ends in it.
+    /// Whether it is a comprehension or a generator of the script's: it is skipped where a graph breaks in it.
     pub is_generator: bool,
     /// Whether it is the body of one of PyTorch's modules: without hooks those are not compiled on their own.
     pub is_module: bool,
@@ -127,7 +127,7 @@ pub struct Standing {
     pub is_function: bool,
     /// Whether it calls a module's hooks.
     pub calls_hooks: bool,
-    /// Whether it is such a body that the front end has left to Python.
+    /// Whether it is such a body that Dynamo has skipped.
     is_left_out: bool,
 }
 
@@ -173,12 +173,12 @@ thread_local! {
     static LEFT_OUT: RefCell<HashSet<usize>> = RefCell::default();
 }
 
-/// The front end has met this code outside of a graph and left it to Python: it does not look at it again.
+/// Dynamo has met this code outside of a graph and skipped it: it does not trace it again.
 pub fn leave_out(code: &Py<PyCode>) {
     LEFT_OUT.with_borrow_mut(|left| left.insert(std::ptr::from_ref(code) as usize));
 }
 
-/// Whether the front end does not look at this code any more.
+/// Whether Dynamo skips this code.
 pub fn is_left_out(code: &Py<PyCode>) -> bool {
     LEFT_OUT.with_borrow(|left| left.contains(&(std::ptr::from_ref(code) as usize)))
 }
@@ -189,7 +189,8 @@ pub fn reset_left_out() {
 }
 
 /// Where a frame stands: its instruction, and, below a comprehension's, the one at which that ends, with the one at which it begins.
-/// A comprehension's code is part of the function's; to PyTorch's front end, which reads an older bytecode, it is a function that is called.
+/// A comprehension's code is part of the function's; to PyTorch's Dynamo, which reads the bytecode of CPython 3.11, it is a function that
+/// is called.
 fn places_in(frame: &InterpreterFrame, run: Option<&Run>) -> (u32, Option<(u32, u32)>) {
     let at = frame.lasti.load(Ordering::Relaxed).saturating_sub(1);
     let is_script = run.is_some_and(|run| std::ptr::eq(frame.code().source_path(), run.filename));

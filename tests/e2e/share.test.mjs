@@ -35,7 +35,7 @@ describe("a link", () => {
     assert.equal(await second.getByLabel("Partitioner").inputValue(), "default");
   });
 
-  it("brings back what was looked at", async () => {
+  it("brings back the view", async () => {
     const first = await pages.open();
     await write(first, COMPILED);
     await settled(first);

@@ -1,4 +1,4 @@
-//! Aliasing and mutation around compiled regions: random programs of views, writes, aliases among inputs and outputs, `detach`
+//! Aliasing and mutation around compiled graphs: random programs of views, writes, aliases among inputs and outputs, `detach`
 //! and `no_grad`, whose compiled run must show what their eager run shows: outputs, inputs, gradients, and what a later write
 //! to an output changes.
 

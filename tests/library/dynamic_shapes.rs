@@ -1,4 +1,4 @@
-//! A region of symbolic sizes serves many sizes: outputs and gradients are eager's, and it is compiled as often as PyTorch compiles.
+//! A graph of symbolic sizes is used for many sizes: outputs and gradients are eager's, and it is compiled as often as PyTorch compiles.
 
 use crate::script;
 

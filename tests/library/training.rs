@@ -73,7 +73,7 @@ fn a_run_draws_what_the_script_drew() {
 }
 
 #[test]
-fn without_a_scalar_squares_stand_in() {
+fn without_a_scalar_squares_take_its_place() {
     let (_, bundle) = run("
 import torch
 w = torch.tensor([2.0, -4.0], requires_grad=True)

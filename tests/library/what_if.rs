@@ -20,7 +20,7 @@ def f(x, w):
 w = torch.randn(4, 3)
 ";
 
-/// After some calls, every size is asked and then called: served or compiled anew, for the same reasons.
+/// After some calls, every size is asked and then called: a hit or a recompile, for the same reasons.
 fn asked_and_called(calls: &[[i64; 2]], sizes: &[[i64; 2]]) {
     let call = |[a, b]: [i64; 2]| format!("f(torch.randn({a}, {b}), torch.randn({b}, 3))\n");
     let before: String = TWO_WAYS.to_owned() + &calls.iter().map(|c| call(*c)).collect::<String>();
@@ -44,7 +44,7 @@ fn asked_and_called(calls: &[[i64; 2]], sizes: &[[i64; 2]]) {
             let made = after.regions.last().unwrap().entry.as_ref().unwrap();
             // Which sizes vary; which of their symbols turn out to be one, tracing finds out.
             let size = |size: &String| size.parse::<i64>().ok();
-            let shapes = |inputs: &[aot_playground::report::EntryInput]| {
+            let shapes = |inputs: &[aot_playground::report::CacheEntryInput]| {
                 inputs.iter().map(|i| i.sizes.iter().map(size).collect()).collect::<Vec<Vec<_>>>()
             };
             assert_eq!(shapes(&recompile.inputs), shapes(&made.inputs), "{a}x{b}");

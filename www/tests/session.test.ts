@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { ModuleSource } from "../src/engine/module";
-import type { Event, Region } from "../src/generated/report";
+import type { CapturedGraph, Event } from "../src/generated/report";
 import { DEFAULTS } from "../src/state/options";
 import { FakeWorker } from "./fake-worker";
 
-const region: Region = { id: 0, function: "f", graph: { readable: "graph", nodes: [] }, guards: [], span: null };
+const region: CapturedGraph = { id: 0, function: "f", graph: { readable: "graph", nodes: [] }, guards: [], span: null };
 const finished: Event = { event: "finished", exception: null, seconds: 0.01 };
 const raised: Event = { event: "finished", exception: { type: "SyntaxError", message: "", traceback: "", span: null }, seconds: 0 };
 const source = { get: () => Promise.resolve({} as WebAssembly.Module) } as unknown as ModuleSource;

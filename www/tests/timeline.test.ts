@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Compilation, Event, NodeView, Region } from "../src/generated/report";
+import type { CapturedGraph, Compilation, Event, NodeView } from "../src/generated/report";
 import { EMPTY, extend, type Moment } from "../src/report/timeline";
 
 const region = (id: number, line: number): Event => ({
   event: "captured",
-  region: { id, function: "f", graph: { readable: "", nodes: [{ span: { line, column: 0, end_line: line, end_column: 4 } } as NodeView] }, guards: [], span: null } satisfies Region,
+  region: { id, function: "f", graph: { readable: "", nodes: [{ span: { line, column: 0, end_line: line, end_column: 4 } } as NodeView] }, guards: [], span: null } satisfies CapturedGraph,
 });
 const compiled = (id: number): Event => ({ event: "compiled", compilation: { id, region: id, backward: { readable: "", nodes: [] } } as unknown as Compilation });
 const ran = (compilation: number, part: string): Event => ({ event: "ran", run: { compilation, part } });

@@ -47,7 +47,7 @@ pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
         None => {
             if super::compiled::is_recording() {
                 // Who else holds the gradient is not known yet.
-                super::compiled::look_at(variable)?;
+                super::compiled::lift_to_input(variable)?;
                 let stored = t!("_first_gradient", variable, grad)?;
                 super::compiled::received(variable, &stored);
                 meta::set_grad(variable, Some(stored));

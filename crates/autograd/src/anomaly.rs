@@ -41,7 +41,7 @@ pub fn set_mode(enabled: bool, check_nan: bool) {
     MODE.set((enabled, check_nan));
 }
 
-/// Whether results of a backward are looked at.
+/// Whether results of a backward are checked for NaN.
 pub fn checks_nan() -> bool {
     let (enabled, check_nan) = MODE.get();
     enabled && check_nan && !modes().fake

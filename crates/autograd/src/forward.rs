@@ -50,7 +50,7 @@ pub fn tangent(t: &Tensor) -> Result<Option<Tensor>> {
 
 /// What a view of a tensor is, of another that lies in memory as that does: by its strides, where they say it.
 fn same_view(view: &Tensor, base: &Tensor, steps: &[ViewStep], other: &Tensor) -> Result<Tensor> {
-    if view.dtype() != base.dtype() || view.lazy() != base.lazy() {
+    if view.dtype() != base.dtype() || view.math_bits() != base.math_bits() {
         return replay(steps, other);
     }
     let g = view.geometry();
@@ -99,7 +99,7 @@ pub fn set_tangent(t: &Tensor, tangent_of_t: Tensor, is_write: bool) -> Result<(
     Ok(())
 }
 
-/// Whether two tensors lie in memory alike: sizes of storages, geometry, and what is put off.
+/// Whether two tensors lie in memory alike: sizes of storages, geometry, and conjugate and negative bits.
 fn lies_alike(a: &Tensor, b: &Tensor) -> Result<bool> {
     let (g, h) = (a.geometry(), b.geometry());
     let elements = |t: &Tensor| t.storage().nbytes().floor_div(&SymInt::from(t.dtype().itemsize() as i64));
@@ -108,7 +108,7 @@ fn lies_alike(a: &Tensor, b: &Tensor) -> Result<bool> {
     if !(is_wrapped(a) || is_wrapped(b)) && !elements(a)?.statically_eq(elements(b)?) || g.sizes.len() != h.sizes.len() {
         return Ok(false);
     }
-    if !SymInt::all_statically_eq(&g.sizes, &h.sizes) || a.lazy() != b.lazy() {
+    if !SymInt::all_statically_eq(&g.sizes, &h.sizes) || a.math_bits() != b.math_bits() {
         return Ok(false);
     }
     let one = |n: &SymInt| matches!(n.hint(), Some(0 | 1));
@@ -481,7 +481,7 @@ fn twice(reader: &Reader) -> Result<Vec<Option<Tensor>>> {
             _ => Vec::new(),
         };
         for (grad, tangent) in pairs {
-            if tangent.lazy().zero {
+            if tangent.math_bits().zero {
                 continue;
             }
             if let Some(edge) = gradient_edge(&grad)? {

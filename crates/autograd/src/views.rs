@@ -131,7 +131,7 @@ pub fn set_creation(view: &Tensor, creation: CreationMeta) {
 
 /// Whether a view is made again by its operators: strides alone do not say how it reads its base's bytes, or must not be shown.
 fn is_replayed(base: &Tensor, view: &Tensor) -> bool {
-    is_functional(base) || base.dtype() != view.dtype() || base.lazy() != view.lazy()
+    is_functional(base) || base.dtype() != view.dtype() || base.math_bits() != view.math_bits()
 }
 
 fn is_functional(t: &Tensor) -> bool {

@@ -177,7 +177,7 @@ macro_rules! real {
             $(fn $name(self) -> Self { <$t>::$name(self) })*
             fn gemm(m: usize, k: usize, n: usize, alpha: Self, a: Matrix<Self>, b: Matrix<Self>, beta: Self, c: &mut [Self]) {
                 if m == 0 || k == 0 || n == 0 {
-                    // A sum of no products: what an empty operand's strides name is not looked at.
+                    // A sum of no products: what an empty operand's strides name is not read.
                     c.iter_mut().for_each(|v| *v = if beta == 0.0 { 0.0 } else { *v * beta });
                     return;
                 }

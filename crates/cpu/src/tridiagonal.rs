@@ -7,7 +7,7 @@ use super::rotations::{Turn, limits, signed, turn_of};
 use super::triangular::masked_dot;
 use super::vectorized::Vectorized;
 
-/// Sweeps per eigenvalue after which the search is given up.
+/// Sweeps per eigenvalue after which the search fails.
 const SWEEPS: usize = 30;
 
 /// Eigenvalues, ascending, and their vectors as columns; the lower triangle counts.

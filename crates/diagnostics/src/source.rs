@@ -52,7 +52,7 @@ fn anchors(text: &[char]) -> Option<(usize, usize)> {
 }
 
 impl Source {
-    /// The marks that PyTorch's front end sets below the line; `None` where the whole line is meant.
+    /// The marks that Dynamo sets below the line; `None` where the whole line is meant.
     pub fn marks(&self) -> Option<String> {
         self.marked(anchors)
     }

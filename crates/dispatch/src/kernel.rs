@@ -4,7 +4,7 @@ use super::registry::{entry_of, full_name};
 use super::{Call, OpEntry, Rule, Value, named};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
-use tensor::{DeviceType, Dtype, Geometry, Lazy, Tensor, TensorSpec};
+use tensor::{DeviceType, Dtype, Geometry, MathBits, Tensor, TensorSpec};
 
 /// A CPU lowering.
 #[derive(Clone, Copy)]
@@ -126,8 +126,8 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     let fake = fake || Value::any_fake(args);
     if !fake {
         super::refusals::check(entry, args)?;
-        if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(puts_off) {
-            let out = run_backend(entry, &done(entry, args)?, pretended)?;
+        if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(has_math_bits) {
+            let out = run_backend(entry, &resolved(entry, args)?, pretended)?;
             // What was written to is what was given.
             let written = entry.schema.arguments.iter().position(|a| a.mutated).and_then(|i| args[i].as_tensor());
             return Ok(written.filter(|_| matches!(out, Value::Tensor(_))).map_or(out, |t| t.into()));
@@ -147,7 +147,7 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
             let dtype = entry.view_dtype.map_or(Ok(base.dtype()), |f| f(&call))?;
             let view = |g| {
                 let view = if dtype == base.dtype() { base.view_as(g) } else { base.view_dtype(g, dtype) };
-                view.set_lazy(put_off_by(entry, base.lazy()));
+                view.set_math_bits(math_bits_of_view(entry, base.math_bits()));
                 view
             };
             let views = rule(&call)?.into_iter().map(|g| Value::Tensor(view(g))).collect();
@@ -215,33 +215,33 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     }
 }
 
-/// What a view puts off, by what the tensor that it is taken of does.
-pub fn put_off_by(entry: &OpEntry, of: Lazy) -> Lazy {
+/// The math bits of a view, by those of the tensor that it is taken of.
+pub fn math_bits_of_view(entry: &OpEntry, of: MathBits) -> MathBits {
     match () {
-        () if named::CONJ.is(entry) => Lazy { conj: !of.conj, ..of },
-        () if named::NEG_VIEW.is(entry) => Lazy { neg: !of.neg, ..of },
+        () if named::CONJ.is(entry) => MathBits { conj: !of.conj, ..of },
+        () if named::NEG_VIEW.is(entry) => MathBits { neg: !of.neg, ..of },
         () => of,
     }
 }
 
-fn puts_off(value: &Value) -> bool {
+fn has_math_bits(value: &Value) -> bool {
     let mut any = false;
-    value.for_each_tensor(&mut |t| any |= t.lazy().any());
+    value.for_each_tensor(&mut |t| any |= t.math_bits().any());
     any
 }
 
-/// The arguments of a call with everything done that was put off: kernels read and write memory as it is.
-fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
-    let mut target = Lazy::default();
+/// The arguments of a call with their math bits resolved: kernels read and write memory as it is.
+fn resolved(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
+    let mut target = MathBits::default();
     let mut given = Vec::new();
     for (argument, value) in entry.schema.arguments.iter().zip(args) {
         given.push(match value {
-            Value::Tensor(t) if argument.mutated && t.lazy().any() => {
-                target = t.lazy();
+            Value::Tensor(t) if argument.mutated && t.math_bits().any() => {
+                target = t.math_bits();
                 let memory = t.view_as((*t.geometry()).clone());
                 Value::Tensor(memory)
             }
-            other => other.map_tensors(&mut |t| apply(t, t.lazy()))?,
+            other => other.map_tensors(&mut |t| apply(t, t.math_bits()))?,
         });
     }
     if target.any() {
@@ -249,7 +249,7 @@ fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
         let source = given.get(1).and_then(Value::as_tensor).filter(|_| named::COPY_.is(entry) && !target.zero).cloned();
         let Some(source) = source else {
             let name = entry.base_name();
-            return Err(Error::not_implemented(format!("{name} on a tensor whose conjugate or negative is put off; clone it first")));
+            return Err(Error::not_implemented(format!("{name} on a tensor that has the conjugate or negative bit; clone it first")));
         };
         let source = if target.conj && !source.dtype().is_complex() { source } else { apply(&source, target)? };
         given[1] = Value::Tensor(source);
@@ -257,9 +257,9 @@ fn done(entry: &'static OpEntry, args: &[Value]) -> Result<Vec<Value>> {
     Ok(given)
 }
 
-/// A tensor's memory with something done to it.
-fn apply(t: &Tensor, lazy: Lazy) -> Result<Tensor> {
-    if !lazy.any() {
+/// A tensor's memory with math bits resolved.
+fn apply(t: &Tensor, bits: MathBits) -> Result<Tensor> {
+    if !bits.any() {
         return Ok(t.clone());
     }
     let run = |name: &str, t: Tensor| {
@@ -267,21 +267,21 @@ fn apply(t: &Tensor, lazy: Lazy) -> Result<Tensor> {
         run_backend(entry, &super::fill_args(entry, vec![Value::Tensor(t)], &[])?, false)?.into_tensor()
     };
     let mut out = t.view_as((*t.geometry()).clone());
-    if lazy.zero {
+    if bits.zero {
         return run("aten.zeros_like.default", out);
     }
-    if lazy.conj {
+    if bits.conj {
         out = run("aten._conj_physical.default", out)?;
     }
-    if lazy.neg {
+    if bits.neg {
         out = run("aten.neg.default", out)?;
     }
     Ok(out)
 }
 
-/// A tensor that is read as it lies in memory: with what was put off done.
+/// A tensor that may be read as it lies in memory: its math bits are resolved.
 pub fn as_in_memory(t: &Tensor) -> Result<Tensor> {
-    if t.is_fake() { Ok(t.clone()) } else { apply(t, t.lazy()) }
+    if t.is_fake() { Ok(t.clone()) } else { apply(t, t.math_bits()) }
 }
 
 /// Whether a call has no values to compute: where its results lie on the meta device, or an argument has none. What only looks like

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tensor::{Lazy, Tensor};
+use tensor::{MathBits, Tensor};
 
 /// What `vmap` does where random numbers are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ pub fn wrap(value: &Tensor, level: &Level, batch_dim: Option<usize>) -> Tensor {
     }
     let outer = value.view_as(geometry);
     // That all elements are zero is known below, where products are made.
-    outer.set_lazy(Lazy { zero: false, ..value.lazy() });
+    outer.set_math_bits(MathBits { zero: false, ..value.math_bits() });
     *outer.imp().transform.borrow_mut() =
         Some(Box::new(Wrapped { number: level.number, value: value.clone(), batch_dim, alive: level.alive.clone() }));
     outer

@@ -32,7 +32,7 @@ pub use builder::OpBuilder;
 pub use entry::{
     Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpEntry, Refusal, Rule, Tags,
 };
-pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, put_off_by, real_kernel, run_backend};
+pub use kernel::{Kernel, KernelTable, as_in_memory, has_kernel, install_kernels, math_bits_of_view, real_kernel, run_backend};
 pub use lookup::{lookup, op, overloads, overloads_as_called};
 pub use operator_classes::OpClasses;
 pub use overlap::check_overlap;
@@ -41,7 +41,7 @@ pub use schema::{Argument, Default, Return, Schema, Type};
 pub use script::{Part, ScriptOperators, call_script, define, forget_script_operators, script_has, set_script_operators};
 pub use stack::{
     Exclude, KeepWhole, Key, Layer, Modes, Restore, call, call_below, default_device, fill_args, fill_factory_options, has_layer,
-    is_excluded, is_kept_whole, look_at, measure_float, modes, pop_layer, push_layer, recorded_size, set_default_device, set_modes,
+    is_excluded, is_kept_whole, lift_to_input, measure_float, modes, pop_layer, push_layer, recorded_size, set_default_device, set_modes,
     take_layers,
 };
 pub use unbacked::{Naming, SizeNamer, size_of_values};

@@ -21,8 +21,8 @@ pub enum Key {
     Autograd,
     /// Where a transform that autograd serves goes on, one level down.
     Lower,
-    /// What is put off: conjugates, negatives and zeros.
-    Lazy,
+    /// Math bits: the conjugate bit, the negative bit and zero tensors.
+    MathBits,
     /// A script's `__torch_dispatch__`.
     Subclass,
     /// Functionalization.
@@ -32,7 +32,7 @@ pub enum Key {
 }
 
 const KEYS: [Key; 9] =
-    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::Lazy, Key::Subclass, Key::Functionalize, Key::Trace];
+    [Key::Transform, Key::Capture, Key::Autocast, Key::Autograd, Key::Lower, Key::MathBits, Key::Subclass, Key::Functionalize, Key::Trace];
 
 /// A layer: it sees calls that reach it and makes calls of its own.
 pub trait Layer {
@@ -89,8 +89,8 @@ pub fn recorded_size(t: &Tensor, dim: usize) -> Result<SymInt> {
     Ok(seen.as_ref().unwrap_or(t).size(dim))
 }
 
-/// A tensor of the caller's is looked at: where calls are recorded it is an input from here on.
-pub fn look_at(t: &Tensor) -> Result<()> {
+/// A tensor of the caller's is read: where calls are recorded it is an input from here on.
+pub fn lift_to_input(t: &Tensor) -> Result<()> {
     innermost(Key::Capture).map_or(Ok(()), |layer| layer.seen_as(t).map(drop))
 }
 

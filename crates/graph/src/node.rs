@@ -23,7 +23,7 @@ pub enum Opcode {
     Output,
 }
 
-/// How a torch-level call of a captured region is written.
+/// How a torch-level call of a captured graph is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// `torch.nn.functional.relu(x)`
@@ -39,7 +39,7 @@ pub enum Shown {
 pub enum Target {
     /// An operator overload: `aten.mm.default`, printed below `torch.ops.`.
     Op(Rc<str>),
-    /// A torch-level call of a captured region: the operator it resolved to, and how it was written.
+    /// A torch-level call of a captured graph: the operator it resolved to, and how it was written.
     Torch {
         /// The overload that replays it.
         op: Rc<str>,

@@ -15,7 +15,7 @@ pub trait SizeNodes {
     /// Adds a call that computes the size.
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg;
     /// Adds a call that computes a sum of several at once; `None` where sums are computed step by step. Who has it computes what is
-    /// read off results as PyTorch's front end does, in sympy's order.
+    /// read off results as Dynamo does, in sympy's order.
     fn emit_sum(&self, _terms: Vec<Arg>, _expr: &Expr) -> Option<Arg> {
         None
     }

@@ -155,7 +155,7 @@ impl Plan {
         let count = numel(&self.shape).guard_int()? as usize;
         let whole = |dims: &[usize]| dims.iter().all(|d| sizes[*d] > 0);
         if count == 0 || !whole(&self.order[..self.before]) || !whole(self.after()) {
-            // Nothing is picked, and no index looked at.
+            // Nothing is picked, and no index read.
             return Ok(Vec::new());
         }
         let mut picked = vec![0usize; count];

@@ -1,6 +1,6 @@
 //! Complex numbers: making them, their parts, absolute values and angles.
 //!
-//! A conjugate is a view that says what is to be done to its elements (`transforms/lazy`).
+//! A conjugate is a view with the conjugate bit (`transforms/math_bits`).
 
 use super::common::*;
 use diagnostics::error::{Error, Result};
@@ -102,12 +102,12 @@ pub fn register(b: &mut OpBuilder) {
     .tags(Tags::APART_IN_EXPORT | Tags::POINTWISE);
     b.op(
         "resolve_conj(Tensor(a) self) -> Tensor(a)",
-        Rule::Composite(|c| if c.tensor("self")?.lazy().conj { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
+        Rule::Composite(|c| if c.tensor("self")?.math_bits().conj { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
     )
     .doc("The tensor with its conjugate computed.");
     b.op(
         "resolve_neg(Tensor(a) self) -> Tensor(a)",
-        Rule::Composite(|c| if c.tensor("self")?.lazy().neg { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
+        Rule::Composite(|c| if c.tensor("self")?.math_bits().neg { aten!("clone", c.get("self")) } else { Ok(c.get("self").clone()) }),
     );
     b.op(
         "isreal(Tensor self) -> Tensor",
@@ -119,7 +119,7 @@ pub fn register(b: &mut OpBuilder) {
     .doc("Whether elements have no imaginary part.");
 }
 
-/// The memory as it is: what is put off changes no geometry. A number stands for a tensor of its own.
+/// The memory as it is: math bits change no geometry. A number stands for a tensor of its own.
 fn as_it_lies(c: &Call) -> Result<Vec<Geometry>> {
     Ok(vec![match c.get("self") {
         Value::Tensor(t) => (*t.geometry()).clone(),

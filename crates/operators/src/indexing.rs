@@ -168,7 +168,7 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
                 collected.tensors.push((dim, index.clone()));
                 dim += spans(index);
             }
-            // It is looked at after what stands before it.
+            // It is read after what stands before it.
             IndexItem::Constant(index) => {
                 collected.tensors.push((dim, t!("lift_fresh", index)?));
                 dim += spans(index);

@@ -66,8 +66,8 @@ fn as_complex(call: &Call) -> Result<Vec<Geometry>> {
 /// One part of complex numbers. Of a conjugate, it is a part of what is conjugated, the imaginary one negated.
 fn part(call: &Call, index: i64) -> Result<Value> {
     let x = call.tensor("self")?;
-    let mut parts = if x.lazy().conj { t!("view_as_real", t!("_conj", x)?)? } else { t!("view_as_real", x)? };
-    if x.lazy().conj && index == 1 {
+    let mut parts = if x.math_bits().conj { t!("view_as_real", t!("_conj", x)?)? } else { t!("view_as_real", x)? };
+    if x.math_bits().conj && index == 1 {
         parts = t!("_neg_view", parts)?;
     }
     t!("select.int", parts, x.dim(), index).map(Value::from)

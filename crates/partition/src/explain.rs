@@ -15,7 +15,7 @@ use graph::{Graph, Node, NodeId, Opcode, Recompute};
 use report::{self, Capacity, CapacityParts, Cost, Cut, Decision};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Calls looked at to say what one value is recomputed from; a longer way back is not followed to its end.
+/// Calls followed to say what one value is recomputed from; a longer way back is not followed to its end.
 const FAR_BACK: u64 = 100;
 
 /// A partition's parts, as explanations ask of them. Vectors are indexed by the joint graph's node id.

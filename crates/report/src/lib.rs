@@ -15,7 +15,7 @@ pub const REPORT_VERSION: u32 = 1;
 pub const PYTORCH_VERSION: &str = "2.15.0";
 
 pub mod bundle;
-mod entry;
+mod cache_entry;
 mod partition;
 /// The same file once more, so that the place in the script has a TypeScript type where those of this crate have theirs.
 #[cfg(test)]
@@ -24,9 +24,11 @@ mod span;
 #[cfg(test)]
 mod typescript;
 
+pub use cache_entry::{
+    CacheEntryCondition, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, Recompile, Trial, Verdict, WhatIf,
+};
 #[cfg(not(test))]
 pub use diagnostics::span::Span;
-pub use entry::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Trial, Verdict, WhatIf};
 pub use partition::*;
 #[cfg(test)]
 pub use span::Span;
@@ -100,10 +102,10 @@ pub struct GraphView {
     pub nodes: Vec<NodeView>,
 }
 
-/// A region of Python that `torch.compile` captured, before autograd or functionalization.
+/// A graph that `torch.compile` captured, before autograd or functionalization.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct Region {
+pub struct CapturedGraph {
     /// Counts from 0 in the order of capture.
     pub id: u32,
     /// Name of the Python function.
@@ -114,12 +116,12 @@ pub struct Region {
     pub guards: Vec<Guard>,
     /// What its cache entry wants of a call, once there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub entry: Option<EntryView>,
+    pub entry: Option<CacheEntryView>,
     /// Where its function is defined.
     pub span: Option<Span>,
 }
 
-/// A condition under which a compiled region may be used again.
+/// A condition under which a compiled graph may be used again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Guard {
@@ -235,7 +237,7 @@ pub struct Saved {
 pub struct Compilation {
     /// Counts from 0 in the order of compilation.
     pub id: u32,
-    /// The captured region it comes from, where `torch.compile` made it.
+    /// The captured graph it comes from, where `torch.compile` made it.
     pub region: Option<u32>,
     /// Joint or inference.
     pub kind: CompilationKind,
@@ -263,7 +265,7 @@ pub struct Compilation {
     /// What the runtime does with what the graph returned: writes to mutated inputs, views made again; as Python code.
     #[serde(default)]
     pub epilogue: String,
-    /// Whether it was given up: a float that was a symbol has to be a number, and all is traced again.
+    /// Whether its trace was discarded: a dynamic float had to be specialized (TensorifyScalarRestartAnalysis).
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
     pub abandoned: bool,
@@ -314,12 +316,12 @@ pub enum Event {
         /// What, newlines included.
         text: String,
     },
-    /// A region was captured.
+    /// A graph was captured.
     Captured {
-        /// The region; one of an id seen before replaces it.
-        region: Region,
+        /// The graph; one of an id seen before replaces it.
+        region: CapturedGraph,
     },
-    /// A region was traced and, where it has a backward, partitioned.
+    /// A graph was traced by AOTAutograd and, where it has a backward, partitioned.
     Compiled {
         /// The compilation; one of an id seen before replaces it.
         compilation: Compilation,
@@ -329,7 +331,7 @@ pub enum Event {
         /// Where and why.
         graph_break: GraphBreak,
     },
-    /// A compiled function was called in a way no cache entry serves.
+    /// A call of a compiled function missed the cache.
     Recompiled {
         /// Per cache entry, the guard that failed.
         reasons: Vec<String>,
@@ -372,8 +374,8 @@ pub struct Report {
     pub stderr: String,
     /// The exception that ended it.
     pub exception: Option<Exception>,
-    /// Captured regions.
-    pub regions: Vec<Region>,
+    /// Captured graphs.
+    pub regions: Vec<CapturedGraph>,
     /// AOTAutograd compilations.
     pub compilations: Vec<Compilation>,
     /// Compiled-autograd graphs, as text.

@@ -11,8 +11,8 @@ use ts_rs::TS;
 
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
 use crate::{
-    Answer, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question, REPORT_VERSION, Region,
-    Report, Span, Trial, WhatIf,
+    Answer, CapturedGraph, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
+    REPORT_VERSION, Report, Span, Trial, WhatIf,
 };
 
 fn generated() -> PathBuf {
@@ -63,8 +63,8 @@ fn typescript_fold_sample_is_current() {
     let both = Compilation { forward: Some(graph("forward")), backward: Some(graph("backward")), ..joint.clone() };
     let events = vec![
         Event::Stdout { text: "one\n".to_owned() },
-        Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured"), ..Region::default() } },
-        Event::Captured { region: Region { function: "f".to_owned(), graph: graph("captured again"), ..Region::default() } },
+        Event::Captured { region: CapturedGraph { function: "f".to_owned(), graph: graph("captured"), ..CapturedGraph::default() } },
+        Event::Captured { region: CapturedGraph { function: "f".to_owned(), graph: graph("captured again"), ..CapturedGraph::default() } },
         Event::Compiled { compilation: joint },
         Event::Compiled { compilation: both },
         Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },

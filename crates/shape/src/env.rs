@@ -86,7 +86,7 @@ pub(super) struct Inner {
     learned: HashMap<Expr, i64>,
     learned_floats: Vec<(Rc<FloatExpr>, f64)>,
     settled: bool,
-    /// What the symbols are in the region that goes on after this one.
+    /// What the symbols are in the graph that follows this one.
     successors: Option<HashMap<Symbol, SymInt>>,
 }
 
@@ -123,7 +123,7 @@ impl ShapeEnv {
         self.symbol(&name, SymbolInfo { origin: origin.to_owned(), hint: None, lower, upper: i64::MAX })
     }
 
-    /// A new unbacked symbol for a size of the call whose value is not to be looked at.
+    /// A new unbacked symbol for a size of an input.
     pub fn unbacked_input(&self, origin: &str, lower: i64, upper: i64) -> SymInt {
         let size = self.unbacked(origin, lower);
         if let Some(symbol) = size.expr().as_symbol()
@@ -262,12 +262,12 @@ impl ShapeEnv {
         self.0.borrow_mut().settled = true;
     }
 
-    /// Says what the symbols are in the region that goes on after this one.
+    /// Says what the symbols are in the graph that follows this one.
     pub fn succeed(&self, successors: HashMap<Symbol, SymInt>) {
         self.0.borrow_mut().successors = Some(successors);
     }
 
-    /// What the symbols are in the region that goes on after this one, where one does.
+    /// What the symbols are in the graph that follows this one, where one does.
     pub fn successors(&self) -> Option<HashMap<Symbol, SymInt>> {
         self.0.borrow().successors.clone()
     }

@@ -226,7 +226,7 @@ impl SymInt {
         }
     }
 
-    /// What the size is in the region that goes on after its own ended, where that knows its symbols.
+    /// What the size is in the graph that follows its own, where that knows its symbols.
     pub fn succeeded(&self) -> Option<SymInt> {
         match self {
             SymInt::Sym(_, env) => self.translated(&env.successors()?),

@@ -23,8 +23,8 @@ pub struct TensorImpl {
     version: RefCell<Rc<Cell<u64>>>,
     /// Dimensions that were symbolic in the compiled graph that returned it, a bit for each.
     dynamic_dims: Cell<u64>,
-    /// What is put off until its elements are read.
-    lazy: Cell<Lazy>,
+    /// Its math bits: conjugate bit, negative bit, zero tensor.
+    math_bits: Cell<MathBits>,
     /// Autograd's state.
     pub autograd: Slot,
     /// Functionalization's state: present on a functional wrapper.
@@ -39,9 +39,9 @@ pub struct TensorImpl {
     pub subclass: RefCell<Option<Rc<dyn Subclass>>>,
 }
 
-/// What has not been done to the elements of a tensor: whoever reads them does it.
+/// Math bits: what has still to be done to the elements of a tensor; whoever reads them does it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lazy {
+pub struct MathBits {
     /// They are to be conjugated.
     pub conj: bool,
     /// They are to be negated.
@@ -82,10 +82,10 @@ impl Concrete {
     }
 }
 
-impl Lazy {
-    /// Whether anything is put off.
+impl MathBits {
+    /// Whether any bit is set.
     pub fn any(self) -> bool {
-        self != Lazy::default()
+        self != MathBits::default()
     }
 }
 
@@ -105,7 +105,7 @@ impl Tensor {
             dtype: Cell::new(dtype),
             version: RefCell::new(version),
             dynamic_dims: Cell::new(0),
-            lazy: Cell::default(),
+            math_bits: Cell::default(),
             autograd: Slot::default(),
             functional: Slot::default(),
             proxy: Slot::default(),
@@ -151,14 +151,14 @@ impl Tensor {
         Ok(t)
     }
 
-    /// What is put off until its elements are read.
-    pub fn lazy(&self) -> Lazy {
-        self.0.lazy.get()
+    /// Its math bits: conjugate bit, negative bit, zero tensor.
+    pub fn math_bits(&self) -> MathBits {
+        self.0.math_bits.get()
     }
 
-    /// Says what is put off.
-    pub fn set_lazy(&self, lazy: Lazy) {
-        self.0.lazy.set(lazy);
+    /// Sets its math bits.
+    pub fn set_math_bits(&self, math_bits: MathBits) {
+        self.0.math_bits.set(math_bits);
     }
 
     /// Another view of the same storage, sharing its version counter.
@@ -175,7 +175,7 @@ impl Tensor {
     pub fn shallow_copy(&self) -> Tensor {
         let copy = Self::with_version(self.storage().clone(), (*self.geometry()).clone(), self.dtype(), Rc::new(Cell::new(self.version())));
         self.give_class(&copy);
-        copy.set_lazy(self.lazy());
+        copy.set_math_bits(self.math_bits());
         copy
     }
 
@@ -183,7 +183,7 @@ impl Tensor {
     pub fn handle(&self) -> Tensor {
         let handle = self.view_as((*self.geometry()).clone());
         self.give_class(&handle);
-        handle.set_lazy(self.lazy());
+        handle.set_math_bits(self.math_bits());
         handle
     }
 
@@ -319,13 +319,13 @@ impl Tensor {
         *self.0.geometry.borrow_mut() = Rc::new(geometry);
     }
 
-    /// Becomes a handle on another tensor's storage, geometry and dtype (`set_`, `.data =`, a lazy tensor's value arriving).
+    /// Becomes a handle on another tensor's storage, geometry and dtype (`set_`, `.data =`, a fake tensor that gets its value).
     pub fn adopt(&self, other: &Tensor) {
         let storage = other.storage().clone();
         *self.0.storage.borrow_mut() = storage;
         self.set_geometry((*other.geometry()).clone());
         self.0.dtype.set(other.dtype());
-        self.set_lazy(other.lazy());
+        self.set_math_bits(other.math_bits());
     }
 
     /// Says that a compiled graph returned it, in which its size in a dimension was symbolic.

@@ -4,11 +4,11 @@
 //! - [`batching`]: what operators do to tensors with a hidden dimension
 //! - [`batch_rules`]: operators that have a rule of their own there
 //! - [`duals`]: dual tensors of those levels
-//! - [`lazy`]: conjugates, negatives and zeros that are put off, below autograd
+//! - [`math_bits`]: conjugate bit, negative bit and zero tensors, below autograd
 //! - [`autocast`]: operators that are safe with it run in a shorter dtype
 
 pub mod autocast;
 pub mod batching;
 pub mod duals;
-pub mod lazy;
 pub mod levels;
+pub mod math_bits;

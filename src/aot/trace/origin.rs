@@ -1,4 +1,4 @@
-//! Where calls come from while a region is replayed: the script's line, its modules, what checkpointing asks of them.
+//! Where calls come from while a graph is replayed: the script's line, its modules, what checkpointing asks of them.
 
 use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// What a replayed region says about the calls it makes.
+/// What a replayed graph says about the calls it makes.
 #[derive(Clone, Default)]
 pub struct Origin {
     /// The script's line.

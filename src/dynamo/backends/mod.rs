@@ -1,4 +1,4 @@
-//! What compiles a region: the backends by name, with what each makes of a graph before it runs, and those of the script.
+//! Backends: those that have a name, with what each makes of a graph before it runs, and those of the script.
 
 pub(super) mod bundle;
 pub(crate) mod config;
@@ -18,7 +18,7 @@ use crate::aot::schemas::{Config, GraphCallable, GraphCompiler, InputSpec};
 use crate::aot::{self, Program};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Exclude, Key, Value};
-use crate::dynamo::{Region, Runner};
+use crate::dynamo::{CapturedGraph, Runner};
 use crate::error::{Error, Result};
 use crate::graph::FakeValue;
 use crate::partition::{PartitionConfig, Partitioner};
@@ -29,7 +29,7 @@ use crate::report::{Event, GraphRun};
 use crate::shape::SymFloat;
 use crate::tensor::Tensor;
 
-/// What compiles a region.
+/// What compiles a captured graph.
 #[derive(Clone)]
 pub enum Backend {
     /// One of PyTorch's by name.
@@ -61,12 +61,12 @@ pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompi
 }
 
 /// A configuration that reports what it makes; the number of the compilation is known once it is made.
-pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32>) -> Config {
+pub fn config(backend: &Pipeline, keep_input_mutations: bool, captured: Option<u32>) -> Config {
     let number = Rc::new(Cell::new(0));
     let seen = number.clone();
     Config {
         keep_input_mutations,
-        partition: PartitionConfig { random_is_impure: region.is_none(), ..config::partition(backend.partitioner) },
+        partition: PartitionConfig { random_is_impure: captured.is_none(), ..config::partition(backend.partitioner) },
         decompositions: backend.decompositions,
         script_decompositions: None,
         passes: backend.passes.clone(),
@@ -79,7 +79,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, region: Option<u32
         observer: Some(Rc::new(move |artifacts| {
             let id = next_compilation();
             seen.set(id);
-            let compilation = crate::describe::compilation(id, region, artifacts);
+            let compilation = crate::describe::compilation(id, captured, artifacts);
             bundle::begin(id, artifacts);
             if let Some(split) = &artifacts.partitioned {
                 config::log_decision(&split.report.debug_report);
@@ -126,15 +126,15 @@ fn pipeline(name: &str) -> Result<Option<Pipeline>> {
     }
 }
 
-/// The inputs of a region's graph as AOTAutograd takes them.
-fn specs(region: &Region) -> Result<Vec<InputSpec>> {
-    let mut tensors = region.inputs.iter().map(|i| i.spec.clone());
-    region
+/// The inputs of a captured graph as AOTAutograd takes them.
+fn specs(captured: &CapturedGraph) -> Result<Vec<InputSpec>> {
+    let mut tensors = captured.inputs.iter().map(|i| i.spec.clone());
+    captured
         .graph
         .placeholders()
         .map(|n| match &n.meta.value {
             Some(FakeValue::Int(size)) => Ok(InputSpec::of_symbol(size)),
-            _ => tensors.next().ok_or_else(|| Error::runtime("a captured region lacks an input")),
+            _ => tensors.next().ok_or_else(|| Error::runtime("a captured graph lacks an input")),
         })
         .collect()
 }
@@ -150,18 +150,18 @@ pub fn as_tensors(values: Vec<Value>) -> Result<Vec<Tensor>> {
         .collect()
 }
 
-pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32) -> Result<Runner> {
-    let graph = region.traced();
+pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, number: u32) -> Result<Runner> {
+    let graph = captured.traced();
     match &function.asked.backend {
         Backend::Named(name) => match pipeline(name)? {
             None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
             Some(pipeline) => {
-                let specs = specs(region)?;
+                let specs = specs(captured)?;
                 let given = specs.clone();
                 let f: aot::Function =
                     Rc::new(move |inputs| replay_graph(&graph, &mut given.iter().zip(inputs).map(|(spec, t)| spec.argument(t)).collect()));
-                let env = region.env.clone();
-                let unread = region.unread_floats();
+                let env = captured.env.clone();
+                let unread = captured.unread_floats();
                 let is_outdated: Option<Rc<dyn Fn() -> bool>> = Some(Rc::new(move || {
                     // Floats that no tensor takes the place of are numbers, also those that nothing computes with.
                     unread.iter().for_each(SymFloat::needs_numbers);
@@ -173,8 +173,8 @@ pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32)
             }
         },
         Backend::Custom(backend) => rustpython_vm::vm::thread::with_current_vm(|vm| {
-            // The script sees the tensors of the call; what it hands on to AOTAutograd is traced with their stand-ins.
-            let mut inputs = region.inputs.iter();
+            // The script sees the tensors of the call; what it hands on to AOTAutograd is traced with their fake tensors.
+            let mut inputs = captured.inputs.iter();
             let mut attributes: Vec<(usize, Tensor)> = Vec::new();
             let mut examples: Vec<Value> = Vec::new();
             for (position, node) in graph.placeholders().enumerate() {
@@ -189,10 +189,10 @@ pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32)
             }
             let attributes: Attributes = attributes.into();
             let own: Vec<usize> = attributes.iter().map(|(position, _)| *position).collect();
-            let written = region.written();
+            let written = captured.written();
             let is_parameter = |t: &Tensor| wrap(t, vm).is_ok_and(|o| &*o.class().name() == "Parameter");
             let is_parameter: HashSet<&str> =
-                region.inputs.iter().filter(|i| is_parameter(&i.real)).map(|i| i.source.name.as_str()).collect();
+                captured.inputs.iter().filter(|i| is_parameter(&i.real)).map(|i| i.source.name.as_str()).collect();
             let parameters = written.placeholders().filter(|n| is_parameter.contains(n.target.text().as_str())).map(|n| n.id).collect();
             let module = script_module(PyGraphModule::captured(graph, written, parameters, attributes), vm).map_err(raised)?;
             let examples = examples
@@ -200,10 +200,10 @@ pub fn compile_region(function: &CompiledFunction, region: &Region, number: u32)
                 .map(|v| crate::python::native::tensor::from_value(v, vm))
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
-            let twins = region.inputs.iter().map(|i| (i.real.clone(), i.twin.clone())).collect();
-            crate::python::native::aot_functions::set_region(Some((number, twins)));
+            let fake_tensors = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone())).collect();
+            crate::python::native::aot_functions::set_compiling(Some((number, fake_tensors)));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
-            crate::python::native::aot_functions::set_region(None);
+            crate::python::native::aot_functions::set_compiling(None);
             let callable = made.map_err(raised)?;
             Ok(Rc::new(move |inputs: Vec<Value>| {
                 let is_given = |position: &usize| !own.contains(position);

@@ -1,7 +1,7 @@
 //! The bytecode of a function as far as capture reads it: which locals live on after an instruction, whether a loop is left open,
 //! and where comprehensions stand.
 //!
-//! PyTorch's front end asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
+//! PyTorch's Dynamo asks the same of CPython's bytecode when a graph breaks: what is dead is no output of the graph, and a
 //! frame whose graph breaks inside a loop is not captured at all.
 
 pub(super) mod decoded;
@@ -147,8 +147,8 @@ impl Code {
         after
     }
 
-    /// Slots whose values may be read from an instruction on, as PyTorch's front end finds them: what is written before the first jump
-    /// is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
+    /// Slots whose values may be read from an instruction on, as Dynamo's `livevars_analysis` finds them: what is written before the first
+    /// jump is not read of what was there before; behind that everything is that is read anywhere, though it be written first.
     fn live_from(&self, position: usize) -> Vec<u64> {
         let mut live = vec![0u64; self.slots.div_ceil(64).max(1)];
         let mut written = live.clone();
@@ -253,8 +253,8 @@ impl Code {
         self.steps.iter().filter_map(stored).collect()
     }
 
-    /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: Python's
-    /// older compilers, whose bytecode PyTorch's front end reads, repeat it at the loop's end.
+    /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: CPython 3.11, whose
+    /// bytecode PyTorch's Dynamo reads, repeats it at the loop's end.
     pub fn is_in_loop(&self, position: usize) -> bool {
         let at = self.steps[position].at;
         for (i, step) in self.steps.iter().enumerate().skip(self.after_jump(position).unwrap_or(position + 1)) {

@@ -1,4 +1,4 @@
-//! A compiled function between its calls, and what is counted over all of them: regions, compilations, breaks.
+//! A compiled function between its calls, and what is counted over all of them: graphs, compilations, graph breaks.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -25,7 +25,7 @@ type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;
 thread_local! {
     /// Every function that was compiled, or called by one and compiled on its own.
     static FUNCTIONS: RefCell<Rc<Functions>> = RefCell::default();
-    static NEXT_REGION: Cell<u32> = const { Cell::new(0) };
+    static NEXT_GRAPH: Cell<u32> = const { Cell::new(0) };
     static NEXT_COMPILATION: Cell<u32> = const { Cell::new(0) };
     static NEXT_FRAME: Cell<u32> = const { Cell::new(0) };
     static ENDS_IN_BREAK: Cell<bool> = const { Cell::new(false) };
@@ -36,9 +36,9 @@ thread_local! {
     static COMPILE_TIMES: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The number of the region that is captured next.
-pub fn next_region() -> u32 {
-    NEXT_REGION.replace(NEXT_REGION.get() + 1)
+/// The number of the next captured graph.
+pub fn next_graph() -> u32 {
+    NEXT_GRAPH.replace(NEXT_GRAPH.get() + 1)
 }
 
 /// The number of the compilation that is reported next.
@@ -79,7 +79,7 @@ pub fn compile_times() -> Vec<f64> {
     COMPILE_TIMES.with_borrow(Clone::clone)
 }
 
-/// Tells why no entry of a frame served, where there is anything to tell.
+/// Reports which guard of each cache entry of a frame failed, if there are entries.
 pub fn note_recompiled(frame: u32, reasons: &[String]) {
     if !reasons.is_empty() {
         emit(Event::Recompiled { reasons: reasons.iter().map(|r| format!("{frame}/{r}")).collect() });
@@ -107,11 +107,11 @@ pub fn set_stance(stance: String) -> String {
     if before.is_empty() { "default".to_owned() } else { before }
 }
 
-/// Starts counting regions and compilations anew.
+/// Restarts the counts of graphs and compilations.
 pub fn reset() {
     crate::dynamo::guards::global_state::reset_state();
     crate::python::span::reset_left_out();
-    NEXT_REGION.set(0);
+    NEXT_GRAPH.set(0);
     NEXT_COMPILATION.set(0);
     NEXT_FRAME.set(0);
     BREAKS.take();
@@ -123,13 +123,13 @@ pub fn reset() {
     aot::trace::reset_checkpoint_regions();
 }
 
-/// Why a graph ends where a tensor decides which way Python goes.
+/// Why a graph breaks where a tensor decides which way Python goes.
 pub fn branch_reason(t: &Tensor) -> Unsupported {
     let computed = crate::dynamo::eval_frame::recorder::recorder().and_then(|r| r.computed_as(t));
     Unsupported::branch(computed.as_ref().map(|(place, call)| (place, call.clone())))
 }
 
-/// Why a graph ends at the call of a builtin.
+/// Why a graph breaks at the call of a builtin.
 pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
     let types: Vec<String> = args.args.iter().map(|o| o.class().name().to_string()).collect();
     let kind = |t: &String| match t.as_str() {
@@ -156,15 +156,15 @@ pub struct CompiledFunction {
     /// Sizes that inputs had when something was compiled. This, frames and places are the code's own, however often and in whatever
     /// way it is asked to be compiled.
     pub seen: Rc<RefCell<SeenSizes>>,
-    /// Numbers of its code and of what follows its breaks, in the order in which they were first compiled.
+    /// Frame ids of its code and of its resume functions, in the order in which they were first compiled.
     pub frames: Rc<RefCell<HashMap<usize, u32>>>,
-    /// Its code, and what follows its breaks, in the order in which they were reached.
+    /// Its code and its resume functions, in the order in which they were reached.
     places: Rc<RefCell<Vec<Chain>>>,
-    /// Places from where the front end cannot go on.
-    pub given_up: RefCell<HashSet<usize>>,
-    /// What its entries depend on besides tensors.
+    /// Places whose frames are skipped.
+    pub skipped: RefCell<HashSet<usize>>,
+    /// The guards of its cache entries on Python values.
     pub values: Values,
-    /// Places whose graphs have ended at a break.
+    /// Places whose graphs broke.
     pub passed: RefCell<HashSet<usize>>,
     /// Places that were compiled as often as they may be.
     pub ended: RefCell<HashSet<usize>>,
@@ -209,7 +209,7 @@ pub fn functions_of(code: &PyObject) -> Vec<Rc<CompiledFunction>> {
     FUNCTIONS.with_borrow(|known| known.iter().filter(|(c, _)| c.is(code)).map(|(_, f)| f.clone()).collect())
 }
 
-/// Forgets which floats were needed as numbers: PyTorch's front end does where it has to begin anew because of a break.
+/// Forgets which floats were specialized: Dynamo does when it restarts its analysis because of a graph break.
 pub fn forget_numbers() {
     FUNCTIONS.with_borrow(Clone::clone).iter().for_each(|(_, function)| function.values.forget_numbers());
 }
@@ -222,14 +222,14 @@ pub fn forget() {
 }
 
 impl CompiledFunction {
-    /// What begins at a place is left to Python from now on.
-    pub fn give_up(&self, place: usize) {
-        self.given_up.borrow_mut().insert(place);
+    /// The frame that begins at a place is skipped from now on.
+    pub fn skip_frame(&self, place: usize) {
+        self.skipped.borrow_mut().insert(place);
     }
 
-    /// Whether what begins at a place is left to Python.
-    pub fn is_given_up(&self, place: usize) -> bool {
-        self.given_up.borrow().contains(&place)
+    /// Whether the frame that begins at a place is skipped.
+    pub fn is_skipped(&self, place: usize) -> bool {
+        self.skipped.borrow().contains(&place)
     }
 
     /// With nothing compiled yet; `of_code` is the code compiled as it was asked for before.
@@ -240,7 +240,7 @@ impl CompiledFunction {
             seen: of_code.map_or_else(Rc::default, |f| f.seen.clone()),
             frames: of_code.map_or_else(Rc::default, |f| f.frames.clone()),
             places: of_code.map_or_else(|| Rc::new(RefCell::new(vec![Chain::new()])), |f| f.places.clone()),
-            given_up: RefCell::default(),
+            skipped: RefCell::default(),
             values: of_code.map_or_else(Values::default, |f| Values::of_code(&f.values)),
             passed: RefCell::default(),
             ended: RefCell::default(),
@@ -252,7 +252,7 @@ impl CompiledFunction {
         self.seen.take();
         self.frames.borrow_mut().clear();
         self.places.borrow_mut().truncate(1);
-        self.given_up.borrow_mut().clear();
+        self.skipped.borrow_mut().clear();
         self.values.clear();
         self.passed.borrow_mut().clear();
         self.ended.borrow_mut().clear();
@@ -267,8 +267,8 @@ impl CompiledFunction {
         })
     }
 
-    /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told, the
-    /// front end's switches say.
+    /// Whether sizes and numbers are symbols: always, never, or once they have varied. What `torch.compile` was not told,
+    /// `torch._dynamo.config` says.
     pub fn dynamic(&self) -> Option<bool> {
         self.asked.dynamic.or_else(|| match (is_on("assume_static_by_default"), is_on("automatic_dynamic_shapes")) {
             (false, _) => Some(true),
@@ -286,7 +286,7 @@ impl CompiledFunction {
     }
 }
 
-/// Entries a piece of code may have; after that it runs as it is.
+/// How many cache entries a code object may have; after that it runs as it is.
 pub fn recompile_limit() -> usize {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
         let limit = |name| manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(what_if::RECOMPILE_LIMIT);
@@ -296,12 +296,12 @@ pub fn recompile_limit() -> usize {
     })
 }
 
-/// A switch of the front end that is on unless a script says otherwise.
+/// A switch of `torch._dynamo.config` that is on by default.
 pub fn is_on(name: &'static str) -> bool {
     rustpython_vm::vm::thread::with_current_vm(|vm| manager::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
 }
 
-/// A switch of the front end that is off unless a script says otherwise.
+/// A switch of `torch._dynamo.config` that is off by default.
 pub fn switch(name: &'static str) -> bool {
     rustpython_vm::vm::thread::with_current_vm(|vm| manager::setting(name, vm))
 }

@@ -8,11 +8,11 @@ use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 
 use super::compiled_function::CompiledFunction;
 use crate::dynamo::source::{Locals, Source, own_attribute};
-use crate::dynamo::{InputSource, Number, Region};
+use crate::dynamo::{CapturedGraph, InputSource, Number};
 use crate::python::native::tensor::{to_tensor, wrap};
 use crate::tensor::Tensor;
 
-/// Where an input of an entry was found.
+/// The source of an input of a cache entry.
 pub struct Found {
     path: Option<Rc<Source>>,
     /// What the recorder was told.
@@ -21,17 +21,17 @@ pub struct Found {
     dims: usize,
 }
 
-/// Where the inputs of a region were found.
-pub fn found(region: &Region, globals: Option<&PyDictRef>, vm: &VirtualMachine) -> Rc<[Found]> {
-    let one = |input: &crate::dynamo::output_graph::captured_graph::RegionInput| Found {
+/// The sources of the inputs of a captured graph.
+pub fn found(captured: &CapturedGraph, globals: Option<&PyDictRef>, vm: &VirtualMachine) -> Rc<[Found]> {
+    let one = |input: &crate::dynamo::output_graph::captured_graph::GraphArg| Found {
         path: Source::parse(&input.source.source, globals, vm),
         source: input.source.clone(),
         dims: input.real.dim(),
     };
-    region.touched.iter().map(one).collect()
+    captured.touched.iter().map(one).collect()
 }
 
-/// The values that a call starts from, and where the inputs of the entry that served last were found.
+/// The values that a call starts from, and the sources of the inputs of the entry that was hit last.
 pub struct Remembered {
     /// The values.
     pub locals: Locals,

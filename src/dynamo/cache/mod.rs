@@ -1,4 +1,4 @@
-//! The cache of a compiled function: entries by region, each with the guards it depends on.
+//! The cache of a compiled function: entries by place in its code, each a compiled graph with its guards.
 
 #[cfg(feature = "python")]
 pub(super) mod compiled_function;
@@ -9,7 +9,7 @@ use super::dynamic_shapes::{Place, Witness, evaluate, value_of};
 use super::guards::failures::{Failures, Holder, unmarked};
 use super::guards::global_state::State;
 use super::guards::text::as_python;
-use super::output_graph::captured_graph::{Region, RegionInput};
+use super::output_graph::captured_graph::{CapturedGraph, GraphArg};
 use crate::aot::subclass::{SubclassCreationMeta, made_alike};
 use crate::dispatch::Value;
 use crate::error::{Error, Result};
@@ -22,15 +22,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Said where every guard holds and Python took another way.
-pub(in crate::dynamo) const REGION_DIFFERS: &str = "the recorded region differs";
+pub(in crate::dynamo) const GRAPH_DIFFERS: &str = "the captured graph differs";
 
-/// What runs a compiled region, on its symbolic sizes and tensors in the order of its placeholders.
+/// What runs a compiled graph, on its symbolic sizes and tensors in the order of its placeholders.
 pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
 
-/// A compiled region.
-pub struct Entry {
+/// A compiled graph with its guards.
+pub struct CacheEntry {
     /// What it was recorded as, with the symbols and guards that were found while it was compiled.
-    pub region: Region,
+    pub captured: CapturedGraph,
     /// What runs it.
     pub compiled: Runner,
     /// What it depends on besides: Python values, as guards say it, each with the line that read it.
@@ -68,25 +68,25 @@ pub enum Number {
 
 /// What a look-up found.
 pub enum Lookup {
-    /// An entry serves.
-    Hit(Rc<Entry>),
-    /// None does: per entry, newest first, the guard that failed.
+    /// A cache entry whose guards pass.
+    Hit(Rc<CacheEntry>),
+    /// There is none: per entry, newest first, the guard that failed.
     Miss(Vec<String>),
 }
 
-/// Entries per place in the function: the region's number within a call.
+/// Cache entries per place in the function: the graph's number within a call.
 #[derive(Default)]
 pub struct Cache {
-    entries: Vec<Vec<Rc<Entry>>>,
+    entries: Vec<Vec<Rc<CacheEntry>>>,
     /// Entries of a place in the order in which they are asked, as far as that is known; newer ones come before them.
     order: RefCell<HashMap<usize, Vec<usize>>>,
 }
 
 impl Cache {
-    /// Looks for an entry that serves a region. `unmet` says per entry which facts about Python values the call does not meet.
-    pub fn find(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Lookup {
+    /// Looks up a captured graph. `unmet` says per entry which facts about Python values the call does not meet.
+    pub fn find(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>]) -> Lookup {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
-        let hints = region.hints();
+        let hints = captured.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
         let asked = self.asked(place);
         let none = Vec::new();
@@ -94,9 +94,9 @@ impl Cache {
         let mut failed = vec![String::new(); entries.len()];
         let serves = |i: &usize| {
             let e = &entries[*i];
-            let serves = meets(*i) && e.is_guarded_for(region) && e.region.repeats(&e.values(region), region, &hints);
+            let serves = meets(*i) && e.is_guarded_for(captured) && e.captured.repeats(&e.values(captured), captured, &hints);
             if !serves {
-                failed[*i] = e.failed_guard(region, unmet.get(*i).unwrap_or(&none));
+                failed[*i] = e.failed_guard(captured, unmet.get(*i).unwrap_or(&none));
             }
             serves
         };
@@ -106,7 +106,7 @@ impl Cache {
                 return Lookup::Miss(Vec::new());
             }
             // Another way through the code is not an entry that failed.
-            if place > 0 && failed.iter().all(|f| f == REGION_DIFFERS) {
+            if place > 0 && failed.iter().all(|f| f == GRAPH_DIFFERS) {
                 return Lookup::Miss(Vec::new());
             }
             return Lookup::Miss(asked.into_iter().map(|i| format!("{i}: {}", failed[i])).collect());
@@ -116,7 +116,7 @@ impl Cache {
         Lookup::Hit(entries[index].clone())
     }
 
-    /// The entries of a place in the order in which they are asked: new ones first, then those that served last.
+    /// The entries of a place in the order in which they are asked: new ones first, then those that were hit last.
     pub fn asked(&self, place: usize) -> Vec<usize> {
         let order = self.order.borrow();
         let listed = order.get(&place).map_or(&[][..], Vec::as_slice);
@@ -125,16 +125,16 @@ impl Cache {
     }
 
     /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
-    /// one may have served.
-    pub fn missed(&self, place: usize, region: &Region, unmet: &[Vec<Unmet>]) -> Vec<String> {
-        match self.find(place, region, unmet) {
-            Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(REGION_DIFFERS)) => reasons,
+    /// one may have been hit.
+    pub fn missed(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>]) -> Vec<String> {
+        match self.find(place, captured, unmet) {
+            Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(GRAPH_DIFFERS)) => reasons,
             _ => Vec::new(),
         }
     }
 
     /// Adds an entry.
-    pub fn insert(&mut self, place: usize, entry: Rc<Entry>) {
+    pub fn insert(&mut self, place: usize, entry: Rc<CacheEntry>) {
         if self.entries.len() <= place {
             self.entries.resize_with(place + 1, Vec::new);
         }
@@ -142,7 +142,7 @@ impl Cache {
     }
 
     /// An entry of a place, by the order in which they were made.
-    pub fn entry(&self, place: usize, index: usize) -> Option<Rc<Entry>> {
+    pub fn entry(&self, place: usize, index: usize) -> Option<Rc<CacheEntry>> {
         self.entries.get(place)?.get(index).cloned()
     }
 
@@ -168,40 +168,40 @@ impl Cache {
     }
 }
 
-impl Entry {
-    /// An entry for a region that was compiled.
-    pub fn new(region: Region, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
-        Entry { region, compiled, facts, modules, failures: RefCell::default() }
+impl CacheEntry {
+    /// A cache entry for a captured graph that was compiled.
+    pub fn new(captured: CapturedGraph, compiled: Runner, facts: Vec<Guard>, modules: HashMap<String, Holder>) -> Self {
+        CacheEntry { captured, compiled, facts, modules, failures: RefCell::default() }
     }
 
-    /// The values of its symbols in the call that a region was recorded in.
-    pub fn values(&self, region: &Region) -> HashMap<Symbol, i64> {
+    /// The values of its symbols in the call that a graph was captured in.
+    pub fn values(&self, captured: &CapturedGraph) -> HashMap<Symbol, i64> {
         // Another way through the code looks at others: the one of that name, where there is one.
         let at = |input: &usize| {
-            let (want, have) = (self.region.touched.get(*input)?, region.touched.get(*input));
-            let same = |h: &&RegionInput| h.source.name == want.source.name;
-            have.filter(same).or_else(|| region.input_named(&want.source.name)).or(have).map(|h| &h.real)
+            let (want, have) = (self.captured.touched.get(*input)?, captured.touched.get(*input));
+            let same = |h: &&GraphArg| h.source.name == want.source.name;
+            have.filter(same).or_else(|| captured.input_named(&want.source.name)).or(have).map(|h| &h.real)
         };
         let read = |place: &Place, symbol: &Symbol| match place {
             Place::Size(input, dim) => at(input)?.sizes().get(*dim)?.as_int(),
             Place::Stride(input, dim) => at(input)?.geometry().strides.get(*dim)?.as_int(),
             Place::Offset(input) => at(input)?.geometry().offset.as_int(),
-            Place::Number => region.env.info(symbol)?.hint,
+            Place::Number => captured.env.info(symbol)?.hint,
             Place::Item(input) => super::output_graph::symbolic_numbers::number_of(at(input)?),
         };
-        self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
+        self.captured.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(&w.at, &w.symbol)?))).collect()
     }
 
     /// Whether its guards hold.
-    fn is_guarded_for(&self, region: &Region) -> bool {
-        let (want, have) = (&self.region.touched, &region.touched);
+    fn is_guarded_for(&self, captured: &CapturedGraph) -> bool {
+        let (want, have) = (&self.captured.touched, &captured.touched);
         want.len() == have.len()
-            && self.region.state == region.state
+            && self.captured.state == captured.state
             && want.iter().zip(have).all(|(w, h)| {
                 w.source.is_number && h.source.is_number
                     || meets(w, &h.real, h.spec.requires_grad) && unmarked(&w.source.marks, &h.source.marks).is_none()
             })
-            && self.holds_for(&self.values(region), &|origin| region.env.float_from(origin))
+            && self.holds_for(&self.values(captured), &|origin| captured.env.float_from(origin))
     }
 
     /// Whether its guards hold for tensors found where its inputs were (`tensor`, by position), and for numbers found where its
@@ -209,11 +209,11 @@ impl Entry {
     pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
         let modes = crate::dispatch::modes();
         let state = (modes.grad, modes.autocast, modes.inference, State::now());
-        if (self.region.grad, self.region.autocast, self.region.inference, self.region.state) != state {
+        if (self.captured.grad, self.captured.autocast, self.captured.inference, self.captured.state) != state {
             return false;
         }
-        let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.region.touched.len());
-        for (i, want) in self.region.touched.iter().enumerate() {
+        let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.captured.touched.len());
+        for (i, want) in self.captured.touched.iter().enumerate() {
             let have = if want.source.is_number { None } else { tensor(i) };
             let fits = match &have {
                 Some(have) => {
@@ -227,7 +227,7 @@ impl Entry {
             }
             found.push(have);
         }
-        if self.region.witnesses.is_empty() && self.region.env.guards().is_empty() && self.region.env.float_guards().is_empty() {
+        if self.captured.witnesses.is_empty() && self.captured.env.guards().is_empty() && self.captured.env.float_guards().is_empty() {
             return true;
         }
         let read = |w: &Witness| match w.at {
@@ -235,12 +235,12 @@ impl Entry {
             Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
             Place::Offset(input) => found.get(input)?.as_ref()?.geometry().offset.as_int(),
             Place::Item(input) => super::output_graph::symbolic_numbers::number_of(found.get(input)?.as_ref()?),
-            Place::Number => match number(&self.region.env.info(&w.symbol)?.origin)? {
+            Place::Number => match number(&self.captured.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),
                 Number::Float(_) => None,
             },
         };
-        let values = self.region.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w)?))).collect();
+        let values = self.captured.witnesses.iter().filter_map(|w| Some((w.symbol.clone(), read(w)?))).collect();
         let float = |origin: &str| match number(origin)? {
             Number::Float(f) => Some(f),
             Number::Int(_) => None,
@@ -250,7 +250,7 @@ impl Entry {
 
     /// Whether these values meet its conditions on symbolic sizes and floats.
     fn holds_for(&self, values: &HashMap<Symbol, i64>, float: &dyn Fn(&str) -> Option<f64>) -> bool {
-        let env = &self.region.env;
+        let env = &self.captured.env;
         let in_range = |(symbol, info): &(Symbol, SymbolInfo)| values.get(symbol).is_none_or(|v| *v >= info.lower && *v <= info.upper);
         let ints = |s: &Symbol| values.get(s).copied();
         let floats = |s: &Symbol| float(&env.float_origin(s)?);
@@ -273,7 +273,7 @@ impl Entry {
             format!("[{}]", items.join(", "))
         };
         let mut guards = Vec::new();
-        for input in self.region.touched.iter().filter(|i| !i.source.is_number) {
+        for input in self.captured.touched.iter().filter(|i| !i.source.is_number) {
             let (g, spec) = (&input.spec.spec.geometry, &input.spec);
             guards.push(plain(format!(
                 "check_tensor({}, Tensor, {}, device=None, requires_grad={}, size={}, stride={})",
@@ -286,14 +286,14 @@ impl Entry {
         }
         guards.extend(self.facts.iter().cloned());
         let sourced = |expr: &Expr| {
-            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.region.env.info(s)?.origin.as_str().into()))));
+            let named = expr.substitute(&|s| Some(Expr::symbol(Symbol(self.captured.env.info(s)?.origin.as_str().into()))));
             as_python(&named.to_string())
         };
-        for guard in self.region.env.guards() {
+        for guard in self.captured.env.guards() {
             let text = format!("{} {} {}", sourced(&guard.left), guard.relation.text(), sourced(&guard.right));
             guards.push(Guard { text, span: guard.source.map(|s| s.span) });
         }
-        for (_, info) in self.region.env.symbols() {
+        for (_, info) in self.captured.env.symbols() {
             if info.lower == i64::MIN && info.upper == i64::MAX {
                 continue;
             }
@@ -305,25 +305,25 @@ impl Entry {
         guards
     }
 
-    /// Runs it on the inputs of a region that it serves, with the values of its symbols there.
-    pub fn run(&self, inputs: &[RegionInput], values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
+    /// Runs it on the inputs of a captured graph that hit it, with the values of its symbols there.
+    pub fn run(&self, inputs: &[GraphArg], values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
         let mut tensors = inputs.iter().map(|i| Value::Tensor(i.real.clone()));
         let inputs = self
-            .region
+            .captured
             .graph
             .placeholders()
             .map(|n| match &n.meta.value {
                 Some(FakeValue::Int(size)) => value_of(size, values).map(Value::from),
                 _ => tensors.next(),
             })
-            .map(|v| v.ok_or_else(|| Error::runtime("a compiled region lacks an input")))
+            .map(|v| v.ok_or_else(|| Error::runtime("a compiled graph lacks an input")))
             .collect::<Result<Vec<_>>>()?;
         (self.compiled)(inputs)
     }
 }
 
 /// Whether a tensor is what an entry wants of an input.
-fn meets(want: &RegionInput, have: &Tensor, requires_grad: bool) -> bool {
+fn meets(want: &GraphArg, have: &Tensor, requires_grad: bool) -> bool {
     let (w, h) = (&want.spec.spec, have.geometry());
     let fits = |(a, b): (&SymInt, &SymInt)| a.as_int().is_none_or(|a| Some(a) == b.as_int());
     w.dtype == have.dtype()

@@ -1,9 +1,8 @@
 //! One call of a compiled function: what is recorded, and on whose behalf.
 //!
-//! A call is recorded function by function. It begins with the compiled one; what that calls is part of it, until a graph ends
-//! inside of a called function: then the caller's graph has ended at the call, and the called function is recorded on its own,
-//! as PyTorch's front end compiles it on its own. When it returns, the caller goes on. A function that was given up is not
-//! recorded; those that it calls are.
+//! A call is recorded function by function. It begins with the compiled one; what that calls is part of it, until the graph breaks inside
+//! of a called function: then the caller's graph ends at the call, and the called function is traced as a frame of its own, as in PyTorch.
+//! When it returns, the caller goes on. A skipped frame is not traced; functions that it calls are.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -70,7 +69,7 @@ pub fn note_grad_block(block: usize, before: Option<bool>) {
     }
 }
 
-/// The script changes an attribute of a tensor: the front end has more to do after the graph than to return.
+/// The script changes an attribute of a tensor: a side effect that Dynamo replays after the graph.
 pub fn note_side_effect() {
     if let Some(recorder) = recorder() {
         recorder.has_side_effect.set(true);
@@ -126,7 +125,7 @@ pub(in crate::dynamo) struct Call {
     pub(in crate::dynamo) sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
     pub(in crate::dynamo) kept: RefCell<Vec<PyObjectRef>>,
-    /// Calls, by frame and function, whose functions were looked at for what they close over.
+    /// Calls, by frame and function, whose closures were realized.
     closures: RefCell<closures::Known>,
     /// Functions that the one that is recorded has called, and may have to be recorded without.
     pub(in crate::dynamo) parts: RefCell<Parts>,
@@ -168,7 +167,7 @@ impl Call {
 
     pub(in crate::dynamo) fn go_on(&self, recorder: &Recorder) {
         let top = self.top();
-        recorder.go_on(!top.given_up.get(), top.grad.get());
+        recorder.go_on(!top.skipped.get(), top.grad.get());
     }
 
     /// Finds out which function is recorded now.
@@ -179,7 +178,7 @@ impl Call {
         }
         // What a number was asked for by goes on without it.
         self.top().resume(recorder);
-        if is_alone && !self.top().given_up.get() {
+        if is_alone && !self.top().skipped.get() {
             return self.note_part(recorder);
         }
         let Some(frames) = frames_above(self.base) else { return Ok(()) };
@@ -187,7 +186,7 @@ impl Call {
             self.leave(recorder, true)?;
         }
         let top = self.top();
-        if !top.given_up.get() {
+        if !top.skipped.get() {
             return self.note_part(recorder);
         }
         let own = frames.iter().skip(top.depth()).position(|f| f.is_own || top.is_library).map(|i| i + top.depth());
@@ -204,24 +203,24 @@ impl Call {
         Ok(())
     }
 
-    /// Tensors that were looked at before the instructions that run.
-    pub(in crate::dynamo) fn looked_at(&self) -> Vec<Tensor> {
-        let mut found = self.looked_at_alone();
+    /// Tensors that were realized before the instructions that run.
+    pub(in crate::dynamo) fn realized(&self) -> Vec<Tensor> {
+        let mut found = self.realized_alone();
         let mut known = self.closures.borrow_mut();
-        found.extend(rustpython_vm::vm::thread::with_current_vm(|vm| closures::looked_at(self.base, &mut known, vm)));
+        found.extend(rustpython_vm::vm::thread::with_current_vm(|vm| closures::realized(self.base, &mut known, vm)));
         found
     }
 
-    /// Those that are looked at without an operator.
-    fn looked_at_alone(&self) -> Vec<Tensor> {
+    /// Those that are realized without an operator.
+    fn realized_alone(&self) -> Vec<Tensor> {
         let top = self.top();
-        if top.looked_at.borrow().is_empty() {
+        if top.realized.borrow().is_empty() {
             return Vec::new();
         }
         let frames = rustpython_vm::vm::thread::with_current_vm(|vm| frames::standing(self.base, vm));
         let stands = |f: &&Frame| f.standing.is_own || f.standing.is_generator;
         let way: Vec<usize> = frames.unwrap_or_default().iter().skip(top.depth()).filter(stands).map(Frame::since).collect();
-        let mut left = top.looked_at.borrow_mut();
+        let mut left = top.realized.borrow_mut();
         let before = left.partition_point(|(at, _)| **at < *way);
         left.drain(..before).map(|(_, t)| t).collect()
     }
@@ -238,7 +237,7 @@ impl Call {
         vm: &VirtualMachine,
     ) -> PyResult<()> {
         let (session, resumed, verdict) = self.session(frames, depth, (is_library, grad, recorder.is_some()), vm)?;
-        if let Some(recorder) = recorder.filter(|_| !session.given_up.get()) {
+        if let Some(recorder) = recorder.filter(|_| !session.skipped.get()) {
             session.set_numbers(resumed, &verdict, recorder, vm);
         }
         self.sessions.borrow_mut().push(session);
@@ -258,7 +257,7 @@ impl Call {
         frames::mark(frame, vm)?;
         let body = frame.hooked_body(vm);
         let asked = self.top().function.asked.clone();
-        // A comprehension's code is its function's, and it is given up in any case.
+        // A comprehension's code is its function's, and its frame is skipped in any case.
         let function = match frame.standing.is_generator {
             true => Rc::new(CompiledFunction::new(asked.clone(), None)),
             false => {
@@ -272,15 +271,15 @@ impl Call {
         let dynamic = if begins { function.dynamic() } else { Some(false) };
         let verdict =
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
-        let looked_at = crate::dynamo::guards::needs::looked_at(&verdict.needs, &resumed.locals, vm);
+        let realized = crate::dynamo::guards::needs::realized(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
-        let given_up = is_library || function.given_up.borrow().contains(&0);
+        let skipped = is_library || function.skipped.borrow().contains(&0);
         let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
         let session = Session {
             frame: Some(Activation::of(depth, &standing)),
             body,
-            given_up: Cell::new(given_up),
-            looked_at: RefCell::new(looked_at),
+            skipped: Cell::new(skipped),
+            realized: RefCell::new(realized),
             ..Session::of_call(function, about, is_library, grad)
         };
         Ok((Rc::new(session), resumed, verdict))
@@ -304,7 +303,7 @@ impl Call {
         };
         outputs.sort_by_key(|t| position(t).unwrap_or(usize::MAX));
         let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
-        let flushed = self.flush(&top, recorder, &outputs, returned && !top.given_up.get());
+        let flushed = self.flush(&top, recorder, &outputs, returned && !top.skipped.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));
         self.go_on(recorder);
@@ -353,7 +352,7 @@ impl Call {
     }
 }
 
-/// A call that is recorded, inside of one that was given up and may be recorded again: a compiled function has a cache of its own.
+/// A call that is recorded inside of a skipped frame, and may be recorded again: a compiled function has a cache of its own.
 pub(in crate::dynamo) struct Around(Option<Rc<Recorder>>, Option<Rc<Call>>);
 
 impl Around {
@@ -393,7 +392,7 @@ impl Waiting {
         let recorder = RECORDER.with_borrow(Clone::clone)?;
         let session = call.top();
         let above = frames_above(call.base).map(|frames| frames.len() + skipped);
-        let before = (session.given_up.replace(true), session.waits_above.replace(above));
+        let before = (session.skipped.replace(true), session.waits_above.replace(above));
         call.go_on(&recorder);
         Some(Waiting { call, recorder, session, before })
     }
@@ -404,7 +403,7 @@ impl Waiting {
         while ended.is_ok() && !Rc::ptr_eq(&self.call.top(), &self.session) && self.call.sessions.borrow().len() > 1 {
             ended = self.call.leave(&self.recorder, true);
         }
-        self.session.given_up.set(self.before.0);
+        self.session.skipped.set(self.before.0);
         self.session.waits_above.set(self.before.1);
         self.call.go_on(&self.recorder);
         ended
@@ -423,7 +422,7 @@ pub fn given_number(number: PyObjectRef) -> PyObjectRef {
     top.resume_with(&recorder, Some(&number)).unwrap_or(number)
 }
 
-/// A number that only the run knows is needed: the graph ends, and it is known.
+/// The value of an unbacked symbol is needed: the graph breaks, and it is known.
 pub fn need_number(number: &Value, reason: &Unsupported) -> Result<()> {
     match recorder() {
         Some(recorder) => recorder.need_number(number, reason),
@@ -482,8 +481,8 @@ pub fn touch_around(t: &Tensor) -> Result<()> {
 }
 
 /// What stands for a tensor of the caller's while it is recorded: its sizes may be symbolic.
-pub fn twin(t: &Tensor) -> Option<Tensor> {
-    RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.twin(t)))
+pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
+    RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.fake_tensor(t)))
 }
 
 /// Tells the recorder of a change of the grad mode.

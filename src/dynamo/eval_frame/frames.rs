@@ -1,5 +1,4 @@
-//! Where Python stands when a graph ends: which frames run, which of their variables are read later on, and whether the front
-//! end could go on from there.
+//! The frames at a graph break: which run, which of their variables are live, and whether each can be resumed there.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +11,7 @@ use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
-use crate::dynamo::resume_functions::Rest;
+use crate::dynamo::resume_functions::ResumeFunction;
 use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{Resumed, UnderWay};
@@ -28,14 +27,14 @@ struct Held {
 
 /// Where one frame stands.
 pub struct Frame {
-    /// The frame, the instruction that it is at, and whether the front end compiles such functions on their own.
+    /// The frame, the instruction that it is at, and whether Dynamo compiles such functions as frames of their own.
     pub standing: Standing,
     /// Its code.
     pub code: PyObjectRef,
     /// Whether it is the script's.
     pub is_script: bool,
-    /// Whether the front end would give the whole function up: it cannot go on inside a loop or a `try`.
-    pub gives_up: bool,
+    /// Whether the frame is skipped if its graph breaks here: Dynamo cannot resume inside a loop or a `try`.
+    pub skips_frame: bool,
     /// The position of the instruction in its decoded code.
     pub position: usize,
     /// The frame as Python sees it.
@@ -103,15 +102,15 @@ fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
 }
 
 impl Frame {
-    /// Whether the function would be given up there, or further on.
-    pub fn may_give_up(&self) -> bool {
+    /// Whether the frame would be skipped if its graph broke there, or further on.
+    pub fn may_skip_frame(&self) -> bool {
         let ahead = |code: &Py<PyCode>| {
             let decoded = decoded(code);
             let ahead = decoded.position(self.standing.since).map_or(&[] as &[Step], |position| &decoded.steps[position..]);
             let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
             ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
         };
-        self.gives_up || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+        self.skips_frame || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
     }
 }
 
@@ -152,7 +151,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let loops = is_script || LibraryFile::of(frame.iframe()) == LibraryFile::Containers;
         // Nor can it go on where a generator is under way.
         let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
-        let gives_up =
+        let skips_frame =
             is_script && is_consumed || loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
         let compares = i == innermost && matches!(decoded.steps[position].op, Operation::CompareOp(_));
         let variables = frame.locals(vm)?;
@@ -186,7 +185,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             standing,
             code,
             is_script,
-            gives_up,
+            skips_frame,
             position,
             object: object.clone(),
             globals,
@@ -305,10 +304,10 @@ impl Frame {
         values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
     }
 
-    /// What is left of it, where it is the script's.
-    pub fn rest(&self) -> Option<Rest> {
+    /// Its resume function, where it is the script's.
+    pub fn resume_function(&self) -> Option<ResumeFunction> {
         let code = self.code.downcast_ref::<PyCode>()?;
-        Some(Rest::new(code.obj_name.as_str(), place_of(code, self.standing.at)?.span.line))
+        Some(ResumeFunction::new(code.obj_name.as_str(), place_of(code, self.standing.at)?.span.line))
     }
 
     /// Names its tensors, and its function.
@@ -363,9 +362,10 @@ pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<
     Ok(found.into_iter().map(|held| held.id).collect())
 }
 
-/// The tensors and sizes whose values are wanted later on, in the order in which the front end returns them: those of expressions
-/// under way (the last of them what the ending call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not looked at for its own sake. `operands` are what the last call was made on; what the call that
-/// ends the region `needs` is wanted whether it lives on or not, as is what the function called `reads`, which it was given.
+/// The live tensors and sizes, in the order in which Dynamo returns them: those of the operand stack (the last of them what the breaking
+/// call is made on), those of variables, those that are kept elsewhere. `inner` is a function called by them that is not read for its own
+/// sake. `operands` are what the last call was made on; what the call that breaks the graph `needs` is wanted whether it is live or not, as
+/// is what the function called `reads`, which it was given.
 pub fn wanted(
     frames: &[Frame],
     inner: Option<&Frame>,

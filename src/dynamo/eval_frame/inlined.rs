@@ -1,8 +1,8 @@
-//! What a function has called that may be given up: a graph may end in one of its loops. Then each of those calls is a call of a function of
-//! its own, and what lies between them is left to Python.
+//! Functions called by a frame that may be skipped, because its graph may break in one of its loops. Then each of those calls is compiled
+//! as a frame of its own, and the code between them runs in Python.
 //!
 //! A called function is noted when it records its first call, with what it began with; what it recorded is known by where it begins
-//! in the recording. Where the caller is given up, the recording is cut there: a part is run, and what follows is recorded again.
+//! in the recording. Where the caller's frame is skipped, the recording is cut there: a part is run, and what follows is recorded again.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::dispatch::{Value, modes};
 use crate::dynamo::side_effects::outputs::alive;
 use crate::dynamo::source::Locals;
 use crate::dynamo::symbolic_convert::translator::Session;
-use crate::dynamo::{Recorder, Rest, Section};
+use crate::dynamo::{Recorder, Retrace, Section};
 use crate::error::Result;
 use crate::graph::NodeId;
 use crate::python::native::tensor::{raised, replace_payload};
@@ -86,7 +86,9 @@ impl Call {
             let frames = frames::standing(self.base, vm)?;
             // A module of PyTorch's that calls it is no part of a graph either.
             let is_direct = |depth: &usize| !frames[own + 1..*depth].iter().any(|f| f.standing.is_module || f.standing.is_generator);
-            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].may_give_up()).filter(is_direct) else { return Ok(None) };
+            let Some(depth) = called.filter(|d| *d < frames.len() && frames[own].may_skip_frame()).filter(is_direct) else {
+                return Ok(None);
+            };
             let (session, resumed, _) = self.session(&frames, depth, (false, modes().grad, false), vm)?;
             let entries = session.function.values.count();
             Ok(Some(Called { session, locals: resumed.locals, _tensors: frames[depth].tensors(vm), entries }))
@@ -101,9 +103,9 @@ impl Call {
         Ok(())
     }
 
-    /// The function that is recorded is given up: what it has called is compiled, the rest runs as it is. `rest` is what is recorded of the function
-    /// that runs.
-    pub fn compile_parts(&self, parts: Parts, recorder: &Recorder, rest: Option<&Rest>) -> Result<()> {
+    /// The frame that is traced is skipped: what it has called is compiled, the rest runs as it is. `rest` is what is recorded of the
+    /// function that runs.
+    pub fn compile_parts(&self, parts: Parts, recorder: &Recorder, rest: Option<&Retrace>) -> Result<()> {
         let Parts { mut begins, called: functions, .. } = parts;
         let is_current = begins.last().is_some_and(|part| recorder.has_section(part));
         if !is_current || functions.iter().all(Option::is_none) || !recorder.stored_back().is_empty() {
@@ -122,8 +124,8 @@ impl Call {
             let part = i.checked_sub(1);
             let called = part.and_then(|i| functions[i].as_ref());
             let mut outputs = alive(recorder);
-            let read = follows.iter().chain(rest).flat_map(Rest::reads);
-            for t in read.filter(|t| recorder.is_lazy(t)) {
+            let read = follows.iter().chain(rest).flat_map(Retrace::reads);
+            for t in read.filter(|t| recorder.is_traced(t)) {
                 if !outputs.iter().any(|known| known.is(&t)) {
                     outputs.push(t);
                 }
@@ -141,7 +143,7 @@ impl Call {
                     let verdict =
                         rustpython_vm::vm::thread::with_current_vm(|vm| values.catch_up(&verdict, called.entries, &called.locals, vm));
                     session.about.verdict.replace(verdict);
-                    self.flush(session, recorder, &outputs, !session.given_up.get())?;
+                    self.flush(session, recorder, &outputs, !session.skipped.get())?;
                     self.sessions.borrow_mut().pop();
                 }
                 None => drop(self.flush(&top, recorder, &outputs, false)?),

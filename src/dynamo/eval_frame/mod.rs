@@ -44,7 +44,7 @@ pub fn call(
     vm: &VirtualMachine,
 ) -> PyResult {
     if capturing() {
-        // A compiled function called while another is recorded is part of that one, until a graph ends in it.
+        // A compiled function called while another is recorded is part of that one, until the graph breaks in it.
         if let (Some(call), Some(code)) = (current(), manager::code_of(callee, vm)) {
             call.nest(code, function.clone());
         }
@@ -68,9 +68,9 @@ pub fn call(
     }
     let needs = first.about.verdict.borrow().needs.clone();
     if let Some(bound) = &bound {
-        first.looks_at(&needs, &bound.locals, vm);
+        first.realizes(&needs, &bound.locals, vm);
     }
-    let replaced = match bound.as_mut().filter(|_| !first.given_up.get()) {
+    let replaced = match bound.as_mut().filter(|_| !first.skipped.get()) {
         Some(bound) => manager::replace(bound, &needs, &recorder, &mut args, vm),
         None => manager::Replaced::default(),
     };
@@ -98,10 +98,10 @@ pub fn call(
     add_asked_for(&mut outputs, &recorder, vm);
     let uncaught = result.as_ref().err().and_then(|e| uncaught(e, function, &recorder, vm));
     if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused()) {
-        // An error ends the region; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
-        flushed = flushed.and_then(|()| drop_region(&first, &recorder));
+        // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
+        flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
     } else if flushed.is_ok() {
-        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.given_up.get()).map(|_| ());
+        flushed = call.flush(&first, &recorder, &outputs, result.is_ok() && !first.skipped.get()).map(|_| ());
     }
     drop(layer);
     around.leave();
@@ -128,7 +128,7 @@ fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
         Surroundings {
             places: Rc::new(move || instructions_above(base)),
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
-            looked_at: Rc::new(move || asked.looked_at()),
+            realized: Rc::new(move || asked.realized()),
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
             wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
@@ -169,18 +169,18 @@ fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
     e.as_object().str(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What PyTorch's front end says of an error that a call under fake tensors raised, where that is not the error itself.
+/// What Dynamo says of an error that a call under fake tensors raised, where that is not the error itself.
 fn uncaught(e: &PyBaseExceptionRef, function: &CompiledFunction, recorder: &Recorder, vm: &VirtualMachine) -> Option<Error> {
     if !e.class().is(vm.ctx.exceptions.runtime_error) {
         return None;
     }
     let said = said(e, vm);
-    // What was compiled for a tensor that is no leaf also serves a leaf: it runs, and what refuses the write is its copy.
+    // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.
     let runs = said.contains("a leaf Variable that requires grad") && !function.frames.borrow().is_empty();
     recorder.uncaught(&said).filter(|_| !runs)
 }
 
-/// A call that takes no symbol is none that the front end captures.
+/// Dynamo does not capture a call that takes no symbol.
 fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
     let is_symbol = e.class().is(vm.ctx.exceptions.type_error) && said(&e, vm).contains("SymFloat");
     if !is_symbol {
@@ -190,15 +190,15 @@ fn untraced(e: PyBaseExceptionRef, vm: &VirtualMachine) -> PyBaseExceptionRef {
     raise(Error::new(ErrorKind::Unsupported, message), vm)
 }
 
-/// Ends a region of which nothing is compiled.
-fn drop_region(first: &Session, recorder: &Recorder) -> Result<()> {
-    let region = recorder.end(&[])?;
+/// Ends a graph of which nothing is compiled.
+fn drop_graph(first: &Session, recorder: &Recorder) -> Result<()> {
+    let captured = recorder.end(&[])?;
     let place = first.at.get();
     let unmet = first.about.verdict.borrow().unmet.clone();
-    let reasons = first.function.cache.borrow().missed(place, &region, &unmet);
-    if !reasons.is_empty() && !first.given_up.get() {
+    let reasons = first.function.cache.borrow().missed(place, &captured, &unmet);
+    if !reasons.is_empty() && !first.skipped.get() {
         note_recompiled(first.function.frame(place), &reasons);
     }
-    region.env.settle();
+    captured.env.settle();
     Ok(())
 }

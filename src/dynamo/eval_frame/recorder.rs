@@ -30,7 +30,7 @@ pub fn recorder() -> Option<Rc<Recorder>> {
     Some(recorder).filter(|r| !r.is_over())
 }
 
-/// Ends the region being recorded, if there is one and it is not suspended: values are needed.
+/// Breaks the graph that is captured, if there is one and it is not suspended: values are needed.
 pub fn break_graph(reason: &Unsupported) -> Result<()> {
     match RECORDER.with_borrow(Clone::clone) {
         Some(recorder) => recorder.break_graph(reason),

@@ -1,5 +1,5 @@
-//! Blocks that the front end does not look into: the function that is recorded waits until they are over, and functions called in
-//! them that are compiled on their own are recorded on their own.
+//! Blocks that Dynamo does not trace: the frame that is traced waits until they are over, and functions called in them are traced as frames
+//! of their own.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,4 @@
-//! A graph ends where the script needs what no graph can give: which functions end with it, and what it has to return for
-//! Python to go on.
+//! A graph breaks where the script needs what no graph can give: which frames it ends in, and what it has to return for Python to go on.
 
 use std::rc::Rc;
 
@@ -13,7 +12,7 @@ use crate::dynamo::eval_frame::call::Call;
 use crate::dynamo::eval_frame::frames::{self, Frame};
 use crate::dynamo::side_effects::outputs::{alive, is_among, is_known};
 use crate::dynamo::symbolic_convert::translator::Session;
-use crate::dynamo::{Recorder, Rest, Unsupported, from_user_code};
+use crate::dynamo::{Recorder, Retrace, Unsupported, from_user_code};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::current::emit;
 use crate::python::native::tensor::{raised, replace_payload};
@@ -32,8 +31,8 @@ struct Extent {
     as_it_is: Option<usize>,
     /// Where the frames end that belong to the graph that ends.
     end: usize,
-    /// What was recorded of `inner`: the graph ends before it.
-    rest: Option<Rest>,
+    /// What was recorded of `inner`: the graph breaks before it.
+    rest: Option<Retrace>,
 }
 
 impl Extent {
@@ -70,18 +69,18 @@ impl Extent {
         frames.get(self.own).filter(|f| !top.is_library && f.position > top.from.get())
     }
 
-    /// Whether a function ends in a place where PyTorch's front end cannot go on in the middle of it.
-    fn gives_up(&self, frames: &[Frame], top: &Session) -> bool {
+    /// Whether the graph breaks at an instruction where Dynamo cannot resume, so that the frame is skipped.
+    fn skips_frame(&self, frames: &[Frame], top: &Session) -> bool {
         match top.is_library {
-            true => frames[self.start..self.end].iter().any(|f| f.gives_up),
-            false => frames.get(self.own).is_some_and(|f| f.gives_up),
+            true => frames[self.start..self.end].iter().any(|f| f.skips_frame),
+            false => frames.get(self.own).is_some_and(|f| f.skips_frame),
         }
     }
 
     /// What the graph that ends returns: what Python goes on with, what the calls behind it read, numbers that are needed.
     fn outputs(&self, frames: &[Frame], recorder: &Recorder) -> Result<Vec<Value>> {
-        let mut read = self.rest.as_ref().map_or_else(Vec::new, Rest::reads);
-        read.retain(|t| recorder.is_lazy(t));
+        let mut read = self.rest.as_ref().map_or_else(Vec::new, Retrace::reads);
+        read.retain(|t| recorder.is_traced(t));
         // What a module of PyTorch's is called with are values of an expression under way.
         let is_in_module = (self.own + 1..self.end).any(|i| frames[i].standing.is_module);
         let looked = if is_in_module { self.own + 1 } else { self.end };
@@ -107,7 +106,7 @@ impl Extent {
                 _ => outputs.push(value),
             }
         }
-        outputs.extend(recorder.stored_back().into_iter().map(|(twin, _)| Value::Tensor(twin)));
+        outputs.extend(recorder.stored_back().into_iter().map(|(fake_tensor, _)| Value::Tensor(fake_tensor)));
         Ok(outputs)
     }
 }
@@ -121,7 +120,7 @@ fn severs_history(recorder: &Recorder, frames: &[Frame]) -> Result<bool> {
     .map_err(raised)
 }
 
-/// Says in the report and the counters where and why a graph ends.
+/// Says in the report and the counters where and why a graph breaks.
 fn report(reason: &Unsupported, source: Option<&Source>, in_loop: bool) {
     let title = if in_loop { "graph break in loop" } else { reason.title() };
     let told = if reason.is_branch() { "generic_jump TensorVariable()".to_owned() } else { reason.text() };
@@ -136,7 +135,7 @@ impl Call {
 
     /// Where a break is an error: that error.
     fn refuse(&self, reason: &Unsupported, source: Option<&Source>) -> Result<()> {
-        // What was compiled before, when breaks were none, serves again.
+        // A graph that was compiled before, when breaks were no errors, is used again.
         let top = self.top();
         let unmet = &top.about.verdict.borrow().unmet.clone();
         let is_cached = top.function.passed.borrow().contains(&top.at.get()) && (unmet.is_empty() || unmet.iter().any(Vec::is_empty));
@@ -163,25 +162,25 @@ impl Call {
             let extent = Extent::of(&frames, &top, recorder);
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[extent.start..])?;
-            // PyTorch's front end makes no graph of a single call there.
-            let leaves_rest = reason.leaves_rest() && extent.inner.is_none() && recorder.count_calls() > 1;
-            let stops = reason.gives_function_up() && !leaves_rest || severs || extent.gives_up(&frames, &top);
+            // Dynamo makes no graph of a single call there.
+            let skips_resume_function = reason.skips_resume_function() && extent.inner.is_none() && recorder.count_calls() > 1;
+            let stops = reason.skips_frame() && !skips_resume_function || severs || extent.skips_frame(&frames, &top);
             top.resume(recorder);
             let here = top.at.get();
-            let gives_up = stops || top.given_up.get() || top.function.given_up.borrow().contains(&here);
+            let skips_frame = stops || top.skipped.get() || top.function.skipped.borrow().contains(&here);
             if !std::mem::replace(&mut reported, true) {
                 crate::dynamo::variables::nn_module::end_graph(stops);
-                report(reason, source.as_ref(), stops && !severs && !reason.gives_function_up());
+                report(reason, source.as_ref(), stops && !severs && !reason.skips_frame());
             }
-            if gives_up && !top.given_up.get() && !top.is_library {
-                // What is looked at for the first time has a number, whatever comes of it.
+            if skips_frame && !top.skipped.get() && !top.is_library {
+                // A frame that is traced for the first time gets a number, whatever comes of it.
                 top.function.frame(here);
                 let parts = std::mem::take(&mut parts);
                 if extent.inner.is_none() || extent.rest.is_some() {
                     self.compile_parts(parts, recorder, extent.rest.as_ref())?;
                 }
             } else if !parts.is_empty() {
-                // They hold values that are looked at now for who holds them.
+                // They hold values whose references are counted now.
                 drop(std::mem::take(&mut parts));
                 frames = self.frames()?;
             }
@@ -194,7 +193,7 @@ impl Call {
                 let needs = Rc::new(top.about.verdict.borrow().needs.until(frame.position));
                 top.about.verdict.borrow_mut().needs = needs;
             }
-            let compiles = if top.is_library { top.has_body() } else { !gives_up };
+            let compiles = if top.is_library { top.has_body() } else { !skips_frame };
             if let Some(frame) = extent.went_on(&frames, &top)
                 && let Some(code) = frame.code.downcast_ref::<PyCode>()
             {
@@ -214,28 +213,28 @@ impl Call {
             top.function.passed.borrow_mut().insert(here);
             top.grad.set(recorder.mode_around());
             // That no derivative can be had of it shows when it is compiled.
-            let gives_up = gives_up || top.function.is_given_up(here);
-            if !top.is_library && !top.given_up.get() {
+            let skips_frame = skips_frame || top.function.is_skipped(here);
+            if !top.is_library && !top.skipped.get() {
                 top.function.frame(here);
             }
-            if gives_up || top.is_library {
-                // What calls the hooks of a module is given up, its body is not.
+            if skips_frame || top.is_library {
+                // The frame that calls a module's hooks is skipped, the module's body is not.
                 if top.body.is_none() {
-                    top.function.given_up.borrow_mut().insert(here);
+                    top.function.skipped.borrow_mut().insert(here);
                 }
-                top.given_up.set(true);
-            } else if leaves_rest {
-                top.given_up.set(true);
+                top.skipped.set(true);
+            } else if skips_resume_function {
+                top.skipped.set(true);
             }
             self.settle(&frames[extent.start..extent.end], &top)?;
             if let Some(frame) = frames.get(extent.own) {
                 let (names, resumed) = with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
-                top.about.resumed.replace(frame.rest());
+                top.about.resumed.replace(frame.resume_function());
                 top.pending.replace(Some((frame.place(), resumed)));
                 // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
-                if !((reason.is_branch() || reason.gives_number()) && extent.inner.is_none()) && !gives_up {
+                if !((reason.is_branch() || reason.gives_number()) && extent.inner.is_none()) && !skips_frame {
                     top.resume(recorder);
                 }
             }

@@ -1,8 +1,8 @@
-//! What PyTorch's front end says where it cannot go on: a title, why, what to do, and what it was about.
+//! What Dynamo says at a graph break: a title, an explanation, hints, and what it was about.
 
 use crate::span::Source;
 
-/// Why a graph ends.
+/// Why a graph breaks.
 #[derive(Clone, Debug, Default)]
 pub struct Unsupported {
     title: String,
@@ -108,7 +108,7 @@ impl Unsupported {
         )
     }
 
-    /// A call of a builtin; `types` are those of its arguments, and what the front end calls them.
+    /// A call of a builtin; `types` are those of its arguments, and what Dynamo calls them.
     pub fn builtin(name: &str, types: &[String], kinds: &[String]) -> Self {
         let list: Vec<String> = types.iter().map(|t| format!("'{t}'")).collect();
         let list = list.join(", ");
@@ -304,7 +304,7 @@ impl Unsupported {
         )
     }
 
-    /// A function of C that the front end knows nothing of.
+    /// A C function that Dynamo knows nothing of.
     pub fn unknown_builtin(function: &str, module: &str) -> Self {
         Self::new(
             SKIPPED_BUILTIN,
@@ -390,7 +390,7 @@ impl Unsupported {
         Self::new(0, title, "", "", &[])
     }
 
-    /// An exception of the script's, where nothing of the script's catches it: the function is given up.
+    /// An exception of the script's, where nothing of the script's catches it: the frame is skipped.
     pub fn exception() -> Self {
         let reason = Self::new(
             88,
@@ -402,13 +402,13 @@ impl Unsupported {
         Unsupported { ends_function: true, ..reason }
     }
 
-    /// A loop whose backward reads a number off a tensor, where graphs hold none: the function is given up.
+    /// A loop whose backward reads a number off a tensor, where graphs hold none: the frame is skipped.
     pub fn backward_of_loop() -> Self {
         let reason = Self::new(0, "Backend compiler exception", "The backward of while_loop reads a number off a tensor.", "", &[]);
         Unsupported { ends_function: true, ..reason }
     }
 
-    /// A block whose begin cannot be captured: PyTorch gives up the function that it stands in.
+    /// A block whose begin cannot be captured: PyTorch skips the frame that it stands in.
     pub fn context_manager(name: &str) -> Self {
         Self::new(
             7,
@@ -419,13 +419,13 @@ impl Unsupported {
         )
     }
 
-    /// Whether the function is given up, not only its graph: what comes before is not compiled, either.
-    pub fn gives_function_up(&self) -> bool {
+    /// Whether the whole frame is skipped: what comes before is not compiled, either.
+    pub fn skips_frame(&self) -> bool {
         self.ends_function || matches!(self.number, 7 | 108)
     }
 
-    /// Whether what follows is left to Python, and what comes before is a graph of its own where that is worth it.
-    pub fn leaves_rest(&self) -> bool {
+    /// Whether the resume function is skipped, and what comes before is a graph of its own where that is worth it.
+    pub fn skips_resume_function(&self) -> bool {
         self.number == 108
     }
 
@@ -440,7 +440,7 @@ impl Unsupported {
         self.number == 170
     }
 
-    /// Whether what ends the graph gives a tensor's number.
+    /// Whether what breaks the graph gives a tensor's number.
     pub fn gives_number(&self) -> bool {
         matches!(self.number, 109 | 124)
     }

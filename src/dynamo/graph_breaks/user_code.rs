@@ -2,10 +2,10 @@
 
 use crate::span::Source;
 
-/// How PyTorch's front end ends every message.
+/// How Dynamo ends every message.
 const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to PyTorch). For even more developer context, set TORCH_LOGS=\"+dynamo\"";
 
-/// Where in the script, as PyTorch's front end ends its messages.
+/// Where in the script, as Dynamo ends its messages.
 pub fn from_user_code(source: Option<&Source>) -> String {
     source.map_or_else(String::new, |s| {
         let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));

@@ -1,7 +1,7 @@
 //! What a script said about sizes and its function did not keep: a dimension marked dynamic that turned out to be a number, or that takes
 //! fewer values than the script allowed for.
 
-use crate::dynamo::Region;
+use crate::dynamo::CapturedGraph;
 use crate::dynamo::dynamic_shapes::{Dim, DimMark, Treatment};
 use crate::dynamo::graph_breaks::user_code::from_user_code;
 use crate::error::{Error, ErrorKind, Result};
@@ -69,11 +69,11 @@ pub fn violated(names: &[String], said: &[String]) -> String {
     format!("Constraints violated ({})! For more information, run with TORCH_LOGS=\"+dynamic\".{said}", names.join(", "))
 }
 
-impl Region {
+impl CapturedGraph {
     /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None`
     /// where all are.
     pub fn violated_constraints(&self) -> Option<String> {
-        let marked = |input: &crate::dynamo::output_graph::captured_graph::RegionInput| -> Vec<Said> {
+        let marked = |input: &crate::dynamo::output_graph::captured_graph::GraphArg| -> Vec<Said> {
             let said = |(dim, mark): &(usize, DimMark)| {
                 let DimMark::Dynamic(min, max) = mark else { return None };
                 let size = self.env.simplify(&input.spec.spec.geometry.sizes.get(*dim)?.expr());

@@ -14,7 +14,7 @@ use crate::dynamo::guards::failures::Holder;
 use crate::python::native::tensor::TensorBase;
 
 thread_local! {
-    /// What the entries depend on that were made since they are asked for.
+    /// What the cache entries are guarded on that were made since they are asked for.
     static TOLD: RefCell<Option<Vec<Told>>> = const { RefCell::new(None) };
 }
 
@@ -43,7 +43,7 @@ pub fn keep(keeps: bool) -> Vec<Told> {
     TOLD.replace(keeps.then(Vec::new)).unwrap_or_default()
 }
 
-/// An entry was made that depends on this.
+/// A cache entry was made that is guarded on this.
 pub fn note(needs: &Needs, vm: &VirtualMachine) {
     if is_asked() {
         let told = all(needs, vm);

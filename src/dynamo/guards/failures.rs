@@ -1,13 +1,13 @@
-//! Why an entry does not serve a call: what is said of the first guard that fails, in the words of `TORCH_LOGS=recompiles`.
+//! Guard failures: what is said of the first guard of a cache entry that fails, in the words of `TORCH_LOGS=recompiles`.
 //!
 //! PyTorch keeps guards as a tree: the function's variables and its globals, what those hold, and so on. At every level what failed most is
 //! asked first; where nothing has failed yet, local variables come before globals, what modules hold comes last, and shorter names first.
 //! Conditions on sizes are asked when all that is over: sizes that are equal, then other conditions, then ranges.
 
 use super::text::{as_python, range, strip_locals};
-use crate::dynamo::cache::{Entry, REGION_DIFFERS, Unmet};
+use crate::dynamo::cache::{CacheEntry, GRAPH_DIFFERS, Unmet};
 use crate::dynamo::dynamic_shapes::{DimMark, Place, evaluate};
-use crate::dynamo::output_graph::captured_graph::{Region, RegionInput};
+use crate::dynamo::output_graph::captured_graph::{CapturedGraph, GraphArg};
 use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -77,7 +77,7 @@ impl Failures {
 
     fn rank(&self, failed: &Failed, modules: &HashMap<String, Holder>, is_held: bool) -> Vec<Rank> {
         let of = |source: &str| self.rank_at(source, failed.alias_of.is_some(), modules, is_held);
-        // That two are one is known where the second of them is looked at.
+        // That two are one is checked with the second of them.
         failed.alias_of.iter().map(|other| of(other)).fold(of(&failed.source), Ord::max)
     }
 
@@ -102,26 +102,26 @@ impl Failures {
     }
 }
 
-impl Entry {
-    /// What is said of the first guard that a region does not meet; counts its failure.
-    pub(in crate::dynamo) fn failed_guard(&self, region: &Region, unmet: &[Unmet]) -> String {
-        let state = changed_state(&self.region, region);
+impl CacheEntry {
+    /// What is said of the first guard that a call fails; counts the failure.
+    pub(in crate::dynamo) fn failed_guard(&self, captured: &CapturedGraph, unmet: &[Unmet]) -> String {
+        let state = changed_state(&self.captured, captured);
         if !state.is_empty() {
             return format!("GLOBAL_STATE changed: {state}");
         }
         let of_fact = |u: &Unmet| Failed { source: u.source.clone(), text: u.text.clone(), alias_of: u.alias_of.clone() };
         let mut failed: Vec<Failed> = unmet.iter().map(of_fact).collect();
-        for want in &self.region.touched {
-            let modes = (self.region.inference, region.inference);
+        for want in &self.captured.touched {
+            let modes = (self.captured.inference, captured.inference);
             let check = |have| {
-                let marks = |have: &RegionInput| unmarked(&want.source.marks, &have.source.marks);
+                let marks = |have: &GraphArg| unmarked(&want.source.marks, &have.source.marks);
                 self.failed_check(want, have).or_else(|| failed_dispatch(want, have, modes)).or_else(|| marks(have))
             };
-            if let Some(text) = region.input_named(&want.source.name).and_then(check) {
+            if let Some(text) = captured.input_named(&want.source.name).and_then(check) {
                 failed.push(Failed { source: want.source.source.clone(), text, alias_of: None });
             }
         }
-        let held = |source: &str| self.region.touched.iter().any(|t| t.source.is_static && t.source.source == source);
+        let held = |source: &str| self.captured.touched.iter().any(|t| t.source.is_static && t.source.source == source);
         let mut failures = self.failures.borrow_mut();
         let first = failed.into_iter().min_by_key(|f| failures.rank(f, &self.modules, held(&f.source)));
         if let Some(first) = first {
@@ -129,17 +129,17 @@ impl Entry {
             return first.text;
         }
         let duplicates = || {
-            let (text, last) = self.region.duplicates(region)?;
-            // It fails where the last of them is looked at.
+            let (text, last) = self.captured.duplicates(captured)?;
+            // It fails with the last of them.
             failures.note(&last);
             Some(text)
         };
-        self.failed_condition(region).or_else(duplicates).unwrap_or_else(|| REGION_DIFFERS.to_owned())
+        self.failed_condition(captured).or_else(duplicates).unwrap_or_else(|| GRAPH_DIFFERS.to_owned())
     }
 
-    /// The condition on symbolic sizes and floats that a region does not meet.
-    fn failed_condition(&self, region: &Region) -> Option<String> {
-        let (env, mut values) = (&self.region.env, self.values(region));
+    /// The condition on symbolic sizes and floats that a call fails.
+    fn failed_condition(&self, captured: &CapturedGraph) -> Option<String> {
+        let (env, mut values) = (&self.captured.env, self.values(captured));
         // Where each symbol is found first, and what must be equal to something that is known.
         let (mut first, mut equal): (Vec<(Symbol, String, Option<i64>)>, Vec<(String, Expr, Option<i64>)>) = Default::default();
         let mut look = |place: String, expr: &Expr, have: Option<i64>| {
@@ -149,8 +149,8 @@ impl Entry {
                 _ => equal.push((place, expr, have)),
             }
         };
-        for want in self.region.touched.iter().filter(|i| !i.source.is_number) {
-            let (geometry, have) = (&want.spec.spec.geometry, region.input_named(&want.source.name).map(|i| i.real.geometry()));
+        for want in self.captured.touched.iter().filter(|i| !i.source.is_number) {
+            let (geometry, have) = (&want.spec.spec.geometry, captured.input_named(&want.source.name).map(|i| i.real.geometry()));
             let lists = [("size", &geometry.sizes), ("stride", &geometry.strides)];
             for (kind, list) in lists {
                 for (d, size) in list.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Entry {
                 }
             }
         }
-        for witness in self.region.witnesses.iter().filter(|w| matches!(w.at, Place::Number | Place::Offset(_) | Place::Item(_))) {
+        for witness in self.captured.witnesses.iter().filter(|w| matches!(w.at, Place::Number | Place::Offset(_) | Place::Item(_))) {
             if let Some(info) = env.info(&witness.symbol) {
                 look(info.origin, &Expr::symbol(witness.symbol.clone()), values.get(&witness.symbol).copied());
             }
@@ -198,7 +198,7 @@ impl Entry {
             }
         }
         let ints = |s: &Symbol| values.get(s).copied();
-        let floats = |s: &Symbol| region.env.float_from(&env.float_origin(s)?);
+        let floats = |s: &Symbol| captured.env.float_from(&env.float_origin(s)?);
         for guard in env.float_guards() {
             let (Some(left), Some(right)) = (guard.left.evaluate(&ints, &floats), guard.right.evaluate(&ints, &floats)) else { continue };
             if !guard.relation.holds(left, right) {
@@ -216,7 +216,7 @@ impl Entry {
     /// A condition on floats, with those written as the script finds them.
     fn float_guard(&self, guard: &FloatGuard, size: &dyn Fn(&Expr) -> String) -> String {
         let side = |expr: &FloatExpr| match expr {
-            FloatExpr::Symbol(s) => strip_locals(&self.region.env.float_origin(s).unwrap_or_default()),
+            FloatExpr::Symbol(s) => strip_locals(&self.captured.env.float_origin(s).unwrap_or_default()),
             FloatExpr::IntTrueDiv(a, b) => format!("({} / {})", size(a), size(b)),
             other => other.to_string(),
         };
@@ -224,7 +224,7 @@ impl Entry {
     }
 
     /// How an input differs from what an entry wants of it.
-    fn failed_check(&self, want: &RegionInput, have: &RegionInput) -> Option<String> {
+    fn failed_check(&self, want: &GraphArg, have: &GraphArg) -> Option<String> {
         if want.source.is_number && have.source.is_number {
             return None;
         }
@@ -252,7 +252,7 @@ impl Entry {
         for (kind, wanted, found) in kinds {
             for (d, (a, b)) in wanted.iter().zip(found).enumerate() {
                 // A symbol that turned out to be a number is one.
-                let a = self.region.env.simplify(&a.expr()).as_int();
+                let a = self.captured.env.simplify(&a.expr()).as_int();
                 if let Some(a) = a.filter(|a| Some(*a) != b.as_int()) {
                     return Some(format!("tensor '{name}' {kind} mismatch at index {d}. expected {a}, actual {b}"));
                 }
@@ -262,8 +262,8 @@ impl Entry {
     }
 }
 
-/// The modes and settings that differ between two regions.
-fn changed_state(before: &Region, now: &Region) -> String {
+/// The modes and settings that differ between two captured graphs.
+fn changed_state(before: &CapturedGraph, now: &CapturedGraph) -> String {
     let autocast = match (before.autocast, now.autocast) {
         (None, Some(_)) | (Some(_), None) => "autocast(cpu)_enabled ",
         (Some(a), Some(b)) if a != b => "autocast(cpu)_dtype ",
@@ -275,7 +275,7 @@ fn changed_state(before: &Region, now: &Region) -> String {
 
 /// How a tensor dispatches otherwise than in the mode in which the entry was made: `modes` are whether that and the call's were inference
 /// mode. A tensor made in inference mode has no such keys in any mode.
-fn failed_dispatch(want: &RegionInput, have: &RegionInput, modes: (bool, bool)) -> Option<String> {
+fn failed_dispatch(want: &GraphArg, have: &GraphArg, modes: (bool, bool)) -> Option<String> {
     let is_plain = !want.source.is_number && !have.source.is_number && !crate::autograd::meta::is_inference(&have.real);
     let keys = |inference: bool| match inference {
         true => "DispatchKeySet(CPU, BackendSelect, ADInplaceOrView)",

@@ -1,4 +1,4 @@
-//! Facts about Python values that a compiled region depends on: where the value is found, what must hold of it there, and how
+//! Facts about Python values that a compiled graph is guarded on: the value's source, what must hold of it there, and how
 //! a guard says it.
 
 use std::rc::Rc;
@@ -220,7 +220,7 @@ pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet>
         facts.iter().any(|f| matches!(f.kind, Kind::Entries(_)) && f.source.text(vm) == source)
     };
     let one = |fact: &Fact| match &fact.kind {
-        // Where all of a dictionary's keys count, they are looked at before anything else.
+        // Where all of a dictionary's keys are guarded, they are checked before anything else.
         Kind::Type(_) if has_keys(fact) => {
             Unmet { text: format!("TYPE_MISMATCH({})", strip_locals(&fact.source.text(vm))), ..fact.unmet(locals, vm) }
         }
@@ -233,7 +233,7 @@ pub fn unmet(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet>
 fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Unmet> {
     let mut tensors: Vec<(usize, Vec<&Fact>)> = Vec::new();
     for fact in facts {
-        // Parameters are not looked at.
+        // Parameters are not compared.
         let Kind::Type(class) = &fact.kind else { continue };
         let is_tensor =
             class.downcast_ref::<PyType>().is_some_and(|c| c.fast_issubclass(TensorBase::static_type()) && &*c.name() != "Parameter");
@@ -258,7 +258,7 @@ fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Un
     })
 }
 
-/// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not looked at.
+/// The facts of a list that differ from what others say of the same values. Values that those say nothing of are not compared.
 pub fn differing(facts: &[Fact], others: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Vec<Unmet> {
     let differs = |fact: &&Fact| {
         let source = fact.source.text(vm);

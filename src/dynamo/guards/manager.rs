@@ -18,7 +18,7 @@ use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
 use crate::dynamo::resume_functions::symbol_number;
 use crate::dynamo::source::{Locals, Source, cell, own_attribute, set_variable};
-use crate::dynamo::symbolic_convert::{self, LookedAt, Resumed};
+use crate::dynamo::symbolic_convert::{self, Realized, Resumed};
 use crate::dynamo::{Recorder, Unmet};
 use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
@@ -30,14 +30,14 @@ use crate::shape::{FloatExpr, SymFloat};
 pub struct Verdict {
     /// Per entry, the facts that do not hold.
     pub unmet: Vec<Vec<Unmet>>,
-    /// What an entry made now depends on.
+    /// What a cache entry made now is guarded on.
     pub needs: Rc<Needs>,
-    /// The same as `unmet` of what was looked at before the first entry, and computed nothing.
+    /// The same as `unmet` of what was traced before the first entry, and computed nothing.
     pub idle: Vec<Vec<Unmet>>,
 }
 
 impl Verdict {
-    /// Why no entry serves, newest first, counted from the first that computed nothing.
+    /// Per cache entry the guard that failed, newest first, counted from the first that computed nothing.
     pub fn counted(&self, reasons: Vec<String>) -> Vec<String> {
         let count = self.idle.len();
         let number = |reason: &String| reason.split_once(": ").and_then(|(i, text)| Some((i.parse::<usize>().ok()?, text.to_owned())));
@@ -46,7 +46,7 @@ impl Verdict {
         of_entries.chain(of_idle).collect()
     }
 
-    /// Why no entry serves, newest first; nothing where one may.
+    /// Per cache entry the guard that failed, newest first; nothing where those of one may pass.
     pub fn unserved(&self) -> Vec<String> {
         let first = |(i, unmet): (usize, &Vec<Unmet>)| Some(format!("{i}: {}", first_of(unmet)?));
         let all: Option<Vec<String>> = self.unmet.iter().enumerate().rev().map(first).collect();
@@ -54,12 +54,12 @@ impl Verdict {
     }
 }
 
-/// The fact that is looked at first.
+/// The fact that is checked first.
 fn first_of(unmet: &[Unmet]) -> Option<&str> {
     unmet.iter().min_by_key(|u| (u.root.clone(), u.source.clone())).map(|u| &*u.text)
 }
 
-/// A tensor that was looked at before, under another name, is looked at as that one.
+/// A tensor that was read before, under another name, is read as that one.
 fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact> {
     let mut known: HashMap<usize, Rc<Source>> = HashMap::new();
     let named = |fact: Fact| {
@@ -79,9 +79,9 @@ fn as_others(facts: Vec<Fact>, locals: &Locals, vm: &VirtualMachine) -> Vec<Fact
     facts.into_iter().map(named).collect()
 }
 
-fn read_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
-    let (facts, looked_at) = symbolic_convert::facts_from(resumed, vm);
-    (as_others(facts, &resumed.locals, vm), looked_at)
+fn read_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
+    let (facts, realized) = symbolic_convert::facts_from(resumed, vm);
+    (as_others(facts, &resumed.locals, vm), realized)
 }
 
 /// What is known of the values of a function's calls.
@@ -113,8 +113,8 @@ pub struct Bound {
     bound_self: bool,
 }
 
-/// A call of what has no code of its own, one of PyTorch's modules or an object with a `__call__`: to PyTorch's front end, a function
-/// that calls `fn` with its `*args` and `**kwargs`.
+/// A call of what has no code of its own, one of PyTorch's modules or an object with a `__call__`: to Dynamo, a function that calls `fn`
+/// with its `*args` and `**kwargs`.
 fn called_as_it_is(callee: &PyObject, args: &FuncArgs, vm: &VirtualMachine) -> Option<Bound> {
     let kwargs = vm.ctx.new_dict();
     for (k, v) in &args.kwargs {
@@ -315,7 +315,8 @@ impl Values {
         self.entries.borrow_mut().entry(place).or_default().push((needs, inputs));
     }
 
-    /// A place computes nothing in a call of this verdict: the facts that did not hold, newest entry first, where none served it before.
+    /// A place computes nothing in a call of this verdict: the facts that did not hold, newest entry first, where no cache entry was hit
+    /// before.
     pub fn idle(&self, place: usize, verdict: &Verdict) -> Option<Vec<String>> {
         let unmet = &verdict.unmet;
         if verdict.needs.facts.is_empty() || unmet.iter().any(Vec::is_empty) {
@@ -339,7 +340,7 @@ impl Values {
         Some(unmet.iter().enumerate().rev().filter_map(|(i, unmet)| Some(format!("{i}: {}", first_of(unmet)?))).collect())
     }
 
-    /// What an entry depends on, and where its inputs were found.
+    /// What a cache entry is guarded on, and the sources of its inputs.
     pub fn entry(&self, place: usize, index: usize) -> Option<(Rc<Needs>, Rc<[Found]>)> {
         self.entries.borrow().get(&place)?.get(index).cloned()
     }
@@ -348,7 +349,7 @@ impl Values {
         &self,
         place: usize,
         locals: &Locals,
-        read: impl FnOnce() -> (Vec<Fact>, Vec<LookedAt>),
+        read: impl FnOnce() -> (Vec<Fact>, Vec<Realized>),
         (function, dynamic): (&CompiledFunction, Option<bool>),
         vm: &VirtualMachine,
     ) -> Verdict {
@@ -364,13 +365,13 @@ impl Values {
         let differ = met.len() > 1 && met.iter().any(|i| !known[*i].0.dynamic.is_empty());
         let asked = if differ { function.cache.borrow().asked(place) } else { Vec::new() };
         let first = asked.into_iter().find(|i| met.contains(i) && holds(function, place, *i, locals, vm));
-        // One that has a number which varied since serves such calls alone for which its other guards hold.
+        // An entry with a number that has varied since is hit only by calls that pass its other guards.
         let serves = |i: &usize| !self.is_outdated(place, &known[*i].0, vm) || holds(function, place, *i, locals, vm);
         let needs = match first.or_else(|| met.iter().copied().find(serves)) {
             Some(i) => known[i].0.clone(),
             None => {
-                let (facts, looked_at) = read();
-                Rc::new(Needs { looked_at, ..self.needs(place, locals, facts, (function, dynamic), vm) })
+                let (facts, realized) = read();
+                Rc::new(Needs { realized, ..self.needs(place, locals, facts, (function, dynamic), vm) })
             }
         };
         Verdict { unmet: failed, needs, idle: idle_unmet }
@@ -389,8 +390,8 @@ impl Values {
     pub fn at_start(&self, bound: &Bound, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
         let read = || match bound.function.as_ref().and_then(|f| f.downcast_ref::<PyFunction>()) {
             Some(function) => {
-                let (facts, looked_at) = symbolic_convert::facts(function, &bound.locals, vm);
-                (as_others(facts, &bound.locals, vm), looked_at)
+                let (facts, realized) = symbolic_convert::facts(function, &bound.locals, vm);
+                (as_others(facts, &bound.locals, vm), realized)
             }
             None => (symbolic_convert::facts_of_call(&bound.callee, &bound.locals, vm), Vec::new()),
         };
@@ -433,7 +434,7 @@ impl Values {
         self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm)
     }
 
-    /// What an entry depends on where the numbers of some floats were needed.
+    /// What a cache entry is guarded on where some floats were specialized.
     pub fn with_numbers(&self, needs: &Needs, origins: &[String]) -> Needs {
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             // Where a graph ends at a break, it is asked once more whether it needs them.
@@ -451,7 +452,7 @@ impl Values {
                 facts: facts.collect(),
                 dynamic: needs.dynamic.iter().filter(|s| !is_needed(s)).cloned().collect(),
                 replaced: needs.replaced.iter().filter(keep).cloned().collect(),
-                looked_at: needs.looked_at.clone(),
+                realized: needs.realized.clone(),
             }
         })
     }
@@ -611,7 +612,7 @@ pub fn replace_in_frame(resumed: &mut Resumed, needs: &Needs, recorder: &Recorde
             Source::Local(name) if resumed.given.as_ref().is_some_and(|(given, _)| given == name) => {
                 resumed.given = Some((name.clone(), symbol));
             }
-            // What an expression holds stays a number, as does a variable that cannot be written: the region is another one then.
+            // What an expression holds stays a number, as does a variable that cannot be written: the graph is another one then.
             Source::Local(name) if name.starts_with("___stack") => {}
             Source::Local(name) => drop(set_variable(&resumed.frame, name, symbol, vm)),
             _ if source.set(&mut resumed.locals, symbol.clone(), vm) => replaced.0.push((source.clone(), value, symbol)),

@@ -1,4 +1,4 @@
-//! What an entry depends on: facts about Python values, and tensors that are read without an operator.
+//! What a cache entry is guarded on: facts about Python values, and tensors that are read without an operator.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -8,12 +8,12 @@ use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 use super::failures::Holder;
 use super::guard::{Fact, Kind};
 use crate::dynamo::source::{Locals, Source};
-use crate::dynamo::symbolic_convert::LookedAt;
+use crate::dynamo::symbolic_convert::Realized;
 use crate::python::native::tensor::{TensorBase, to_tensor};
 use crate::report::Guard;
 use crate::tensor::Tensor;
 
-/// What an entry depends on, and the numbers that are symbols in it.
+/// What a cache entry is guarded on, and the numbers that are symbols in it.
 #[derive(Default)]
 pub struct Needs {
     /// Facts.
@@ -22,8 +22,8 @@ pub struct Needs {
     pub dynamic: Vec<Rc<Source>>,
     /// What they were in the call that it was made for.
     pub replaced: Vec<(Rc<Source>, PyObjectRef)>,
-    /// Tensors that are looked at without an operator.
-    pub looked_at: Vec<LookedAt>,
+    /// Tensors that are realized without an operator.
+    pub realized: Vec<Realized>,
 }
 
 impl Needs {
@@ -34,7 +34,7 @@ impl Needs {
             facts: self.facts.iter().filter(is_read).cloned().collect(),
             dynamic: self.dynamic.clone(),
             replaced: self.replaced.clone(),
-            looked_at: self.looked_at.clone(),
+            realized: self.realized.clone(),
         }
     }
 
@@ -44,7 +44,7 @@ impl Needs {
             facts: self.facts.iter().cloned().chain(more.facts).collect(),
             dynamic: self.dynamic.iter().cloned().chain(more.dynamic).collect(),
             replaced: self.replaced.iter().cloned().chain(more.replaced).collect(),
-            looked_at: self.looked_at.clone(),
+            realized: self.realized.clone(),
         }
     }
 
@@ -59,16 +59,16 @@ impl Needs {
     }
 }
 
-/// Tensors that a call looks at without an operator, by the instructions that do it, first those that do it first.
-pub fn looked_at(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<[usize]>, Tensor)> {
-    let found = |(source, way): &LookedAt| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
-    let mut found: Vec<_> = needs.looked_at.iter().filter_map(found).collect();
+/// Tensors that a call realizes without an operator, by the instructions that do it, in their order.
+pub fn realized(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> Vec<(Rc<[usize]>, Tensor)> {
+    let found = |(source, way): &Realized| Some((way.clone(), to_tensor(&*source.value(locals, vm)?)?));
+    let mut found: Vec<_> = needs.realized.iter().filter_map(found).collect();
     found.sort_by(|(a, _), (b, _)| a.cmp(b));
     found
 }
 
-/// Objects that are found somewhere, other than tensors, each with its place among those that are looked at.
-pub fn looked_into(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
+/// Objects that have a source, other than tensors, each with its position among those that are guarded.
+pub fn guarded(needs: &Needs, locals: &Locals, vm: &VirtualMachine) -> HashMap<usize, usize> {
     let mut found = HashMap::new();
     for fact in needs.facts.iter().filter(|f| matches!(f.kind, Kind::Type(_) | Kind::Length(_) | Kind::Entries(_) | Kind::Contains(..))) {
         if let Some(object) = fact.source.value(locals, vm).filter(|o| o.downcast_ref::<TensorBase>().is_none()) {

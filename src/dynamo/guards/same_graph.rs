@@ -1,14 +1,14 @@
-//! Whether two recorded regions are one computation, sizes as numbers: what makes a cache entry serve a call.
+//! Whether two captured graphs are one computation, sizes as numbers: what a cache hit needs besides guards.
 
 use crate::aot::subclass::made_alike;
 use crate::dynamo::dynamic_shapes::value_of;
-use crate::dynamo::output_graph::captured_graph::{Region, RegionInput};
+use crate::dynamo::output_graph::captured_graph::{CapturedGraph, GraphArg};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
 use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 
-/// A region and the values of its symbols.
+/// A captured graph and the values of its symbols.
 struct Side<'a> {
     graph: &'a Graph,
     values: &'a HashMap<Symbol, i64>,
@@ -173,15 +173,15 @@ fn same_graph(a: &Graph, a_values: &HashMap<Symbol, i64>, b: &Graph, b_values: &
             .all(|((m, l), (n, r))| m == n && l.checkpoint_policy == r.checkpoint_policy && same_graph(l, a_values, r, b_values))
 }
 
-impl Region {
-    /// Whether another region computes the same for its inputs, with these values of the symbols of each.
-    pub(in crate::dynamo) fn repeats(&self, values: &HashMap<Symbol, i64>, other: &Region, others: &HashMap<Symbol, i64>) -> bool {
+impl CapturedGraph {
+    /// Whether another captured graph computes the same for its inputs, with these values of the symbols of each.
+    pub(in crate::dynamo) fn repeats(&self, values: &HashMap<Symbol, i64>, other: &CapturedGraph, others: &HashMap<Symbol, i64>) -> bool {
         let sizes = |a: &[SymInt], b: &[SymInt]| {
             let known = |s: &SymInt, values| value_of(s, values);
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| known(a, values).is_some() && known(a, values) == known(b, others))
         };
-        let base = |i: &RegionInput| i.spec.identity.base.as_ref().map(|b| (b.spec.annotation(), b.requires_grad));
-        let same = |(a, b): (&RegionInput, &RegionInput)| {
+        let base = |i: &GraphArg| i.spec.identity.base.as_ref().map(|b| (b.spec.annotation(), b.requires_grad));
+        let same = |(a, b): (&GraphArg, &GraphArg)| {
             let (l, r) = (&a.spec.spec, &b.spec.spec);
             a.source.attribute == b.source.attribute
                 && l.dtype == r.dtype
@@ -191,7 +191,7 @@ impl Region {
                 && sizes(&l.geometry.sizes, &r.geometry.sizes)
                 && sizes(&l.geometry.strides, &r.geometry.strides)
         };
-        let shared = |((a, b), (_, shared)): ((&RegionInput, &RegionInput), &(usize, bool))| {
+        let shared = |((a, b), (_, shared)): ((&GraphArg, &GraphArg), &(usize, bool))| {
             !shared || a.spec.spec.geometry.offset.hint() == b.spec.spec.geometry.offset.hint() && base(a) == base(b)
         };
         let pairs = || self.inputs.iter().zip(&other.inputs);

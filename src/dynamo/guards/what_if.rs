@@ -1,29 +1,32 @@
-//! Another size: which entry of a piece of code would serve other sizes, which guard fails, and what a recompile would make.
+//! Another size: which cache entry of a frame other sizes would hit, which guard fails, and what a recompile would make.
 //!
 //! It works on what the report says of entries, so that it can be asked of a run that is over. Conditions on Python values
 //! cannot be asked this way: the call is taken to be as before in everything but its sizes.
 
 use super::text::{as_python, range};
-use crate::dynamo::cache::Entry;
+use crate::dynamo::cache::CacheEntry;
 use crate::dynamo::dynamic_shapes::{DimMark, InputSource, SeenSizes, Symbols};
 use crate::error::{Error, Result};
 use crate::graph::parse_size;
-use crate::report::{EntryCondition, EntryInput, EntryMark, EntrySymbol, EntryView, Recompile, Region, Span, Trial, Verdict, WhatIf};
+use crate::report::{
+    CacheEntryCondition, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, CapturedGraph, Recompile, Span, Trial, Verdict,
+    WhatIf,
+};
 use crate::shape::{Relation, ints};
 use crate::tensor::Geometry;
 use std::collections::HashMap;
 
-/// Entries a piece of code may have.
+/// How many cache entries a code object may have.
 pub const RECOMPILE_LIMIT: usize = 8;
 
 /// An entry as plain data.
-pub fn view(entry: &Entry, frame: u32, dynamic: Option<bool>) -> EntryView {
-    let region = &entry.region;
-    let inputs = region.touched.iter().map(|input| {
+pub fn view(entry: &CacheEntry, frame: u32, dynamic: Option<bool>) -> CacheEntryView {
+    let captured = &entry.captured;
+    let inputs = captured.touched.iter().map(|input| {
         let (geometry, source) = (&input.spec.spec.geometry, &input.source);
         let real = |list: &[crate::shape::SymInt]| list.iter().map(|s| s.hint().unwrap_or(0)).collect();
         let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
-        EntryInput {
+        CacheEntryInput {
             source: source.source.clone(),
             dtype: input.spec.spec.dtype.name().to_owned(),
             requires_grad: input.spec.requires_grad,
@@ -36,17 +39,17 @@ pub fn view(entry: &Entry, frame: u32, dynamic: Option<bool>) -> EntryView {
             marks: source.marks.iter().map(|(dim, mark)| mark_view(*dim, *mark)).collect(),
         }
     });
-    let conditions = region.env.guards().into_iter().map(|guard| EntryCondition {
+    let conditions = captured.env.guards().into_iter().map(|guard| CacheEntryCondition {
         left: guard.left.to_string(),
         relation: guard.relation.text().to_owned(),
         right: guard.right.to_string(),
         span: guard.source.map(|s| s.span),
     });
-    EntryView { frame, dynamic, inputs: inputs.collect(), symbols: symbol_views(&region.env), conditions: conditions.collect() }
+    CacheEntryView { frame, dynamic, inputs: inputs.collect(), symbols: symbol_views(&captured.env), conditions: conditions.collect() }
 }
 
-fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<EntrySymbol> {
-    let one = |(symbol, info): (crate::shape::Symbol, crate::shape::SymbolInfo)| EntrySymbol {
+fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<CacheEntrySymbol> {
+    let one = |(symbol, info): (crate::shape::Symbol, crate::shape::SymbolInfo)| CacheEntrySymbol {
         name: symbol.0.to_string(),
         source: info.origin,
         value: info.hint,
@@ -56,41 +59,41 @@ fn symbol_views(env: &crate::shape::ShapeEnv) -> Vec<EntrySymbol> {
     env.symbols().into_iter().map(one).collect()
 }
 
-fn mark_view(dim: usize, mark: DimMark) -> EntryMark {
+fn mark_view(dim: usize, mark: DimMark) -> CacheEntryMark {
     let (kind, min, max) = match mark {
         DimMark::Dynamic(min, max) => ("dynamic", min, max),
         DimMark::Maybe(min, max) => ("maybe", min, max),
         DimMark::Unbacked(min, max) => ("unbacked", min, max),
         DimMark::Static => ("static", None, None),
     };
-    EntryMark { dim: dim as u32, kind: kind.to_owned(), min, max }
+    CacheEntryMark { dim: dim as u32, kind: kind.to_owned(), min, max }
 }
 
-/// What would become of a call of the piece of code `frame` with the sizes of `trials`; inputs that are not tried are as they
+/// What would become of a call of the frame `frame` with the sizes of `trials`; inputs that are not tried are as they
 /// were when an entry was made.
 ///
 /// # Errors
-/// Where no entry is of that piece of code, a size is negative, or an entry's expressions cannot be read.
-pub fn what_if(regions: &[Region], frame: u32, trials: &[Trial]) -> Result<WhatIf> {
-    let entries: Vec<(u32, &EntryView)> =
-        regions.iter().filter_map(|r| Some((r.id, r.entry.as_ref()?))).filter(|(_, e)| e.frame == frame).collect();
+/// Where the frame has no cache entry, a size is negative, or an entry's expressions cannot be read.
+pub fn what_if(graphs: &[CapturedGraph], frame: u32, trials: &[Trial]) -> Result<WhatIf> {
+    let entries: Vec<(u32, &CacheEntryView)> =
+        graphs.iter().filter_map(|r| Some((r.id, r.entry.as_ref()?))).filter(|(_, e)| e.frame == frame).collect();
     let Some((_, last)) = entries.last() else {
-        return Err(Error::value(format!("nothing was compiled for the piece of code {frame}")));
+        return Err(Error::value(format!("nothing was compiled for frame {frame}")));
     };
     if let Some(trial) = trials.iter().find(|t| t.sizes.iter().any(|s| *s < 0)) {
         return Err(Error::value(format!("{} has a negative size", trial.source)));
     }
     let mut verdicts = Vec::new();
-    for (region, entry) in &entries {
+    for (captured, entry) in &entries {
         let failed = failed_guard(entry, trials)?;
         let (failed, span) = failed.map_or((None, None), |(text, span)| (Some(text), span));
-        verdicts.push(Verdict { region: *region, failed, span });
+        verdicts.push(Verdict { region: *captured, failed, span });
     }
     let served = verdicts.iter().any(|v| v.failed.is_none());
     let recompile = if served {
         None
     } else {
-        let made: Vec<&EntryView> = entries.iter().map(|(_, e)| *e).collect();
+        let made: Vec<&CacheEntryView> = entries.iter().map(|(_, e)| *e).collect();
         let (inputs, symbols) = recompiled(&made, last, trials)?;
         Some(Recompile { inputs, symbols, limit: entries.len() >= RECOMPILE_LIMIT })
     };
@@ -98,7 +101,7 @@ pub fn what_if(regions: &[Region], frame: u32, trials: &[Trial]) -> Result<WhatI
 }
 
 /// The geometry an input would have: dense, dimensions lying in memory in the order in which they did.
-fn tried(input: &EntryInput, trials: &[Trial]) -> (Vec<i64>, Vec<i64>) {
+fn tried(input: &CacheEntryInput, trials: &[Trial]) -> (Vec<i64>, Vec<i64>) {
     let Some(trial) = trials.iter().find(|t| t.source == input.source && t.sizes != input.real_sizes) else {
         return (input.real_sizes.clone(), input.real_strides.clone());
     };
@@ -122,7 +125,7 @@ fn local(source: &str) -> String {
 }
 
 /// The guard that an entry fails on, and the line that made it.
-fn failed_guard(entry: &EntryView, trials: &[Trial]) -> Result<Option<(String, Option<Span>)>> {
+fn failed_guard(entry: &CacheEntryView, trials: &[Trial]) -> Result<Option<(String, Option<Span>)>> {
     let values: HashMap<&str, i64> = entry.symbols.iter().filter_map(|s| Some((s.name.as_str(), value_of(s, entry, trials)?))).collect();
     let number = |text: &str| -> Result<Option<i64>> { Ok(parse_size(text, &|name| values.get(name).copied())?.hint()) };
     for input in &entry.inputs {
@@ -168,8 +171,8 @@ fn failed_guard(entry: &EntryView, trials: &[Trial]) -> Result<Option<(String, O
 }
 
 /// The value of a symbol that is a size of an input; another is as it was.
-fn value_of(symbol: &EntrySymbol, entry: &EntryView, trials: &[Trial]) -> Option<i64> {
-    let read = |input: &EntryInput| -> Option<i64> {
+fn value_of(symbol: &CacheEntrySymbol, entry: &CacheEntryView, trials: &[Trial]) -> Option<i64> {
+    let read = |input: &CacheEntryInput| -> Option<i64> {
         let dim = symbol.source.strip_prefix(&input.source)?.strip_prefix(".size()[")?.strip_suffix(']')?;
         tried(input, trials).0.get(dim.parse::<usize>().ok()?).copied()
     };
@@ -177,7 +180,7 @@ fn value_of(symbol: &EntrySymbol, entry: &EntryView, trials: &[Trial]) -> Option
 }
 
 /// An expression with its symbols written as the script finds them.
-fn in_source(text: &str, entry: &EntryView) -> String {
+fn in_source(text: &str, entry: &CacheEntryView) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
@@ -191,7 +194,7 @@ fn in_source(text: &str, entry: &EntryView) -> String {
 }
 
 /// The inputs that a recompile would be for: sizes that have varied become symbols.
-fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result<(Vec<EntryInput>, Vec<EntrySymbol>)> {
+fn recompiled(made: &[&CacheEntryView], last: &CacheEntryView, trials: &[Trial]) -> Result<(Vec<CacheEntryInput>, Vec<CacheEntrySymbol>)> {
     let mut seen = SeenSizes::default();
     for input in made.iter().flat_map(|e| &e.inputs) {
         let real = Geometry { sizes: ints(&input.real_sizes), strides: ints(&input.real_strides), offset: 0.into() };
@@ -206,7 +209,7 @@ fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result
         let plan = seen.plan(0, &source, &real, last.dynamic, false);
         let (geometry, _) = symbols.geometry(&source, index, &real, &plan);
         let text = |list: &[crate::shape::SymInt]| list.iter().map(ToString::to_string).collect();
-        inputs.push(EntryInput {
+        inputs.push(CacheEntryInput {
             sizes: text(&geometry.sizes),
             strides: text(&geometry.strides),
             real_sizes: sizes,
@@ -217,8 +220,8 @@ fn recompiled(made: &[&EntryView], last: &EntryView, trials: &[Trial]) -> Result
     Ok((inputs, symbol_views(&symbols.env)))
 }
 
-fn source_of(input: &EntryInput) -> InputSource {
-    let mark = |m: &EntryMark| match m.kind.as_str() {
+fn source_of(input: &CacheEntryInput) -> InputSource {
+    let mark = |m: &CacheEntryMark| match m.kind.as_str() {
         "dynamic" => DimMark::Dynamic(m.min, m.max),
         "maybe" => DimMark::Maybe(m.min, m.max),
         "unbacked" => DimMark::Unbacked(m.min, m.max),

@@ -1,4 +1,4 @@
-//! A recorded region: what one graph is made of when it ends, and what is dropped from it then.
+//! A captured graph: its inputs, symbols and modes when it ends, and what is dropped from it then.
 
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
@@ -12,29 +12,29 @@ use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolIn
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
 
-/// An input of a region: the caller's tensor and what stands for it while recording.
+/// An input of a captured graph: the caller's tensor, and its fake tensor while the graph is captured.
 #[derive(Clone)]
-pub struct RegionInput {
+pub struct GraphArg {
     /// The caller's tensor.
     pub real: Tensor,
-    /// Its fake stand-in.
-    pub twin: Tensor,
+    /// Its fake tensor.
+    pub fake_tensor: Tensor,
     /// Its placeholder.
     pub node: NodeId,
-    /// What the region's cache depends on.
+    /// What its tensor guard checks.
     pub spec: InputSpec,
     /// Where the caller keeps it.
     pub source: InputSource,
 }
 
-/// A recorded region, ready to be compiled.
-pub struct Region {
-    /// The captured graph; its outputs are the lazy tensors asked for.
+/// A captured graph, ready to be compiled.
+pub struct CapturedGraph {
+    /// The FX graph; its outputs are the fake tensors asked for.
     pub graph: Graph,
     /// Its inputs that are tensors, in order of first use.
-    pub inputs: Vec<RegionInput>,
-    /// All tensors of the caller's that were looked at.
-    pub touched: Vec<RegionInput>,
+    pub inputs: Vec<GraphArg>,
+    /// All tensors of the caller's that were read: each is guarded.
+    pub touched: Vec<GraphArg>,
     /// The grad mode it began in.
     pub grad: bool,
     /// The short dtype of autocast it began in.
@@ -47,7 +47,7 @@ pub struct Region {
     pub env: ShapeEnv,
     /// Where its symbols are read among `touched`.
     pub witnesses: Vec<Witness>,
-    /// Per input, the first that has its storage, and whether it is shared, where the region writes to it.
+    /// Per input, the first that has its storage, and whether it is shared, where the graph writes to it.
     pub(in crate::dynamo) storages: Vec<(usize, bool)>,
     /// All nodes of the graph, with those that it dropped because nobody reads them.
     recorded: Vec<NodeId>,
@@ -55,18 +55,18 @@ pub struct Region {
     unread: Vec<SymFloat>,
 }
 
-impl Region {
-    /// The region without the caller's tensors: what a cache may keep.
+impl CapturedGraph {
+    /// The graph without the caller's tensors: what a cache may keep.
     pub fn without_tensors(mut self) -> Self {
         for input in self.inputs.iter_mut().chain(&mut self.touched) {
-            input.real = input.twin.clone();
+            input.real = input.fake_tensor.clone();
         }
         self
     }
 
-    /// The region with floats as the numbers that they are: those are no inputs any more.
+    /// The graph with floats as the numbers that they are: those are no inputs any more.
     pub fn with_numbers(mut self, floats: &[(Symbol, String, f64)]) -> Self {
-        let is_needed = |input: &RegionInput| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
+        let is_needed = |input: &GraphArg| input.source.is_number && floats.iter().any(|(_, origin, _)| *origin == input.source.source);
         let calls: Vec<(NodeId, FloatExpr)> = self
             .graph
             .nodes()
@@ -84,7 +84,7 @@ impl Region {
         }
         let gone: Vec<NodeId> = self.inputs.iter().filter(|i| is_needed(i)).map(|i| i.node).collect();
         // Positions are those among what is left.
-        let left = |all: &[RegionInput], at: usize| all.iter().take(at).filter(|i| !is_needed(i)).count();
+        let left = |all: &[GraphArg], at: usize| all.iter().take(at).filter(|i| !is_needed(i)).count();
         let inputs = std::mem::take(&mut self.inputs);
         let storages = std::mem::take(&mut self.storages);
         self.storages = storages
@@ -107,8 +107,8 @@ impl Region {
         self
     }
 
-    /// The tensor of the caller's that it looked at under a name.
-    pub(in crate::dynamo) fn input_named(&self, name: &str) -> Option<&RegionInput> {
+    /// The tensor of the caller's that it read under a name.
+    pub(in crate::dynamo) fn input_named(&self, name: &str) -> Option<&GraphArg> {
         self.touched.iter().find(|input| input.source.name == name)
     }
 
@@ -121,7 +121,7 @@ impl Region {
         named.filter_map(float).chain(self.unread.iter().cloned()).collect()
     }
 
-    /// The graph as the script wrote it, which is what PyTorch's front end shows.
+    /// The graph as the script wrote it, which is what Dynamo shows.
     pub fn written(&self) -> Graph {
         self.with_attributes(shown(&self.graph, &self.recorded, None))
     }
@@ -131,7 +131,7 @@ impl Region {
         with_source_fns(&self.graph, &self.recorded, None)
     }
 
-    /// What the front end keeps as attributes of the graph is read from there, after the inputs.
+    /// What Dynamo keeps as attributes of the graph module is read from there, after the inputs.
     fn with_attributes(&self, mut graph: Graph) -> Graph {
         let attributes: HashMap<&str, &Tensor> =
             self.inputs.iter().filter(|i| i.source.attribute.is_some()).map(|i| (i.source.name.as_str(), &i.real)).collect();
@@ -158,13 +158,13 @@ impl Region {
         graph
     }
 
-    /// Inputs that are one tensor in another region, and are not here.
-    pub(in crate::dynamo) fn duplicates(&self, other: &Region) -> Option<(String, String)> {
+    /// Inputs that are one tensor in another graph, and are not here.
+    pub(in crate::dynamo) fn duplicates(&self, other: &CapturedGraph) -> Option<(String, String)> {
         if other.touched.len() >= self.touched.len() {
             return None;
         }
         // What modules hold may be held twice.
-        let given: Vec<&RegionInput> = self.touched.iter().filter(|i| !i.source.is_static && !i.source.is_number).collect();
+        let given: Vec<&GraphArg> = self.touched.iter().filter(|i| !i.source.is_static && !i.source.is_number).collect();
         let names: Vec<String> =
             given.iter().map(|i| format!("\"{}\"", crate::dynamo::guards::text::strip_locals(&i.source.source))).collect();
         let missing = self.touched.iter().any(|i| other.touched.iter().all(|o| o.source.name != i.source.name));
@@ -174,7 +174,7 @@ impl Region {
 
     /// The values of its symbols in the call it was recorded in.
     pub fn hints(&self) -> HashMap<Symbol, i64> {
-        // Sizes that are not looked at while something is compiled have values, too.
+        // Sizes that are unbacked while something is compiled have values, too.
         let read = |symbol: &Symbol| {
             let witness = self.witnesses.iter().find(|w| w.symbol == *symbol)?;
             let Place::Size(input, dim) = witness.at else { return None };
@@ -194,11 +194,11 @@ pub fn computes(graph: &Graph) -> bool {
 }
 
 impl Recorder {
-    /// Ends the region: `outputs` are the lazy tensors and the symbolic sizes whose values are wanted.
-    pub fn end(&self, outputs: &[Value]) -> Result<Region> {
+    /// Ends the graph: `outputs` are the fake tensors and the symbolic sizes whose values are wanted.
+    pub fn end(&self, outputs: &[Value]) -> Result<CapturedGraph> {
         let wanted = |output: &Value| match output {
             Value::Tensor(t) => {
-                let stored = self.stored.borrow().iter().find(|(twin, _)| twin.is(t)).map(|(_, id)| *id);
+                let stored = self.stored.borrow().iter().find(|(fake_tensor, _)| fake_tensor.is(t)).map(|(_, id)| *id);
                 stored
                     .or_else(|| self.nodes.borrow().get(&t.id()).copied())
                     .map(Arg::Node)
@@ -250,7 +250,7 @@ impl Recorder {
         let recorded = graph.nodes().map(|n| n.id).collect();
         let unread = drop_unread_items(&mut graph, &items);
         drop_idle_grad_modes(&mut graph, self.grad.get());
-        // Inputs that were looked at but not used are none; a symbol is one where a tensor that is used has it.
+        // Inputs that were read but not used are none; a symbol is one where a tensor that is used has it.
         let readers = readers(&graph);
         let unused = |id: NodeId| readers[id.0 as usize] == 0;
         let touched = self.inputs.take();
@@ -258,7 +258,7 @@ impl Recorder {
         let given = self.given.take();
         // A float that is only compared is none either.
         inputs.retain(|i| !unused(i.node) || i.source.is_number && given.contains(&i.node));
-        let in_shapes = |i: &RegionInput| {
+        let in_shapes = |i: &GraphArg| {
             let geometry = &i.spec.spec.geometry;
             geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
         };
@@ -285,7 +285,7 @@ impl Recorder {
         self.blocks.borrow_mut().clear();
         self.inference_blocks.borrow_mut().clear();
         self.nodes.borrow_mut().clear();
-        self.lazy.borrow_mut().clear();
+        self.fakes.borrow_mut().clear();
         self.stacks.borrow_mut().clear();
         self.input_places.borrow_mut().clear();
         self.glances.borrow_mut().clear();
@@ -295,15 +295,15 @@ impl Recorder {
             .iter()
             .enumerate()
             .map(|(i, input)| {
-                let same = |o: &&RegionInput| o.real.storage().same(&input.real.storage());
+                let same = |o: &&GraphArg| o.real.storage().same(&input.real.storage());
                 // Who shares memory matters where somebody writes to it.
-                let is_written = inputs.iter().filter(same).any(|o| o.twin.version() > 0);
+                let is_written = inputs.iter().filter(same).any(|o| o.fake_tensor.version() > 0);
                 let first = if is_written { inputs.iter().position(|o| same(&o)).unwrap_or(i) } else { i };
                 (first, is_written && inputs.iter().filter(same).count() > 1)
             })
             .collect();
         let (env, witnesses, inference, state) = (symbols.env, symbols.witnesses, modes().inference, State::now());
-        Ok(Region { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+        Ok(CapturedGraph { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
     }
 }
 
@@ -321,7 +321,7 @@ fn drop_whole_slices(graph: &mut Graph, items: &[NodeId], env: &ShapeEnv) {
     }
 }
 
-/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a region, nor are sizes; other
+/// Items that nobody reads (`x[0]`, of which `items` are, one of several results) are no part of a graph, nor are sizes; other
 /// calls are, read or not.
 fn drop_unread_items(graph: &mut Graph, items: &[NodeId]) -> Vec<SymFloat> {
     let mut readers = readers(graph);
@@ -353,7 +353,7 @@ pub(in crate::dynamo) fn sets_grad_mode(node: &graph::Node) -> Option<bool> {
     }
 }
 
-/// Drops changes of the grad mode that the next node takes back, as PyTorch's front end does: `grad` is the mode that the graph
+/// Drops changes of the grad mode that the next node takes back, as Dynamo does: `grad` is the mode that the graph
 /// begins in.
 fn drop_idle_grad_modes(graph: &mut Graph, mut grad: bool) {
     let mut idle = HashSet::new();

@@ -1,4 +1,4 @@
-//! The layer of dispatch: operators are answered with lazy tensors and recorded, those that need values end the region.
+//! The layer of dispatch: operators are recorded and answered with fake tensors; those that need values break the graph.
 
 use super::tracer::Recorder;
 use crate::dispatch::{Call, Key, Layer, Modes, Naming, OpEntry, OpRef, Rule, Value, call_below, modes, named, set_modes};
@@ -32,7 +32,7 @@ impl Layer for CaptureLayer {
 
     fn seen_as(&self, t: &Tensor) -> Result<Option<Tensor>> {
         self.0.look_around()?;
-        if self.0.is_over() { Ok(None) } else { self.0.stand_in(t).map(Some) }
+        if self.0.is_over() { Ok(None) } else { self.0.wrap_tensor(t).map(Some) }
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
@@ -45,7 +45,7 @@ impl Layer for CaptureLayer {
         let before_call = recorder.inputs.borrow().len();
         let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
         let on_callers =
-            writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_lazy(&recorder.current(t)));
+            writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_traced(&recorder.current(t)));
         let sized_by_values = sized_by_values(entry, &args);
         if named::LOCAL_SCALAR_DENSE.is(entry)
             && Written::current() == Some(Written::Method("item"))
@@ -77,7 +77,7 @@ impl Layer for CaptureLayer {
         let inner = if is_fresh {
             args.iter().map(|v| v.map_tensors(&mut |t| Tensor::fake(&t.spec()))).collect::<Result<Vec<_>>>()?
         } else {
-            args.iter().map(|v| v.map_tensors(&mut |t| recorder.stand_in(t))).collect::<Result<Vec<_>>>()?
+            args.iter().map(|v| v.map_tensors(&mut |t| recorder.wrap_tensor(t))).collect::<Result<Vec<_>>>()?
         };
         recorder.give_numbers(&inner)?;
         let before = set_modes(Modes { fake: true, ..modes() });
@@ -109,8 +109,8 @@ impl Layer for CaptureLayer {
 }
 
 impl Recorder {
-    /// Stops the region before an index in which a mask stands beside something else, where the size of what a mask selects ends it:
-    /// to PyTorch's front end the whole index is one call.
+    /// Breaks the graph before an index in which a mask stands beside something else, where the size of what a mask selects breaks it: to
+    /// Dynamo the whole index is one call.
     pub fn break_before_mask(&self, read: Vec<Tensor>) -> Result<()> {
         match (self.surroundings.wants_sizes)() {
             true => Ok(()),
@@ -120,7 +120,7 @@ impl Recorder {
         }
     }
 
-    /// Stops the region before a call that needs values, and makes the call.
+    /// Breaks the graph before a call that needs values, and makes the call.
     fn break_and_call(&self, reason: &Unsupported, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
         let mut read = Vec::new();
         args.iter().for_each(|arg| arg.for_each_tensor(&mut |t| read.push(t.clone())));

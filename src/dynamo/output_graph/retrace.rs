@@ -1,5 +1,5 @@
-//! A graph that ends inside a called function: what was recorded before the call is a region of its own, and what was recorded
-//! since begins the function's. It is recorded again, on the values that the first region gave.
+//! A graph break inside an inlined function: what was recorded before the call is a graph of its own, and what was recorded since begins
+//! the function's. It is recorded again, on the values that the first graph gave.
 
 use super::captured_graph::sets_grad_mode;
 use super::tracer::Recorder;
@@ -13,22 +13,22 @@ use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
 /// What was recorded since a function was called.
-pub struct Rest {
+pub struct Retrace {
     /// The whole recording.
     graph: Graph,
     /// The calls that belong to the function, in order.
     ids: Vec<NodeId>,
-    /// The function's lazy tensors that are alive, by node.
+    /// The function's fake tensors that are alive, by node.
     known: HashMap<NodeId, Vec<Weak<TensorImpl>>>,
-    /// What the function was given, by node: tensors of the caller's, and lazy ones of the first region.
+    /// What the function takes, by node: tensors of the caller's, and fake tensors of the first graph.
     given: HashMap<NodeId, Tensor>,
-    /// Tensors of the caller's that the function looked at, in order, and whether each is a module's. None where only calls did
+    /// Tensors of the caller's that the function read, in order, and whether each is a module's. None where only calls did
     /// that are no part of the function any more.
     touched: Vec<Option<(Tensor, bool)>>,
-    /// Where the frames stood at each call, and how many tensors the function had looked at.
+    /// Where the frames stood at each call, and how many tensors the function had read.
     places: HashMap<NodeId, (Rc<[u32]>, usize)>,
-    /// Tensors of the first region that the function looked at without a call, the number of the call that came next, and how many
-    /// tensors of the caller's the function had looked at by then.
+    /// Tensors of the first graph that the function read without a call, the number of the call that came next, and how many tensors of the
+    /// caller's the function had read by then.
     glances: Vec<(NodeId, u32, usize)>,
     env: ShapeEnv,
 }
@@ -42,7 +42,7 @@ pub struct Section {
     inputs: usize,
     /// Nodes of what the part returns, in order.
     pub returned: Vec<NodeId>,
-    region: u32,
+    epoch: u32,
 }
 
 /// What recording again has made so far, by the nodes of the first recording.
@@ -53,13 +53,13 @@ struct Made {
     lists: HashMap<NodeId, NodeId>,
     /// The new nodes.
     nodes: HashMap<NodeId, NodeId>,
-    /// How many of the caller's tensors were looked at again.
+    /// How many of the caller's tensors were read again.
     touched: usize,
 }
 
-impl Rest {
+impl Retrace {
     fn of(graph: Graph, ids: Vec<NodeId>, env: ShapeEnv) -> Self {
-        Rest {
+        Retrace {
             graph,
             ids,
             known: HashMap::new(),
@@ -76,7 +76,7 @@ impl Rest {
         self.ids.is_empty()
     }
 
-    /// Lazy tensors of the first region that the function reads, in order.
+    /// Fake tensors of the first graph that the function reads, in order.
     pub fn reads(&self) -> Vec<Tensor> {
         let mut given: Vec<_> = self.given.iter().filter(|(_, t)| t.is_fake()).collect();
         given.sort_by_key(|(id, _)| id.0);
@@ -96,7 +96,7 @@ fn repeats(node: &Node) -> bool {
 impl Recorder {
     /// Takes away what was recorded since a function was called: calls whose places in the frames `is_inner` knows. `None` where
     /// that cannot be recorded again.
-    pub fn split(&self, is_inner: &dyn Fn(&[u32]) -> bool) -> Option<Rest> {
+    pub fn split(&self, is_inner: &dyn Fn(&[u32]) -> bool) -> Option<Retrace> {
         let env = self.symbols.borrow().env.clone();
         let graph = self.graph.borrow().clone();
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
@@ -105,7 +105,7 @@ impl Recorder {
             order.iter().position(|id| stacks.get(id).is_some_and(|(s, _)| is_inner(s)))
         };
         let Some(first) = first else {
-            return Some(Rest::of(graph, Vec::new(), env));
+            return Some(Retrace::of(graph, Vec::new(), env));
         };
         let inputs = self.input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.inputs.borrow().len());
         let nodes = self.nodes.borrow().clone();
@@ -113,22 +113,22 @@ impl Recorder {
             Some((*nodes.get(t).filter(|_| is_inner(place))?, *next, seen.saturating_sub(inputs)))
         };
         let glances = self.glances.borrow().iter().filter_map(inner).collect();
-        Some(Rest { glances, ..self.take_away(graph, &order, (first, inputs))? })
+        Some(Retrace { glances, ..self.take_away(graph, &order, (first, inputs))? })
     }
 
     /// A part of what is recorded begins here.
     pub fn section(&self) -> Section {
         let last = self.graph.borrow().nodes().map(|n| n.id.0).max();
-        Section { node: last.map_or(0, |n| n + 1), inputs: self.inputs.borrow().len(), returned: Vec::new(), region: self.epoch.get() }
+        Section { node: last.map_or(0, |n| n + 1), inputs: self.inputs.borrow().len(), returned: Vec::new(), epoch: self.epoch.get() }
     }
 
-    /// Whether a part is one of the region that is recorded.
+    /// Whether a part is one of the graph that is recorded.
     pub fn has_section(&self, part: &Section) -> bool {
-        part.region == self.epoch.get()
+        part.epoch == self.epoch.get()
     }
 
-    /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to look at.
-    pub fn split_at(&self, part: &Section) -> Option<Rest> {
+    /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to read.
+    pub fn split_at(&self, part: &Section) -> Option<Retrace> {
         let graph = self.graph.borrow().clone();
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
         let first = order.iter().position(|id| id.0 >= part.node && graph.node(*id).opcode != Opcode::Placeholder);
@@ -136,7 +136,7 @@ impl Recorder {
         self.take_away(graph, &order, (first.unwrap_or(order.len()), inputs))
     }
 
-    fn take_away(&self, graph: Graph, order: &[NodeId], (first, inputs): (usize, usize)) -> Option<Rest> {
+    fn take_away(&self, graph: Graph, order: &[NodeId], (first, inputs): (usize, usize)) -> Option<Retrace> {
         let env = self.symbols.borrow().env.clone();
         let is_call = |id: &&NodeId| graph.node(**id).opcode != Opcode::Placeholder;
         let ids: Vec<NodeId> = order[first..].iter().filter(is_call).copied().collect();
@@ -145,16 +145,16 @@ impl Recorder {
         }
         let inside = |id: &NodeId| ids.contains(id);
         self.step_back(&inside);
-        let mut rest = Rest::of(graph.clone(), ids.clone(), env);
+        let mut rest = Retrace::of(graph.clone(), ids.clone(), env);
         let seen = |n: &usize| n.saturating_sub(inputs);
         rest.places = self.stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
         let is_left = |i: usize, t: &Tensor| self.read_around.borrow().contains(&t.id()) && self.stands_in_call(i);
         let touched =
             self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static, i.source.is_number)).collect::<Vec<_>>();
-        let looked_at = |(i, (t, is_static, is_number)): (usize, (Tensor, bool, bool))| {
+        let realized = |(i, (t, is_static, is_number)): (usize, (Tensor, bool, bool))| {
             (!is_number && !is_left(inputs + i, &t)).then_some((t, is_static))
         };
-        rest.touched = touched.into_iter().enumerate().map(looked_at).collect();
+        rest.touched = touched.into_iter().enumerate().map(realized).collect();
         for t in self.alive() {
             if let Some(id) = self.nodes.borrow().get(&t.id()).copied() {
                 if inside(&id) {
@@ -176,7 +176,7 @@ impl Recorder {
                 // Python has let go of it, the function's calls have not.
                 let kept = Tensor::fake(spec).ok()?;
                 self.nodes.borrow_mut().insert(kept.id(), id);
-                self.lazy.borrow_mut().push(kept.downgrade());
+                self.fakes.borrow_mut().push(kept.downgrade());
                 rest.given.insert(id, kept);
             }
         }
@@ -190,7 +190,7 @@ impl Recorder {
         self.input_places.borrow_mut().truncate(inputs);
         self.by_real.borrow_mut().retain(|_, i| *i < inputs);
         let nodes = self.nodes.borrow();
-        self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        self.fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
         Some(rest)
     }
 
@@ -207,15 +207,15 @@ impl Recorder {
         }
     }
 
-    /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where a graph ends in
-    /// there, `forward` is a function of its own, and what surrounds it is none.
+    /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where the graph breaks in
+    /// there, `forward` is a frame of its own, and what surrounds it is none.
     pub fn touch_around(&self, t: &Tensor) -> Result<()> {
         if self.by_real.borrow().contains_key(&t.id()) {
             return Ok(());
         }
         if t.is_fake() {
             // To `forward` it is an input where that reads it.
-            if self.is_lazy(t) {
+            if self.is_traced(t) {
                 self.glance(t, usize::MAX);
             }
             return Ok(());
@@ -239,9 +239,9 @@ impl Recorder {
         graph.nodes().rev().find_map(sets_grad_mode).unwrap_or(self.grad.get())
     }
 
-    /// Records the calls of a function again. `rename` gives a lazy tensor's Python object to its new one.
+    /// Records the calls of a function again. `rename` gives a fake tensor's Python object to its new one.
     /// `parts` begin in it: where they begin in the new recording is put in their place.
-    pub fn record_again(&self, rest: &Rest, parts: &mut [Section], rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
+    pub fn record_again(&self, rest: &Retrace, parts: &mut [Section], rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
         let before = modes();
         set_modes(Modes { grad: self.grad.get(), ..before });
         let mut made = Made::default();
@@ -264,7 +264,7 @@ impl Recorder {
         done
     }
 
-    fn repeat(&self, rest: &Rest, node: &Node, made: &mut Made, rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
+    fn repeat(&self, rest: &Retrace, node: &Node, made: &mut Made, rename: &dyn Fn(&Tensor, &Tensor)) -> Result<()> {
         if let Some(enabled) = sets_grad_mode(node) {
             set_modes(Modes { grad: enabled, ..modes() });
             self.record_grad_mode(enabled);
@@ -282,7 +282,7 @@ impl Recorder {
         let all = place.map_or(0, |(_, n)| *n).min(rest.touched.len());
         let glance = |touched: usize| {
             let before = rest.glances.iter().filter(|(_, next, seen)| *next <= node.id.0 && *seen <= touched);
-            before.filter_map(|(given, ..)| rest.given.get(given)).try_for_each(|t| self.stand_in(t).map(drop))
+            before.filter_map(|(given, ..)| rest.given.get(given)).try_for_each(|t| self.wrap_tensor(t).map(drop))
         };
         glance(made.touched)?;
         for touched in rest.touched[..all].iter().skip(made.touched) {
@@ -296,7 +296,7 @@ impl Recorder {
         let values = &mut made.values;
         for id in node.reads() {
             if let Some(t) = rest.given.get(&id) {
-                values.insert(id, Value::Tensor(self.stand_in(t)?));
+                values.insert(id, Value::Tensor(self.wrap_tensor(t)?));
             }
         }
         for id in node.reads() {
@@ -357,7 +357,7 @@ impl Recorder {
             Value::Tensor(t) if self.nodes.borrow().contains_key(&t.id()) => {}
             Value::Tensor(t) => {
                 self.nodes.borrow_mut().insert(t.id(), id);
-                self.lazy.borrow_mut().push(t.downgrade());
+                self.fakes.borrow_mut().push(t.downgrade());
                 for old in rest.known.get(&node.id).into_iter().flatten().filter_map(Tensor::upgrade) {
                     rename(&old, t);
                     self.arrive(&old, t);
@@ -371,7 +371,7 @@ impl Recorder {
     }
 
     /// Calls that were recorded again are written as they were.
-    fn write_again(&self, rest: &Rest, made: &Made) {
+    fn write_again(&self, rest: &Retrace, made: &Made) {
         let mut failed = false;
         let mut again = |id: NodeId| match made.nodes.get(&id) {
             Some(new) => Arg::Node(*new),
@@ -398,13 +398,13 @@ impl Recorder {
         }
     }
 
-    /// What the symbols of the first region are in the one that is recorded now: sizes of what both have.
-    fn successors(&self, rest: &Rest) -> HashMap<Symbol, SymInt> {
+    /// What the symbols of the first graph are in the one that is recorded now: sizes of what both have.
+    fn successors(&self, rest: &Retrace) -> HashMap<Symbol, SymInt> {
         let mut found = HashMap::new();
         for (id, t) in &rest.given {
-            let Some(twin) = self.twin(t) else { continue };
+            let Some(fake_tensor) = self.fake_tensor(t) else { continue };
             let Some(spec) = rest.graph.node(*id).tensor() else { continue };
-            for (old, new) in spec.geometry.sizes.iter().zip(twin.sizes().iter()) {
+            for (old, new) in spec.geometry.sizes.iter().zip(fake_tensor.sizes().iter()) {
                 if let Some(symbol) = old.expr().as_symbol() {
                     found.insert(symbol.clone(), new.clone());
                 }
@@ -413,8 +413,8 @@ impl Recorder {
         found
     }
 
-    /// A size of the first region in terms of this one; the number it was where this one does not know its symbols.
-    fn translated(&self, rest: &Rest, size: &SymInt) -> Result<SymInt> {
+    /// A size of the first graph in terms of this one; the number it was where this one does not know its symbols.
+    fn translated(&self, rest: &Retrace, size: &SymInt) -> Result<SymInt> {
         Ok(match size.translated(&self.successors(rest)) {
             Some(size) => size,
             None => SymInt::Int(size.hint().ok_or_else(|| Error::runtime("a size that only the program knows crosses a break"))?),

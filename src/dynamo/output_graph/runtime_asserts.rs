@@ -29,7 +29,7 @@ impl Recorder {
         self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
     }
 
-    /// The graph ends: what is known by now of numbers that only the run knows is checked right behind the nodes that give them,
+    /// The graph ends: what is known by now of unbacked symbols is asserted right behind the nodes that define them,
     /// but for what the script checks itself in the same words.
     pub(in crate::dynamo) fn check_defined(&self, graph: &mut Graph) {
         let stated = self.stated.take();
@@ -119,7 +119,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The graph checks that a size of the call, which is not to be looked at, is one that the script expects.
+    /// The graph asserts that an unbacked size of an input is one that the script expects.
     pub(in crate::dynamo) fn expect_bounds(&self, size: &SymInt) -> Result<()> {
         let expr = size.expr();
         let Some(info) = expr.as_symbol().and_then(|s| self.symbols.borrow().env.info(s)) else { return Ok(()) };

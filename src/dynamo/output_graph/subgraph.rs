@@ -1,7 +1,7 @@
-//! Bodies of higher-order operators: what was recorded since a mark is cut out of the region into a subgraph.
+//! Bodies of higher-order operators: what was recorded since a mark is cut out of the graph into a subgraph.
 //!
-//! Inputs that were first used inside stay inputs of the region, in order of first use; values the body reads from outside
-//! become its own inputs. A region that ended in between leaves nothing to cut: what follows is recorded as it is.
+//! Inputs that were first used inside stay inputs of the graph, in order of first use; values the body reads from outside
+//! become its own inputs. After a graph break in between there is nothing to cut: what follows is recorded as it is.
 
 use super::tracer::Recorder;
 use crate::error::{Error, Result};
@@ -116,7 +116,7 @@ impl Recorder {
         Mark { place: self.graph.borrow_mut().place(), epoch: self.epoch.get() }
     }
 
-    /// Whether the region still is the one of the mark.
+    /// Whether the graph still is the one of the mark.
     pub fn is_since(&self, mark: &Mark) -> bool {
         mark.epoch == self.epoch.get()
     }
@@ -133,9 +133,9 @@ impl Recorder {
 
     /// The node of a tensor, where it has one; the caller's tensors become inputs.
     pub fn node_of(&self, t: &Tensor) -> Result<NodeId> {
-        let t = self.stand_in(t)?;
+        let t = self.wrap_tensor(t)?;
         let known = self.nodes.borrow().get(&t.id()).copied();
-        known.ok_or_else(|| Error::runtime("a tensor that is not recorded in this region"))
+        known.ok_or_else(|| Error::runtime("a tensor that is not part of this graph"))
     }
 
     /// The node of a tensor, where it has one already.
@@ -147,13 +147,13 @@ impl Recorder {
         self.inputs.borrow().iter().find(|i| i.real.is(&t)).map(|i| i.node)
     }
 
-    /// The node of a lazy tensor that was computed since a position.
+    /// The node of a fake tensor that was computed since a position.
     pub fn computed_since(&self, t: &Tensor, start: usize) -> Option<NodeId> {
         let id = self.nodes.borrow().get(&t.id()).copied()?;
         (id.0 as usize >= start && self.graph.borrow().node(id).opcode == Opcode::Call).then_some(id)
     }
 
-    /// Lazy tensors computed since a position that Python still knows.
+    /// Fake tensors computed since a position that are live in Python.
     pub fn kept_since(&self, start: usize) -> Vec<Tensor> {
         let known = |t: &Tensor| t.imp().python.borrow().is_some();
         self.alive().into_iter().filter(|t| known(t) && self.computed_since(t, start).is_some()).collect()
@@ -162,13 +162,13 @@ impl Recorder {
     /// The tensors whose nodes these are.
     pub fn tensors_of(&self, ids: &[NodeId]) -> Vec<Tensor> {
         let nodes = self.nodes.borrow();
-        let twins = self.known_tensors();
-        ids.iter().filter_map(|id| twins.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
+        let fake_tensors = self.known_tensors();
+        ids.iter().filter_map(|id| fake_tensors.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
     }
 
     /// Inputs, and what was computed of them and is still alive.
     pub fn known_tensors(&self) -> Vec<Tensor> {
-        self.inputs.borrow().iter().map(|i| i.twin.clone()).chain(self.alive()).collect()
+        self.inputs.borrow().iter().map(|i| i.fake_tensor.clone()).chain(self.alive()).collect()
     }
 
     /// A value that a body is given when it runs, such as a gradient.
@@ -224,7 +224,7 @@ impl Recorder {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);
         }
         let nodes = self.nodes.borrow();
-        self.lazy.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        self.fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
         Cut { bodies, start, moved }
     }
 
@@ -262,14 +262,14 @@ impl Recorder {
         self.note(t, call);
     }
 
-    /// From now on a lazy tensor is the value of a node.
+    /// From now on a fake tensor is the value of a node.
     pub(in crate::dynamo) fn note(&self, t: &Tensor, id: NodeId) {
         if self.nodes.borrow_mut().insert(t.id(), id).is_none() {
-            return self.lazy.borrow_mut().push(t.downgrade());
+            return self.fakes.borrow_mut().push(t.downgrade());
         }
-        let mut lazy = self.lazy.borrow_mut();
-        if !lazy.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
-            lazy.push(t.downgrade());
+        let mut fakes = self.fakes.borrow_mut();
+        if !fakes.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
+            fakes.push(t.downgrade());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the bodies of higher-order operators are given, under the names that the front end gives it.
+//! Operands of the bodies of higher-order operators, under the names that Dynamo gives them.
 
 use crate::graph::{Arg, Graph, Node, NodeId, Opcode, Target};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 pub(in crate::dynamo) struct Given {
     /// The name.
     pub name: Rc<str>,
-    /// Whether the name is taken already: the front end lifts what a branch reads before it puts all that it takes in order.
+    /// Whether the name is taken already: Dynamo lifts what a branch reads before it sorts all operands.
     pub is_taken: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Numbers of a region: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
+//! Numbers of a graph: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
 //! tensors hold.
 
-use super::captured_graph::RegionInput;
+use super::captured_graph::GraphArg;
 use super::tracer::Recorder;
 use crate::aot::interpret::COUNT;
 use crate::aot::schemas::InputSpec;
@@ -109,7 +109,7 @@ impl Recorder {
         is_of_call(&float.expr, &float.env) && !are_inputs(&float.expr, &is_input) && !(self.surroundings.stores_result)()
     }
 
-    /// Whether a symbolic float belongs to the region being recorded.
+    /// Whether a symbolic float belongs to the graph that is captured.
     pub fn has_float(&self, float: &SymFloat) -> bool {
         float.env.same(&self.symbols.borrow().env)
     }
@@ -122,13 +122,13 @@ impl Recorder {
             crate::t!("full", Vec::<i64>::new(), float.hint().unwrap_or_default(); dtype = Dtype::Float64)?
         };
         let spec = InputSpec::of(&real)?;
-        let twin = Tensor::fake(&spec.spec)?;
+        let fake_tensor = Tensor::fake(&spec.spec)?;
         let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
         let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
         let node = self.graph.borrow_mut().placeholder(&source.name, meta);
-        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.input_places.borrow_mut().push(self.place());
-        self.inputs.borrow_mut().push(RegionInput { real, twin, node, spec, source });
+        self.inputs.borrow_mut().push(GraphArg { real, fake_tensor, node, spec, source });
         let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
         Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
     }
@@ -141,7 +141,7 @@ impl Recorder {
         Arg::Node(id)
     }
 
-    /// Stops the region here, because a number that only the run knows is needed: afterwards it is known.
+    /// Breaks the graph here, because a number that only the run knows is needed: afterwards it is known.
     pub fn need_number(&self, number: &Value, reason: &Unsupported) -> Result<()> {
         self.needed_numbers.borrow_mut().push(number.clone());
         let broke = self.break_graph(reason);
@@ -149,7 +149,7 @@ impl Recorder {
         broke
     }
 
-    /// Numbers that what ends the region reads, as far as they belong to it, also as ones of the region that it was cut out of.
+    /// Numbers that what breaks the graph reads, as far as they belong to it, also as ones of the graph that it was cut out of.
     pub fn needed_numbers(&self) -> Vec<Value> {
         let current = |v: &Value| match v {
             Value::Int(size) => Value::Int(size.succeeded().unwrap_or_else(|| size.clone())),
@@ -188,18 +188,22 @@ impl Recorder {
     /// The number that a tensor holds, as part of the graph: that of an input is known in this call and guarded on where it decides,
     /// another only when the graph runs. `None` where it cannot be part of it.
     pub(in crate::dynamo) fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
-        let twin = self.stand_in(t)?;
-        let Some(node) = self.nodes.borrow().get(&twin.id()).copied() else { return Ok(None) };
-        let dtype = twin.dtype();
+        let fake_tensor = self.wrap_tensor(t)?;
+        let Some(node) = self.nodes.borrow().get(&fake_tensor.id()).copied() else { return Ok(None) };
+        let dtype = fake_tensor.dtype();
         let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
         if !is_integer && !dtype.is_floating() {
             return Ok(None);
         }
-        let known = self.scalars.borrow().get(&twin.id()).cloned();
+        let known = self.scalars.borrow().get(&fake_tensor.id()).cloned();
         let number = match known {
             Some(number) => number,
             None if is_integer => {
-                let index = self.inputs.borrow().iter().position(|i| i.twin.is(&twin) && i.real.dim() == 0 && i.twin.version() == 0);
+                let index = self
+                    .inputs
+                    .borrow()
+                    .iter()
+                    .position(|i| i.fake_tensor.is(&fake_tensor) && i.real.dim() == 0 && i.fake_tensor.version() == 0);
                 Value::Int(match index {
                     Some(index) => {
                         let input = self.inputs.borrow()[index].clone();
@@ -230,11 +234,11 @@ impl Recorder {
             }
         };
         self.stacks.borrow_mut().insert(id, (self.place(), inputs));
-        self.scalars.borrow_mut().insert(twin.id(), number.clone());
+        self.scalars.borrow_mut().insert(fake_tensor.id(), number.clone());
         Ok(Some(number))
     }
 
-    /// The node of a symbolic size; one of another region is the number it was there.
+    /// The node of a symbolic size; one of another graph is the number it was there.
     pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {
             SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
@@ -272,7 +276,7 @@ impl Recorder {
         if expr.as_int().is_some() || expr.as_symbol().is_some() || !self.has_size(count) || is_known() {
             return Ok(());
         }
-        let Some(node) = self.nodes.borrow().get(&self.stand_in(t)?.id()).copied() else { return Ok(()) };
+        let Some(node) = self.nodes.borrow().get(&self.wrap_tensor(t)?.id()).copied() else { return Ok(()) };
         if self.graph.borrow().node(node).opcode != graph::Opcode::Placeholder {
             return self.size(count).map(|_| ());
         }
@@ -289,7 +293,7 @@ impl Recorder {
         Ok(if name == "sym_sum" { vec![Arg::Tuple(args)] } else { args })
     }
 
-    /// Whether a symbolic size belongs to the region being recorded.
+    /// Whether a symbolic size belongs to the graph that is captured.
     pub fn has_size(&self, size: &SymInt) -> bool {
         matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
     }

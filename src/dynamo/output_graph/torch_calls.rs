@@ -1,7 +1,7 @@
-//! Calls as the script wrote them: a captured region is shown with those, and runs the operators that they came down to.
+//! Calls as the script wrote them: a captured graph is shown with those, and runs the operators that they came down to.
 //!
 //! While a call is open, what is recorded belongs to it. Its first node keeps what was written, and the nodes that hold its
-//! result say where in the result they are. [`shown`] makes the graph that PyTorch's front end would have made: a node per written call,
+//! result say where in the result they are. [`shown`] makes the graph that PyTorch's Dynamo makes: a node per written call,
 //! named after the variable that its result is stored in.
 
 use super::captured_graph::sets_grad_mode;
@@ -29,9 +29,9 @@ pub type Stored = Vec<(Vec<u32>, Variable)>;
 
 /// What a recorder knows of calls as they are written.
 ///
-/// A call that writes to a tensor gives that tensor, which is one value to us and another to the front end: the script goes on with the
-/// call's result where it takes that, and with what it had where it does not. So what a tensor is depends on the variable that it is
-/// read from.
+/// A call that writes to a tensor gives that tensor, which is the same value here and a new one to PyTorch's Dynamo: the script goes on
+/// with the call's result where it takes that, and with what it had where it does not. So what a tensor is depends on the variable that it
+/// is read from.
 #[derive(Default)]
 pub(in crate::dynamo) struct Writing {
     open: Cell<Option<u32>>,
@@ -64,7 +64,7 @@ impl Writing {
         }
     }
 
-    /// The region has ended.
+    /// The graph has ended.
     pub(in crate::dynamo) fn clear(&self) {
         self.variables.borrow_mut().clear();
         self.tensors().into_iter().for_each(|nodes| nodes.borrow_mut().clear());
@@ -145,7 +145,7 @@ impl OpenCall {
         let again = writing.again.take();
         let mut gave = results.is_empty();
         for (way, t) in results {
-            let key = recorder.stand_in_id(t);
+            let key = recorder.fake_tensor_id(t);
             let given = again.get(&key).copied();
             let Some(id) = given.or_else(|| recorder.nodes.borrow().get(&key).copied()).filter(|id| ids.clone().any(|i| i == *id)) else {
                 continue;
@@ -156,7 +156,7 @@ impl OpenCall {
             }
             if given.is_some() {
                 // Other variables go on having what they had.
-                for (_, variable, before) in operands.iter().filter(|(t, ..)| recorder.stand_in_id(t) == key) {
+                for (_, variable, before) in operands.iter().filter(|(t, ..)| recorder.fake_tensor_id(t) == key) {
                     writing.variables.borrow_mut().entry((key, variable.clone())).or_insert(*before);
                 }
             }
@@ -208,15 +208,15 @@ impl Recorder {
         self.writing.open.get().is_some()
     }
 
-    fn stand_in_id(&self, t: &Tensor) -> u64 {
+    fn fake_tensor_id(&self, t: &Tensor) -> u64 {
         let t = self.current(t);
-        let twin = self.by_real.borrow().get(&t.id()).map(|i| self.inputs.borrow()[*i].twin.id());
-        twin.unwrap_or_else(|| t.id())
+        let fake_tensor = self.by_real.borrow().get(&t.id()).map(|i| self.inputs.borrow()[*i].fake_tensor.id());
+        fake_tensor.unwrap_or_else(|| t.id())
     }
 
     /// The node that a tensor is to the script, which reads it from a variable or has it from a call; none for one that has none yet.
     pub fn written_node(&self, t: &Tensor, variable: Option<&Variable>) -> Option<NodeId> {
-        let key = self.stand_in_id(t);
+        let key = self.fake_tensor_id(t);
         let writing = &self.writing;
         let known = match variable {
             Some(variable) => writing.variables.borrow().get(&(key, variable.clone())).copied(),
@@ -232,18 +232,18 @@ impl Recorder {
 
     /// What stands for a tensor of the caller's that a call gave again and the script goes on with, and how many calls did.
     pub fn given_again(&self, t: &Tensor) -> Option<(Tensor, usize)> {
-        let twin = self.twin(t)?;
+        let fake_tensor = self.fake_tensor(t)?;
         let graph = self.graph.borrow();
         let is_call = |id: &NodeId| graph.node(*id).opcode == Opcode::Call;
         let writing = &self.writing;
-        let goes_on = [&writing.flowing, &writing.kept].iter().any(|nodes| nodes.borrow().get(&twin.id()).is_some_and(is_call));
+        let goes_on = [&writing.flowing, &writing.kept].iter().any(|nodes| nodes.borrow().get(&fake_tensor.id()).is_some_and(is_call));
         if !goes_on {
             return None;
         }
-        let now = self.nodes.borrow().get(&twin.id()).copied();
+        let now = self.nodes.borrow().get(&fake_tensor.id()).copied();
         let earlier = self.earlier.borrow();
-        let gave = earlier.get(&twin.id()).into_iter().flatten().chain(&now).filter(|id| is_call(id)).count();
-        Some((twin, gave.max(1)))
+        let gave = earlier.get(&fake_tensor.id()).into_iter().flatten().chain(&now).filter(|id| is_call(id)).count();
+        Some((fake_tensor, gave.max(1)))
     }
 
     /// A value is handed to a function of PyTorch's own, whose variables name it.

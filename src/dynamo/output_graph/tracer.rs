@@ -1,6 +1,6 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
-use super::captured_graph::{RegionInput, computes};
+use super::captured_graph::{GraphArg, computes};
 use super::torch_calls::Writing;
 use crate::aot::schemas::InputSpec;
 use crate::aot::subclass;
@@ -26,15 +26,15 @@ pub type Plan = Rc<dyn Fn(&InputSource, &Geometry) -> Treatment>;
 /// Called where recording has to stop: the reason and the place.
 pub type OnBreak = Rc<dyn Fn(&Recorder, &Unsupported, Option<Source>) -> Result<()>>;
 
-/// What the recorder asks of the front end whose calls it records.
+/// What the recorder asks about the frames whose calls it records.
 #[derive(Clone)]
 pub struct Surroundings {
     /// Where the frames of the recorded call stand, outermost first.
     pub places: Rc<dyn Fn() -> Rc<[u32]>>,
     /// Asked before anything is recorded: a function that was recorded may have returned, another may have been called.
     pub look_around: Rc<dyn Fn(&Recorder) -> Result<()>>,
-    /// Tensors that the script has looked at before the instruction that runs, without an operator; tells each once.
-    pub looked_at: Rc<dyn Fn() -> Vec<Tensor>>,
+    /// Tensors that the script has realized before the instruction that runs, without an operator; tells each once.
+    pub realized: Rc<dyn Fn() -> Vec<Tensor>>,
     /// Called where recording has to stop.
     pub on_break: OnBreak,
     /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
@@ -45,30 +45,30 @@ pub struct Surroundings {
     pub wants_sizes: Rc<dyn Fn() -> bool>,
 }
 
-/// What is recorded of one call of a compiled function, region after region.
+/// What is recorded of one call of a compiled function, graph after graph.
 pub struct Recorder {
     pub(in crate::dynamo) graph: RefCell<Graph>,
     pub(in crate::dynamo) nodes: RefCell<HashMap<u64, NodeId>>,
     /// Nodes that stood for a tensor before a call gave it again, as `x.float()` does where it has nothing to convert.
     pub(in crate::dynamo) earlier: RefCell<HashMap<u64, Vec<NodeId>>>,
-    pub(in crate::dynamo) inputs: RefCell<Vec<RegionInput>>,
+    pub(in crate::dynamo) inputs: RefCell<Vec<GraphArg>>,
     pub(in crate::dynamo) by_real: RefCell<HashMap<u64, usize>>,
     /// Whether gradients are on around the function that is recorded.
     pub(in crate::dynamo) grad: Cell<bool>,
     pub(in crate::dynamo) autocast: Cell<Option<Dtype>>,
-    /// Blocks of autocast that began in this region.
+    /// Blocks of autocast that began in this graph.
     pub(in crate::dynamo) blocks: RefCell<Vec<NodeId>>,
-    /// Blocks of inference mode that began in this region.
+    /// Blocks of inference mode that began in this graph.
     pub(in crate::dynamo) inference_blocks: RefCell<Vec<NodeId>>,
-    /// Lazy tensors whose values have come: what stands for them now.
+    /// Fake tensors whose values are known by now, and the tensors that replace them.
     pub(in crate::dynamo) arrived: RefCell<HashMap<u64, Tensor>>,
-    /// Lazy tensors of the region being recorded.
-    pub(in crate::dynamo) lazy: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
-    /// Arguments of the call that ends the region, whose values it reads.
+    /// Fake tensors of the graph that is captured.
+    pub(in crate::dynamo) fakes: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
+    /// Arguments of the call that breaks the graph, whose values it reads.
     pub(in crate::dynamo) needed: RefCell<Vec<Tensor>>,
     /// Calls as they are written.
     pub(in crate::dynamo) writing: Writing,
-    /// Numbers that only the run knows and that what ends the region reads.
+    /// Numbers that only the run knows and that what breaks the graph reads.
     pub(in crate::dynamo) needed_numbers: RefCell<Vec<Value>>,
     /// While something is recorded that counts only as a whole: what would have ended the graph, once something has.
     pub(in crate::dynamo) trial: RefCell<Option<Option<Unsupported>>>,
@@ -80,7 +80,7 @@ pub struct Recorder {
     pub(in crate::dynamo) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
     /// Per input, where the frames stood when it became one.
     pub(in crate::dynamo) input_places: RefCell<Vec<Rc<[u32]>>>,
-    /// Lazy tensors, and inputs, that were looked at without a call, where the frames stood, the number of the call that came next, and
+    /// Fake tensors, and inputs, that were read without a call, where the frames stood, the number of the call that came next, and
     /// how many inputs there were.
     pub(in crate::dynamo) glances: RefCell<Vec<(u64, Rc<[u32]>, u32, usize)>>,
     /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
@@ -100,11 +100,11 @@ pub struct Recorder {
     pub(in crate::dynamo) is_split: Cell<bool>,
     /// Tensors that a function that is recorded on its own returns before others.
     pub first_outputs: RefCell<Vec<u64>>,
-    /// Whether attributes of tensors were changed since the last region ended.
+    /// Whether attributes of tensors were changed since the last graph ended.
     pub has_side_effect: Cell<bool>,
     pub(in crate::dynamo) constants: Cell<usize>,
     pub(in crate::dynamo) is_over: Cell<bool>,
-    /// Which region this is: counts up where one ends.
+    /// Which graph this is: counts up where one ends.
     pub(in crate::dynamo) epoch: Cell<u32>,
     pub(in crate::dynamo) symbols: RefCell<Symbols>,
     /// The last call that failed.
@@ -145,7 +145,7 @@ impl Recorder {
             blocks: RefCell::default(),
             inference_blocks: RefCell::default(),
             arrived: RefCell::default(),
-            lazy: RefCell::default(),
+            fakes: RefCell::default(),
             needed: RefCell::default(),
             writing: Writing::default(),
             needed_numbers: RefCell::default(),
@@ -181,48 +181,48 @@ impl Recorder {
         })
     }
 
-    /// Whether nothing was recorded since the last region ended.
+    /// Whether nothing was recorded since the last graph ended.
     pub fn is_empty(&self) -> bool {
         !computes(&self.graph.borrow())
     }
 
-    /// Whether not even a mode was changed since the last region ended.
+    /// Whether not even a mode was changed since the last graph ended.
     pub fn has_no_calls(&self) -> bool {
         self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
-    /// How many calls were recorded since the last region ended.
+    /// How many calls were recorded since the last graph ended.
     pub fn count_calls(&self) -> usize {
         self.graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
     }
 
-    /// Whether a tensor is a lazy one of the region being recorded.
-    pub fn is_lazy(&self, t: &Tensor) -> bool {
+    /// Whether a tensor is a fake tensor of the graph that is captured.
+    pub fn is_traced(&self, t: &Tensor) -> bool {
         t.is_fake() && self.nodes.borrow().contains_key(&t.id())
     }
 
-    /// Lazy tensors of this region that are still alive, in order of creation.
+    /// Fake tensors of this graph that are still alive, in order of creation.
     pub fn alive(&self) -> Vec<Tensor> {
-        self.lazy.borrow().iter().filter_map(Tensor::upgrade).collect()
+        self.fakes.borrow().iter().filter_map(Tensor::upgrade).collect()
     }
 
-    /// At which place among its arguments the call that ends the region reads a tensor.
+    /// At which place among its arguments the call that breaks the graph reads a tensor.
     pub fn needs(&self, t: &Tensor) -> Option<usize> {
         self.needed.borrow().iter().position(|n| n.is(t) || self.current(n).is(t))
     }
 
-    /// A tensor of the caller's was read: it becomes an input now, as PyTorch's front end has it. A module's parameters and
+    /// A tensor of the caller's was read: it becomes an input now, as in Dynamo. A module's parameters and
     /// buffers are `is_static`: they live as long as the model.
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
-            if self.is_lazy(t) {
+            if self.is_traced(t) {
                 self.glance(t, self.inputs.borrow().len());
             }
             return Ok(());
         }
-        match self.twin(t) {
-            Some(twin) => self.glance(&twin, self.inputs.borrow().len()),
-            None => drop(self.stand_in(t)?),
+        match self.fake_tensor(t) {
+            Some(fake_tensor) => self.glance(&fake_tensor, self.inputs.borrow().len()),
+            None => drop(self.wrap_tensor(t)?),
         }
         if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
             self.inputs.borrow_mut()[*i].spec.is_static = true;
@@ -230,7 +230,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A lazy tensor, or one that is an input already, was looked at: to a called function that is recorded on its own it is an input
+    /// A fake tensor, or one that is an input already, was read: to a called function that is traced as a frame of its own it is an input
     /// from there on.
     pub(in crate::dynamo) fn glance(&self, t: &Tensor, inputs: usize) {
         let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
@@ -241,23 +241,23 @@ impl Recorder {
         }
     }
 
-    /// What stands for a tensor of the caller's while recording, if it is an input already: its sizes may be symbolic.
-    pub fn twin(&self, t: &Tensor) -> Option<Tensor> {
-        self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].twin.clone())
+    /// The fake tensor of a tensor of the caller's, if that is an input already: its sizes may be symbolic.
+    pub fn fake_tensor(&self, t: &Tensor) -> Option<Tensor> {
+        self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].fake_tensor.clone())
     }
 
-    /// Says that a lazy tensor's value has come.
-    pub fn arrive(&self, lazy: &Tensor, real: &Tensor) {
-        self.arrived.borrow_mut().insert(lazy.id(), real.clone());
+    /// Says that a fake tensor's value is known.
+    pub fn arrive(&self, fake: &Tensor, real: &Tensor) {
+        self.arrived.borrow_mut().insert(fake.id(), real.clone());
     }
 
-    /// The tensor that stands for a lazy one of an earlier region; others stand for themselves.
+    /// The tensor that replaces a fake one of an earlier graph; any other tensor itself.
     pub fn current(&self, t: &Tensor) -> Tensor {
         let arrived = self.arrived.borrow();
         std::iter::successors(Some(t), |t| arrived.get(&t.id())).last().unwrap_or(t).clone()
     }
 
-    /// Stops the region here.
+    /// Breaks the graph here.
     pub fn break_graph(&self, reason: &Unsupported) -> Result<()> {
         self.look_around()?;
         if self.is_over.get() {
@@ -277,7 +277,7 @@ impl Recorder {
         (done, self.trial.replace(before).flatten())
     }
 
-    /// Stops the region here, at a call that reads tensors.
+    /// Breaks the graph here, at a call that reads tensors.
     pub fn break_graph_at(&self, reason: &Unsupported, read: Vec<Value>) -> Result<()> {
         let (tensors, numbers): (Vec<Value>, Vec<Value>) = read.into_iter().partition(|v| matches!(v, Value::Tensor(_)));
         self.needed.replace(tensors.into_iter().filter_map(|v| v.into_tensor().ok()).collect());
@@ -304,12 +304,12 @@ impl Recorder {
         self.grad.set(grad);
     }
 
-    /// Whether recording was given up.
+    /// Whether nothing is recorded any more.
     pub fn is_over(&self) -> bool {
         self.is_over.get()
     }
 
-    /// How a lazy tensor was computed: the place, and the call as the front end shows it (`gt(sum_1, 0)`).
+    /// How a fake tensor was computed: the place, and the call as Dynamo shows it (`gt(sum_1, 0)`).
     pub fn computed_as(&self, t: &Tensor) -> Option<(Source, String)> {
         let id = self.nodes.borrow().get(&t.id()).copied()?;
         let graph = self.graph.borrow();
@@ -326,7 +326,7 @@ impl Recorder {
         Some((node.meta.source.clone()?, format!("{} = {name}({})", node.name, args.join(", "))))
     }
 
-    /// The lazy tensors that a lazy tensor was computed from.
+    /// The fake tensors that a fake tensor was computed from.
     pub fn operands(&self, t: &Tensor) -> Vec<Tensor> {
         let nodes = self.nodes.borrow();
         let Some(id) = nodes.get(&t.id()) else { return Vec::new() };
@@ -344,20 +344,20 @@ impl Recorder {
         }
     }
 
-    /// The stand-in of a tensor: itself if it is lazy, a twin if it is the caller's.
-    pub(in crate::dynamo) fn stand_in(&self, t: &Tensor) -> Result<Tensor> {
+    /// The fake tensor of a tensor: itself if it is one of the graph; a tensor of the caller's becomes an input (PyTorch's `wrap_tensor`).
+    pub(in crate::dynamo) fn wrap_tensor(&self, t: &Tensor) -> Result<Tensor> {
         let t = &self.current(t);
         if self.nodes.borrow().contains_key(&t.id()) {
             return Ok(t.clone());
         }
         if let Some(i) = self.by_real.borrow().get(&t.id()) {
-            return Ok(self.inputs.borrow()[*i].twin.clone());
+            return Ok(self.inputs.borrow()[*i].fake_tensor.clone());
         }
-        for looked_at in (self.surroundings.looked_at.clone())() {
-            self.stand_in(&looked_at)?;
+        for realized in (self.surroundings.realized.clone())() {
+            self.wrap_tensor(&realized)?;
         }
         if let Some(i) = self.by_real.borrow().get(&t.id()) {
-            return Ok(self.inputs.borrow()[*i].twin.clone());
+            return Ok(self.inputs.borrow()[*i].fake_tensor.clone());
         }
         let mut spec = InputSpec::of(t)?;
         let index = self.inputs.borrow().len();
@@ -374,37 +374,37 @@ impl Recorder {
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
         let plain = subclass::plain_specs(&spec.subclass, &spec.spec).iter().map(Tensor::fake).collect::<Result<_>>()?;
-        let twin = subclass::wrap_fake(plain, &spec.subclass)?;
-        twin.set_lazy(spec.lazy);
+        let fake_tensor = subclass::wrap_fake(plain, &spec.subclass)?;
+        fake_tensor.set_math_bits(spec.math_bits);
         if spec.requires_grad {
-            autograd_meta::set_requires_grad(&twin, true)?;
+            autograd_meta::set_requires_grad(&fake_tensor, true)?;
         }
-        // One that is no leaf may be written to: its stand-in is the result of a call.
-        let twin = if spec.requires_grad && !spec.is_leaf {
+        // One that is no leaf may be written to: its fake tensor is the result of a call.
+        let fake_tensor = if spec.requires_grad && !spec.is_leaf {
             let _guard = crate::dispatch::Exclude::only(Key::Capture);
             let before = set_modes(Modes { grad: true, fake: true, ..modes() });
-            let cloned = crate::t!("clone", &twin);
+            let cloned = crate::t!("clone", &fake_tensor);
             set_modes(before);
             let cloned = cloned?;
             cloned.adopt(&Tensor::fake(&spec.spec)?);
             cloned
         } else {
-            twin
+            fake_tensor
         };
         let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
         let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, ..Meta::default() };
         let node = self.graph.borrow_mut().placeholder(&source.name, meta);
-        self.nodes.borrow_mut().insert(twin.id(), node);
+        self.nodes.borrow_mut().insert(fake_tensor.id(), node);
         self.by_real.borrow_mut().insert(t.id(), index);
         self.input_places.borrow_mut().push(self.place());
-        self.inputs.borrow_mut().push(RegionInput { real: t.clone(), twin: twin.clone(), node, spec, source });
+        self.inputs.borrow_mut().push(GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, source });
         unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
-        Ok(twin)
+        Ok(fake_tensor)
     }
 
-    /// The tensor the script knows for a stand-in.
+    /// The tensor of the caller's that a fake tensor belongs to.
     pub(in crate::dynamo) fn known_as(&self, t: &Tensor) -> Tensor {
-        self.inputs.borrow().iter().find(|i| i.twin.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
+        self.inputs.borrow().iter().find(|i| i.fake_tensor.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
     }
 
     pub(in crate::dynamo) fn constant(&self, t: &Tensor) -> NodeId {
@@ -485,7 +485,7 @@ impl Recorder {
         let block = self.inference_blocks.borrow_mut().pop();
         match block {
             Some(block) => drop(self.inference_call("_exit_inference_mode", grad, Arg::Node(block))),
-            // It began in an earlier region.
+            // It began in an earlier graph.
             None => self.record_grad_mode(grad),
         }
     }
@@ -513,7 +513,7 @@ impl Recorder {
         let block = self.blocks.borrow_mut().pop();
         match block {
             Some(block) => self.autocast_call("_exit_autocast", vec![Arg::Node(block)]),
-            // It began in an earlier region: this one goes on in what was around it.
+            // It began in an earlier graph: this one goes on in what was around it.
             None => self.autocast_call(
                 "_enter_autocast",
                 vec![Arg::Str("cpu".into()), Arg::Dtype(outer.unwrap_or(Dtype::BFloat16)), Arg::Bool(outer.is_some()), Arg::None],
@@ -557,7 +557,7 @@ impl Recorder {
                 self.earlier.borrow_mut().entry(t.id()).or_default().push(before);
                 self.writing.gave_again(t, Some(before), id)
             }
-            None => self.lazy.borrow_mut().push(t.downgrade()),
+            None => self.fakes.borrow_mut().push(t.downgrade()),
         };
         match result {
             Value::Tensor(t) if entry.schema.returns.first().is_some_and(|r| r.alias.is_some()) && entry.is_mutable() => {

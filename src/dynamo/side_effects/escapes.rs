@@ -1,6 +1,6 @@
-//! Tensors and numbers that a function leaves in objects (`self.last = y`, `cache.append(y)`, a dataclass it returns), in the order in which
-//! PyTorch's front end returns them: object by object, the elements of a container as they stand, attributes from the last to the
-//! first, because its code puts them on a stack.
+//! Tensors and numbers that a function leaves in objects (`self.last = y`, `cache.append(y)`, a dataclass it returns), in the order in
+//! which Dynamo returns them: object by object, the elements of a container as they stand, attributes from the last to the first, because
+//! its code puts them on a stack.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::dynamo::bytecode_analysis::decoded::decoded;
 use crate::dynamo::source::{Locals, cell, own_attribute};
 use crate::python::native::tensor::TensorBase;
 
-/// Objects that are looked at.
+/// How many objects are searched.
 const BUDGET: usize = 4_000;
 
 /// Where a tensor is kept: by what, and at which position of that.
@@ -195,10 +195,10 @@ pub fn alone(i: usize) -> Rank {
 }
 
 /// Finds what escapes, given by its objects in the order in which they were made. Objects come in the order in which the function looks
-/// at them, where that is known (`looked_into`), and before those that are found in them. What modules hold comes as it was made: which
+/// at them, where that is known (`guarded`), and before those that are found in them. What modules hold comes as it was made: which
 /// submodules a function calls first is not read from its code.
 /// Every object that keeps something is found where `all` are wanted.
-pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize>, all: bool, vm: &VirtualMachine) -> Kept {
+pub fn find(escaped: &[usize], roots: &Roots, guarded: &HashMap<usize, usize>, all: bool, vm: &VirtualMachine) -> Kept {
     let wanted: HashMap<usize, usize> = escaped.iter().enumerate().map(|(i, id)| (*id, i)).collect();
     let mut search = Search {
         vm,
@@ -241,8 +241,8 @@ pub fn find(escaped: &[usize], roots: &Roots, looked_into: &HashMap<usize, usize
     let around = |holder: usize| std::iter::successors(Some(holder), |o| outer.get(o).copied()).take(BUDGET);
     let holder = |id: &usize| found.get(id).map(|(holder, ..)| *holder);
     let earliest = |of: usize| escaped.iter().position(|id| holder(id).is_some_and(|h| around(h).any(|o| o == of))).unwrap_or(0);
-    let place = |of: usize| around(of).find_map(|o| looked_into.get(&o).copied()).filter(|_| !around(of).any(|o| modules.contains(&o)));
-    let order = |of: usize| place(of).unwrap_or_else(|| looked_into.len() + earliest(of));
+    let place = |of: usize| around(of).find_map(|o| guarded.get(&o).copied()).filter(|_| !around(of).any(|o| modules.contains(&o)));
+    let order = |of: usize| place(of).unwrap_or_else(|| guarded.len() + earliest(of));
     let rank = |id: &usize| {
         let (holder, position, is_first) = found.get(id)?;
         Some(Rank { is_later: !is_first, holder: order(*holder), depth: around(*holder).count(), position: *position })

@@ -7,24 +7,24 @@ use super::escapes;
 use crate::dispatch::Value;
 use crate::dynamo::Recorder;
 use crate::dynamo::guards::manager;
-use crate::dynamo::guards::needs::{Needs, looked_into};
+use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
 use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
 use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
 
-/// Lazy tensors and symbolic sizes in a returned structure, in order, each once.
+/// Fake tensors and symbolic sizes in a returned structure, in order, each once.
 pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
     if let Some(t) = o.downcast_ref::<TensorBase>() {
         let t = t.tensor();
-        if recorder.is_lazy(&t) {
+        if recorder.is_traced(&t) {
             if !is_among(&t, found) {
                 found.push(Value::Tensor(t));
             }
-        } else if let Some((twin, times)) = recorder.given_again(&t) {
-            // Each call that gave it again is a value of its own to PyTorch's front end.
-            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&twin))).count();
-            found.extend((known < times).then_some(Value::Tensor(twin)));
+        } else if let Some((fake_tensor, times)) = recorder.given_again(&t) {
+            // Each call that gave it again is a value of its own to Dynamo.
+            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&fake_tensor))).count();
+            found.extend((known < times).then_some(Value::Tensor(fake_tensor)));
         }
     } else if let Some(size) = symbolic(o, vm) {
         let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
@@ -79,14 +79,14 @@ pub fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> P
     Ok(o)
 }
 
-/// A tensor of the caller's that is all that a function returns: PyTorch's front end returns it from the graph, which does more.
+/// A tensor of the caller's that is all that a function returns: Dynamo returns it from the graph, which does more.
 pub fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
     if recorder.has_side_effect.get() {
         return None;
     }
     let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());
     recorder.touch(&t, false).ok()?;
-    recorder.twin(&t).map(Value::Tensor)
+    recorder.fake_tensor(&t).map(Value::Tensor)
 }
 
 /// Symbolic numbers that a function left in objects, and the objects: when its graph has run, they are the numbers that they were.
@@ -122,7 +122,7 @@ pub fn add_escaped(
     let symbols = take_made(vm);
     let mut escaped: Vec<(Value, Tensor)> = Vec::new();
     escaped.extend(alive(recorder).into_iter().filter(|t| !is_among(t, outputs)).map(|t| (Value::Tensor(t.clone()), t)));
-    escaped.extend(recorder.stored_back().into_iter().map(|(twin, known)| (Value::Tensor(twin), known)));
+    escaped.extend(recorder.stored_back().into_iter().map(|(fake_tensor, known)| (Value::Tensor(fake_tensor), known)));
     if symbols.is_empty() && escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
         outputs.extend(escaped.into_iter().map(|(value, _)| value));
         return Left::default();
@@ -133,8 +133,8 @@ pub fn add_escaped(
     let (globals, code) = (bound.and_then(|b| b.globals(vm)), bound.and_then(|b| b.code(vm)));
     let locals = bound.map_or(&none, |b| &b.locals);
     let roots = escapes::Roots { result, locals, globals: globals.as_ref(), code: code.as_deref() };
-    let looked_into = looked_into(needs, locals, vm);
-    let kept = escapes::find(&objects, &roots, &looked_into, !symbols.is_empty(), vm);
+    let guarded = guarded(needs, locals, vm);
+    let kept = escapes::find(&objects, &roots, &guarded, !symbols.is_empty(), vm);
     let count = escaped.len();
     let values = escaped.into_iter().map(|(value, _)| Some(value)).chain(symbols.iter().map(|o| computed(o, recorder, vm)));
     let mut ranked: Vec<(escapes::Rank, Value)> = Vec::new();
@@ -172,7 +172,7 @@ pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
     values.iter().any(|v| matches!(v, Value::Tensor(o) if o.is(t)))
 }
 
-/// Lazy tensors that Python knows, or that the call that ends the region reads.
+/// Fake tensors that are live in Python, or that the call that breaks the graph reads.
 pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
     recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
 }

@@ -1,5 +1,5 @@
-//! What a region gives back besides what it computes anew: inputs that the script writes to and stores back where they came from
-//! (`self.n += 1`), which PyTorch's front end returns, and numbers of the call, which it does not.
+//! Outputs of a graph besides what it computes: inputs that the script writes to and stores back where they came from (`self.n += 1`),
+//! which Dynamo returns, and numbers of the call, which it does not.
 
 use crate::dynamo::Recorder;
 use crate::dynamo::dynamic_shapes::Place;
@@ -12,7 +12,7 @@ impl Recorder {
     /// A tensor was written to by a call.
     pub(in crate::dynamo) fn note_stored(&self, t: &Tensor, call: NodeId) {
         let is_operator = matches!(Written::current(), Some(Written::Operator(_)));
-        if is_operator && self.inputs.borrow().iter().any(|i| i.twin.is(t)) && (self.surroundings.stores_result)() {
+        if is_operator && self.inputs.borrow().iter().any(|i| i.fake_tensor.is(t)) && (self.surroundings.stores_result)() {
             let mut stored = self.stored.borrow_mut();
             stored.retain(|(known, _)| !known.is(t));
             stored.push((t.clone(), call));
@@ -21,18 +21,18 @@ impl Recorder {
 
     /// A tensor of the caller's was stored where it was, as the result of the call that gave it again.
     pub fn note_stored_again(&self, t: &Tensor) {
-        let Some((twin, _)) = self.given_again(t) else { return };
-        let Some(call) = self.writing.last_call(twin.id()) else { return };
+        let Some((fake_tensor, _)) = self.given_again(t) else { return };
+        let Some(call) = self.writing.last_call(fake_tensor.id()) else { return };
         let mut stored = self.stored.borrow_mut();
-        if !stored.iter().any(|(known, _)| known.is(&twin)) {
-            stored.push((twin, call));
+        if !stored.iter().any(|(known, _)| known.is(&fake_tensor)) {
+            stored.push((fake_tensor, call));
         }
     }
 
     /// Inputs that were stored back: what stands for each, and the script's tensor.
     pub fn stored_back(&self) -> Vec<(Tensor, Tensor)> {
         let inputs = self.inputs.borrow();
-        let known = |t: &Tensor| inputs.iter().find(|i| i.twin.is(t)).map(|i| i.real.clone());
+        let known = |t: &Tensor| inputs.iter().find(|i| i.fake_tensor.is(t)).map(|i| i.real.clone());
         self.stored.borrow().iter().filter_map(|(t, _)| Some((t.clone(), known(t)?))).collect()
     }
 

@@ -1,6 +1,6 @@
-//! `assert tensor`: a check that is part of the graph, where other decisions on a tensor end it.
+//! `assert tensor`: a check that is part of the graph, where other decisions on a tensor break it.
 //!
-//! The front end knows an assertion by the instructions behind the jump: they raise `AssertionError`, with a message that is a
+//! Dynamo recognizes an assertion by the instructions behind the jump: they raise `AssertionError`, with a message that is a
 //! literal, or without one. Where the message is computed, the assertion is a branch like any other.
 
 use rustpython_vm::builtins::{PyCode, PyStr};

@@ -199,7 +199,7 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        // Constants that are only printed are not looked at: the graph ends there.
+        // Constants that are only printed are not guarded: the graph breaks there.
         let is_printed = |a: &Seen| name == "print" && matches!(a, Seen::Known(all) if all.iter().all(|(o, _)| is_constant(o, vm)));
         let is_method = o.class().name().to_string() == "method_descriptor";
         for a in args.iter().filter(|a| !is_printed(a)) {

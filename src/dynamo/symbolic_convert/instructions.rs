@@ -77,7 +77,7 @@ impl Reader<'_> {
         result.unwrap_or(Seen::Unknown)
     }
 
-    /// A comprehension begins. PyTorch's front end looks at what it closes over, by name, up to the first that is no constant.
+    /// A comprehension begins. Dynamo realizes what it closes over, by name, up to the first that is no constant.
     fn enclose(&mut self, code: &Py<PyCode>, step: &Step, slots: &[Seen]) {
         let decoded = decoded(code);
         if decoded.comprehension(step.at).is_none_or(|(begin, _)| begin != step.at) {
@@ -88,7 +88,7 @@ impl Reader<'_> {
         read.sort_by_key(|slot| names.get(*slot as usize));
         let values = read.into_iter().filter_map(|slot| slots.get(slot as usize));
         if let Some(first) = values.into_iter().find(|seen| self.known_constant(seen).is_none()) {
-            self.look_at(&first.clone());
+            self.realize_tensor(&first.clone());
         }
     }
 
@@ -116,11 +116,11 @@ impl Reader<'_> {
             }
             Operation::LoadFast(variable) | Operation::LoadDeref(variable) => {
                 let seen = slot(&path.slots, variable);
-                // What is loaded from a cell that was there before is looked at where something is done with it.
+                // What is loaded from a cell that was there before is realized where something is done with it.
                 let first_free = code.localspluskinds.len() - code.freevars.len();
                 let is_cell = matches!(step.op, Operation::LoadDeref(_)) && (variable as usize) < first_free;
                 if is_cell || decoded(code).is_enclosed(variable) {
-                    self.look_at(&seen);
+                    self.realize_tensor(&seen);
                 }
                 stack.push(seen);
             }
@@ -128,7 +128,7 @@ impl Reader<'_> {
                 for i in [a, b] {
                     let seen = slot(&path.slots, i);
                     if decoded(code).is_enclosed(i) {
-                        self.look_at(&seen);
+                        self.realize_tensor(&seen);
                     }
                     stack.push(seen);
                 }
@@ -368,8 +368,8 @@ impl Reader<'_> {
                 let (b, a) = (pop(stack), pop(stack));
                 self.realize(&a);
                 self.realize(&b);
-                self.look_at(&a);
-                self.look_at(&b);
+                self.realize_tensor(&a);
+                self.realize_tensor(&b);
                 let result = match (&a, &b) {
                     (Seen::Known(a), Seen::Known(b)) if a.len() == 1 && b.len() == 1 => {
                         Some(constant(vm.ctx.new_bool(a[0].0.is(&b[0].0) != is_negated).into()))
@@ -424,7 +424,7 @@ impl Reader<'_> {
             Operation::PopJumpIfNone(on) => {
                 let value = pop(stack);
                 self.realize(&value);
-                self.look_at(&value);
+                self.realize_tensor(&value);
                 return match &value {
                     Seen::Known(all) if all.len() == 1 => {
                         if vm.is_none(&all[0].0) == on {
@@ -492,7 +492,7 @@ impl Reader<'_> {
         Jump::Never
     }
 
-    /// A value is returned: tensors and containers are looked at then, if nothing did before; constants are handed on unseen.
+    /// A value is returned: tensors and containers are realized then, if they were not before; constants are handed on unread.
     fn hand_back(&mut self, seen: &Seen) {
         match seen {
             Seen::Items(items) => items.iter().for_each(|item| self.hand_back(item)),
@@ -544,7 +544,7 @@ impl Reader<'_> {
                 } else if let Some(dict) = o.downcast_ref::<PyDict>() {
                     self.note(source, Kind::Entries(dict.__len__()), None);
                 }
-                self.look_at_first(&o, source);
+                self.realize_first_item(&o, source);
             }
         }
         self.realize(seen);
@@ -571,7 +571,7 @@ fn compare_op(op: oparg::ComparisonOperator) -> rustpython_vm::types::PyComparis
     }
 }
 
-/// Whether arithmetic is put off until its result is used: what cannot fail.
+/// Whether arithmetic is deferred until its result is used: what cannot fail.
 fn defers(op: oparg::BinaryOperator) -> bool {
     use oparg::BinaryOperator as Op;
     let plain = matches!(op, Op::Add | Op::Subtract | Op::Multiply | Op::And | Op::Or | Op::Xor);

@@ -1,8 +1,8 @@
 //! Which Python values a function reads: its bytecode is followed without running it, with the values that its arguments,
 //! globals and modules have, into the functions and modules that it calls.
 //!
-//! Branches on known values are taken one way, others both ways, a loop's body once. What comes out are the facts that the
-//! front end guards on; a read that is missed costs a guard, never a wrong result: regions are compared as they are recorded.
+//! Branches on known values are taken one way, others both ways, a loop's body once. What comes out are the facts that Dynamo guards on; a
+//! read that is missed costs a guard, never a wrong result: captured graphs are compared.
 
 pub(super) mod asserts;
 mod calls;
@@ -66,8 +66,8 @@ fn join(a: Seen, b: Seen) -> Seen {
     }
 }
 
-/// Where a tensor is found, and the instructions that look at it: that of the function, that of what it calls, and so on.
-pub type LookedAt = (Rc<Source>, Rc<[usize]>);
+/// A tensor's source, and the instructions that realize it: that of the function, that of what it calls, and so on.
+pub type Realized = (Rc<Source>, Rc<[usize]>);
 
 /// The facts that a call of a function depends on.
 pub struct Reader<'a> {
@@ -82,9 +82,9 @@ pub struct Reader<'a> {
     /// The instructions that are followed, of the function and of what it calls, outermost first.
     way: Vec<usize>,
     /// Tensors that are compared with others by identity, or with None, and the instructions that do it.
-    looked_at: Vec<LookedAt>,
+    realized: Vec<Realized>,
     budget: usize,
-    /// Whether gradients are looked at: not where a call is still to be made that may give some.
+    /// Whether gradients are read: not where a call is still to be made that may give some.
     reads_gradients: bool,
     /// Whether guards are told: then modules of Python, and what is built in, are facts, too. They hardly ever change.
     tells: bool,
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
             place: None,
             at: None,
             way: Vec::new(),
-            looked_at: Vec::new(),
+            realized: Vec::new(),
             budget: BUDGET,
             reads_gradients: true,
             tells: explain::is_asked(),
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where a function goes on after a graph ended.
+/// Where a function goes on after a graph break.
 pub struct Resumed {
     /// Its code.
     pub code: PyObjectRef,
@@ -119,11 +119,11 @@ pub struct Resumed {
     pub globals: Option<PyDictRef>,
     /// Its variables.
     pub locals: Locals,
-    /// The instruction that ended the graph; none at the function's beginning.
+    /// The instruction that broke the graph; none at the function's beginning.
     pub position: Option<usize>,
     /// Which way Python goes, where that was the question.
     pub truth: Option<bool>,
-    /// The number that what ended the graph gave, by the name that it has among values of expressions under way.
+    /// The number that what broke the graph gave, by the name that it has among values of expressions under way.
     pub given: Option<(Rc<str>, PyObjectRef)>,
     /// Its frame.
     pub frame: PyObjectRef,
@@ -143,7 +143,7 @@ fn constant_at(value: PyObjectRef, number: usize, locals: &mut Locals) -> Seen {
 }
 
 impl Resumed {
-    /// Finds out what expressions under way hold at the instruction that ended the graph. Constants have names there.
+    /// Finds out what expressions under way hold at the instruction that broke the graph. Constants have names there.
     pub fn hold(&mut self, vm: &VirtualMachine) {
         let Some((mut stack, taken, _)) = self.under_way(|_| false, vm) else { return };
         stack.truncate(stack.len() - taken);
@@ -164,9 +164,8 @@ impl Resumed {
         }
     }
 
-    /// Constants and containers among what expressions under way hold, and what is called is given, as facts: the front end keeps them as values of
-    /// what follows. Variables that
-    /// the function has set since the graph began, at an instruction, are its own.
+    /// Constants and containers among what expressions under way hold, and what is called is given, as facts: Dynamo keeps them as values
+    /// of the resume function. Variables that the function has set since the graph began, at an instruction, are its own.
     pub fn holds(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
         let Some(code) = self.code.downcast_ref::<PyCode>() else { return Vec::new() };
         let decoded = decoded(code);
@@ -175,7 +174,7 @@ impl Resumed {
         let Some((stack, _, mut reader)) = self.under_way(|slot| set.contains(&slot), vm) else { return Vec::new() };
         reader.facts.clear();
         reader.known.clear();
-        // What the statement held when the graph began has a name there, and was looked at.
+        // What the statement held when the graph began has a name there, and was read.
         let is_new = (began + 1..=last).any(|i| decoded.height(i).is_some_and(|(height, _)| height == 0));
         let before = decoded.height(began).map_or(0, |(height, taken)| if began == 0 || is_new { 0 } else { height.saturating_sub(taken) });
         stack.iter().skip(before).for_each(|seen| reader.realize(seen));
@@ -188,7 +187,7 @@ impl Resumed {
         reader.facts
     }
 
-    /// Follows the statement up to the instruction that ended the graph: the values then, how many of them that takes, and the reader. None
+    /// Follows the statement up to the instruction that broke the graph: the values then, how many of them that takes, and the reader. None
     /// where it branches.
     fn under_way<'a>(&self, is_own: impl Fn(u32) -> bool, vm: &'a VirtualMachine) -> Option<(Vec<Seen>, usize, Reader<'a>)> {
         let code = self.code.downcast_ref::<PyCode>()?;
@@ -224,9 +223,9 @@ fn slots_of(code: &Py<PyCode>, locals: &Locals) -> Vec<Seen> {
     slot_names(code).map(slot).collect()
 }
 
-/// Facts that a call of a function depends on, and tensors that it looks at without an operator. `locals` are its arguments by name,
+/// Facts that a call of a function depends on, and tensors that it realizes without an operator. `locals` are its arguments by name,
 /// and what it closes over.
-pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
     let globals = function.as_object().get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
     let mut reader = Reader::new(globals.clone(), vm);
     if let Ok(code) = function.as_object().get_attr("__code__", vm)
@@ -234,7 +233,7 @@ pub fn facts(function: &Py<PyFunction>, locals: &Locals, vm: &VirtualMachine) ->
     {
         reader.run(code, Path { position: 0, stack: Vec::new(), slots: slots_of(code, locals) }, globals, 0);
     }
-    (reader.facts, reader.looked_at)
+    (reader.facts, reader.realized)
 }
 
 /// Facts that a call of one of PyTorch's modules, or of an object, depends on: it is `fn`, called with `args` and `kwargs`.
@@ -277,8 +276,8 @@ fn facts_of_step(resumed: &Resumed, vm: &VirtualMachine) -> Option<Vec<Fact>> {
     Some(facts)
 }
 
-/// Facts that the rest of a function depends on, and tensors that it looks at without an operator.
-pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<LookedAt>) {
+/// Facts that a resume function depends on, and tensors that it realizes without an operator.
+pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Realized>) {
     if resumed.position.is_none()
         && let Some(facts) = facts_of_step(resumed, vm)
     {
@@ -291,7 +290,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Loo
     let decoded = decoded(code);
     let Some(last) = resumed.position else {
         reader.run(code, Path { position: 0, stack: Vec::new(), slots }, resumed.globals.clone(), 0);
-        return (reader.facts, reader.looked_at);
+        return (reader.facts, reader.realized);
     };
     let jumps = decoded.steps.get(last).is_some_and(|s| s.target.is_some());
     let top = match (&resumed.given, resumed.truth) {
@@ -304,7 +303,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Loo
         let stack = resumed.stack.0.iter().cloned().chain([top]).collect();
         reader.run(code, Path { position, stack, slots }, resumed.globals.clone(), 0);
     }
-    (reader.facts, reader.looked_at)
+    (reader.facts, reader.realized)
 }
 
 /// Names of a code's slots, in order.

@@ -13,7 +13,7 @@ use crate::dynamo::cache::compiled_function::{CompiledFunction, note_recompiled}
 use crate::dynamo::eval_frame::frames::is_marked;
 use crate::dynamo::guards::guard::{Fact, Kind};
 use crate::dynamo::guards::manager::{self, Replaced, Verdict};
-use crate::dynamo::guards::needs::{Needs, looked_at};
+use crate::dynamo::guards::needs::{Needs, realized};
 use crate::dynamo::resume_functions::About;
 use crate::dynamo::source::{Locals, Source};
 use crate::python::span::{Standing, is_left_out};
@@ -26,7 +26,7 @@ pub struct Activation {
     id: usize,
     /// The instruction of the frame below that called it.
     from: u32,
-    /// The instruction that it was at when it was last looked at.
+    /// The instruction that it was at when it was last asked for.
     last: Cell<u32>,
 }
 
@@ -65,25 +65,25 @@ pub struct Session {
     pub pending: RefCell<Option<(Chain, Resumed)>>,
     /// Numbers that are symbols until its next graph ends, and the variables that they are found from.
     pub replaced: RefCell<Vec<(Locals, Replaced)>>,
-    /// Whether it is the library's: a module that the front end does not look into, because a graph ends inside of it.
+    /// Whether it is the library's: a module that Dynamo does not trace, because the graph breaks inside of it.
     pub is_library: bool,
     /// The code of the body of the module whose hooks it calls: that body is a function of its own.
     pub body: Option<PyObjectRef>,
-    pub given_up: Cell<bool>,
+    pub skipped: Cell<bool>,
     /// While a block runs that is no part of it: how many frames there were when that began.
     pub waits_above: Cell<Option<usize>>,
     /// The number that ended its last graph: the instruction, and the fact that it is this one.
     pub given: RefCell<Option<(usize, Fact)>>,
     /// Whether gradients were on where it was called.
     pub grad: Cell<bool>,
-    /// Tensors that it looks at without an operator, and that were not told of yet, by the instructions that do it.
-    pub looked_at: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
+    /// Tensors that it realizes without an operator, and that were not told of yet, by the instructions that do it.
+    pub realized: RefCell<Vec<(Rc<[usize]>, Tensor)>>,
 }
 
 impl Session {
     /// The compiled function itself, which is called.
     pub fn of_call(function: Rc<CompiledFunction>, about: About, is_library: bool, grad: bool) -> Self {
-        let given_up = Cell::new(function.given_up.borrow().contains(&0));
+        let skipped = Cell::new(function.skipped.borrow().contains(&0));
         Session {
             function,
             about,
@@ -95,10 +95,10 @@ impl Session {
             given: RefCell::default(),
             is_library,
             body: None,
-            given_up,
+            skipped,
             waits_above: Cell::new(None),
             grad: Cell::new(grad),
-            looked_at: RefCell::default(),
+            realized: RefCell::default(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Session {
         self.resume_with(recorder, None);
     }
 
-    /// The same, where what ended the graph gave a number; gives the symbol that it is, if it has varied.
+    /// The same, where what broke the graph gave a number; gives the symbol that it is, if it has varied.
     pub fn resume_with(&self, recorder: &Recorder, number: Option<&PyObjectRef>) -> Option<PyObjectRef> {
         let (chain, mut resumed) = self.pending.take()?;
         if let (Some(number), Some(position)) = (number, resumed.position)
@@ -127,23 +127,23 @@ impl Session {
         }
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
-        if self.function.given_up.borrow().contains(&self.at.get()) {
-            self.given_up.set(true);
+        if self.function.skipped.borrow().contains(&self.at.get()) {
+            self.skipped.set(true);
             recorder.go_on(false, self.grad.get());
             resumed.given = None;
         }
         rustpython_vm::vm::thread::with_current_vm(|vm| {
             let verdict = self.function.values.at_break(self.at.get(), &resumed, &self.function, vm);
-            self.looks_at(&verdict.needs, &resumed.locals, vm);
+            self.realizes(&verdict.needs, &resumed.locals, vm);
             let given = self.set_numbers(resumed, &verdict, recorder, vm);
             *self.about.verdict.borrow_mut() = verdict;
             given.map(|(_, number)| number)
         })
     }
 
-    /// It looks at some tensors without an operator from here on.
-    pub fn looks_at(&self, needs: &Needs, locals: &Locals, vm: &VirtualMachine) {
-        self.looked_at.replace(looked_at(needs, locals, vm));
+    /// It realizes some tensors without an operator from here on.
+    pub fn realizes(&self, needs: &Needs, locals: &Locals, vm: &VirtualMachine) {
+        self.realized.replace(realized(needs, locals, vm));
     }
 
     /// A graph ends at an instruction: a number that an expression under way or a variable holds there has to be what it was.
@@ -174,20 +174,20 @@ impl Session {
         }
     }
 
-    /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not looked at again.
+    /// It returns, or (not `returned`) an exception ends it. What returned without a single call is not traced again.
     pub fn returns(&self, recorder: &Recorder, returned: bool) {
         self.resume(recorder);
-        if returned && !self.given_up.get() && recorder.has_no_calls() {
+        if returned && !self.skipped.get() && recorder.has_no_calls() {
             let (frame, place) = (self.function.frame(self.at.get()), self.at.get());
             let reasons = self.about.verdict.borrow().unserved();
             if self.function.cache.borrow().len(place) > 0 {
                 note_recompiled(frame, &reasons);
             }
-            self.function.given_up.borrow_mut().insert(place);
+            self.function.skipped.borrow_mut().insert(place);
         }
     }
 
-    /// Puts symbols where numbers have varied; gives the number that ended the graph before, which may be one.
+    /// Puts symbols where numbers have varied; gives the number that broke the graph before, which may be one.
     pub fn set_numbers(
         &self,
         mut resumed: Resumed,
@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// Whether what it has recorded is a body that the front end compiles on its own.
+    /// Whether what it has recorded is a body that Dynamo compiles as a frame of its own.
     pub fn has_body(&self) -> bool {
         self.body.as_ref().and_then(|body| body.downcast_ref::<PyCode>()).is_some_and(|body| !is_left_out(body))
     }

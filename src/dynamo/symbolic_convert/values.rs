@@ -219,7 +219,7 @@ impl Reader<'_> {
     }
 
     /// Whether a container is empty is asked: its first element becomes an input there.
-    pub(super) fn look_at_first(&mut self, container: &PyObjectRef, source: &Rc<Source>) {
+    pub(super) fn realize_first_item(&mut self, container: &PyObjectRef, source: &Rc<Source>) {
         let first = if let Some(list) = container.downcast_ref::<PyList>() {
             list.borrow_vec().first().map(|o| (o.clone(), Source::Index(source.clone(), 0)))
         } else if let Some(tuple) = container.downcast_ref::<PyTuple>() {
@@ -229,17 +229,17 @@ impl Reader<'_> {
             entry.map(|(key, o)| (o, Source::Key(source.clone(), key)))
         };
         if let Some((o, source)) = first {
-            self.look_at(&Seen::Known(vec![(o, Some(Rc::new(source)))]));
+            self.realize_tensor(&Seen::Known(vec![(o, Some(Rc::new(source)))]));
         }
     }
 
     /// A value is compared by identity: a tensor becomes an input there.
-    pub(super) fn look_at(&mut self, seen: &Seen) {
+    pub(super) fn realize_tensor(&mut self, seen: &Seen) {
         if let Seen::Known(all) = seen
             && let [(o, Some(source))] = all.as_slice()
             && is_tensor(o)
         {
-            self.looked_at.push((source.clone(), self.way.as_slice().into()));
+            self.realized.push((source.clone(), self.way.as_slice().into()));
         }
     }
 
@@ -330,7 +330,7 @@ impl Reader<'_> {
         }
         if let Some(field) = field(o, name, vm) {
             let place = source.map(attr);
-            // A tensor that a named tuple holds is looked at where it is asked for.
+            // A tensor that a named tuple holds is realized where it is asked for.
             if let Some(place) = place.as_ref().filter(|_| is_tensor(&field)) {
                 self.realize_one(&field, place);
             }

@@ -85,7 +85,7 @@ pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> 
 /// The same, recorded where there is a recorder. `is_left`: what is recorded waits for it, and its forward is a function of its own.
 fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>>, is_left: bool, vm: &VirtualMachine) -> PyResult {
     // A function that writes to a tensor of the caller's is called as it is; to a value of the graph, it is part of it.
-    let is_value = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| recorder.as_ref().is_some_and(|r| r.is_lazy(&r.current(&t))));
+    let is_value = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| recorder.as_ref().is_some_and(|r| r.is_traced(&r.current(&t))));
     let may_write = |method: &str| -> PyResult<bool> {
         Ok(higher_order_ops::code_names(&*cls.get_attr(vm.ctx.intern_str(method), vm)?, &["mark_dirty"], vm))
     };
@@ -188,7 +188,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         } else if is_input || meta::base(&t).is_some() {
             // An input or a view as it is becomes a tensor of its own, which remembers what it is a view of.
             let own = t.view_as((*t.geometry()).clone());
-            own.set_lazy(t.lazy());
+            own.set_math_bits(t.math_bits());
             crate::autograd::keep_view(&own, meta::peek(&t, |m| m.view.clone()), inputs.iter().flatten().find(|i| i.is(&t)), several);
             meta::set_history(&own, &node);
             wrapped.push(wrap(&own, vm)?);

@@ -1,7 +1,6 @@
-//! What functions close over that were made while something is recorded. Where such a function is called, PyTorch's front end asks
-//! whether it is a constant, and looks at what it closes over up to the first that is none: a tensor there is an input before those
-//! that the function's body reads. In the body, such a variable is looked at where it is loaded, its other variables where something
-//! is done with them.
+//! Closures of functions that are made while a graph is captured. Where such a function is called, Dynamo asks whether it is a constant,
+//! and realizes what it closes over up to the first that is none: a tensor there is an input before those that the function's body reads.
+//! In the body, such a variable is realized where it is loaded, its other variables where something is done with them.
 
 use std::collections::HashSet;
 
@@ -17,11 +16,11 @@ use crate::tensor::Tensor;
 /// How deep functions that close over functions are looked into.
 const DEPTH: usize = 8;
 
-/// What was looked at: a call's frame and function, and the instruction, or none for the call itself.
+/// What was realized: a call's frame and function, and the instruction, or none for the call itself.
 pub type Known = HashSet<(usize, usize, Option<u32>)>;
 
-/// The tensors that calls under way looked at so, outermost first, but for those that are `known`.
-pub fn looked_at(base: FrameMark, known: &mut Known, vm: &VirtualMachine) -> Vec<Tensor> {
+/// The tensors that calls under way realized so, outermost first, but for those that are `known`.
+pub fn realized(base: FrameMark, known: &mut Known, vm: &VirtualMachine) -> Vec<Tensor> {
     let called = called_above(base);
     let mut found = Vec::new();
     for (i, call) in called.iter().enumerate().skip(1) {
@@ -48,7 +47,7 @@ fn closure(function: &PyObject, vm: &VirtualMachine) -> Vec<PyObjectRef> {
     cells.as_ref().and_then(|c| c.downcast_ref::<PyTuple>()).map(|c| c.as_slice().to_vec()).unwrap_or_default()
 }
 
-/// Whether a value is a constant to the front end; the first tensor in it, which is none, is `found`.
+/// Whether a value is a constant to Dynamo; the first tensor in it, which is none, is `found`.
 fn is_constant(value: &PyObject, around: &[Called], depth: usize, found: &mut Vec<Tensor>, vm: &VirtualMachine) -> bool {
     if let Some(t) = to_tensor(value) {
         found.push(t);

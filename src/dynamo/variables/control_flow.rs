@@ -87,7 +87,7 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     // Inputs of the body alone are among what was there before.
     let own = before.iter().map(|(t, _)| t.clone()).filter(|t| recorder.known_node(t).is_some_and(|id| part.takes.contains(&id)));
     let mut given: Vec<Tensor> = Vec::new();
-    for t in own.chain(recorder.tensors_of(&ids)).map(|t| recorder.twin(&t).unwrap_or(t)) {
+    for t in own.chain(recorder.tensors_of(&ids)).map(|t| recorder.fake_tensor(&t).unwrap_or(t)) {
         if !given.iter().any(|g| g.is(&t)) {
             given.push(t);
         }
@@ -111,7 +111,7 @@ fn check_memory(recorder: &Recorder, name: &str, traced: &Traced, before: &[(Ten
     if is_free && name == "Cond" {
         return Ok(());
     }
-    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.twin(t).unwrap_or_else(|| t.clone())).collect();
+    let results: Vec<Tensor> = traced.results.iter().flatten().map(|t| recorder.fake_tensor(t).unwrap_or_else(|| t.clone())).collect();
     let share = |a: &Tensor, b: &Tensor| a.storage().id() == b.storage().id();
     let pair =
         |all: &[Tensor]| (1..all.len()).find_map(|i| all[..i].iter().find(|a| share(a, &all[i])).map(|a| (name_of(a), name_of(&all[i]))));

@@ -152,12 +152,12 @@ pub fn checkpoint(
     Ok(result)
 }
 
-/// The node of a custom function while it is recorded: the compiled region has the true one.
+/// The node of a custom function while it is recorded: the compiled graph has the true one.
 pub(in crate::dynamo) struct Recorded(pub String);
 
 impl Body for Recorded {
     fn apply(&self, _node: &Rc<Node>, _grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        Err(Error::runtime(format!("{} has no backward before its region is compiled", self.0)))
+        Err(Error::runtime(format!("{} has no backward before its graph is compiled", self.0)))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -204,15 +204,15 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// Whether what it wrote to are values of the graph, and results of its own: what PyTorch's front end records.
+    /// Whether what it wrote to are values of the graph, and results of its own: what Dynamo records.
     pub fn writes_to_values(&self, recorder: &Recorder) -> bool {
         let results = items(&self.result).unwrap_or_else(|| vec![self.result.clone()]);
         let returned = |t: &Tensor| results.iter().any(|o| to_tensor(o).is_some_and(|r| r.is(t)));
-        self.written.iter().all(|t| recorder.is_lazy(t) && returned(t))
+        self.written.iter().all(|t| recorder.is_traced(t) && returned(t))
     }
 }
 
-/// Runs a custom function's forward on what is recorded; the second value says whether the region is still the same.
+/// Runs a custom function's forward on what is recorded; the second value says whether the graph is still the same.
 pub fn forward(recorder: &Rc<Recorder>, context: &PyObjectRef, args: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<(Forward, bool)> {
     for t in args.iter().filter_map(|o| to_tensor(o)) {
         recorder.touch(&t, false).map_err(|e| raise(e, vm))?;
@@ -253,7 +253,7 @@ fn own_outputs(result: &PyObjectRef, args: &[PyObjectRef], written: &[Tensor], v
 pub enum Called {
     /// It is recorded, and gives this.
     Recorded(PyObjectRef),
-    /// Its backward is none that a graph can hold: the graph ends before the call.
+    /// Its backward is none that a graph can hold: the graph breaks before the call.
     Refused(Unsupported),
 }
 
@@ -428,7 +428,7 @@ fn is_of_torch(function: &PyObject, vm: &VirtualMachine) -> bool {
     crate::python::native::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
 }
 
-/// Records a hook on a value of the region as `register_hook`. False where it has to be the script's own.
+/// Records a hook on a value of the graph as `register_hook`. False where it has to be the script's own.
 pub fn hook(recorder: &Rc<Recorder>, t: &Tensor, hook: &PyObject, vm: &VirtualMachine) -> PyResult<bool> {
     if !is_pure(hook, vm) {
         return Ok(false);

@@ -20,7 +20,7 @@ struct Entered {
     is_of_library: bool,
     /// Whether it is, and has no hooks: its body is no function of its own.
     is_plain: bool,
-    /// Bodies of such modules that run in its own: they are left to Python where that is.
+    /// Bodies of such modules that run in its own: they are skipped where that is.
     bodies: Vec<PyObjectRef>,
 }
 
@@ -52,7 +52,7 @@ pub fn enter(module: PyObjectRef, vm: &VirtualMachine) {
     push(module, path, body, vm);
 }
 
-/// Whether the compiled module's own call runs, and the front end sees no more of it than its `forward`: those of PyTorch's
+/// Whether the compiled module's own call runs, and Dynamo sees no more of it than its `forward`: those of PyTorch's
 /// modules are compiled with what surrounds them.
 pub fn is_root_call(vm: &VirtualMachine) -> bool {
     ENTERED.with_borrow(|entered| match entered.as_slice() {
@@ -109,11 +109,11 @@ fn leave_out_all(bodies: &[PyObjectRef]) {
     bodies.iter().filter_map(|b| b.downcast_ref::<PyCode>()).for_each(leave_out);
 }
 
-/// A graph ends: PyTorch's modules that run go on in Python, from their beginning, and so does the innermost of the script's where its
-/// body `is_given_up`.
-pub fn end_graph(is_given_up: bool) {
+/// A graph breaks: PyTorch's modules that run go on in Python, from their beginning, and so does the innermost of the script's where its
+/// body `is_skipped`.
+pub fn end_graph(is_skipped: bool) {
     ENTERED.with_borrow(|entered| {
-        let script = entered.iter().rposition(|e| !e.is_of_library).filter(|_| is_given_up);
+        let script = entered.iter().rposition(|e| !e.is_of_library).filter(|_| is_skipped);
         let left = entered.iter().enumerate().filter(|(i, e)| e.is_plain || Some(*i) == script);
         left.for_each(|(_, e)| leave_out_all(&e.bodies));
     });
@@ -123,7 +123,7 @@ pub fn end_graph(is_given_up: bool) {
 pub fn leave() {
     let outer = ENTERED.with_borrow_mut(|entered| {
         let left = entered.pop();
-        // Other bodies are recorded on their own if the graph ends around them.
+        // Other bodies are traced as frames of their own if the graph breaks around them.
         if let (Some(left), Some(outer)) = (left.filter(|e| e.is_plain), entered.last_mut()) {
             outer.bodies.extend(left.bodies);
         }

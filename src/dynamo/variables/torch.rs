@@ -1,6 +1,6 @@
 //! Calls of the script's as they are written: the arguments that Python was given, and what becomes of the result.
 //!
-//! PyTorch's front end shows the function that the script called with the arguments as they stand there, and names the node after
+//! Dynamo shows the function that the script called with the arguments as they stand there, and names the node after
 //! the variable that the result is stored in. Which one that is, is read from the bytecode: what the frames do when the call has
 //! returned.
 
@@ -113,7 +113,7 @@ fn at_depth(
     let Some(recorder) = call::recorder().filter(|r| !r.is_in_call()) else { return make() };
     recorder.look_around().map_err(|e| raise(e, vm))?;
     if !recorder.is_over() {
-        // As PyTorch's front end looks at them: what the call is made on, then what its containers hold.
+        // In the order in which Dynamo realizes them: what the call is made on, then what its containers hold.
         let mut direct = args.args.iter().chain(args.kwargs.values()).filter_map(|o| to_tensor(o));
         direct.try_for_each(|t| recorder.touch(&t, false)).map_err(|e| raise(e, vm))?;
     }

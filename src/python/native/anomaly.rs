@@ -34,7 +34,7 @@ pub fn entry(file: &str, line: u32, function: &str, code: &str) -> String {
     format!("  File \"{file}\", line {line}, in {function}\n{code}")
 }
 
-/// From now on the script on this thread is looked at.
+/// From now on nodes of autograd know the lines of the script on this thread.
 pub fn install() {
     set_witness(Rc::new(Script));
 }

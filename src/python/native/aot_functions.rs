@@ -11,23 +11,25 @@ use crate::error::Result;
 use crate::tensor::Tensor;
 
 thread_local! {
-    static REGION: RefCell<Option<CustomRegion>> = const { RefCell::new(None) };
+    static COMPILING: RefCell<Option<Compiling>> = const { RefCell::new(None) };
     /// What a partitioner of ours decided when a script called it.
     static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
-/// A captured region that a backend of the script's compiles: its number, and its inputs with their stand-ins.
-type CustomRegion = (u32, Vec<(Tensor, Tensor)>);
+/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors.
+type Compiling = (u32, Vec<(Tensor, Tensor)>);
 
-/// Says which captured region is being compiled by a backend of the script's.
-pub fn set_region(region: Option<CustomRegion>) {
-    REGION.set(region);
+/// Says which captured graph a backend of the script's compiles.
+pub fn set_compiling(compiling: Option<Compiling>) {
+    COMPILING.set(compiling);
 }
 
-/// What stands for a tensor of the captured region that a backend of the script's compiles.
-pub fn twin(t: &Tensor) -> Option<Tensor> {
-    REGION.with_borrow(|region| {
-        region.as_ref().and_then(|(_, twins)| twins.iter().find(|(real, _)| real.is(t)).map(|(_, twin)| twin.clone()))
+/// The fake tensor of an input of the captured graph that a backend of the script's compiles.
+pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
+    COMPILING.with_borrow(|compiling| {
+        compiling
+            .as_ref()
+            .and_then(|(_, fake_tensors)| fake_tensors.iter().find(|(real, _)| real.is(t)).map(|(_, fake_tensor)| fake_tensor.clone()))
     })
 }
 
@@ -118,7 +120,7 @@ mod native {
                     return Ok(InputSpec::of_symbol(&size));
                 }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                InputSpec::of(&super::twin(&t).unwrap_or(t)).map_err(|e| raise(e, vm))
+                InputSpec::of(&super::fake_tensor(&t).unwrap_or(t)).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
         let module = graph_module::native(&function, vm);
@@ -163,10 +165,10 @@ mod native {
         let (f, mut specs) = traced_function(function, inputs, vm)?;
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
             let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
-            let twins =
+            let fake_tensors =
                 crate::python::native::make_fx::fake_inputs(inputs, "__meta_utils_unknown_tensor", true).map_err(|e| raise(e, vm))?;
-            for (spec, twin) in specs.iter_mut().zip(twins.iter().filter_map(Value::as_tensor)) {
-                spec.spec = twin.spec();
+            for (spec, fake_tensor) in specs.iter_mut().zip(fake_tensors.iter().filter_map(Value::as_tensor)) {
+                spec.spec = fake_tensor.spec();
             }
         }
         let partition_fn = option(&args, "partition_fn", vm);
@@ -175,8 +177,8 @@ mod native {
             .and_then(|o| o.downcast_ref::<rustpython_vm::builtins::PyStr>().map(|s| s.to_string_lossy().into_owned()));
         let partitioner = if named.as_deref() == Some("min_cut") { Partitioner::MinCut } else { Partitioner::Default };
         let keep = option(&args, "keep_inference_input_mutations", vm).is_some_and(|o| o.is(&vm.ctx.true_value));
-        let region = super::REGION.with_borrow(|region| region.as_ref().map(|(number, _)| *number));
-        let mut config = backends::config(&backends::Pipeline::plain(partitioner), keep, region);
+        let compiling = super::COMPILING.with_borrow(|compiling| compiling.as_ref().map(|(number, _)| *number));
+        let mut config = backends::config(&backends::Pipeline::plain(partitioner), keep, compiling);
         if let (None, Some(split)) = (&named, partition_fn) {
             config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
                 rustpython_vm::vm::thread::with_current_vm(|vm| {

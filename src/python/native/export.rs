@@ -18,7 +18,7 @@ use crate::python::native::tensor::{raise, wrap};
 use crate::python::span::source_in_forward;
 use crate::shape::ShapeEnv;
 
-/// The graph of a function of a list of stand-ins, the first `state` of them parameters and buffers, its operators as they are called;
+/// The graph of a function of a list of fake tensors, the first `state` of them parameters and buffers, its operators as they are called;
 /// behind those come the constants that it reads, which are given beside the graph.
 pub fn called(
     function: PyObjectRef,

@@ -32,7 +32,7 @@ pub struct PyGraphModule {
     shown: Option<Rc<Graph>>,
     /// Whether it is a captured graph, with the inputs that are parameters.
     captured: Option<HashSet<NodeId>>,
-    /// Inputs that callers do not give, because the front end keeps them as attributes, by position.
+    /// Inputs that callers do not give, because Dynamo keeps them as attributes, by position.
     pub attributes: Attributes,
 }
 

@@ -64,15 +64,15 @@ fn call_arguments(entry: &OpEntry, args: &[Value], vm: &VirtualMachine) -> PyRes
     Ok(FuncArgs::new(given, named))
 }
 
-/// Stand-ins for inputs: fake tensors, with symbols for sizes where that is wanted, which are named after `source` and a number.
-/// What a captured region takes, while a backend compiles it, has the stand-in that the region was captured with.
+/// Fake tensors for inputs, with symbols for sizes where that is wanted, which are named after `source` and a number.
+/// An input of a captured graph, while a backend compiles that, has the fake tensor that the graph was captured with.
 pub(crate) fn fake_inputs(inputs: Vec<Value>, source: &str, symbolic: bool) -> Result<Vec<Value>> {
     let mut symbols = Symbols::default();
     let mut made = Vec::new();
     for (i, input) in inputs.into_iter().enumerate() {
         let source = format!("{source}{i}");
         made.push(match input {
-            Value::Tensor(t) if let Some(twin) = super::aot_functions::twin(&t) => Value::Tensor(twin),
+            Value::Tensor(t) if let Some(fake_tensor) = super::aot_functions::fake_tensor(&t) => Value::Tensor(fake_tensor),
             Value::Tensor(t) => {
                 let numbers = symbol_numbers(&source, t.dim());
                 let input = InputSource { name: source.clone(), source, numbers, ..InputSource::default() };

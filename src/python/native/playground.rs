@@ -21,7 +21,7 @@ mod module {
         }
     }
 
-    /// Runs the code of the module whose stand-in has this namespace: the page fetches it when it is first imported.
+    /// Runs the code of the module whose stub has this namespace: the page fetches it when it is first imported.
     #[cfg(target_arch = "wasm32")]
     #[pyfunction]
     fn run_later(namespace: rustpython_vm::builtins::PyDictRef, vm: &VirtualMachine) -> PyResult<()> {

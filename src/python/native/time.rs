@@ -19,7 +19,7 @@ mod module {
     /// A clock is read: a graph that is captured ends there.
     fn read(name: &str, vm: &VirtualMachine) -> PyResult<()> {
         let reason = crate::dynamo::Unsupported::clock(name);
-        crate::dynamo::tracing::end_region(&reason).map_err(|e| super::super::tensor::raise(e, vm))
+        crate::dynamo::tracing::graph_break(&reason).map_err(|e| super::super::tensor::raise(e, vm))
     }
 
     fn since_start() -> Duration {

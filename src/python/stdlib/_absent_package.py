@@ -8,7 +8,7 @@ import sys
 import types
 
 
-def stand_in(name, message):
+def spec_of(name, message):
     """The spec of a module that says `message` when it is used; None where the import has to fail at once."""
     top = sys.modules.get(name.partition(".")[0])
     if not isinstance(top, AbsentModule) and not _may_wait():

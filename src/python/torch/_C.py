@@ -145,7 +145,7 @@ class _SymNumber:
     __str__ = __repr__
 
     def __format__(self, spec):
-        # The front end formats the text of a number, which knows no code of numbers.
+        # Dynamo formats the number as a text, which knows no format code of numbers.
         if spec and self.node.is_recorded():
             try:
                 return format(repr(self), spec)
@@ -206,7 +206,7 @@ class SymFloat(_SymNumber):
 
 
 class SymBool:
-    """A condition on numbers that only the run of a graph knows. Whoever decides by it ends the graph."""
+    """A condition on numbers that only the run of a graph knows. Whoever decides by it breaks the graph."""
 
     def __init__(self, node):
         self.node = node

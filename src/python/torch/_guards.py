@@ -21,7 +21,7 @@ class GuardSource(enum.Enum):
 
 
 class Guard:
-    """What a compiled region asks of a value."""
+    """A guard: what a compiled graph asks of a value."""
 
     def __init__(self, asks, name, scope, kinds, texts):
         self._asks, self.name, self.source = asks, name, GuardSource[scope.upper()]

@@ -1,4 +1,4 @@
-"""`torch.profiler`: a stand-in that measures nothing and says so. Blocks have names, tables are one line."""
+"""`torch.profiler`: a stub that measures nothing and says so. Blocks have names, tables are one line."""
 
 import enum
 

@@ -1,4 +1,4 @@
-"""Conjugates and negatives that are put off until somebody reads them, eager and compiled."""
+"""Conjugate and negative bits, eager and compiled."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Numbers of inputs, which the front end knows and AOTAutograd does not, with conditions on them."""
+"""Numbers of inputs, which Dynamo knows and AOTAutograd does not, with conditions on them."""
 
 import torch
 

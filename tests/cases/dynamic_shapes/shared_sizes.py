@@ -1,4 +1,4 @@
-"""Equal sizes share a symbol; where they differ later, the function is compiled anew."""
+"""Equal sizes share a symbol; where they differ later, the function is recompiled."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Switches of the front end: which sizes are symbols without a mark."""
+"""Switches of Dynamo: which sizes are symbols without a mark."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Sizes that a script marks as not to be looked at."""
+"""Sizes that a script marks as unbacked."""
 
 import torch
 def run(f, *args, mark=(), **kw):

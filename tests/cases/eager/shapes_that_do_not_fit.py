@@ -1,4 +1,4 @@
-"""What is said where shapes do not fit in a compiled function: the front end words it as its rules for fake tensors do."""
+"""Errors of shapes that do not fit in a compiled function: Dynamo words them as the rules for fake tensors do."""
 
 import torch
 def run(f, a, b):

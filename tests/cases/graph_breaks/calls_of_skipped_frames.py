@@ -1,4 +1,4 @@
-"""Functions that are given up, because a graph ends in one of their loops: what they have called is compiled on its own."""
+"""Frames that are skipped, because a graph breaks in one of their loops: functions that they call are compiled on their own."""
 import torch, torch.nn as nn, torch.nn.functional as F
 torch.manual_seed(0)
 

@@ -1,4 +1,4 @@
-// The picture of a graph, looked at from outside: once it has come to rest, and while it is panned.
+// The picture of a graph, seen from outside: once it has come to rest, and while it is panned.
 import { eventsOf } from "./transformer.mjs";
 
 /** Where the focus is in the picture, its corner on the page, and what it shows: once all of it has come to rest. */

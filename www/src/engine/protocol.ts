@@ -1,12 +1,12 @@
 // What page and workers say to each other.
-import type { Answer, Bundle, Event, Named, Question, Recipe, Region, Report, RunResult, TensorData, Training, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, CapturedGraph, Event, Named, Question, Recipe, Report, RunResult, TensorData, Training, Trial, WhatIf } from "../generated/report";
 
 /** To the interpreter's worker. The module comes compiled, so that a second worker starts without a download. */
 export type ToInterpreter =
   | { type: "init"; module: WebAssembly.Module; /** Whether a script waits already. */ waited: boolean }
   | { type: "run"; run: number; program: string; options: { backend: string } }
   /** What would become of a call of the piece of code `frame` with other sizes. */
-  | { type: "ask"; ask: number; regions: readonly Region[]; frame: number; trials: readonly Trial[] }
+  | { type: "ask"; ask: number; regions: readonly CapturedGraph[]; frame: number; trials: readonly Trial[] }
   /** About the joint graph of a compilation of the last run. */
   | { type: "study"; ask: number; compilation: number; question: Question };
 

@@ -101,6 +101,143 @@ generator: Uint8Array | null,
 backward: BackwardBundle | null, };
 
 /**
+ * A condition on symbolic sizes.
+ */
+export type CacheEntryCondition = {
+/**
+ * Left side, in symbols.
+ */
+left: string,
+/**
+ * `==`, `!=`, `<`, `<=`, `>` or `>=`.
+ */
+relation: string,
+/**
+ * Right side.
+ */
+right: string,
+/**
+ * The line that asked.
+ */
+span: Span | null, };
+
+/**
+ * A tensor that an entry depends on.
+ */
+export type CacheEntryInput = {
+/**
+ * Where the function finds it: `L['x']`.
+ */
+source: string,
+/**
+ * Its dtype: `float32`.
+ */
+dtype: string,
+/**
+ * Whether it requires grad.
+ */
+requires_grad: boolean,
+/**
+ * Whether its sizes never become symbols: a parameter, or a tensor of a module.
+ */
+is_static: boolean,
+/**
+ * Its sizes, each a number or a symbolic expression.
+ */
+sizes: Array<string>,
+/**
+ * Its strides.
+ */
+strides: Array<string>,
+/**
+ * The sizes it had when the entry was made.
+ */
+real_sizes: Array<number>,
+/**
+ * The strides it had.
+ */
+real_strides: Array<number>,
+/**
+ * PyTorch's number for a symbol of each dimension.
+ */
+numbers: Array<number>,
+/**
+ * What the script said of dimensions.
+ */
+marks: Array<CacheEntryMark>, };
+
+/**
+ * `mark_dynamic` and its relatives.
+ */
+export type CacheEntryMark = {
+/**
+ * The dimension.
+ */
+dim: number,
+/**
+ * `dynamic`, `maybe` or `static`.
+ */
+kind: string,
+/**
+ * `mark_dynamic(min=...)`
+ */
+min: number | null,
+/**
+ * `mark_dynamic(max=...)`
+ */
+max: number | null, };
+
+/**
+ * A symbolic size.
+ */
+export type CacheEntrySymbol = {
+/**
+ * Its name: `s77`.
+ */
+name: string,
+/**
+ * Where it is read: `L['x'].size()[0]`.
+ */
+source: string,
+/**
+ * Its value when the entry was made.
+ */
+value: number | null,
+/**
+ * Smallest value, where there is a bound.
+ */
+lower: number | null,
+/**
+ * Largest value, where there is a bound.
+ */
+upper: number | null, };
+
+/**
+ * A cache entry's inputs, symbols and conditions.
+ */
+export type CacheEntryView = {
+/**
+ * The frame id, as in `TORCH_LOGS=recompiles`; entries of one frame share a cache.
+ */
+frame: number,
+/**
+ * `torch.compile(dynamic=...)`
+ */
+dynamic: boolean | null,
+/**
+ * Tensors it depends on.
+ */
+inputs: Array<CacheEntryInput>,
+/**
+ * Its symbolic sizes.
+ */
+symbols: Array<CacheEntrySymbol>,
+/**
+ * Conditions on them.
+ */
+conditions: Array<CacheEntryCondition>, };
+
+/**
  * The capacity of a node in the flow network.
  */
 export type Capacity = number | number | string;
@@ -135,6 +272,35 @@ doubled: boolean,
 note?: string | null, };
 
 /**
+ * A graph that `torch.compile` captured, before autograd or functionalization.
+ */
+export type CapturedGraph = {
+/**
+ * Counts from 0 in the order of capture.
+ */
+id: number,
+/**
+ * Name of the Python function.
+ */
+function: string,
+/**
+ * The captured graph of torch-level calls.
+ */
+graph: GraphView,
+/**
+ * Guards of its cache entry.
+ */
+guards: Array<Guard>,
+/**
+ * What its cache entry wants of a call, once there is one.
+ */
+entry?: CacheEntryView | null,
+/**
+ * Where its function is defined.
+ */
+span: Span | null, };
+
+/**
  * One AOTAutograd compilation.
  */
 export type Compilation = {
@@ -143,7 +309,7 @@ export type Compilation = {
  */
 id: number,
 /**
- * The captured region it comes from, where `torch.compile` made it.
+ * The captured graph it comes from, where `torch.compile` made it.
  */
 region: number | null,
 /**
@@ -183,7 +349,7 @@ prologue: string,
  */
 epilogue: string,
 /**
- * Whether it was given up: a float that was a symbol has to be a number, and all is traced again.
+ * Whether its trace was discarded: a dynamic float had to be specialized (TensorifyScalarRestartAnalysis).
  */
 abandoned?: boolean,
 /**
@@ -471,143 +637,6 @@ bytes: [number, number],
 microseconds: number | null, };
 
 /**
- * A condition on symbolic sizes.
- */
-export type EntryCondition = {
-/**
- * Left side, in symbols.
- */
-left: string,
-/**
- * `==`, `!=`, `<`, `<=`, `>` or `>=`.
- */
-relation: string,
-/**
- * Right side.
- */
-right: string,
-/**
- * The line that asked.
- */
-span: Span | null, };
-
-/**
- * A tensor that an entry depends on.
- */
-export type EntryInput = {
-/**
- * Where the function finds it: `L['x']`.
- */
-source: string,
-/**
- * Its dtype: `float32`.
- */
-dtype: string,
-/**
- * Whether it requires grad.
- */
-requires_grad: boolean,
-/**
- * Whether its sizes never become symbols: a parameter, or a tensor of a module.
- */
-is_static: boolean,
-/**
- * Its sizes, each a number or a symbolic expression.
- */
-sizes: Array<string>,
-/**
- * Its strides.
- */
-strides: Array<string>,
-/**
- * The sizes it had when the entry was made.
- */
-real_sizes: Array<number>,
-/**
- * The strides it had.
- */
-real_strides: Array<number>,
-/**
- * PyTorch's number for a symbol of each dimension.
- */
-numbers: Array<number>,
-/**
- * What the script said of dimensions.
- */
-marks: Array<EntryMark>, };
-
-/**
- * `mark_dynamic` and its relatives.
- */
-export type EntryMark = {
-/**
- * The dimension.
- */
-dim: number,
-/**
- * `dynamic`, `maybe` or `static`.
- */
-kind: string,
-/**
- * `mark_dynamic(min=...)`
- */
-min: number | null,
-/**
- * `mark_dynamic(max=...)`
- */
-max: number | null, };
-
-/**
- * A symbolic size.
- */
-export type EntrySymbol = {
-/**
- * Its name: `s77`.
- */
-name: string,
-/**
- * Where it is read: `L['x'].size()[0]`.
- */
-source: string,
-/**
- * Its value when the entry was made.
- */
-value: number | null,
-/**
- * Smallest value, where there is a bound.
- */
-lower: number | null,
-/**
- * Largest value, where there is a bound.
- */
-upper: number | null, };
-
-/**
- * A cache entry's inputs, symbols and conditions.
- */
-export type EntryView = {
-/**
- * Number of the piece of code it is an entry of, as in `TORCH_LOGS=recompiles`; entries of one piece share a cache.
- */
-frame: number,
-/**
- * `torch.compile(dynamic=...)`
- */
-dynamic: boolean | null,
-/**
- * Tensors it depends on.
- */
-inputs: Array<EntryInput>,
-/**
- * Its symbolic sizes.
- */
-symbols: Array<EntrySymbol>,
-/**
- * Conditions on them.
- */
-conditions: Array<EntryCondition>, };
-
-/**
  * Something became known.
  */
 export type Event = { "event": "stdout",
@@ -620,9 +649,9 @@ text: string, } | { "event": "stderr",
  */
 text: string, } | { "event": "captured",
 /**
- * The region; one of an id seen before replaces it.
+ * The graph; one of an id seen before replaces it.
  */
-region: Region, } | { "event": "compiled",
+region: CapturedGraph, } | { "event": "compiled",
 /**
  * The compilation; one of an id seen before replaces it.
  */
@@ -717,7 +746,7 @@ readable: string,
 nodes: Array<NodeView>, };
 
 /**
- * A condition under which a compiled region may be used again.
+ * A condition under which a compiled graph may be used again.
  */
 export type Guard = {
 /**
@@ -1183,44 +1212,15 @@ export type Recompile = {
 /**
  * Its inputs, with the sizes that would be symbols.
  */
-inputs: Array<EntryInput>,
+inputs: Array<CacheEntryInput>,
 /**
  * Its symbols, before the code asks anything of them.
  */
-symbols: Array<EntrySymbol>,
+symbols: Array<CacheEntrySymbol>,
 /**
  * Whether there are as many entries as PyTorch allows, so that the call would run without being compiled.
  */
 limit: boolean, };
-
-/**
- * A region of Python that `torch.compile` captured, before autograd or functionalization.
- */
-export type Region = {
-/**
- * Counts from 0 in the order of capture.
- */
-id: number,
-/**
- * Name of the Python function.
- */
-function: string,
-/**
- * The captured graph of torch-level calls.
- */
-graph: GraphView,
-/**
- * Guards of its cache entry.
- */
-guards: Array<Guard>,
-/**
- * What its cache entry wants of a call, once there is one.
- */
-entry?: EntryView | null,
-/**
- * Where its function is defined.
- */
-span: Span | null, };
 
 /**
  * Everything known of one run of a script: the fold of its events.
@@ -1247,9 +1247,9 @@ stderr: string,
  */
 exception: Exception | null,
 /**
- * Captured regions.
+ * Captured graphs.
  */
-regions: Array<Region>,
+regions: Array<CapturedGraph>,
 /**
  * AOTAutograd compilations.
  */
@@ -1490,15 +1490,15 @@ name: string,
 bytes: number, };
 
 /**
- * Whether an entry would serve.
+ * Whether a cache entry would be hit.
  */
 export type Verdict = {
 /**
- * The region it was made for.
+ * The captured graph it was made for.
  */
 region: number,
 /**
- * The guard that fails, in the words of `TORCH_LOGS=recompiles`; `None` where it serves.
+ * The guard that fails, in the words of `TORCH_LOGS=recompiles`; `None` where all pass.
  */
 failed: string | null,
 /**
@@ -1511,11 +1511,11 @@ span: Span | null, };
  */
 export type WhatIf = {
 /**
- * Per entry of the piece of code, in the order in which they were made.
+ * Per cache entry of the frame, in the order in which they were made.
  */
 entries: Array<Verdict>,
 /**
- * What a recompile would make, where no entry serves.
+ * What a recompile would make, where there is no hit.
  */
 recompile: Recompile | null, };
 

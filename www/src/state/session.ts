@@ -5,7 +5,7 @@
 import { computed, signal } from "@preact/signals";
 import { Interpreter, type WorkerLike } from "../engine/interpreter";
 import type { ModuleSource, Progress } from "../engine/module";
-import type { Answer, Bundle, Event, Question, Region, Report, Trial, WhatIf } from "../generated/report";
+import type { Answer, Bundle, CapturedGraph, Event, Question, Report, Trial, WhatIf } from "../generated/report";
 import { emptyReport, fold } from "../report/fold";
 import { formatSeconds } from "../report/format";
 import { EMPTY, extend, type Timeline } from "../report/timeline";
@@ -114,7 +114,7 @@ export function requestRun(program: string, options: Options): void {
 }
 
 /** What would become of a call with other sizes; it is answered once no script runs. */
-export function askWhatIf(regions: readonly Region[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
+export function askWhatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
   return interpreter ? interpreter.whatIf(regions, frame, trials) : Promise.reject(new Error("The interpreter has not started."));
 }
 

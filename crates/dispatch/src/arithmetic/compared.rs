@@ -48,7 +48,7 @@ pub fn ask_call(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
     }
 }
 
-/// A view was made: where it begins is looked at.
+/// A view was made: its offset is compared.
 pub fn ask_view_made(t: &Tensor) -> Result<()> {
     let Some(seen) = seen().filter(|_| is_symbolic(t) || t.geometry().offset.as_int().is_none()) else { return Ok(()) };
     seen.holds(&t.geometry().offset, Relation::Ge, &SymInt::Int(0)).map(drop)

@@ -1,5 +1,5 @@
-//! Arithmetic of sizes in PyTorch's references: operators as PyTorch has them in Python, which it runs on stand-ins for tensors to
-//! learn what a write gives. Each step here makes the calculations and comparisons of one of them, in its order.
+//! Arithmetic of sizes in PyTorch's references: operators as PyTorch has them in Python, which it runs on fake tensors to learn what a
+//! write gives. Each step here makes the calculations and comparisons of one of them, in its order.
 
 use super::Seen;
 use diagnostics::error::Result;
@@ -7,8 +7,8 @@ use shape::{Relation, SymInt};
 use std::cell::{Cell, OnceCell};
 use tensor::{Geometry, Tensor};
 
-/// A tensor without memory that a reference computes with.
-pub(super) struct Standin {
+/// A fake tensor that a reference computes with.
+pub(super) struct FakeTensor {
     geometry: Geometry,
     itemsize: i64,
     /// How many elements it has, once it was asked.
@@ -17,7 +17,7 @@ pub(super) struct Standin {
     asked_order: Cell<bool>,
 }
 
-impl Standin {
+impl FakeTensor {
     pub(super) fn itemsize(&self) -> i64 {
         self.itemsize
     }
@@ -28,11 +28,15 @@ impl Standin {
 }
 
 impl Seen {
-    /// A stand-in for a tensor: its sizes are looked at, and the bytes of its storage computed.
-    pub(super) fn stand_in(&self, t: &Tensor) -> Result<Standin> {
+    /// The fake tensor of a tensor: its sizes are compared, and the bytes of its storage computed.
+    pub(super) fn fakify(&self, t: &Tensor) -> Result<FakeTensor> {
         let g = t.geometry();
-        let of =
-            |geometry| Standin { geometry, itemsize: t.dtype().itemsize() as i64, numel: OnceCell::new(), asked_order: Cell::new(false) };
+        let of = |geometry| FakeTensor {
+            geometry,
+            itemsize: t.dtype().itemsize() as i64,
+            numel: OnceCell::new(),
+            asked_order: Cell::new(false),
+        };
         if g.sizes.iter().chain(&g.strides).all(|s| s.as_int().is_some()) {
             return Ok(of((*g).clone()));
         }
@@ -54,7 +58,7 @@ impl Seen {
     }
 
     /// A new one whose elements lie in order.
-    pub(super) fn make(&self, sizes: &[SymInt], itemsize: i64) -> Result<Standin> {
+    pub(super) fn make(&self, sizes: &[SymInt], itemsize: i64) -> Result<FakeTensor> {
         let (zero, one) = (SymInt::Int(0), SymInt::Int(1));
         for size in sizes {
             self.holds(size, Relation::Ge, &zero)?;
@@ -66,10 +70,10 @@ impl Seen {
             strides[d - 1] = self.mul(&strides[d], &self.at_least_one(&sizes[d])?)?;
         }
         let geometry = Geometry { sizes: sizes.to_vec(), strides, offset: zero };
-        Ok(Standin { geometry, itemsize, numel: OnceCell::new(), asked_order: Cell::new(false) })
+        Ok(FakeTensor { geometry, itemsize, numel: OnceCell::new(), asked_order: Cell::new(false) })
     }
 
-    fn count(&self, t: &Standin) -> Result<SymInt> {
+    fn count(&self, t: &FakeTensor) -> Result<SymInt> {
         if let Some(numel) = t.numel.get() {
             return Ok(numel.clone());
         }
@@ -84,12 +88,12 @@ impl Seen {
         a.iter().zip(b).try_for_each(|(a, b)| self.holds(a, Relation::Eq, b).map(drop))
     }
 
-    fn all_same_shape(&self, tensors: &[&Standin]) -> Result<()> {
+    fn all_same_shape(&self, tensors: &[&FakeTensor]) -> Result<()> {
         tensors.iter().try_for_each(|t| self.same_shape(tensors[0].sizes(), t.sizes()))
     }
 
     /// In which order an elementwise result lies: that of its operands.
-    pub(super) fn order(&self, tensors: &[&Standin]) -> Result<()> {
+    pub(super) fn order(&self, tensors: &[&FakeTensor]) -> Result<()> {
         self.all_same_shape(tensors)?;
         if tensors[0].sizes().len() < 2 {
             return Ok(());
@@ -104,7 +108,7 @@ impl Seen {
     }
 
     /// The result of an elementwise call of operands of one shape.
-    pub(super) fn elementwise(&self, tensors: &[&Standin], itemsize: i64) -> Result<Standin> {
+    pub(super) fn elementwise(&self, tensors: &[&FakeTensor], itemsize: i64) -> Result<FakeTensor> {
         self.all_same_shape(tensors)?;
         self.order(tensors)?;
         self.all_same_shape(tensors)?;
@@ -155,7 +159,7 @@ impl Seen {
     }
 
     /// Looks at operands to bring them to one shape; those that have another are expanded.
-    pub(super) fn expand_all(&self, tensors: &[&Standin]) -> Result<()> {
+    pub(super) fn expand_all(&self, tensors: &[&FakeTensor]) -> Result<()> {
         let shapes: Vec<&[SymInt]> = tensors.iter().map(|t| t.sizes()).collect();
         let common = self.broadcast(&shapes)?;
         for t in tensors {
@@ -227,7 +231,7 @@ impl Seen {
     }
 
     /// What is computed is copied to where it is to be.
-    pub(super) fn copy(&self, target: &Standin, value: &Standin) -> Result<()> {
+    pub(super) fn copy(&self, target: &FakeTensor, value: &FakeTensor) -> Result<()> {
         let numel = self.count(target)?;
         if !target.asked_order.replace(true) {
             self.look_for_overlap(&numel, &target.geometry)?;

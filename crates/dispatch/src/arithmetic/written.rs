@@ -1,6 +1,6 @@
 //! What PyTorch computes of sizes to learn what an in-place call gives: its references of such calls, step by step.
 
-use super::references::Standin;
+use super::references::FakeTensor;
 use super::{Seen, is_symbolic};
 use crate::stack::tracing;
 use crate::{Key, OpEntry, Value, has_layer};
@@ -8,7 +8,7 @@ use diagnostics::error::Result;
 use shape::{Relation, SymInt};
 use tensor::Tensor;
 
-/// An in-place call writes to its first argument: stand-ins for its tensors are made, and its reference runs on them.
+/// An in-place call writes to its first argument: fake tensors for its tensors are made, and its reference runs on them.
 pub fn ask_write(entry: &OpEntry, args: &[Value]) -> Result<()> {
     let mut tensors: Vec<Tensor> = Vec::new();
     args.iter().for_each(|arg| arg.for_each_tensor(&mut |t| tensors.push(t.clone())));
@@ -17,13 +17,13 @@ pub fn ask_write(entry: &OpEntry, args: &[Value]) -> Result<()> {
         return Ok(());
     }
     let seen = Seen(tracer);
-    let standins = tensors.iter().map(|t| seen.stand_in(t)).collect::<Result<Vec<_>>>()?;
-    Write { seen: &seen, tensors: &standins, args }.run(entry)
+    let fakes = tensors.iter().map(|t| seen.fakify(t)).collect::<Result<Vec<_>>>()?;
+    Write { seen: &seen, tensors: &fakes, args }.run(entry)
 }
 
 struct Write<'a> {
     seen: &'a Seen,
-    tensors: &'a [Standin],
+    tensors: &'a [FakeTensor],
     args: &'a [Value],
 }
 
@@ -34,7 +34,7 @@ impl Write<'_> {
         let result = match name {
             "add_" | "sub_" | "mul_" | "div_" if entry.name.ends_with(".Scalar") => return Ok(()),
             "add_" | "sub_" | "mul_" | "div_" | "logical_and_" | "logical_or_" | "logical_xor_" | "masked_fill_" => {
-                let shapes: Vec<&[SymInt]> = self.tensors.iter().take(2).map(Standin::sizes).collect();
+                let shapes: Vec<&[SymInt]> = self.tensors.iter().take(2).map(FakeTensor::sizes).collect();
                 return self.seen.broadcast(&shapes).map(drop);
             }
             "abs_" | "acos_" | "acosh_" | "asin_" | "asinh_" | "atan_" | "atanh_" | "ceil_" | "cos_" | "cosh_" | "erf_" | "erfc_"
@@ -85,7 +85,7 @@ impl Write<'_> {
             "round_" => self.with_number(target, wide)?,
             "copy_" => return self.tensors.get(1).map_or(Ok(()), |value| self.seen.copy(target, value)),
             "lerp_" | "addcmul_" | "addcdiv_" => {
-                let operands: Vec<&Standin> = self.tensors.iter().collect();
+                let operands: Vec<&FakeTensor> = self.tensors.iter().collect();
                 self.seen.expand_all(&operands)?;
                 let result = self.seen.elementwise(&operands, wide)?;
                 return self.seen.broadcast(&[target.sizes(), result.sizes()]).map(drop);
@@ -96,26 +96,26 @@ impl Write<'_> {
     }
 
     /// A call of a tensor and a number.
-    fn with_number(&self, t: &Standin, itemsize: i64) -> Result<Standin> {
+    fn with_number(&self, t: &FakeTensor, itemsize: i64) -> Result<FakeTensor> {
         self.seen.expand_all(&[t])?;
         self.seen.elementwise(&[t], itemsize)
     }
 
-    fn pair(&self, a: &Standin, b: &Standin, itemsize: i64) -> Result<Standin> {
+    fn pair(&self, a: &FakeTensor, b: &FakeTensor, itemsize: i64) -> Result<FakeTensor> {
         self.seen.expand_all(&[a, b])?;
         self.seen.elementwise(&[a, b], itemsize)
     }
 
     /// `torch.where`
-    fn choose(&self, [condition, a, b]: [&Standin; 3], itemsize: i64) -> Result<Standin> {
+    fn choose(&self, [condition, a, b]: [&FakeTensor; 3], itemsize: i64) -> Result<FakeTensor> {
         self.seen.expand_all(&[condition, a, b])?;
         self.seen.elementwise(&[condition, a, b], itemsize)
     }
 
     /// For every bound: what is no number or lies within stays, and the bound takes the place of the rest.
-    fn clamp(&self, t: &Standin, bounds: usize) -> Result<Standin> {
+    fn clamp(&self, t: &FakeTensor, bounds: usize) -> Result<FakeTensor> {
         let wide = t.itemsize();
-        let bounded = |t: &Standin| {
+        let bounded = |t: &FakeTensor| {
             let is_nan = self.seen.elementwise(&[t, t], 1)?;
             let within = self.with_number(t, 1)?;
             let stays = self.pair(&within, &is_nan, 1)?;
@@ -126,7 +126,7 @@ impl Write<'_> {
     }
 
     /// A result that is written to the target has its shape.
-    fn written_out(&self, result: Standin) -> Result<Standin> {
+    fn written_out(&self, result: FakeTensor) -> Result<FakeTensor> {
         let target = &self.tensors[0];
         for (size, wanted) in target.sizes().iter().zip(result.sizes()) {
             self.seen.holds(size, Relation::Ne, wanted)?;

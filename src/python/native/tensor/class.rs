@@ -24,11 +24,11 @@ use crate::tensor::{Dtype, Layout, Tensor};
 #[derive(PyPayload)]
 pub struct TensorBase(RefCell<Tensor>);
 
-/// PyTorch's front end leaves a change of whether a tensor requires grad to Python.
+/// A change of whether a tensor requires grad is a graph break.
 fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
     match meta::requires_grad(t) == requires_grad {
         true => Ok(()),
-        false => crate::dynamo::tracing::end_region_where_grad_is_required(t, requires_grad, what),
+        false => crate::dynamo::tracing::graph_break_on_requires_grad(t, requires_grad, what),
     }
 }
 
@@ -105,16 +105,16 @@ pub fn wrap_with(t: &Tensor, class: PyTypeRef, dict: Option<PyDictRef>, vm: &Vir
     Ok(object)
 }
 
-/// The Python object of a lazy tensor becomes that of its value.
-pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
-    let known = lazy.imp().python.borrow_mut().take();
+/// The Python object of a fake tensor becomes that of its value.
+pub fn replace_payload(fake: &Tensor, real: &Tensor) {
+    let known = fake.imp().python.borrow_mut().take();
     let Some(known) = known else { return };
     if let Some(k) = known.downcast_ref::<Known>() {
         // SAFETY: as in `wrap`: what is in the slot is alive.
         let payload = unsafe { &*k.payload };
         *payload.0.borrow_mut() = real.clone();
         // What its class keeps on it is what it keeps on the value, which may be of another class than was thought.
-        let (was, is) = (super::subclass::object_of(lazy), super::subclass::object_of(real));
+        let (was, is) = (super::subclass::object_of(fake), super::subclass::object_of(real));
         if was.is_some() || is.is_some() {
             rustpython_vm::vm::thread::with_current_vm(|vm| {
                 let (class, dict) = is.unwrap_or_else(|| (tensor_class(vm), vm.ctx.new_dict()));
@@ -131,7 +131,7 @@ pub fn replace_payload(lazy: &Tensor, real: &Tensor) {
     }
 }
 
-/// Reading what a tensor is like makes it an input of the region being captured.
+/// Reading what a tensor is like makes it an input of the graph that is captured.
 fn touched(zelf: &Py<TensorBase>) {
     // A tensor that cannot be an input fails when it is used.
     let _ = crate::dynamo::tracing::touch(&zelf.tensor(), false);
@@ -139,11 +139,11 @@ fn touched(zelf: &Py<TensorBase>) {
 
 impl GetAttr for TensorBase {
     /// A tensor whose method or attribute the script looks up becomes an input there, before the arguments of the method's call
-    /// (`h.add_(w.sum())`: first `h`), as in PyTorch's front end.
+    /// (`h.add_(w.sum())`: first `h`), as in Dynamo.
     fn getattro(zelf: &Py<Self>, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult {
         if crate::dynamo::tracing::capturing() && crate::python::span::in_script() {
             touched(zelf);
-            super::subclass::end_region_at_attribute(&zelf.tensor(), name, vm)?;
+            super::subclass::graph_break_at_attribute(&zelf.tensor(), name, vm)?;
         }
         match super::torch_function::attribute(zelf, name, vm)? {
             Some(value) => Ok(value),
@@ -155,7 +155,7 @@ impl GetAttr for TensorBase {
 /// The tensor whose sizes a script sees: while it is recorded, an input's may be symbolic.
 fn sized(zelf: &Py<TensorBase>) -> Tensor {
     let t = zelf.tensor();
-    crate::dynamo::tracing::twin(&t).unwrap_or(t)
+    crate::dynamo::tracing::fake_tensor(&t).unwrap_or(t)
 }
 
 /// Sizes of a tensor are read: what computes them stands there in what is recorded.
@@ -203,7 +203,7 @@ fn replace_data(target: &Tensor, value: &Tensor) -> Result<bool> {
     }
     if let Some(recorder) = recorder {
         let (same_dtype, same_shape) = (target.dtype() == value.dtype(), same_sizes(target, value));
-        if recorder.is_lazy(target) || !same_dtype || !same_shape {
+        if recorder.is_traced(target) || !same_dtype || !same_shape {
             break_graph(&Unsupported::set_data(same_dtype, same_shape))?;
             return Ok(false);
         }
@@ -367,11 +367,11 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_conj(zelf: &Py<Self>) -> bool {
-        zelf.tensor().lazy().conj
+        zelf.tensor().math_bits().conj
     }
     #[pymethod]
     fn is_neg(zelf: &Py<Self>) -> bool {
-        zelf.tensor().lazy().neg
+        zelf.tensor().math_bits().neg
     }
     #[pymethod]
     fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {
@@ -579,7 +579,7 @@ impl TensorBase {
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }
-        crate::dynamo::tracing::end_region_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
+        crate::dynamo::tracing::graph_break_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
         let t = zelf.tensor();
         if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             node.retain_grad.borrow_mut().push((index, t.downgrade()));
@@ -589,7 +589,7 @@ impl TensorBase {
     }
 }
 
-/// A part of a complex tensor, which PyTorch's front end reads as an attribute.
+/// A part of a complex tensor, which Dynamo reads as an attribute.
 fn part(of: &Py<TensorBase>, name: &str, read: impl FnOnce() -> crate::error::Result<Tensor>, vm: &VirtualMachine) -> PyResult {
     let read = || super::wrap(&read().map_err(|e| raise(e, vm))?, vm);
     let args = FuncArgs::from(vec![PyObjectRef::from(of.to_owned()), vm.ctx.new_str(name).into()]);

@@ -244,16 +244,10 @@ mod module {
         class::wrap(&fake, vm)
     }
 
-    /// What stands for a tensor that a program is exported for. `sizes` says of every dimension whether it is a number (`None`), a symbol
-    /// of its own within bounds (a pair), or what is calculated from one (a symbolic integer).
+    /// The fake tensor for a tensor that a program is exported for. `sizes` says of every dimension whether it is a number (`None`), a
+    /// symbol of its own within bounds (a pair), or what is calculated from one (a symbolic integer).
     #[pyfunction]
-    fn stand_in(
-        tensor: PyObjectRef,
-        symbols: PyRef<PySymbols>,
-        sizes: Vec<PyObjectRef>,
-        source: PyStrRef,
-        vm: &VirtualMachine,
-    ) -> PyResult {
+    fn fakify(tensor: PyObjectRef, symbols: PyRef<PySymbols>, sizes: Vec<PyObjectRef>, source: PyStrRef, vm: &VirtualMachine) -> PyResult {
         let t = self::tensor(&tensor, vm)?;
         let mut calculated = Vec::new();
         let mut dims = Vec::new();

@@ -61,7 +61,7 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let packet = if as_tuple.is(&vm.ctx.true_value) { "aten.nonzero_numpy" } else { packet };
         return as_written(|| callee(written), args, vm, || bind_and_run(packet, written, &plain, vm));
     }
-    // Without the fused operator attention is its parts, which are called here: a region that is compiled later does not know what
+    // Without the fused operator attention is its parts, which are called here: a graph that is compiled later does not know what
     // was allowed.
     if packet == "aten.scaled_dot_product_attention" && !super::sdp::allowed(super::sdp::FLASH) {
         if !super::sdp::allowed(super::sdp::MATH) {
@@ -78,7 +78,7 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
 }
 
-/// A call with a factor that PyTorch's front end takes apart: the product or quotient that the factor is of, and what is done with it.
+/// A call with a factor that Dynamo takes apart: the product or quotient that the factor is of, and what is done with it.
 struct Parts {
     /// The operator of the product; without it, its first operand alone.
     product: Option<(&'static str, &'static str)>,
@@ -247,7 +247,7 @@ fn targets(out: &PyObject) -> Vec<Tensor> {
     super::convert::items(out).map_or_else(|| to_tensor(out).into_iter().collect(), |all| all.iter().filter_map(|o| to_tensor(o)).collect())
 }
 
-/// A call with `out=`: it has no derivative, and PyTorch's front end leaves to Python what gives its target another size.
+/// A call with `out=`: it has no derivative, and the graph breaks where it gives its target another size.
 fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result<()> {
     let recorder = crate::dynamo::tracing::recorder();
     let given = targets(out);
@@ -269,7 +269,7 @@ fn with_out(entry: &'static OpEntry, args: Vec<Value>, out: &PyObject) -> Result
         given.iter().filter(|t| !is_empty(t)).try_for_each(|t| crate::dispatch::check_overlap(entry, t, &args))?;
     }
     let Some(recorder) = recorder.filter(|_| given.iter().any(is_empty)) else { return write_out(&call(entry, args)?, out) };
-    crate::dynamo::tracing::end_region(&crate::dynamo::Unsupported::other("Shape mismatch with out= tensor variant"))?;
+    crate::dynamo::tracing::graph_break(&crate::dynamo::Unsupported::other("Shape mismatch with out= tensor variant"))?;
     let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
     let _eager = crate::dispatch::Exclude::capture_too();
     write_out(&call(entry, args)?, out)

@@ -1,4 +1,4 @@
-//! What Python reads of a tensor's values: `item()`, `tolist()`, its truth. Where calls are recorded, reading ends the graph.
+//! What Python reads of a tensor's values: `item()`, `tolist()`, its truth. Where a graph is captured, reading breaks it.
 
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
@@ -54,7 +54,7 @@ pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     }
 }
 
-/// The tensor with its values: where it is lazy, recording stops here.
+/// The tensor with its values: where it is fake, the graph breaks here.
 pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<Tensor> {
     if !t.is_fake() || !crate::dynamo::tracing::is_called() {
         return Ok(t.clone());
@@ -70,8 +70,8 @@ pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
     if is_integer && crate::dynamo::tracing::recorder().is_some_and(|r| r.wants_scalars()) {
         return nested_symbols(t, vm);
     }
-    // Also a tensor of the caller's ends the graph.
-    crate::dynamo::tracing::end_region(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
+    // Also a tensor of the caller's breaks the graph.
+    crate::dynamo::tracing::graph_break(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
     let t = &with_values(t, Unsupported::tolist, vm)?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;

@@ -76,12 +76,12 @@ pub fn object_of(t: &Tensor) -> Option<(PyTypeRef, PyDictRef)> {
 }
 
 /// What a value of the graph being recorded is made of is asked for: no graph shows that, so it ends before.
-pub fn end_region_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult<()> {
-    let Some((class, dict)) = object_of(t).filter(|_| tracing::recorder().is_some_and(|r| r.is_lazy(t))) else { return Ok(()) };
+pub fn graph_break_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult<()> {
+    let Some((class, dict)) = object_of(t).filter(|_| tracing::recorder().is_some_and(|r| r.is_traced(t))) else { return Ok(()) };
     match dict.get_item_opt(name.as_object(), vm)? {
         Some(value) if to_tensor(&value).is_some() => {
             let what = format!("getattr of {} on a {} that the graph computes", name.to_string_lossy(), class.name());
-            tracing::end_region_of(t, &Unsupported::other(&what)).map_err(|e| raise(e, vm))
+            tracing::graph_break_of(t, &Unsupported::other(&what)).map_err(|e| raise(e, vm))
         }
         _ => Ok(()),
     }
@@ -322,7 +322,7 @@ mod module {
             return Err(vm.new_type_error(format!("{} must define __torch_dispatch__", class.name())));
         }
         // What the graph has computed becomes part of a tensor that no call of an operator made.
-        tracing::end_region(&Unsupported::other(&format!("construction of a {}", class.name()))).map_err(error)?;
+        tracing::graph_break(&Unsupported::other(&format!("construction of a {}", class.name()))).map_err(error)?;
         let size = value("size").ok_or_else(|| vm.new_type_error("_make_wrapper_subclass(): argument 'size' must be tuple of ints"))?;
         let sizes = size.sym_ints().map_err(error)?;
         let strides = value("strides").map(|v| v.sym_ints()).transpose().map_err(error)?.unwrap_or_else(|| contiguous_strides(&sizes));

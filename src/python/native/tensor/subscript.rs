@@ -138,7 +138,7 @@ impl AsMapping for TensorBase {
                         if end_at_mask(&t, &indices).map_err(|e| raise(e, vm))? {
                             t = TensorBase::mapping_downcast(mapping).tensor();
                             indices = index_items(needle, vm)?;
-                            // Python makes the call that ended the graph.
+                            // Python makes the call that broke the graph.
                             outside = Some(Exclude::only(Key::Capture));
                         }
                         let result = getitem(&t, &indices).map_err(|e| raise(e, vm))?;
@@ -164,7 +164,7 @@ impl AsMapping for TensorBase {
                         parts.iter().filter_map(|part| super::to_tensor(part)).try_for_each(|index| read(&index))?;
                         crate::dynamo::tracing::touch_numbers(needle, vm)?;
                         read(source)?;
-                        crate::dynamo::tracing::twin(source).map_or(value, Value::Tensor)
+                        crate::dynamo::tracing::fake_tensor(source).map_or(value, Value::Tensor)
                     }
                     _ => value,
                 };

@@ -399,7 +399,7 @@ impl PySymCondition {
 
 #[pyclass]
 impl PySymCondition {
-    /// Whether it holds: the region ends, so that it is known.
+    /// Whether it holds: the graph breaks, so that it is known.
     #[pymethod]
     fn guard_bool(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<bool> {
         let PySymCondition(a, relation, b) = &**zelf;
@@ -475,7 +475,7 @@ impl PySymCondition {
     }
 }
 
-/// Ends the region because a number is needed that only the run knows: as the operand of a decision, or by itself.
+/// Breaks the graph because the value of an unbacked symbol is needed: as the operand of a decision, or by itself.
 fn need(number: &Value, expression: &str, is_decision: bool, vm: &VirtualMachine) -> PyResult<()> {
     let size_like = match number {
         Value::Int(SymInt::Sym(expr, env)) => expr.symbols().into_iter().filter(|s| env.is_size(s)).map(|s| s.0.to_string()).collect(),

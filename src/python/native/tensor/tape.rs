@@ -172,7 +172,7 @@ mod module {
         args[1] = roots;
         let recording = compiled::Recording::new();
         for root in items(&args[1]).unwrap_or_default().iter().filter_map(|o| to_tensor(o)) {
-            compiled::look_at(&root).map_err(|e| raise(e, vm))?;
+            compiled::lift_to_input(&root).map_err(|e| raise(e, vm))?;
         }
         let result = backward(&args, vm)?;
         drop(recording);

@@ -1,4 +1,4 @@
-"""A stand-in for tqdm: iterates and counts as tqdm does, and draws no progress bar (tqdm's goes to standard error)."""
+"""A stub of tqdm: iterates and counts as tqdm does, and draws no progress bar (tqdm's goes to standard error)."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""`torch.compile`'s front end: what a script can reach of it."""
+"""`torch._dynamo`: what a script can reach of it."""
 
 from torch import _native_compile
 from torch._dynamo.decorators import mark_dynamic, mark_static, maybe_mark_dynamic
@@ -9,7 +9,7 @@ __all__ = ["OptimizedModule", "compile", "disable", "error_on_graph_break", "exp
 
 
 def graph_break(msg=""):
-    """Ends the region being captured here."""
+    """Breaks the graph here."""
     _native_compile._graph_break("requested", msg or None)
 
 

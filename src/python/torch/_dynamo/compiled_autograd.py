@@ -1,7 +1,7 @@
 """Compiled autograd: `loss.backward()` as one compiled function over the gradients it starts from, what the tape kept, and hooks.
 
 The engine runs the tape as it always does, with calls recorded as those of a compiled function are: so hooks are part of it, and the
-backward graph of a compiled region is a part of what is recorded. The same tape is the same function; sizes that vary become symbols."""
+compiled backward graph is a part of what is recorded. The same tape is the same function; sizes that vary become symbols."""
 
 import contextlib
 import types

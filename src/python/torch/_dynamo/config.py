@@ -1,4 +1,4 @@
-"""Switches of the front end, by PyTorch's names."""
+"""Switches of Dynamo, by PyTorch's names."""
 
 from torch.utils._config_module import patch_of
 

@@ -23,7 +23,7 @@ def maybe_mark_dynamic(t, index, *, min=None, max=None):
 
 
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, min=None, max=None):
-    """Makes a dimension a size that is not looked at while something is compiled."""
+    """Makes a dimension an unbacked symbol of what is compiled."""
     _mark(t, index, ("unbacked", min, max))
 
 

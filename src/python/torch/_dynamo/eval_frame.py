@@ -76,7 +76,7 @@ def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
 
 
 def _without_checks_of_distributions():
-    """PyTorch's front end, once it is used, turns off what distributions check of their arguments."""
+    """Dynamo, once it is used, turns off what distributions check of their arguments."""
     global checks_distributions
     checks_distributions = False
     module = sys.modules.get("torch.distributions.distribution")
@@ -108,7 +108,7 @@ def _state(fn, backend, dynamic, settings=None):
 
 
 def _watch_messages():
-    """What is logged, and what is warned of, ends a graph that is captured."""
+    """What is logged, and what is warned of, breaks a graph that is captured."""
     logging = sys.modules.get("logging")
     if logging is not None and not hasattr(logging.Logger.info, "_ends_graphs"):
         for name in ("debug", "info", "warning", "error", "exception", "critical", "log"):
@@ -499,7 +499,7 @@ def _shown(fn):
 
 
 def call_skipped(fn, module, args, kwargs):
-    """Calls a function that is never captured, nor what it calls: the graph ends before it."""
+    """Calls a function that is never captured, nor what it calls: the graph breaks before it."""
     _native_compile._graph_break("not_inlined", fn.__name__, module)
     with _native_compile._suspended():
         result = fn(*args, **kwargs)
@@ -507,7 +507,7 @@ def call_skipped(fn, module, args, kwargs):
 
 
 def call_outside(module, args, kwargs):
-    """Calls a module that is never captured: the graph ends before it."""
+    """Calls a module that is never captured: the graph breaks before it."""
     if module._is_never_captured:
         _native_compile._graph_break("rnn", str(module))
     else:
@@ -518,7 +518,7 @@ def call_outside(module, args, kwargs):
 
 
 def reset():
-    """Forgets every compiled region."""
+    """Forgets every compiled graph."""
     _native_compile._forget()
 
 

@@ -1,4 +1,4 @@
-"""Exceptions of the front end."""
+"""Exceptions of Dynamo."""
 
 
 class TorchDynamoException(RuntimeError):
@@ -10,7 +10,7 @@ class ShortenTraceback(TorchDynamoException):
 
 
 class InternalTorchDynamoError(TorchDynamoException):
-    """The front end failed."""
+    """Dynamo failed."""
 
 
 class Unsupported(TorchDynamoException):
@@ -38,7 +38,7 @@ class TorchRuntimeError(TorchDynamoException):
 
 
 class BackendCompilerFailed(ShortenTraceback):
-    """A backend raised while it compiled a region."""
+    """A backend raised while it compiled a graph."""
 
     def __init__(self, backend_fn, inner_exception, first_useful_frame=None):
         self.backend_name = backend_fn if isinstance(backend_fn, str) else getattr(backend_fn, "__name__", "?")

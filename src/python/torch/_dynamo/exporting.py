@@ -2,7 +2,7 @@
 
 The function is captured whole, and its graph runs on copies of what it is given. What the graph takes besides the arguments
 (parameters, tensors that the function closes over) are attributes of the module. With `aten_graph=True` the captured graph is
-traced once more by `make_fx`, with the stand-ins that it was captured with.
+traced once more by `make_fx`, with the fake tensors that it was captured with.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Counters of the front end."""
+"""Counters of Dynamo."""
 
 from collections import Counter, defaultdict
 

@@ -14,7 +14,7 @@ _modes = {}
 
 
 class UnsupportedFakeTensorException(RuntimeError):
-    """A tensor has no stand-in."""
+    """There is no fake tensor for a tensor."""
 
 
 class UnsupportedOperatorException(RuntimeError):

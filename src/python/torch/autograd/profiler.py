@@ -1,4 +1,4 @@
-"""Stand-ins for profiling: blocks have names, nothing is measured."""
+"""Stubs for profiling: blocks have names, nothing is measured."""
 
 
 class record_function:

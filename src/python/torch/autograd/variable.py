@@ -13,7 +13,7 @@ class Variable(metaclass=_VariableMeta):
     """`Variable(data, requires_grad=False)` is a leaf that shares the memory of `data`."""
 
     def __new__(cls, data=None, requires_grad=False, volatile=None):
-        # To PyTorch's front end this is a class of C, which it does not look into.
+        # To Dynamo this is a class of C, which it does not trace.
         _native_compile._graph_break("unknown_builtin", "_LegacyVariableBase.__new__", "<unknown module>")
         if data is None:
             data = torch.empty(0)

@@ -18,9 +18,9 @@ def _dimensions(inputs):
     """Of every tensor that the caller gives: where each of its sizes is found, the size, and what the script says of it."""
     from ._trace import source
 
-    for i, stand_in in inputs.user_stand_ins.items():
-        shape = inputs.shapes[i] or [None] * stand_in.dim()
-        for d, (size, dim) in enumerate(zip(stand_in.shape, shape)):
+    for i, fake in inputs.user_fakes.items():
+        shape = inputs.shapes[i] or [None] * fake.dim()
+        for d, (size, dim) in enumerate(zip(fake.shape, shape)):
             yield f"{source(inputs.paths[i])}.size()[{d}]", size, dim
 
 
@@ -101,11 +101,11 @@ def guards(inputs, constraints):
     seen = {}
     for i, (path, leaf) in enumerate(zip(inputs.paths, inputs.leaves)):
         place = source(path)[3:].replace("']", "", 1)
-        if i not in inputs.user_stand_ins:
+        if i not in inputs.user_fakes:
             if isinstance(leaf, (int, float, str)) and not isinstance(leaf, bool):
                 yield f"{place} == {leaf!r}", i, None, lambda value, leaf=leaf: value == leaf
             continue
-        for d, size in enumerate(inputs.user_stand_ins[i].shape):
+        for d, size in enumerate(inputs.user_fakes[i].shape):
             at = f"{place}.size()[{d}]"
             lower, upper = bounds_of(inputs, size) if is_symbolic(size) else (size, size)
             if lower == upper and lower is not None:

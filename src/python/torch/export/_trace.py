@@ -1,4 +1,4 @@
-"""How a module becomes an `ExportedProgram`: stand-ins for its tensors, a trace of its `forward`, and the graph put in order."""
+"""How a module becomes an `ExportedProgram`: fake tensors for its tensors, a trace of its `forward`, and the graph put in order."""
 
 import operator
 import re
@@ -42,18 +42,18 @@ class Inputs:
         self.constants = {}
         self.shape_env = ShapeEnv()
         self._roots, self._known = {}, {}
-        self.stand_ins = [self._stand_in(t, None, name) for name, t in self.state.items()]
+        self.fakes = [self._fakify(t, None, name) for name, t in self.state.items()]
         self.tensors = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
-        self.user_stand_ins = {i: self._stand_in(self.leaves[i], self.shapes[i], source(self.paths[i])) for i in self.tensors}
+        self.user_fakes = {i: self._fakify(self.leaves[i], self.shapes[i], source(self.paths[i])) for i in self.tensors}
 
-    def _stand_in(self, t, shape, place):
+    def _fakify(self, t, shape, place):
         if id(t) not in self._known:
             sizes = [None] * t.dim() if shape is None else [self._size(t, d, dim) for d, dim in enumerate(shape)]
-            self._known[id(t)] = _native_fake.stand_in(t, self.shape_env._symbols, sizes, place)
+            self._known[id(t)] = _native_fake.fakify(t, self.shape_env._symbols, sizes, place)
         return self._known[id(t)]
 
     def _size(self, t, d, dim):
-        """What `stand_in` is told of a dimension."""
+        """What `fakify` is told of a dimension."""
         if dim is None or isinstance(dim, int) or dim is Dim.STATIC:
             return None
         if not isinstance(dim, Dim):
@@ -114,11 +114,11 @@ def trace(mod, args, kwargs, dynamic_shapes):
             result["written"] = [name for name, _ in swapped.assigned()]
         return leaves
 
-    stand_ins = [*inputs.stand_ins, *inputs.user_stand_ins.values()]
-    names = [f"arg{i}_1" for i in range(len(stand_ins))]
+    fakes = [*inputs.fakes, *inputs.user_fakes.values()]
+    names = [f"arg{i}_1" for i in range(len(fakes))]
     # Programs are exported for any device: what one backend has of its own is left out.
     with torch.backends.cudnn.flags(enabled=False):
-        native, constants = _native_aot._export(flat_function, names, stand_ins, count, inputs.shape_env._symbols)
+        native, constants = _native_aot._export(flat_function, names, fakes, count, inputs.shape_env._symbols)
     after = _attributes(mod)
     changed = [name for name, value in after.items() if before.get(name) is not value]
     if changed:
@@ -231,7 +231,7 @@ def ordered(native, inputs, mutated, written=()):
     users = iter(placeholders[lifted:])
     following = next((n for n in graph.nodes if n.op != "placeholder"), None)
     for i, leaf in enumerate(inputs.leaves):
-        if i in inputs.user_stand_ins:
+        if i in inputs.user_fakes:
             node = next(users)
             following.prepend(node)
             specs.append(InputSpec(InputKind.USER_INPUT, TensorArgument(node.name), None))

@@ -141,8 +141,8 @@ class ExportedProgram:
         rules[torch.ops.aten.lift_fresh_copy.default] = lambda constant: torch.ops.aten.clone.default(constant)
         apart = [str(op) for op, rule in table.items() if isinstance(rule, _Whole)]
         inputs, (native, written) = self._inputs, self._traced
-        stand_ins = [*inputs.stand_ins, *inputs.constants.values(), *inputs.user_stand_ins.values()]
-        module, mutated = _native_aot._exported_functional(_Traced(native), stand_ins, rules, apart)
+        fakes = [*inputs.fakes, *inputs.constants.values(), *inputs.user_fakes.values()]
+        module, mutated = _native_aot._exported_functional(_Traced(native), fakes, rules, apart)
         graph, regions, signature = ordered(module._native, inputs, mutated, written)
         constants = set(signature.inputs_to_lifted_tensor_constants)
         for node in list(graph.nodes):

@@ -404,12 +404,12 @@ class PerParameter(Optimizer):
         for group in self.param_groups:
             self._step_group(group)
         if _native_compile._is_compiling():
-            for param in self._looked_at_first(self.param_groups):
+            for param in self._realized_first(self.param_groups):
                 _native_compile._return_first(*self.state.get(param, {}).values())
         return loss
 
-    def _looked_at_first(self, groups):
-        """Of each group, the parameter whose state PyTorch's front end looks at before the others': one that is not the first of all."""
+    def _realized_first(self, groups):
+        """Of each group, the parameter whose state Dynamo realizes before the others': one that is not the first of all."""
         keys = {id(param): place for place, param in enumerate(self.state)}
         for group in groups:
             for param in group["params"]:
@@ -424,7 +424,7 @@ class PerParameter(Optimizer):
         for place, group in enumerate(self.param_groups):
             with _native_compile._suspended():
                 self._begin_states(group)
-            for param in self._looked_at_first(self.param_groups[: place + 1]):
+            for param in self._realized_first(self.param_groups[: place + 1]):
                 _native_compile._become_inputs(*self.state.get(param, {}).values())
             states = [self.state.get(param, {}) for param in group["params"]]
             _native_compile._become_inputs(*(state[key] for key in self._read_first for state in states if key in state))

@@ -296,7 +296,7 @@ def checkpoint(
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
     """Calls modules one after the other, checkpointed in segments, the last one not."""
-    # PyTorch's front end does not look inside.
+    # Dynamo does not trace it.
     _native_compile._graph_break("titled", "torch.utils.checkpoint.checkpoint_sequential")
     with _native_compile._suspended():
         return _in_segments(functions, segments, input, use_reentrant, kwargs)

@@ -1,7 +1,7 @@
 // Try another size: which cache entry would serve a call, which guard fails, and what a recompile would make.
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { EntryInput, EntrySymbol, EntryView, Recompile, Region, Trial, WhatIf } from "../../generated/report";
+import type { CacheEntryInput, CacheEntrySymbol, CacheEntryView, CapturedGraph, Recompile, Trial, WhatIf } from "../../generated/report";
 import { askWhatIf } from "../../state/session";
 import { Line } from "./line";
 
@@ -9,8 +9,8 @@ import { Line } from "./line";
 const PAUSE_MS = 150;
 
 /** Pieces of code that have entries, by PyTorch's numbers for them, each with its last entry. */
-function pieces(regions: readonly Region[]): { frame: number; title: string; last: EntryView }[] {
-  const found = new Map<number, { frame: number; title: string; last: EntryView }>();
+function pieces(regions: readonly CapturedGraph[]): { frame: number; title: string; last: CacheEntryView }[] {
+  const found = new Map<number, { frame: number; title: string; last: CacheEntryView }>();
   for (const { entry, function: title } of regions) if (entry) found.set(entry.frame, { frame: entry.frame, title, last: entry });
   return [...found.values()];
 }
@@ -28,7 +28,7 @@ function nameOf(source: string): string {
   return source.replace(/^[LG]\['([^']*)'\]/, "$1");
 }
 
-export function TryAnotherSize({ regions }: { regions: readonly Region[] }): JSX.Element | null {
+export function TryAnotherSize({ regions }: { regions: readonly CapturedGraph[] }): JSX.Element | null {
   const all = useMemo(() => pieces(regions), [regions]);
   const [frame, setFrame] = useState<number>();
   const piece = all.find((candidate) => candidate.frame === frame) ?? all.find(({ last }) => last.inputs.some(({ is_static }) => !is_static));
@@ -53,11 +53,11 @@ export function TryAnotherSize({ regions }: { regions: readonly Region[] }): JSX
   );
 }
 
-function Question({ frame, last, regions }: { frame: number; last: EntryView; regions: readonly Region[] }): JSX.Element {
+function Question({ frame, last, regions }: { frame: number; last: CacheEntryView; regions: readonly CapturedGraph[] }): JSX.Element {
   const inputs = last.inputs.filter(({ is_static }) => !is_static);
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const [answer, setAnswer] = useState<{ is: WhatIf } | { failed: string }>();
-  const textOf = (input: EntryInput): string => typed[input.source] ?? input.real_sizes.join(", ");
+  const textOf = (input: CacheEntryInput): string => typed[input.source] ?? input.real_sizes.join(", ");
   const wrong = inputs.filter((input) => readSizes(textOf(input)) === undefined);
   const asked = JSON.stringify(inputs.map((input): Trial => ({ source: input.source, sizes: readSizes(textOf(input)) ?? [] })));
   useEffect(() => {
@@ -152,6 +152,6 @@ function Anew({ recompile: { inputs, symbols, limit } }: { recompile: Recompile 
   );
 }
 
-function bounds({ name, lower, upper }: EntrySymbol): string {
+function bounds({ name, lower, upper }: CacheEntrySymbol): string {
   return `${lower === null ? "" : `${lower} <= `}${name}${upper === null ? "" : ` <= ${upper}`}`;
 }

@@ -1,6 +1,6 @@
 // What each compiled region may be used again for, why calls were compiled anew, and where capture had to stop.
 import type { JSX } from "preact";
-import type { GraphBreak, Guard, Region, Report } from "../../generated/report";
+import type { CapturedGraph, GraphBreak, Guard, Report } from "../../generated/report";
 import { plural } from "../../report/format";
 import { graphsAreOld, graphsRun } from "../../state/session";
 import { Columns, number } from "../../ui/columns";
@@ -70,7 +70,7 @@ function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | nu
   );
 }
 
-function RegionGuards({ region: { id, function: name, guards, span } }: { region: Region }): JSX.Element {
+function RegionGuards({ region: { id, function: name, guards, span } }: { region: CapturedGraph }): JSX.Element {
   return (
     <table class="table">
       <caption>

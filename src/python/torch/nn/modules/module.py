@@ -206,7 +206,7 @@ class Module(ModuleHooks, ModuleState):
             if members is not None and name in members:
                 value = members[name]
                 if registry != "_modules" and value is not None:
-                    # Captured regions take parameters as inputs in the order in which they are read.
+                    # Captured graphs take parameters as inputs in the order in which they are read.
                     _touch(value)
                 return value
         if name == "__qualname__":

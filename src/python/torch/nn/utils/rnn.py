@@ -68,7 +68,7 @@ def invert_permutation(permutation):
 
 
 def _outside_graphs(function):
-    """Keeps a function out of what is captured: the graph ends at its call, before it looks at its arguments."""
+    """Keeps a function out of what is captured: the graph breaks at its call, before it reads its arguments."""
 
     @functools.wraps(function)
     def outside(*args, **kwargs):

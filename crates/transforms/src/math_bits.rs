@@ -1,4 +1,4 @@
-//! What is put off until elements are read: conjugates, negatives and zeros, as bits of a tensor.
+//! Math bits of a tensor: the conjugate bit, the negative bit and zero tensors, resolved when elements are read.
 //!
 //! `conj()` gives a view that says that its elements are to be conjugated. A view of such a tensor is one, too; a few operators read it
 //! as it is (copies, products); for all others it is cloned first, which is when the conjugate is computed. So it is with negatives,
@@ -9,12 +9,14 @@
 
 use diagnostics::error::{Error, Result};
 use dispatch::t;
-use dispatch::{Call, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, fill_args, has_layer, named, push_layer, put_off_by};
+use dispatch::{
+    Call, Key, Layer, OpEntry, OpRef, Rule, Tags, Value, call_below, fill_args, has_layer, math_bits_of_view, named, push_layer,
+};
 use operators::shapes::{broadcast, result_type};
 use shape::SymInt;
 use std::cell::Cell;
 use std::rc::Rc;
-use tensor::{Device, DeviceType, Dtype, Layout, Lazy, Tensor};
+use tensor::{Device, DeviceType, Dtype, Layout, MathBits, Tensor};
 
 /// Puts the layer into this thread's stack; needed once per thread.
 pub fn install() {
@@ -22,61 +24,61 @@ pub fn install() {
         static DONE: Cell<bool> = const { Cell::new(false) };
     }
     if !DONE.replace(true) {
-        push_layer(Rc::new(LazyLayer));
+        push_layer(Rc::new(MathBitsLayer));
     }
 }
 
-fn put_off(args: &[Value]) -> Lazy {
-    let mut all = Lazy::default();
+fn math_bits(args: &[Value]) -> MathBits {
+    let mut all = MathBits::default();
     for arg in args {
         arg.for_each_tensor(&mut |t| {
-            let lazy = t.lazy();
-            all = Lazy { conj: all.conj || lazy.conj, neg: all.neg || lazy.neg, zero: all.zero || lazy.zero };
+            let bits = t.math_bits();
+            all = MathBits { conj: all.conj || bits.conj, neg: all.neg || bits.neg, zero: all.zero || bits.zero };
         });
     }
     all
 }
 
 /// The dispatch layer.
-struct LazyLayer;
+struct MathBitsLayer;
 
-impl Layer for LazyLayer {
+impl Layer for MathBitsLayer {
     fn key(&self) -> Key {
-        Key::Lazy
+        Key::MathBits
     }
 
     fn wants(&self, call: &Call) -> bool {
-        put_off(call.args).any() || named::is_any(call.entry, &[&named::CONJ, &named::NEG_VIEW, &named::ZERO_TENSOR])
+        math_bits(call.args).any() || named::is_any(call.entry, &[&named::CONJ, &named::NEG_VIEW, &named::ZERO_TENSOR])
     }
 
     fn handle(&self, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         if named::ZERO_TENSOR.is(entry) {
-            let out = call_below(Key::Lazy, entry, args)?;
-            out.for_each_tensor(&mut |t| t.set_lazy(Lazy { zero: true, ..Lazy::default() }));
+            let out = call_below(Key::MathBits, entry, args)?;
+            out.for_each_tensor(&mut |t| t.set_math_bits(MathBits { zero: true, ..MathBits::default() }));
             return Ok(out);
         }
         if let Rule::View(_) = entry.rule {
             return view(entry, args);
         }
-        let lazy = put_off(&args);
-        if lazy.zero
+        let bits = math_bits(&args);
+        if bits.zero
             && let Some(known) = with_zeros(&Call { entry, args: &args })?
         {
             return Ok(known);
         }
         let (zero, conj, neg) = (
-            lazy.zero && !entry.tags.has(Tags::ZERO_FALLTHROUGH),
-            lazy.conj && !entry.tags.has(Tags::CONJ_FALLTHROUGH),
-            lazy.neg && !entry.tags.has(Tags::NEG_FALLTHROUGH),
+            bits.zero && !entry.tags.has(Tags::ZERO_FALLTHROUGH),
+            bits.conj && !entry.tags.has(Tags::CONJ_FALLTHROUGH),
+            bits.neg && !entry.tags.has(Tags::NEG_FALLTHROUGH),
         );
         if !(zero || conj || neg) {
-            return call_below(Key::Lazy, entry, args);
+            return call_below(Key::MathBits, entry, args);
         }
         let mut written = None;
         let mut given = Vec::new();
         for (argument, value) in entry.schema.arguments.iter().zip(&args) {
             given.push(value.map_tensors(&mut |t| {
-                let of = t.lazy();
+                let of = t.math_bits();
                 if of.zero && argument.mutated {
                     return Err(Error::runtime(
                         "ZeroTensors are immutable. Please use the materialized zero tensor obtained using .clone() if you want a mutable tensor.",
@@ -93,7 +95,7 @@ impl Layer for LazyLayer {
                 Ok(out)
             })?);
         }
-        let out = call_below(Key::Lazy, entry, given)?;
+        let out = call_below(Key::MathBits, entry, given)?;
         let Some((target, clone)) = written else { return Ok(out) };
         t!("copy_", &target, clone)?;
         Ok(target.into())
@@ -107,12 +109,12 @@ fn zeros(t: &Tensor) -> Result<Tensor> {
 }
 
 fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-    let Some(of) = args.iter().find_map(Value::as_tensor).map(Tensor::lazy) else {
+    let Some(of) = args.iter().find_map(Value::as_tensor).map(Tensor::math_bits) else {
         // A number's conjugate is what it is where a graph is made.
-        let out = call_below(Key::Lazy, entry, args)?;
+        let out = call_below(Key::MathBits, entry, args)?;
         out.for_each_tensor(&mut |t| {
             if t.is_fake() {
-                t.set_lazy(Lazy::default())
+                t.set_math_bits(MathBits::default())
             }
         });
         return Ok(out);
@@ -131,8 +133,8 @@ fn view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
         let zero = t!("_efficientzerotensor", looks.tensor()?.sizes(); dtype = t.dtype(), layout = layout, device = t.device())?;
         return Ok(zero.into());
     }
-    let out = call_below(Key::Lazy, entry, args)?;
-    out.for_each_tensor(&mut |t| t.set_lazy(put_off_by(entry, of)));
+    let out = call_below(Key::MathBits, entry, args)?;
+    out.for_each_tensor(&mut |t| t.set_math_bits(math_bits_of_view(entry, of)));
     Ok(out)
 }
 
@@ -144,7 +146,7 @@ fn with_zeros(c: &Call) -> Result<Option<Value>> {
         return Ok(None);
     }
     let (a, b) = (c.get("self"), c.get("other"));
-    let is_zero = |v: &Value| v.as_tensor().is_some_and(|t| t.lazy().zero);
+    let is_zero = |v: &Value| v.as_tensor().is_some_and(|t| t.math_bits().zero);
     if is_quotient && is_zero(b) {
         // A division by nothing is one: its elements are not zero.
         return Ok(None);
@@ -213,5 +215,5 @@ fn note_on_meta(entry: &'static OpEntry, args: [&Value; 2], sizes: &[SymInt], wa
     }
     let is_sum = entry.schema.position("alpha").is_some();
     let entry = if is_sum { named::ADD.get() } else { entry };
-    call_below(Key::Lazy, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
+    call_below(Key::MathBits, entry, fill_args(entry, vec![first, second], &[])?).map(drop)
 }

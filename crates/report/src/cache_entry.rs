@@ -1,4 +1,4 @@
-//! What a cache entry wants of a call, as plain data: enough to say, later and elsewhere, whether other sizes would be served.
+//! What a cache entry wants of a call, as plain data: enough to say, later and elsewhere, whether other sizes would hit it.
 
 use super::Span;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 /// A cache entry's inputs, symbols and conditions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct EntryView {
-    /// Number of the piece of code it is an entry of, as in `TORCH_LOGS=recompiles`; entries of one piece share a cache.
+pub struct CacheEntryView {
+    /// The frame id, as in `TORCH_LOGS=recompiles`; entries of one frame share a cache.
     pub frame: u32,
     /// `torch.compile(dynamic=...)`
     pub dynamic: Option<bool>,
     /// Tensors it depends on.
-    pub inputs: Vec<EntryInput>,
+    pub inputs: Vec<CacheEntryInput>,
     /// Its symbolic sizes.
-    pub symbols: Vec<EntrySymbol>,
+    pub symbols: Vec<CacheEntrySymbol>,
     /// Conditions on them.
-    pub conditions: Vec<EntryCondition>,
+    pub conditions: Vec<CacheEntryCondition>,
 }
 
 /// A tensor that an entry depends on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct EntryInput {
+pub struct CacheEntryInput {
     /// Where the function finds it: `L['x']`.
     pub source: String,
     /// Its dtype: `float32`.
@@ -44,13 +44,13 @@ pub struct EntryInput {
     /// PyTorch's number for a symbol of each dimension.
     pub numbers: Vec<u32>,
     /// What the script said of dimensions.
-    pub marks: Vec<EntryMark>,
+    pub marks: Vec<CacheEntryMark>,
 }
 
 /// `mark_dynamic` and its relatives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct EntryMark {
+pub struct CacheEntryMark {
     /// The dimension.
     pub dim: u32,
     /// `dynamic`, `maybe` or `static`.
@@ -66,7 +66,7 @@ pub struct EntryMark {
 /// A symbolic size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct EntrySymbol {
+pub struct CacheEntrySymbol {
     /// Its name: `s77`.
     pub name: String,
     /// Where it is read: `L['x'].size()[0]`.
@@ -85,7 +85,7 @@ pub struct EntrySymbol {
 /// A condition on symbolic sizes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
-pub struct EntryCondition {
+pub struct CacheEntryCondition {
     /// Left side, in symbols.
     pub left: String,
     /// `==`, `!=`, `<`, `<=`, `>` or `>=`.
@@ -111,19 +111,19 @@ pub struct Trial {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct WhatIf {
-    /// Per entry of the piece of code, in the order in which they were made.
+    /// Per cache entry of the frame, in the order in which they were made.
     pub entries: Vec<Verdict>,
-    /// What a recompile would make, where no entry serves.
+    /// What a recompile would make, where there is no hit.
     pub recompile: Option<Recompile>,
 }
 
-/// Whether an entry would serve.
+/// Whether a cache entry would be hit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Verdict {
-    /// The region it was made for.
+    /// The captured graph it was made for.
     pub region: u32,
-    /// The guard that fails, in the words of `TORCH_LOGS=recompiles`; `None` where it serves.
+    /// The guard that fails, in the words of `TORCH_LOGS=recompiles`; `None` where all pass.
     pub failed: Option<String>,
     /// The line that made the guard.
     pub span: Option<Span>,
@@ -134,9 +134,9 @@ pub struct Verdict {
 #[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
 pub struct Recompile {
     /// Its inputs, with the sizes that would be symbols.
-    pub inputs: Vec<EntryInput>,
+    pub inputs: Vec<CacheEntryInput>,
     /// Its symbols, before the code asks anything of them.
-    pub symbols: Vec<EntrySymbol>,
+    pub symbols: Vec<CacheEntrySymbol>,
     /// Whether there are as many entries as PyTorch allows, so that the call would run without being compiled.
     pub limit: bool,
 }
