@@ -1,4 +1,5 @@
-// Runs the crate's own tests in the browser: in a page and in a dedicated worker.
-import { testModules } from "./lib/modules.mjs";
+// Runs the crate's own tests in the browser: in a page and in a dedicated worker. `--no-run` only compiles them.
+import { compileTests, testModules } from "./lib/modules.mjs";
 
-testModules();
+if (process.argv.includes("--no-run")) compileTests();
+else testModules();

@@ -31,12 +31,23 @@ function split(folder, file, section) {
   writeFileSync(`${folder}${section}.bin`, content);
 }
 
+/** The tests of a module that run in the browser, as arguments of cargo. */
+const testsOf = (module) => module.tests.flatMap((test) => ["--test", test]);
+
+/** Compiles what `testModules` runs. */
+export function compileTests() {
+  const { crate, profile } = config.test;
+  const how = ["--target", "wasm32-unknown-unknown", ...(profile === "dev" ? [] : [`--${profile}`])];
+  for (const module of Object.values(config.modules)) {
+    run("cargo", ["test", "--no-run", "--manifest-path", `${ROOT}${crate}/Cargo.toml`, ...how, ...features(module), ...testsOf(module)]);
+  }
+}
+
 export function testModules() {
   const { crate, browser, profile, timeout, driver } = config.test;
   const env = { WASM_BINDGEN_TEST_TIMEOUT: String(timeout), CHROMEDRIVER: driver };
   const where = ["--headless", `--${browser}`, `--${browser}driver`, driver];
   for (const module of Object.values(config.modules)) {
-    const tests = module.tests.flatMap((test) => ["--test", test]);
-    run("wasm-pack", ["test", "--mode", "no-install", ...(profile === "dev" ? [] : [`--${profile}`]), ...where, crate, ...features(module), ...tests], env);
+    run("wasm-pack", ["test", "--mode", "no-install", ...(profile === "dev" ? [] : [`--${profile}`]), ...where, crate, ...features(module), ...testsOf(module)], env);
   }
 }
