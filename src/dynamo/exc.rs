@@ -70,8 +70,8 @@ impl Recorder {
     fn as_seen(&self, value: &Value) -> Value {
         match value {
             Value::Tensor(t) => {
-                let index = self.by_real.borrow().get(&t.id()).copied();
-                let fake_tensor = index.and_then(|i| self.inputs.borrow().get(i).map(|input| input.fake_tensor.clone()));
+                let index = self.output().by_real.borrow().get(&t.id()).copied();
+                let fake_tensor = index.and_then(|i| self.output().inputs.borrow().get(i).map(|input| input.fake_tensor.clone()));
                 Value::Tensor(fake_tensor.unwrap_or_else(|| t.clone()))
             }
             Value::List(items) => Value::List(items.iter().map(|item| self.as_seen(item)).collect()),
@@ -81,7 +81,7 @@ impl Recorder {
 
     /// A message with the value of every symbol that stands alone in parentheses.
     fn with_hints(&self, message: &str) -> String {
-        let env = self.symbols.borrow().env.clone();
+        let env = self.output().symbols.borrow().env.clone();
         let mut text = message.to_owned();
         for (symbol, info) in env.symbols() {
             if let (true, Some(value)) = (symbol.0.starts_with('s'), info.hint) {

@@ -72,7 +72,7 @@ pub fn note_grad_block(block: usize, before: Option<bool>) {
 /// The script changes an attribute of a tensor: a side effect that Dynamo replays after the graph.
 pub fn note_side_effect() {
     if let Some(recorder) = recorder() {
-        recorder.has_side_effect.set(true);
+        recorder.output().has_side_effect.set(true);
     }
 }
 

@@ -20,8 +20,9 @@ pub enum Attribute {
 impl Recorder {
     /// The caller's tensor that a lazy value is an attribute of, and which.
     pub fn attribute_of_input(&self, value: &Value) -> Option<(Tensor, Attribute)> {
-        let id = *self.nodes.borrow().get(&value.as_tensor()?.id())?;
-        let graph = self.graph.borrow();
+        let id = *self.output().nodes.borrow().get(&value.as_tensor()?.id())?;
+        let output = self.output();
+        let graph = output.graph.borrow();
         let call = graph.node(id).written.as_ref()?.call;
         let says = |n: &crate::graph::Node| n.written.as_ref().filter(|w| w.call == call).and_then(|w| w.says.clone());
         let written = graph.nodes().find_map(says)?;
@@ -41,7 +42,7 @@ impl Recorder {
             return None;
         }
         let Some(Arg::Node(of)) = written.args.first() else { return None };
-        let input = self.inputs.borrow().iter().find(|i| i.node == *of).map(|i| i.real.clone());
+        let input = self.output().inputs.borrow().iter().find(|i| i.node == *of).map(|i| i.real.clone());
         input.filter(|_| graph.node(*of).opcode == Opcode::Placeholder).map(|real| (real, attribute))
     }
 }

@@ -198,9 +198,9 @@ impl Recorder {
     pub fn end(&self, outputs: &[Value]) -> Result<CapturedGraph> {
         let wanted = |output: &Value| match output {
             Value::Tensor(t) => {
-                let stored = self.stored.borrow().iter().find(|(fake_tensor, _)| fake_tensor.is(t)).map(|(_, id)| *id);
+                let stored = self.output().stored.borrow().iter().find(|(fake_tensor, _)| fake_tensor.is(t)).map(|(_, id)| *id);
                 stored
-                    .or_else(|| self.nodes.borrow().get(&t.id()).copied())
+                    .or_else(|| self.output().nodes.borrow().get(&t.id()).copied())
                     .map(Arg::Node)
                     .ok_or_else(|| Error::runtime("an output that was not recorded"))
             }
@@ -213,14 +213,12 @@ impl Recorder {
         };
         let args = outputs.iter().map(wanted).collect::<Result<Vec<_>>>()?;
         // Blocks that change the grad mode are left where a graph ends, and entered again by the next one; what a function set stays.
-        let around = self.around.take();
+        let around = self.output().around.take();
         if around.is_some_and(|mode| mode != self.grad_mode()) {
             self.record_grad_mode(!self.grad_mode());
         }
-        self.stored.borrow_mut().clear();
-        self.has_side_effect.set(false);
         self.epoch.set(self.epoch.get() + 1);
-        let mut graph = self.graph.replace(Graph::new("GraphModule"));
+        let mut graph = self.output().graph.replace(Graph::new("GraphModule"));
         self.check_defined(&mut graph);
         let as_written = |(value, arg): (&Value, &Arg)| {
             let node = value.as_tensor().and_then(|t| self.written_node(t, None));
@@ -236,16 +234,10 @@ impl Recorder {
             stored: Vec::new(),
         };
         graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
-        self.writing.clear();
-        let symbols = self.symbols.take();
-        self.sizes.borrow_mut().clear();
-        self.numbers.borrow_mut().clear();
-        self.deferred.borrow_mut().clear();
-        self.floats.borrow_mut().clear();
-        self.scalars.borrow_mut().clear();
+        let symbols = self.output().symbols.take();
         drop_known_sizes(&mut graph);
         unify_sizes(&mut graph);
-        let items = self.items.take();
+        let items = self.output().items.take();
         drop_whole_slices(&mut graph, &items, &symbols.env);
         let recorded = graph.nodes().map(|n| n.id).collect();
         let unread = drop_unread_items(&mut graph, &items);
@@ -253,9 +245,9 @@ impl Recorder {
         // Inputs that were read but not used are none; a symbol is one where a tensor that is used has it.
         let readers = readers(&graph);
         let unused = |id: NodeId| readers[id.0 as usize] == 0;
-        let touched = self.inputs.take();
+        let touched = self.output().inputs.take();
         let mut inputs = touched.clone();
-        let given = self.given.take();
+        let given = self.output().given.take();
         // A float that is only compared is none either.
         inputs.retain(|i| !unused(i.node) || i.source.is_number && given.contains(&i.node));
         let in_shapes = |i: &GraphArg| {
@@ -276,21 +268,13 @@ impl Recorder {
             _ => true,
         });
         let grad = self.grad.get();
-        let is_split = self.is_split.take();
+        let is_split = self.output().is_split.take();
+        self.begin_output();
         self.grad.set(around.unwrap_or(if is_split { grad } else { modes().grad }));
         if modes().grad != self.grad.get() {
             self.record_grad_mode(modes().grad);
         }
         let autocast = self.autocast.replace(modes().autocast);
-        self.blocks.borrow_mut().clear();
-        self.inference_blocks.borrow_mut().clear();
-        self.nodes.borrow_mut().clear();
-        self.fakes.borrow_mut().clear();
-        self.stacks.borrow_mut().clear();
-        self.input_places.borrow_mut().clear();
-        self.glances.borrow_mut().clear();
-        self.read_around.borrow_mut().clear();
-        self.by_real.borrow_mut().clear();
         let storages = inputs
             .iter()
             .enumerate()

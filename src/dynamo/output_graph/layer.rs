@@ -42,7 +42,7 @@ impl Layer for CaptureLayer {
             let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
             return call_below(Key::Capture, entry, args);
         }
-        let before_call = recorder.inputs.borrow().len();
+        let before_call = recorder.output().inputs.borrow().len();
         let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
         let on_callers =
             writes_geometry && args.first().and_then(Value::as_tensor).is_some_and(|t| !recorder.is_traced(&recorder.current(t)));
@@ -84,7 +84,7 @@ impl Layer for CaptureLayer {
         let hooks = crate::autograd::WithoutSavedTensorHooks::new();
         let unbacked: Rc<RefCell<Vec<SymInt>>> = Rc::default();
         let naming = names_sizes.then(|| {
-            let (unbacked, env) = (unbacked.clone(), recorder.symbols.borrow().env.clone());
+            let (unbacked, env) = (unbacked.clone(), recorder.output().symbols.borrow().env.clone());
             Naming::new(Rc::new(move |most| {
                 let size = env.unbacked_size(most);
                 unbacked.borrow_mut().push(size.clone());

@@ -6,6 +6,8 @@ pub(super) mod captured_graph;
 pub(super) mod layer;
 pub(super) mod retrace;
 pub(super) mod runtime_asserts;
+pub(super) mod state;
+
 pub(super) mod subgraph;
 pub(super) mod subgraph_inputs;
 pub(super) mod symbolic_numbers;

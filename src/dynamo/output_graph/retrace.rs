@@ -97,29 +97,35 @@ impl Recorder {
     /// Takes away what was recorded since a function was called: calls whose places in the frames `is_inner` knows. `None` where
     /// that cannot be recorded again.
     pub fn split(&self, is_inner: &dyn Fn(&[u32]) -> bool) -> Option<Retrace> {
-        let env = self.symbols.borrow().env.clone();
-        let graph = self.graph.borrow().clone();
+        let env = self.output().symbols.borrow().env.clone();
+        let graph = self.output().graph.borrow().clone();
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
         let first = {
-            let stacks = self.stacks.borrow();
+            let output = self.output();
+            let stacks = output.stacks.borrow();
             order.iter().position(|id| stacks.get(id).is_some_and(|(s, _)| is_inner(s)))
         };
         let Some(first) = first else {
             return Some(Retrace::of(graph, Vec::new(), env));
         };
-        let inputs = self.input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.inputs.borrow().len());
-        let nodes = self.nodes.borrow().clone();
+        let inputs = self.output().input_places.borrow().iter().position(|s| is_inner(s)).unwrap_or(self.output().inputs.borrow().len());
+        let nodes = self.output().nodes.borrow().clone();
         let inner = |(t, place, next, seen): &(u64, Rc<[u32]>, u32, usize)| {
             Some((*nodes.get(t).filter(|_| is_inner(place))?, *next, seen.saturating_sub(inputs)))
         };
-        let glances = self.glances.borrow().iter().filter_map(inner).collect();
+        let glances = self.output().glances.borrow().iter().filter_map(inner).collect();
         Some(Retrace { glances, ..self.take_away(graph, &order, (first, inputs))? })
     }
 
     /// A part of what is recorded begins here.
     pub fn section(&self) -> Section {
-        let last = self.graph.borrow().nodes().map(|n| n.id.0).max();
-        Section { node: last.map_or(0, |n| n + 1), inputs: self.inputs.borrow().len(), returned: Vec::new(), epoch: self.epoch.get() }
+        let last = self.output().graph.borrow().nodes().map(|n| n.id.0).max();
+        Section {
+            node: last.map_or(0, |n| n + 1),
+            inputs: self.output().inputs.borrow().len(),
+            returned: Vec::new(),
+            epoch: self.epoch.get(),
+        }
     }
 
     /// Whether a part is one of the graph that is recorded.
@@ -129,15 +135,15 @@ impl Recorder {
 
     /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to read.
     pub fn split_at(&self, part: &Section) -> Option<Retrace> {
-        let graph = self.graph.borrow().clone();
+        let graph = self.output().graph.borrow().clone();
         let order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
         let first = order.iter().position(|id| id.0 >= part.node && graph.node(*id).opcode != Opcode::Placeholder);
-        let inputs = part.inputs.min(self.inputs.borrow().len());
+        let inputs = part.inputs.min(self.output().inputs.borrow().len());
         self.take_away(graph, &order, (first.unwrap_or(order.len()), inputs))
     }
 
     fn take_away(&self, graph: Graph, order: &[NodeId], (first, inputs): (usize, usize)) -> Option<Retrace> {
-        let env = self.symbols.borrow().env.clone();
+        let env = self.output().symbols.borrow().env.clone();
         let is_call = |id: &&NodeId| graph.node(**id).opcode != Opcode::Placeholder;
         let ids: Vec<NodeId> = order[first..].iter().filter(is_call).copied().collect();
         if !ids.iter().all(|id| repeats(graph.node(*id))) {
@@ -147,16 +153,18 @@ impl Recorder {
         self.step_back(&inside);
         let mut rest = Retrace::of(graph.clone(), ids.clone(), env);
         let seen = |n: &usize| n.saturating_sub(inputs);
-        rest.places = self.stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
-        let is_left = |i: usize, t: &Tensor| self.read_around.borrow().contains(&t.id()) && self.stands_in_call(i);
-        let touched =
-            self.inputs.borrow()[inputs..].iter().map(|i| (i.real.clone(), i.spec.is_static, i.source.is_number)).collect::<Vec<_>>();
+        rest.places = self.output().stacks.borrow().iter().map(|(id, (stack, n))| (*id, (stack.clone(), seen(n)))).collect();
+        let is_left = |i: usize, t: &Tensor| self.output().read_around.borrow().contains(&t.id()) && self.stands_in_call(i);
+        let touched = self.output().inputs.borrow()[inputs..]
+            .iter()
+            .map(|i| (i.real.clone(), i.spec.is_static, i.source.is_number))
+            .collect::<Vec<_>>();
         let realized = |(i, (t, is_static, is_number)): (usize, (Tensor, bool, bool))| {
             (!is_number && !is_left(inputs + i, &t)).then_some((t, is_static))
         };
         rest.touched = touched.into_iter().enumerate().map(realized).collect();
         for t in self.alive() {
-            if let Some(id) = self.nodes.borrow().get(&t.id()).copied() {
+            if let Some(id) = self.output().nodes.borrow().get(&t.id()).copied() {
                 if inside(&id) {
                     rest.known.entry(id).or_default().push(t.downgrade());
                 } else {
@@ -166,7 +174,7 @@ impl Recorder {
         }
         let read: Vec<NodeId> = ids.iter().flat_map(|id| graph.node(*id).reads()).filter(|id| !inside(id)).collect();
         rest.given.retain(|id, _| read.contains(id));
-        for input in self.inputs.borrow().iter().filter(|i| read.contains(&i.node)) {
+        for input in self.output().inputs.borrow().iter().filter(|i| read.contains(&i.node)) {
             rest.given.insert(input.node, input.real.clone());
         }
         for id in read {
@@ -175,29 +183,20 @@ impl Recorder {
             {
                 // Python has let go of it, the function's calls have not.
                 let kept = Tensor::fake(spec).ok()?;
-                self.nodes.borrow_mut().insert(kept.id(), id);
-                self.fakes.borrow_mut().push(kept.downgrade());
+                self.output().nodes.borrow_mut().insert(kept.id(), id);
+                self.output().fakes.borrow_mut().push(kept.downgrade());
                 rest.given.insert(id, kept);
             }
         }
-        self.graph.borrow_mut().retain(|n| !inside(&n.id));
-        self.nodes.borrow_mut().retain(|_, id| !inside(id));
-        self.sizes.borrow_mut().retain(|_, id| !inside(id));
-        self.floats.borrow_mut().retain(|(_, id)| !inside(id));
-        self.writing.retain(&|id| !inside(id));
-        self.items.borrow_mut().retain(|id| !inside(id));
-        self.inputs.borrow_mut().truncate(inputs);
-        self.input_places.borrow_mut().truncate(inputs);
-        self.by_real.borrow_mut().retain(|_, i| *i < inputs);
-        let nodes = self.nodes.borrow();
-        self.fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        self.output().take_away(&inside, inputs);
         Some(rest)
     }
 
     /// Tensors that the function's calls gave again are those that they were before.
     fn step_back(&self, inside: &dyn Fn(&NodeId) -> bool) {
-        let mut nodes = self.nodes.borrow_mut();
-        for (t, earlier) in self.earlier.borrow_mut().iter_mut() {
+        let output = self.output();
+        let mut nodes = output.nodes.borrow_mut();
+        for (t, earlier) in self.output().earlier.borrow_mut().iter_mut() {
             let Some(node) = nodes.get_mut(t) else { continue };
             while inside(node)
                 && let Some(before) = earlier.pop()
@@ -210,7 +209,7 @@ impl Recorder {
     /// What surrounds the `forward` of a module, its hooks and what calls them, reads a tensor of the caller's. Where the graph breaks in
     /// there, `forward` is a frame of its own, and what surrounds it is none.
     pub fn touch_around(&self, t: &Tensor) -> Result<()> {
-        if self.by_real.borrow().contains_key(&t.id()) {
+        if self.output().by_real.borrow().contains_key(&t.id()) {
             return Ok(());
         }
         if t.is_fake() {
@@ -221,8 +220,8 @@ impl Recorder {
             return Ok(());
         }
         self.touch(t, false)?;
-        if self.by_real.borrow().contains_key(&t.id()) {
-            self.read_around.borrow_mut().push(t.id());
+        if self.output().by_real.borrow().contains_key(&t.id()) {
+            self.output().read_around.borrow_mut().push(t.id());
         }
         Ok(())
     }
@@ -230,12 +229,13 @@ impl Recorder {
     /// Whether the call in which an input was read is not over.
     fn stands_in_call(&self, input: usize) -> bool {
         let now = (self.surroundings.places)();
-        self.input_places.borrow().get(input).and_then(|at| at.split_last()).is_some_and(|(_, calls)| now.starts_with(calls))
+        self.output().input_places.borrow().get(input).and_then(|at| at.split_last()).is_some_and(|(_, calls)| now.starts_with(calls))
     }
 
     /// The mode of gradients that was in force where the recording stands.
     pub fn grad_mode(&self) -> bool {
-        let graph = self.graph.borrow();
+        let output = self.output();
+        let graph = output.graph.borrow();
         graph.nodes().rev().find_map(sets_grad_mode).unwrap_or(self.grad.get())
     }
 
@@ -310,7 +310,7 @@ impl Recorder {
                 _ => {}
             }
         }
-        let inputs = self.inputs.borrow().len();
+        let inputs = self.output().inputs.borrow().len();
         let result = match op {
             Some(op) => {
                 let entry = lookup(&op).ok_or_else(|| Error::not_implemented(format!("the operator {op} is not in the catalogue")))?;
@@ -347,17 +347,17 @@ impl Recorder {
             return Err(error);
         }
         let meta = Meta { value: Some(fake_value(&result)), ..node.meta.clone() };
-        let id = self.graph.borrow_mut().call(&node.name, node.target.clone(), args, kwargs, meta);
+        let id = self.output().graph.borrow_mut().call(&node.name, node.target.clone(), args, kwargs, meta);
         made.nodes.insert(node.id, id);
         if let Some((stack, _)) = place {
-            self.stacks.borrow_mut().insert(id, (stack.clone(), inputs));
+            self.output().stacks.borrow_mut().insert(id, (stack.clone(), inputs));
         }
         match &result {
             // A written tensor keeps its node.
-            Value::Tensor(t) if self.nodes.borrow().contains_key(&t.id()) => {}
+            Value::Tensor(t) if self.output().nodes.borrow().contains_key(&t.id()) => {}
             Value::Tensor(t) => {
-                self.nodes.borrow_mut().insert(t.id(), id);
-                self.fakes.borrow_mut().push(t.downgrade());
+                self.output().nodes.borrow_mut().insert(t.id(), id);
+                self.output().fakes.borrow_mut().push(t.downgrade());
                 for old in rest.known.get(&node.id).into_iter().flatten().filter_map(Tensor::upgrade) {
                     rename(&old, t);
                     self.arrive(&old, t);
@@ -391,7 +391,8 @@ impl Recorder {
                 Some((*made.nodes.get(id)?, written))
             })
             .collect();
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         // What cannot be written again is shown as what was recorded.
         for (id, written) in new.into_iter().filter(|_| !failed) {
             graph.node_mut(id).written = Some(written);

@@ -18,7 +18,7 @@ impl Recorder {
         }
         self.record_check(left, relation, right, said)?;
         if !is_known {
-            self.stated.borrow_mut().push((left.expr(), relation, right.expr()));
+            self.output().stated.borrow_mut().push((left.expr(), relation, right.expr()));
             self.assume(left, relation, right);
         }
         Ok(true)
@@ -26,15 +26,15 @@ impl Recorder {
 
     /// The script says that a condition holds on numbers that only the run knows: it is checked where those come from.
     pub fn assume(&self, left: &SymInt, relation: Relation, right: &SymInt) {
-        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
+        self.output().symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
     }
 
     /// The graph ends: what is known by now of unbacked symbols is asserted right behind the nodes that define them,
     /// but for what the script checks itself in the same words.
     pub(in crate::dynamo) fn check_defined(&self, graph: &mut Graph) {
-        let stated = self.stated.take();
-        let env = self.symbols.borrow().env.clone();
-        for (size, node) in self.defined.take() {
+        let stated = self.output().stated.take();
+        let env = self.output().symbols.borrow().env.clone();
+        for (size, node) in self.output().defined.take() {
             let expr = size.expr();
             let Some(info) = expr.as_symbol().and_then(|s| env.info(s)).filter(|_| graph.nodes().any(|n| n.id == node)) else { continue };
             let bounds = [(Relation::Ge, info.lower, i64::MIN), (Relation::Le, info.upper, i64::MAX)];
@@ -53,9 +53,9 @@ impl Recorder {
                 let (shown, said) = (relation.condition(&expr, bound), Relation::Lt.condition(bound, &expr));
                 self.check_in(graph, (node, *relation, bound), (&shown, &said), &mut made);
             }
-            let place = self.stacks.borrow().get(&node).cloned();
+            let place = self.output().stacks.borrow().get(&node).cloned();
             if let Some(place) = place {
-                self.stacks.borrow_mut().extend(made.iter().map(|id| (*id, place.clone())));
+                self.output().stacks.borrow_mut().extend(made.iter().map(|id| (*id, place.clone())));
             }
             let mut order: Vec<NodeId> = graph.nodes().map(|n| n.id).filter(|id| !made.contains(id)).collect();
             let behind = order.iter().position(|id| *id == node).map_or(order.len(), |at| at + 1);
@@ -98,7 +98,7 @@ impl Recorder {
             (relation, _) => (relation, right),
         };
         self.record_check(left, relation, right, None)?;
-        self.symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
+        self.output().symbols.borrow().env.expect(&left.expr(), relation, &right.expr());
         Ok(())
     }
 
@@ -107,14 +107,15 @@ impl Recorder {
         let meta = || self.meta(FakeValue::Condition(condition.as_str().into()));
         let args = vec![self.size(left)?, self.size(right)?];
         let name = relation.operator();
-        let id = self.graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
-        let shown = self.graph.borrow().node(id).name.to_string();
+        let id = self.output().graph.borrow_mut().call(name, Target::operator(name), args, Vec::new(), meta());
+        let shown = self.output().graph.borrow().node(id).name.to_string();
         let said = said.map_or_else(|| format!("Runtime assertion failed for expression {condition} on node '{shown}'"), str::to_owned);
         let target = Target::Op("aten._assert_scalar.default".into());
         let args = vec![Arg::Node(id), Arg::Str(said.as_str().into())];
-        let check = self.graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
+        let check =
+            self.output().graph.borrow_mut().call("_assert_scalar_default", target, args, Vec::new(), Meta { value: None, ..meta() });
         for id in [id, check] {
-            self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
+            self.output().stacks.borrow_mut().insert(id, (self.place(), self.output().inputs.borrow().len()));
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ impl Recorder {
     /// The graph asserts that an unbacked size of an input is one that the script expects.
     pub(in crate::dynamo) fn expect_bounds(&self, size: &SymInt) -> Result<()> {
         let expr = size.expr();
-        let Some(info) = expr.as_symbol().and_then(|s| self.symbols.borrow().env.info(s)) else { return Ok(()) };
+        let Some(info) = expr.as_symbol().and_then(|s| self.output().symbols.borrow().env.info(s)) else { return Ok(()) };
         self.expect(size, Relation::Ge, &SymInt::Int(info.lower))?;
         if info.upper == i64::MAX { Ok(()) } else { self.expect(size, Relation::Le, &SymInt::Int(info.upper)) }
     }

@@ -113,7 +113,7 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
 impl Recorder {
     /// Marks the place from which a body is recorded.
     pub fn mark(&self) -> Mark {
-        Mark { place: self.graph.borrow_mut().place(), epoch: self.epoch.get() }
+        Mark { place: self.output().graph.borrow_mut().place(), epoch: self.epoch.get() }
     }
 
     /// Whether the graph still is the one of the mark.
@@ -123,7 +123,7 @@ impl Recorder {
 
     /// How many nodes were recorded so far.
     pub fn position(&self) -> usize {
-        self.graph.borrow().arena_len()
+        self.output().graph.borrow().arena_len()
     }
 
     /// Where a mark was set.
@@ -134,23 +134,23 @@ impl Recorder {
     /// The node of a tensor, where it has one; the caller's tensors become inputs.
     pub fn node_of(&self, t: &Tensor) -> Result<NodeId> {
         let t = self.wrap_tensor(t)?;
-        let known = self.nodes.borrow().get(&t.id()).copied();
+        let known = self.output().nodes.borrow().get(&t.id()).copied();
         known.ok_or_else(|| Error::runtime("a tensor that is not part of this graph"))
     }
 
     /// The node of a tensor, where it has one already.
     pub fn known_node(&self, t: &Tensor) -> Option<NodeId> {
         let t = self.current(t);
-        if let Some(id) = self.nodes.borrow().get(&t.id()) {
+        if let Some(id) = self.output().nodes.borrow().get(&t.id()) {
             return Some(*id);
         }
-        self.inputs.borrow().iter().find(|i| i.real.is(&t)).map(|i| i.node)
+        self.output().inputs.borrow().iter().find(|i| i.real.is(&t)).map(|i| i.node)
     }
 
     /// The node of a fake tensor that was computed since a position.
     pub fn computed_since(&self, t: &Tensor, start: usize) -> Option<NodeId> {
-        let id = self.nodes.borrow().get(&t.id()).copied()?;
-        (id.0 as usize >= start && self.graph.borrow().node(id).opcode == Opcode::Call).then_some(id)
+        let id = self.output().nodes.borrow().get(&t.id()).copied()?;
+        (id.0 as usize >= start && self.output().graph.borrow().node(id).opcode == Opcode::Call).then_some(id)
     }
 
     /// Fake tensors computed since a position that are live in Python.
@@ -161,33 +161,35 @@ impl Recorder {
 
     /// The tensors whose nodes these are.
     pub fn tensors_of(&self, ids: &[NodeId]) -> Vec<Tensor> {
-        let nodes = self.nodes.borrow();
+        let output = self.output();
+        let nodes = output.nodes.borrow();
         let fake_tensors = self.known_tensors();
         ids.iter().filter_map(|id| fake_tensors.iter().find(|t| nodes.get(&t.id()) == Some(id)).cloned()).collect()
     }
 
     /// Inputs, and what was computed of them and is still alive.
     pub fn known_tensors(&self) -> Vec<Tensor> {
-        self.inputs.borrow().iter().map(|i| i.fake_tensor.clone()).chain(self.alive()).collect()
+        self.output().inputs.borrow().iter().map(|i| i.fake_tensor.clone()).chain(self.alive()).collect()
     }
 
     /// A value that a body is given when it runs, such as a gradient.
     pub fn given(&self, name: &str, t: &Tensor) -> NodeId {
         let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), ..Meta::default() };
-        let id = self.graph.borrow_mut().placeholder(name, meta);
-        self.nodes.borrow_mut().insert(t.id(), id);
+        let id = self.output().graph.borrow_mut().placeholder(name, meta);
+        self.output().nodes.borrow_mut().insert(t.id(), id);
         id
     }
 
     /// Values that a part reads and does not compute.
     pub fn free_values(&self, part: &Part) -> Vec<NodeId> {
-        free_values(&self.graph.borrow(), part)
+        free_values(&self.output().graph.borrow(), part)
     }
 
     /// Cuts parts out of what was recorded since the mark. `given` are inputs of bodies alone.
     pub fn cut(&self, mark: Mark, parts: &[Part], given: &[NodeId]) -> Cut {
         let start = mark.place.arena_len();
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         let bodies = parts.iter().map(|p| body_of(&graph, p)).collect();
         let is_kept = |node: &&Node| match (&node.opcode, &node.target) {
             (Opcode::Placeholder, _) => !given.contains(&node.id),
@@ -215,22 +217,24 @@ impl Recorder {
             }
             None => false,
         };
-        self.nodes.borrow_mut().retain(|_, id| follow(id));
-        self.sizes.borrow_mut().retain(|_, id| follow(id));
-        self.floats.borrow_mut().retain_mut(|(_, id)| follow(id));
-        self.items.borrow_mut().retain_mut(&follow);
-        self.writing.retain(&follow);
-        for input in self.inputs.borrow_mut().iter_mut() {
+        self.output().nodes.borrow_mut().retain(|_, id| follow(id));
+        self.output().sizes.borrow_mut().retain(|_, id| follow(id));
+        self.output().floats.borrow_mut().retain_mut(|(_, id)| follow(id));
+        self.output().items.borrow_mut().retain_mut(&follow);
+        self.output().writing.retain(&follow);
+        for input in self.output().inputs.borrow_mut().iter_mut() {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);
         }
-        let nodes = self.nodes.borrow();
-        self.fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        let output = self.output();
+        let nodes = output.nodes.borrow();
+        self.output().fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
         Cut { bodies, start, moved }
     }
 
     /// Adds a subgraph under the next free name of its kind (`wrap_body_0`); gives the node that names it.
     pub fn subgraph(&self, kind: &str, body: Graph) -> NodeId {
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         // Those of one kind are numbered in order.
         let of_kind = |name: &str| name.rsplit_once('_').filter(|(k, _)| *k == kind).and_then(|(_, number)| number.parse::<usize>().ok());
         let number = graph.subgraphs.iter().rev().find_map(|(name, _)| of_kind(name)).map_or(0, |last| last + 1);
@@ -244,13 +248,18 @@ impl Recorder {
     pub fn call_higher_order(&self, name: &str, args: Vec<Arg>, kwargs: Vec<(Rc<str>, Arg)>, results: &[Option<Tensor>]) {
         let value = |t: &Option<Tensor>| t.as_ref().map_or(FakeValue::None, |t| FakeValue::Tensor(t.spec()));
         let meta = self.meta(FakeValue::List(results.iter().map(value).collect()));
-        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
+        let call = self.output().graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, kwargs, meta.clone());
         for (i, t) in results.iter().enumerate() {
             let Some(t) = t else { continue };
             let grad_fn = super::tracer::grad_fn(t);
             let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn, ..meta.clone() };
-            let item =
-                self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(call), Arg::Int(i as i64)], Vec::new(), meta);
+            let item = self.output().graph.borrow_mut().call(
+                "getitem",
+                Target::Getitem,
+                vec![Arg::Node(call), Arg::Int(i as i64)],
+                Vec::new(),
+                meta,
+            );
             self.note(t, item);
         }
     }
@@ -258,16 +267,17 @@ impl Recorder {
     /// Records the call of a higher-order operator that gives its operand back; the tensor is its result from now on.
     pub fn call_in_place(&self, name: &str, args: Vec<Arg>, t: &Tensor) {
         let meta = self.meta(FakeValue::Tensor(t.spec()));
-        let call = self.graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, Vec::new(), meta);
+        let call = self.output().graph.borrow_mut().call(name, Target::HigherOrder(name.into()), args, Vec::new(), meta);
         self.note(t, call);
     }
 
     /// From now on a fake tensor is the value of a node.
     pub(in crate::dynamo) fn note(&self, t: &Tensor, id: NodeId) {
-        if self.nodes.borrow_mut().insert(t.id(), id).is_none() {
-            return self.fakes.borrow_mut().push(t.downgrade());
+        if self.output().nodes.borrow_mut().insert(t.id(), id).is_none() {
+            return self.output().fakes.borrow_mut().push(t.downgrade());
         }
-        let mut fakes = self.fakes.borrow_mut();
+        let output = self.output();
+        let mut fakes = output.fakes.borrow_mut();
         if !fakes.iter().any(|w| Tensor::upgrade(w).is_some_and(|o| o.is(t))) {
             fakes.push(t.downgrade());
         }

@@ -24,8 +24,8 @@ pub(in crate::dynamo) fn number_of(t: &Tensor) -> Option<i64> {
 impl Recorder {
     /// A symbol for a Python number of the call, which becomes an input where it is used. `number` is that of its source.
     pub fn number(&self, source: &str, number: u32, value: i64) -> SymInt {
-        let size = self.symbols.borrow_mut().number(source, number, value);
-        self.numbers.borrow_mut().insert(size.expr(), number_name(source));
+        let size = self.output().symbols.borrow_mut().number(source, number, value);
+        self.output().numbers.borrow_mut().insert(size.expr(), number_name(source));
         size
     }
 
@@ -34,9 +34,9 @@ impl Recorder {
         for arg in args {
             match arg {
                 Value::List(items) => self.give_numbers(items)?,
-                Value::Int(size) if self.numbers.borrow().contains_key(&size.expr()) => {
+                Value::Int(size) if self.output().numbers.borrow().contains_key(&size.expr()) => {
                     if let Arg::Node(id) = self.argument(arg)? {
-                        self.given.borrow_mut().insert(id);
+                        self.output().given.borrow_mut().insert(id);
                     }
                 }
                 // An operator may ask for its number before it is recorded.
@@ -52,7 +52,7 @@ impl Recorder {
         let SymInt::Sym(expr, env) = size else { return Ok(()) };
         for symbol in expr.symbols() {
             let number = Expr::symbol(symbol);
-            if self.numbers.borrow().contains_key(&number) {
+            if self.output().numbers.borrow().contains_key(&number) {
                 self.size(&SymInt::Sym(number, env.clone()))?;
             }
         }
@@ -61,7 +61,7 @@ impl Recorder {
 
     /// A symbol for a Python float of the call, which becomes an input where it is used: a tensor that holds it.
     pub fn float_number(&self, source: &str, number: u32, value: f64) -> SymFloat {
-        self.symbols.borrow_mut().float(source, number, value)
+        self.output().symbols.borrow_mut().float(source, number, value)
     }
 
     /// A float was computed from others: the call stands here, where something reads it.
@@ -75,12 +75,13 @@ impl Recorder {
     /// The number that a float is was asked for: floats of the call in it are inputs, though nothing computes with them.
     pub fn asked_float(&self, float: &SymFloat) {
         self.computed_float(float);
-        let graph = self.graph.borrow();
-        for (expr, id) in self.floats.borrow().iter() {
+        let output = self.output();
+        let graph = output.graph.borrow();
+        for (expr, id) in self.output().floats.borrow().iter() {
             if let FloatExpr::Symbol(symbol) = &**expr
                 && float.has(symbol)
             {
-                self.given.borrow_mut().extend(graph.node(*id).inputs());
+                self.output().given.borrow_mut().extend(graph.node(*id).inputs());
             }
         }
     }
@@ -97,7 +98,7 @@ impl Recorder {
                 FloatExpr::ToFloat(_) | FloatExpr::IntTrueDiv(..) | FloatExpr::Function(..) | FloatExpr::Round(..) => false,
             }
         }
-        let is_input = |expr: &FloatExpr| self.floats.borrow().iter().any(|(known, _)| **known == *expr);
+        let is_input = |expr: &FloatExpr| self.output().floats.borrow().iter().any(|(known, _)| **known == *expr);
         fn are_inputs(expr: &FloatExpr, is_input: &dyn Fn(&FloatExpr) -> bool) -> bool {
             match expr {
                 FloatExpr::Binary(_, a, b) => are_inputs(a, is_input) && are_inputs(b, is_input),
@@ -111,7 +112,7 @@ impl Recorder {
 
     /// Whether a symbolic float belongs to the graph that is captured.
     pub fn has_float(&self, float: &SymFloat) -> bool {
-        float.env.same(&self.symbols.borrow().env)
+        float.env.same(&self.output().symbols.borrow().env)
     }
 
     /// The input that a float of the call becomes, and the call that reads its number.
@@ -125,19 +126,19 @@ impl Recorder {
         let fake_tensor = Tensor::fake(&spec.spec)?;
         let source = InputSource { name: number_name(&origin), source: origin, is_static: true, is_number: true, ..InputSource::default() };
         let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), ..Meta::default() };
-        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
-        self.nodes.borrow_mut().insert(fake_tensor.id(), node);
-        self.input_places.borrow_mut().push(self.place());
-        self.inputs.borrow_mut().push(GraphArg { real, fake_tensor, node, spec, source });
+        let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
+        self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
+        self.output().input_places.borrow_mut().push(self.place());
+        self.output().inputs.borrow_mut().push(GraphArg { real, fake_tensor, node, spec, source });
         let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
         Ok(self.float_call("item", target, vec![Arg::Node(node)], float))
     }
 
     pub(in crate::dynamo) fn float_call(&self, name: &str, target: Target, args: Vec<Arg>, float: &SymFloat) -> Arg {
         let meta = self.meta(FakeValue::SymFloat(float.clone()));
-        let id = self.graph.borrow_mut().call(name, target, args, Vec::new(), meta);
-        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
-        self.floats.borrow_mut().push((float.expr.clone(), id));
+        let id = self.output().graph.borrow_mut().call(name, target, args, Vec::new(), meta);
+        self.output().graph.borrow_mut().node_mut(id).written = self.output().writing.stamp();
+        self.output().floats.borrow_mut().push((float.expr.clone(), id));
         Arg::Node(id)
     }
 
@@ -168,15 +169,16 @@ impl Recorder {
         let mut found = None;
         result.for_each_tensor(&mut |t| {
             let dim = t.sizes().iter().position(|s| s.as_int().is_none() && s.expr() == size.expr());
-            found = found.or(dim.and_then(|d| Some((self.nodes.borrow().get(&t.id()).copied()?, d))));
+            found = found.or(dim.and_then(|d| Some((self.output().nodes.borrow().get(&t.id()).copied()?, d))));
         });
         let Some((node, dim)) = found else { return Ok(()) };
         let meta = self.meta(FakeValue::Int(size.clone()));
         let target = Target::Op("aten.sym_size.int".into());
-        let id = self.graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
-        self.stacks.borrow_mut().insert(id, (self.place(), self.inputs.borrow().len()));
-        self.sizes.borrow_mut().insert(size.expr(), id);
-        self.defined.borrow_mut().push((size.clone(), id));
+        let id =
+            self.output().graph.borrow_mut().call("sym_size_int", target, vec![Arg::Node(node), Arg::Int(dim as i64)], Vec::new(), meta);
+        self.output().stacks.borrow_mut().insert(id, (self.place(), self.output().inputs.borrow().len()));
+        self.output().sizes.borrow_mut().insert(size.expr(), id);
+        self.output().defined.borrow_mut().push((size.clone(), id));
         Ok(())
     }
 
@@ -189,59 +191,61 @@ impl Recorder {
     /// another only when the graph runs. `None` where it cannot be part of it.
     pub(in crate::dynamo) fn scalar(&self, t: &Tensor) -> Result<Option<Value>> {
         let fake_tensor = self.wrap_tensor(t)?;
-        let Some(node) = self.nodes.borrow().get(&fake_tensor.id()).copied() else { return Ok(None) };
+        let Some(node) = self.output().nodes.borrow().get(&fake_tensor.id()).copied() else { return Ok(None) };
         let dtype = fake_tensor.dtype();
         let is_integer = dtype.is_integral() && dtype != Dtype::Bool;
         if !is_integer && !dtype.is_floating() {
             return Ok(None);
         }
-        let known = self.scalars.borrow().get(&fake_tensor.id()).cloned();
+        let known = self.output().scalars.borrow().get(&fake_tensor.id()).cloned();
         let number = match known {
             Some(number) => number,
             None if is_integer => {
                 let index = self
+                    .output()
                     .inputs
                     .borrow()
                     .iter()
                     .position(|i| i.fake_tensor.is(&fake_tensor) && i.real.dim() == 0 && i.fake_tensor.version() == 0);
                 Value::Int(match index {
                     Some(index) => {
-                        let input = self.inputs.borrow()[index].clone();
+                        let input = self.output().inputs.borrow()[index].clone();
                         let value = number_of(&input.real).unwrap_or_default();
-                        self.symbols.borrow_mut().item(&input.source, index, value)
+                        self.output().symbols.borrow_mut().item(&input.source, index, value)
                     }
-                    None => self.symbols.borrow().env.unbacked("item", i64::MIN),
+                    None => self.output().symbols.borrow().env.unbacked("item", i64::MIN),
                 })
             }
-            None => Value::SymFloat(self.symbols.borrow().env.unbacked_float("item")),
+            None => Value::SymFloat(self.output().symbols.borrow().env.unbacked_float("item")),
         };
         let target = Target::Torch { op: "aten._local_scalar_dense.default".into(), shown: Shown::Method("item".into()) };
-        let inputs = self.inputs.borrow().len();
+        let inputs = self.output().inputs.borrow().len();
         let id = match &number {
             Value::SymFloat(float) => match self.float_call("item", target, vec![Arg::Node(node)], float) {
                 Arg::Node(id) => id,
                 _ => return Ok(None),
             },
             other => {
-                let id = self.graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
+                let id =
+                    self.output().graph.borrow_mut().call("item", target, vec![Arg::Node(node)], Vec::new(), self.meta(fake_value(other)));
                 if let Value::Int(size) = other {
-                    self.sizes.borrow_mut().entry(size.expr()).or_insert(id);
+                    self.output().sizes.borrow_mut().entry(size.expr()).or_insert(id);
                     if size.hint().is_none() {
-                        self.defined.borrow_mut().push((size.clone(), id));
+                        self.output().defined.borrow_mut().push((size.clone(), id));
                     }
                 }
                 id
             }
         };
-        self.stacks.borrow_mut().insert(id, (self.place(), inputs));
-        self.scalars.borrow_mut().insert(fake_tensor.id(), number.clone());
+        self.output().stacks.borrow_mut().insert(id, (self.place(), inputs));
+        self.output().scalars.borrow_mut().insert(fake_tensor.id(), number.clone());
         Ok(Some(number))
     }
 
     /// The node of a symbolic size; one of another graph is the number it was there.
     pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {
-            SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
+            SymInt::Sym(_, env) if env.same(&self.output().symbols.borrow().env) => compute_size(&Sizes(self, env), &size.expr()),
             _ => Ok(Arg::Int(size.guard_int()?)),
         }
     }
@@ -249,12 +253,19 @@ impl Recorder {
     /// The script computed a size from two others: the call stands here, where something reads it.
     pub fn computed(&self, name: &'static str, operands: &[&SymInt], result: &SymInt) {
         let SymInt::Sym(expr, env) = result else { return };
-        if !env.same(&self.symbols.borrow().env) || expr.as_symbol().is_some() || self.sizes.borrow().contains_key(&result.expr()) {
+        if !env.same(&self.output().symbols.borrow().env)
+            || expr.as_symbol().is_some()
+            || self.output().sizes.borrow().contains_key(&result.expr())
+        {
             return;
         }
         // What is stored in an object is computed there, other numbers where they are read.
         if self.is_of_numbers(&result.expr()) && !(self.surroundings.stores_result)() {
-            self.deferred.borrow_mut().entry(result.expr()).or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
+            self.output()
+                .deferred
+                .borrow_mut()
+                .entry(result.expr())
+                .or_insert_with(|| (name, operands.iter().map(|o| (*o).clone()).collect()));
         } else if let Ok(args) = self.operands_of(name, &mut operands.iter().copied()) {
             Sizes(self, env).emit(name, args, &result.expr());
         }
@@ -272,18 +283,24 @@ impl Recorder {
     /// symbols.
     pub fn counted(&self, t: &Tensor, count: &SymInt) -> Result<()> {
         let expr = count.expr();
-        let is_known = || self.sizes.borrow().contains_key(&expr) || self.deferred.borrow().contains_key(&expr);
+        let is_known = || self.output().sizes.borrow().contains_key(&expr) || self.output().deferred.borrow().contains_key(&expr);
         if expr.as_int().is_some() || expr.as_symbol().is_some() || !self.has_size(count) || is_known() {
             return Ok(());
         }
-        let Some(node) = self.nodes.borrow().get(&self.wrap_tensor(t)?.id()).copied() else { return Ok(()) };
-        if self.graph.borrow().node(node).opcode != graph::Opcode::Placeholder {
+        let Some(node) = self.output().nodes.borrow().get(&self.wrap_tensor(t)?.id()).copied() else { return Ok(()) };
+        if self.output().graph.borrow().node(node).opcode != graph::Opcode::Placeholder {
             return self.size(count).map(|_| ());
         }
         let target = Target::Torch { op: COUNT.into(), shown: Shown::Method("numel".into()) };
-        let id = self.graph.borrow_mut().call("numel", target, vec![Arg::Node(node)], Vec::new(), self.meta(FakeValue::Int(count.clone())));
-        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
-        self.sizes.borrow_mut().insert(expr, id);
+        let id = self.output().graph.borrow_mut().call(
+            "numel",
+            target,
+            vec![Arg::Node(node)],
+            Vec::new(),
+            self.meta(FakeValue::Int(count.clone())),
+        );
+        self.output().graph.borrow_mut().node_mut(id).written = self.output().writing.stamp();
+        self.output().sizes.borrow_mut().insert(expr, id);
         Ok(())
     }
 
@@ -295,7 +312,7 @@ impl Recorder {
 
     /// Whether a symbolic size belongs to the graph that is captured.
     pub fn has_size(&self, size: &SymInt) -> bool {
-        matches!(size, SymInt::Sym(_, env) if env.same(&self.symbols.borrow().env) && size.expr().as_int().is_none())
+        matches!(size, SymInt::Sym(_, env) if env.same(&self.output().symbols.borrow().env) && size.expr().as_int().is_none())
     }
 }
 
@@ -305,7 +322,7 @@ impl FloatNodes for Recorder {
     }
 
     fn known(&self, float: &SymFloat) -> Option<Arg> {
-        self.floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
+        self.output().floats.borrow().iter().find(|(e, _)| *e == float.expr).map(|(_, id)| Arg::Node(*id))
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, float: &SymFloat) -> Result<Arg> {
@@ -327,25 +344,25 @@ struct Sizes<'a>(&'a Recorder, &'a ShapeEnv);
 
 impl SizeNodes for Sizes<'_> {
     fn known(&self, expr: &Expr) -> Option<Arg> {
-        if let Some(name) = self.0.numbers.borrow_mut().remove(expr) {
+        if let Some(name) = self.0.output().numbers.borrow_mut().remove(expr) {
             let meta = Meta { value: Some(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone()))), ..Meta::default() };
-            let id = self.0.graph.borrow_mut().placeholder(&name, meta);
-            self.0.sizes.borrow_mut().insert(expr.clone(), id);
+            let id = self.0.output().graph.borrow_mut().placeholder(&name, meta);
+            self.0.output().sizes.borrow_mut().insert(expr.clone(), id);
         }
-        let deferred = self.0.deferred.borrow_mut().remove(expr);
+        let deferred = self.0.output().deferred.borrow_mut().remove(expr);
         if let Some((name, operands)) = deferred
             && let Ok(args) = self.0.operands_of(name, &mut operands.iter())
         {
             return Some(self.emit(name, args, expr));
         }
-        self.0.sizes.borrow().get(expr).copied().map(Arg::Node)
+        self.0.output().sizes.borrow().get(expr).copied().map(Arg::Node)
     }
 
     fn emit(&self, name: &'static str, args: Vec<Arg>, expr: &Expr) -> Arg {
         let meta = self.0.meta(FakeValue::Int(SymInt::Sym(expr.clone(), self.1.clone())));
-        let id = self.0.graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
-        self.0.graph.borrow_mut().node_mut(id).written = self.0.writing.stamp();
-        self.0.sizes.borrow_mut().insert(expr.clone(), id);
+        let id = self.0.output().graph.borrow_mut().call(graph::node_name(name), Target::operator(name), args, Vec::new(), meta);
+        self.0.output().graph.borrow_mut().node_mut(id).written = self.0.output().writing.stamp();
+        self.0.output().sizes.borrow_mut().insert(expr.clone(), id);
         Arg::Node(id)
     }
 

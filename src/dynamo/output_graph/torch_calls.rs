@@ -64,10 +64,9 @@ impl Writing {
         }
     }
 
-    /// The graph has ended.
-    pub(in crate::dynamo) fn clear(&self) {
-        self.variables.borrow_mut().clear();
-        self.tensors().into_iter().for_each(|nodes| nodes.borrow_mut().clear());
+    /// What is known where the graph has ended: which call is open.
+    pub(in crate::dynamo) fn in_next_graph(&self) -> Self {
+        Writing { open: self.open.clone(), last: self.last.clone(), ..Writing::default() }
     }
 
     /// Nodes have moved; those for which `follow` is false are gone.
@@ -123,7 +122,7 @@ pub struct OpenCall {
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
-        self.recorder.writing.open.set(None);
+        self.recorder.output().writing.open.set(None);
     }
 }
 
@@ -135,19 +134,21 @@ impl OpenCall {
         if recorder.epoch.get() != self.epoch {
             return;
         }
-        let mut graph = recorder.graph.borrow_mut();
+        let output = recorder.output();
+        let mut graph = output.graph.borrow_mut();
         let belongs = |node: &Node| node.written.as_ref().is_some_and(|w| w.call == self.number);
         let ids = (self.start..graph.arena_len()).map(|i| NodeId(i as u32));
         let Some(first) = ids.clone().find(|id| belongs(graph.node(*id)) && matches!(graph.node(*id).target, Target::Torch { .. })) else {
             return;
         };
-        let writing = &recorder.writing;
+        let writing = &recorder.output().writing;
         let again = writing.again.take();
         let mut gave = results.is_empty();
         for (way, t) in results {
             let key = recorder.fake_tensor_id(t);
             let given = again.get(&key).copied();
-            let Some(id) = given.or_else(|| recorder.nodes.borrow().get(&key).copied()).filter(|id| ids.clone().any(|i| i == *id)) else {
+            let Some(id) = given.or_else(|| recorder.output().nodes.borrow().get(&key).copied()).filter(|id| ids.clone().any(|i| i == *id))
+            else {
                 continue;
             };
             if let Some(of_call) = graph.node_mut(id).written.as_mut().filter(|w| w.call == self.number) {
@@ -186,7 +187,8 @@ impl OpenCall {
 impl Recorder {
     /// The names that values have so far in the graph that is shown.
     pub fn shown_names(&self) -> HashMap<NodeId, Rc<str>> {
-        let graph = self.graph.borrow();
+        let output = self.output();
+        let graph = output.graph.borrow();
         let all: Vec<NodeId> = (0..graph.arena_len()).map(|i| NodeId(i as u32)).collect();
         let made = made(&graph, &all, None);
         made.nodes.iter().map(|(id, shown)| (*id, made.graph.node(*shown).name.clone())).collect()
@@ -194,30 +196,30 @@ impl Recorder {
 
     /// A call of the script's begins; none within another one, or where nothing is recorded.
     pub fn open_call(self: &Rc<Self>) -> Option<OpenCall> {
-        if self.is_over() || self.writing.open.get().is_some() {
+        if self.is_over() || self.output().writing.open.get().is_some() {
             return None;
         }
-        let number = self.writing.next();
-        self.writing.open.set(Some(number));
-        self.writing.again.borrow_mut().clear();
+        let number = self.output().writing.next();
+        self.output().writing.open.set(Some(number));
+        self.output().writing.again.borrow_mut().clear();
         Some(OpenCall { recorder: self.clone(), number, epoch: self.epoch.get(), start: self.position() })
     }
 
     /// Whether a call of the script's is being made.
     pub fn is_in_call(&self) -> bool {
-        self.writing.open.get().is_some()
+        self.output().writing.open.get().is_some()
     }
 
     fn fake_tensor_id(&self, t: &Tensor) -> u64 {
         let t = self.current(t);
-        let fake_tensor = self.by_real.borrow().get(&t.id()).map(|i| self.inputs.borrow()[*i].fake_tensor.id());
+        let fake_tensor = self.output().by_real.borrow().get(&t.id()).map(|i| self.output().inputs.borrow()[*i].fake_tensor.id());
         fake_tensor.unwrap_or_else(|| t.id())
     }
 
     /// The node that a tensor is to the script, which reads it from a variable or has it from a call; none for one that has none yet.
     pub fn written_node(&self, t: &Tensor, variable: Option<&Variable>) -> Option<NodeId> {
         let key = self.fake_tensor_id(t);
-        let writing = &self.writing;
+        let writing = &self.output().writing;
         let known = match variable {
             Some(variable) => writing.variables.borrow().get(&(key, variable.clone())).copied(),
             None => writing.flowing.borrow().get(&key).copied(),
@@ -233,15 +235,17 @@ impl Recorder {
     /// What stands for a tensor of the caller's that a call gave again and the script goes on with, and how many calls did.
     pub fn given_again(&self, t: &Tensor) -> Option<(Tensor, usize)> {
         let fake_tensor = self.fake_tensor(t)?;
-        let graph = self.graph.borrow();
+        let output = self.output();
+        let graph = output.graph.borrow();
         let is_call = |id: &NodeId| graph.node(*id).opcode == Opcode::Call;
-        let writing = &self.writing;
+        let writing = &self.output().writing;
         let goes_on = [&writing.flowing, &writing.kept].iter().any(|nodes| nodes.borrow().get(&fake_tensor.id()).is_some_and(is_call));
         if !goes_on {
             return None;
         }
-        let now = self.nodes.borrow().get(&fake_tensor.id()).copied();
-        let earlier = self.earlier.borrow();
+        let now = self.output().nodes.borrow().get(&fake_tensor.id()).copied();
+        let output = self.output();
+        let earlier = output.earlier.borrow();
         let gave = earlier.get(&fake_tensor.id()).into_iter().flatten().chain(&now).filter(|id| is_call(id)).count();
         Some((fake_tensor, gave.max(1)))
     }
@@ -255,7 +259,8 @@ impl Recorder {
 
     /// A value that a container kept was stored in a variable, and is named after it unless it has a name.
     fn name_late(&self, id: NodeId, name: &Rc<str>) {
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         let Some(Written { call, gives: Some(way), .. }) = graph.node(id).written.clone() else { return };
         let says = |node: &Node| node.written.as_ref().is_some_and(|w| w.call == call && w.says.is_some());
         let head = (0..=id.0).rev().map(NodeId).find(|i| says(graph.node(*i)));
@@ -268,9 +273,10 @@ impl Recorder {
     /// Names values that are no results of written calls after the variables that they are stored in. `results` and `names` have the ways
     /// to them in what the script gets.
     pub fn name_results(&self, results: &[(Vec<u32>, Tensor)], names: &[(Vec<u32>, Rc<str>)]) {
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         for (way, name) in names {
-            let found = results.iter().find(|(w, _)| w == way).and_then(|(_, t)| self.nodes.borrow().get(&t.id()).copied());
+            let found = results.iter().find(|(w, _)| w == way).and_then(|(_, t)| self.output().nodes.borrow().get(&t.id()).copied());
             let Some(id) = found else { continue };
             let node = graph.node_mut(id);
             if node.opcode == Opcode::Call && node.written.is_none() {
@@ -283,7 +289,7 @@ impl Recorder {
     /// Says how a call that is recorded as it is was written.
     pub(in crate::dynamo) fn write(&self, node: &mut Node, args: Vec<Arg>, stored: Vec<(Vec<u32>, Rc<str>)>) {
         let call = WrittenCall { target: node.target.clone(), name: candidate(node).into(), args, kwargs: node.kwargs.clone(), stored };
-        node.written = Some(Written { call: self.writing.next(), says: Some(Box::new(call)), gives: Some(Vec::new()) });
+        node.written = Some(Written { call: self.output().writing.next(), says: Some(Box::new(call)), gives: Some(Vec::new()) });
     }
 }
 

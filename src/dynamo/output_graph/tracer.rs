@@ -1,22 +1,22 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
 use super::captured_graph::{GraphArg, computes};
-use super::torch_calls::Writing;
+use super::state::OutputGraph;
 use crate::aot::schemas::InputSpec;
 use crate::aot::subclass;
 use crate::aot::trace::fake_value;
 use crate::autograd::meta as autograd_meta;
 use crate::dispatch::{Key, Modes, OpEntry, Value, modes, set_modes};
-use crate::dynamo::dynamic_shapes::{InputSource, Symbols, Treatment};
+use crate::dynamo::dynamic_shapes::{InputSource, Treatment};
 use crate::dynamo::exc::Failure;
 use crate::dynamo::graph_breaks::unsupported::Unsupported;
 use crate::error::{Error, Result};
-use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Shown, Target, compute_float};
-use crate::shape::{Expr, FloatExpr, Relation, SymInt};
+use crate::graph::{Arg, FakeValue, Meta, NodeId, Opcode, Shown, Target, compute_float};
+use crate::shape::SymInt;
 use crate::span::{Source, Written, current_module_path, current_source};
 use crate::tensor::{Dtype, Geometry, Tensor};
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Names an input: where the caller keeps it (`L_x_`).
@@ -47,82 +47,34 @@ pub struct Surroundings {
 
 /// What is recorded of one call of a compiled function, graph after graph.
 pub struct Recorder {
-    pub(in crate::dynamo) graph: RefCell<Graph>,
-    pub(in crate::dynamo) nodes: RefCell<HashMap<u64, NodeId>>,
-    /// Nodes that stood for a tensor before a call gave it again, as `x.float()` does where it has nothing to convert.
-    pub(in crate::dynamo) earlier: RefCell<HashMap<u64, Vec<NodeId>>>,
-    pub(in crate::dynamo) inputs: RefCell<Vec<GraphArg>>,
-    pub(in crate::dynamo) by_real: RefCell<HashMap<u64, usize>>,
+    /// The graph that is captured now.
+    output: RefCell<Rc<OutputGraph>>,
     /// Whether gradients are on around the function that is recorded.
     pub(in crate::dynamo) grad: Cell<bool>,
     pub(in crate::dynamo) autocast: Cell<Option<Dtype>>,
-    /// Blocks of autocast that began in this graph.
-    pub(in crate::dynamo) blocks: RefCell<Vec<NodeId>>,
-    /// Blocks of inference mode that began in this graph.
-    pub(in crate::dynamo) inference_blocks: RefCell<Vec<NodeId>>,
     /// Fake tensors whose values are known by now, and the tensors that replace them.
     pub(in crate::dynamo) arrived: RefCell<HashMap<u64, Tensor>>,
-    /// Fake tensors of the graph that is captured.
-    pub(in crate::dynamo) fakes: RefCell<Vec<std::rc::Weak<crate::tensor::TensorImpl>>>,
     /// Arguments of the call that breaks the graph, whose values it reads.
     pub(in crate::dynamo) needed: RefCell<Vec<Tensor>>,
-    /// Calls as they are written.
-    pub(in crate::dynamo) writing: Writing,
     /// Numbers that only the run knows and that what breaks the graph reads.
     pub(in crate::dynamo) needed_numbers: RefCell<Vec<Value>>,
     /// While something is recorded that counts only as a whole: what would have ended the graph, once something has.
     pub(in crate::dynamo) trial: RefCell<Option<Option<Unsupported>>>,
-    /// Numbers of tensors that are part of the graph, by tensor.
-    pub(in crate::dynamo) scalars: RefCell<HashMap<u64, Value>>,
-    /// Calls that `x[...]` makes.
-    pub(in crate::dynamo) items: RefCell<Vec<NodeId>>,
-    /// Per call, where the frames stood, and how many inputs there were before it.
-    pub(in crate::dynamo) stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
-    /// Per input, where the frames stood when it became one.
-    pub(in crate::dynamo) input_places: RefCell<Vec<Rc<[u32]>>>,
-    /// Fake tensors, and inputs, that were read without a call, where the frames stood, the number of the call that came next, and
-    /// how many inputs there were.
-    pub(in crate::dynamo) glances: RefCell<Vec<(u64, Rc<[u32]>, u32, usize)>>,
-    /// Inputs, by tensor, that what surrounds a module's `forward` read before it.
-    pub(in crate::dynamo) read_around: RefCell<Vec<u64>>,
     /// Where the frames stood when what is recorded again was recorded first.
     pub(in crate::dynamo) repeated_at: RefCell<Option<Rc<[u32]>>>,
-    /// Inputs that were written to and stored back where they came from, and the calls that did it.
-    pub(in crate::dynamo) stored: RefCell<Vec<(Tensor, NodeId)>>,
     pub(in crate::dynamo) surroundings: Surroundings,
     pub(in crate::dynamo) input_name: InputName,
     pub(in crate::dynamo) plan: Plan,
     /// Blocks that changed the grad mode and are not over: the mode around each, and the position of the frame that it is in.
     grad_blocks: RefCell<Vec<(usize, bool, usize)>>,
-    /// The mode around those that are left where the graph ends.
-    pub(in crate::dynamo) around: Cell<Option<bool>>,
-    /// Whether what a called function recorded was taken out of the graph that ends.
-    pub(in crate::dynamo) is_split: Cell<bool>,
     /// Tensors that a function that is recorded on its own returns before others.
     pub first_outputs: RefCell<Vec<u64>>,
-    /// Whether attributes of tensors were changed since the last graph ended.
-    pub has_side_effect: Cell<bool>,
     pub(in crate::dynamo) constants: Cell<usize>,
     pub(in crate::dynamo) is_over: Cell<bool>,
     /// Which graph this is: counts up where one ends.
     pub(in crate::dynamo) epoch: Cell<u32>,
-    pub(in crate::dynamo) symbols: RefCell<Symbols>,
     /// The last call that failed.
     pub(in crate::dynamo) failure: RefCell<Option<Failure>>,
-    /// Nodes that compute symbolic sizes.
-    pub(in crate::dynamo) sizes: RefCell<HashMap<Expr, NodeId>>,
-    /// Numbers that only the run knows, and the nodes that give them.
-    pub(in crate::dynamo) defined: RefCell<Vec<(SymInt, NodeId)>>,
-    /// Conditions that the script checks itself.
-    pub(in crate::dynamo) stated: RefCell<Vec<(Expr, Relation, Expr)>>,
-    /// Nodes that compute symbolic floats.
-    pub(in crate::dynamo) floats: RefCell<Vec<(Rc<FloatExpr>, NodeId)>>,
-    /// Symbols of Python numbers that were not used yet, and the names of the inputs that they become.
-    pub(in crate::dynamo) numbers: RefCell<HashMap<Expr, String>>,
-    /// Inputs that are such numbers and were given to a call, which may have needed the number itself.
-    pub(in crate::dynamo) given: RefCell<HashSet<NodeId>>,
-    /// What the script computed from such numbers alone: calls that are made where something reads them.
-    pub(in crate::dynamo) deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
 }
 
 /// The name of the autograd node that gave a tensor, where it requires grad; empty for a leaf.
@@ -135,75 +87,60 @@ impl Recorder {
     /// A recorder for one call.
     pub fn new(input_name: InputName, plan: Plan, surroundings: Surroundings) -> Rc<Self> {
         Rc::new(Recorder {
-            graph: RefCell::new(Graph::new("GraphModule")),
-            nodes: RefCell::default(),
-            earlier: RefCell::default(),
-            inputs: RefCell::default(),
-            by_real: RefCell::default(),
+            output: RefCell::default(),
             grad: Cell::new(modes().grad),
             autocast: Cell::new(modes().autocast),
-            blocks: RefCell::default(),
-            inference_blocks: RefCell::default(),
             arrived: RefCell::default(),
-            fakes: RefCell::default(),
             needed: RefCell::default(),
-            writing: Writing::default(),
             needed_numbers: RefCell::default(),
             trial: RefCell::default(),
-            scalars: RefCell::default(),
-            items: RefCell::default(),
-            stacks: RefCell::default(),
-            input_places: RefCell::default(),
-            glances: RefCell::default(),
-            read_around: RefCell::default(),
             repeated_at: RefCell::default(),
-            stored: RefCell::default(),
             surroundings,
             input_name,
             plan,
             failure: RefCell::default(),
             grad_blocks: RefCell::default(),
-            around: Cell::new(None),
             first_outputs: RefCell::default(),
-            is_split: Cell::new(false),
-            has_side_effect: Cell::new(false),
             constants: Cell::new(0),
             is_over: Cell::new(false),
             epoch: Cell::new(0),
-            symbols: RefCell::default(),
-            sizes: RefCell::default(),
-            defined: RefCell::default(),
-            stated: RefCell::default(),
-            floats: RefCell::default(),
-            numbers: RefCell::default(),
-            given: RefCell::default(),
-            deferred: RefCell::default(),
         })
+    }
+
+    /// The graph that is captured now.
+    pub(in crate::dynamo) fn output(&self) -> Rc<OutputGraph> {
+        self.output.borrow().clone()
+    }
+
+    /// The graph has ended: the next one begins.
+    pub(in crate::dynamo) fn begin_output(&self) {
+        let next = self.output().next();
+        self.output.replace(Rc::new(next));
     }
 
     /// Whether nothing was recorded since the last graph ended.
     pub fn is_empty(&self) -> bool {
-        !computes(&self.graph.borrow())
+        !computes(&self.output().graph.borrow())
     }
 
     /// Whether not even a mode was changed since the last graph ended.
     pub fn has_no_calls(&self) -> bool {
-        self.graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
+        self.output().graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
     /// How many calls were recorded since the last graph ended.
     pub fn count_calls(&self) -> usize {
-        self.graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
+        self.output().graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
     }
 
     /// Whether a tensor is a fake tensor of the graph that is captured.
     pub fn is_traced(&self, t: &Tensor) -> bool {
-        t.is_fake() && self.nodes.borrow().contains_key(&t.id())
+        t.is_fake() && self.output().nodes.borrow().contains_key(&t.id())
     }
 
     /// Fake tensors of this graph that are still alive, in order of creation.
     pub fn alive(&self) -> Vec<Tensor> {
-        self.fakes.borrow().iter().filter_map(Tensor::upgrade).collect()
+        self.output().fakes.borrow().iter().filter_map(Tensor::upgrade).collect()
     }
 
     /// At which place among its arguments the call that breaks the graph reads a tensor.
@@ -216,16 +153,16 @@ impl Recorder {
     pub fn touch(&self, t: &Tensor, is_static: bool) -> Result<()> {
         if t.is_fake() {
             if self.is_traced(t) {
-                self.glance(t, self.inputs.borrow().len());
+                self.glance(t, self.output().inputs.borrow().len());
             }
             return Ok(());
         }
         match self.fake_tensor(t) {
-            Some(fake_tensor) => self.glance(&fake_tensor, self.inputs.borrow().len()),
+            Some(fake_tensor) => self.glance(&fake_tensor, self.output().inputs.borrow().len()),
             None => drop(self.wrap_tensor(t)?),
         }
-        if is_static && let Some(i) = self.by_real.borrow().get(&t.id()) {
-            self.inputs.borrow_mut()[*i].spec.is_static = true;
+        if is_static && let Some(i) = self.output().by_real.borrow().get(&t.id()) {
+            self.output().inputs.borrow_mut()[*i].spec.is_static = true;
         }
         Ok(())
     }
@@ -233,17 +170,17 @@ impl Recorder {
     /// A fake tensor, or one that is an input already, was read: to a called function that is traced as a frame of its own it is an input
     /// from there on.
     pub(in crate::dynamo) fn glance(&self, t: &Tensor, inputs: usize) {
-        let next = self.graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
+        let next = self.output().graph.borrow().nodes().next_back().map_or(0, |n| n.id.0 + 1);
         let place = self.place();
-        let is_new = self.glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
+        let is_new = self.output().glances.borrow().last().is_none_or(|(last, from, at, _)| (*last, from, *at) != (t.id(), &place, next));
         if is_new {
-            self.glances.borrow_mut().push((t.id(), place, next, inputs));
+            self.output().glances.borrow_mut().push((t.id(), place, next, inputs));
         }
     }
 
     /// The fake tensor of a tensor of the caller's, if that is an input already: its sizes may be symbolic.
     pub fn fake_tensor(&self, t: &Tensor) -> Option<Tensor> {
-        self.by_real.borrow().get(&self.current(t).id()).map(|i| self.inputs.borrow()[*i].fake_tensor.clone())
+        self.output().by_real.borrow().get(&self.current(t).id()).map(|i| self.output().inputs.borrow()[*i].fake_tensor.clone())
     }
 
     /// Says that a fake tensor's value is known.
@@ -311,8 +248,9 @@ impl Recorder {
 
     /// How a fake tensor was computed: the place, and the call as Dynamo shows it (`gt(sum_1, 0)`).
     pub fn computed_as(&self, t: &Tensor) -> Option<(Source, String)> {
-        let id = self.nodes.borrow().get(&t.id()).copied()?;
-        let graph = self.graph.borrow();
+        let id = self.output().nodes.borrow().get(&t.id()).copied()?;
+        let output = self.output();
+        let graph = output.graph.borrow();
         let node = graph.node(id);
         let shown = |arg: &Arg| match arg {
             Arg::Node(id) => graph.node(*id).name.to_string(),
@@ -328,9 +266,10 @@ impl Recorder {
 
     /// The fake tensors that a fake tensor was computed from.
     pub fn operands(&self, t: &Tensor) -> Vec<Tensor> {
-        let nodes = self.nodes.borrow();
+        let output = self.output();
+        let nodes = output.nodes.borrow();
         let Some(id) = nodes.get(&t.id()) else { return Vec::new() };
-        let inputs = self.graph.borrow().node(*id).inputs();
+        let inputs = self.output().graph.borrow().node(*id).inputs();
         self.alive().into_iter().filter(|a| nodes.get(&a.id()).is_some_and(|n| inputs.contains(n))).collect()
     }
 
@@ -347,29 +286,29 @@ impl Recorder {
     /// The fake tensor of a tensor: itself if it is one of the graph; a tensor of the caller's becomes an input (PyTorch's `wrap_tensor`).
     pub(in crate::dynamo) fn wrap_tensor(&self, t: &Tensor) -> Result<Tensor> {
         let t = &self.current(t);
-        if self.nodes.borrow().contains_key(&t.id()) {
+        if self.output().nodes.borrow().contains_key(&t.id()) {
             return Ok(t.clone());
         }
-        if let Some(i) = self.by_real.borrow().get(&t.id()) {
-            return Ok(self.inputs.borrow()[*i].fake_tensor.clone());
+        if let Some(i) = self.output().by_real.borrow().get(&t.id()) {
+            return Ok(self.output().inputs.borrow()[*i].fake_tensor.clone());
         }
         for realized in (self.surroundings.realized.clone())() {
             self.wrap_tensor(&realized)?;
         }
-        if let Some(i) = self.by_real.borrow().get(&t.id()) {
-            return Ok(self.inputs.borrow()[*i].fake_tensor.clone());
+        if let Some(i) = self.output().by_real.borrow().get(&t.id()) {
+            return Ok(self.output().inputs.borrow()[*i].fake_tensor.clone());
         }
         let mut spec = InputSpec::of(t)?;
-        let index = self.inputs.borrow().len();
+        let index = self.output().inputs.borrow().len();
         let source = (self.input_name)(t, index);
         spec.is_static = source.is_static || source.is_held;
         let dims = (self.plan)(&source.propagated(t), &spec.spec.geometry);
         crate::dynamo::guards::constraints::check(&dims, &spec.spec.geometry)?;
-        let (geometry, made) = self.symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
+        let (geometry, made) = self.output().symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
         for size in &made {
             let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
-            let id = self.graph.borrow_mut().placeholder(&size.to_string(), meta);
-            self.sizes.borrow_mut().insert(size.expr(), id);
+            let id = self.output().graph.borrow_mut().placeholder(&size.to_string(), meta);
+            self.output().sizes.borrow_mut().insert(size.expr(), id);
         }
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
@@ -393,25 +332,26 @@ impl Recorder {
         };
         let grad_fn = grad_fn(t).map(|name| if spec.is_leaf { "".into() } else { name });
         let meta = Meta { value: Some(FakeValue::Tensor(spec.spec.clone())), grad_fn, ..Meta::default() };
-        let node = self.graph.borrow_mut().placeholder(&source.name, meta);
-        self.nodes.borrow_mut().insert(fake_tensor.id(), node);
-        self.by_real.borrow_mut().insert(t.id(), index);
-        self.input_places.borrow_mut().push(self.place());
-        self.inputs.borrow_mut().push(GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, source });
+        let node = self.output().graph.borrow_mut().placeholder(&source.name, meta);
+        self.output().nodes.borrow_mut().insert(fake_tensor.id(), node);
+        self.output().by_real.borrow_mut().insert(t.id(), index);
+        self.output().input_places.borrow_mut().push(self.place());
+        self.output().inputs.borrow_mut().push(GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, source });
         unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
         Ok(fake_tensor)
     }
 
     /// The tensor of the caller's that a fake tensor belongs to.
     pub(in crate::dynamo) fn known_as(&self, t: &Tensor) -> Tensor {
-        self.inputs.borrow().iter().find(|i| i.fake_tensor.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
+        self.output().inputs.borrow().iter().find(|i| i.fake_tensor.is(t)).map_or_else(|| t.clone(), |i| i.real.clone())
     }
 
     pub(in crate::dynamo) fn constant(&self, t: &Tensor) -> NodeId {
         let name = format!("_tensor_constant{}", self.constants.get());
         self.constants.set(self.constants.get() + 1);
         let meta = self.meta(FakeValue::Tensor(t.spec()));
-        let mut graph = self.graph.borrow_mut();
+        let output = self.output();
+        let mut graph = output.graph.borrow_mut();
         graph.constants.push((name.as_str().into(), t.clone()));
         graph.get_attr(&name, meta)
     }
@@ -428,10 +368,10 @@ impl Recorder {
             Value::Complex(re, im) => Arg::Complex(*re, *im),
             Value::Str(s) => Arg::Str(s.clone()),
             Value::Tensor(t) => {
-                let known = self.nodes.borrow().get(&t.id()).copied();
+                let known = self.output().nodes.borrow().get(&t.id()).copied();
                 Arg::Node(known.unwrap_or_else(|| {
                     let id = self.constant(t);
-                    self.nodes.borrow_mut().insert(t.id(), id);
+                    self.output().nodes.borrow_mut().insert(t.id(), id);
                     id
                 }))
             }
@@ -451,7 +391,7 @@ impl Recorder {
     /// The graph ends inside of blocks of these frames: they are left there, and entered again by the next one.
     pub fn leave_grad_blocks(&self, frames: std::ops::Range<usize>) {
         let blocks = self.grad_blocks.borrow();
-        self.around.set(blocks.iter().find(|(.., frame)| frames.contains(frame)).map(|(_, mode, _)| *mode));
+        self.output().around.set(blocks.iter().find(|(.., frame)| frames.contains(frame)).map(|(_, mode, _)| *mode));
     }
 
     /// A block is over.
@@ -461,7 +401,7 @@ impl Recorder {
 
     /// Whether the graph ends at the call of a function that is recorded on its own from there.
     pub fn ends_at_call(&self, is_split: bool) {
-        self.is_split.set(is_split);
+        self.output().is_split.set(is_split);
     }
 
     /// The grad mode that the next graph begins in.
@@ -471,18 +411,18 @@ impl Recorder {
 
     /// Records a change of the grad mode.
     pub fn record_grad_mode(&self, enabled: bool) {
-        self.graph.borrow_mut().set_grad_enabled(enabled);
+        self.output().graph.borrow_mut().set_grad_enabled(enabled);
     }
 
     /// Records that a block of inference mode begins: one without gradients.
     pub fn record_inference_mode(&self) {
         let id = self.inference_call("_enter_inference_mode", false, Arg::Bool(true));
-        self.inference_blocks.borrow_mut().push(id);
+        self.output().inference_blocks.borrow_mut().push(id);
     }
 
     /// Records that it ends; gradients are as they were around it.
     pub fn record_inference_mode_end(&self, grad: bool) {
-        let block = self.inference_blocks.borrow_mut().pop();
+        let block = self.output().inference_blocks.borrow_mut().pop();
         match block {
             Some(block) => drop(self.inference_call("_exit_inference_mode", grad, Arg::Node(block))),
             // It began in an earlier graph.
@@ -493,8 +433,8 @@ impl Recorder {
     fn inference_call(&self, name: &str, grad: bool, shown: Arg) -> NodeId {
         let path = Shown::Function(format!("torch.autograd.grad_mode.{name}").into());
         let target = Target::Torch { op: "_C._set_grad_enabled".into(), shown: path };
-        let id = self.graph.borrow_mut().call(name, target, vec![Arg::Bool(grad)], Vec::new(), Meta::default());
-        self.write(self.graph.borrow_mut().node_mut(id), vec![shown], Vec::new());
+        let id = self.output().graph.borrow_mut().call(name, target, vec![Arg::Bool(grad)], Vec::new(), Meta::default());
+        self.write(self.output().graph.borrow_mut().node_mut(id), vec![shown], Vec::new());
         id
     }
 
@@ -503,14 +443,14 @@ impl Recorder {
         let args = |dtype: Arg| vec![Arg::Str("cpu".into()), dtype, Arg::Bool(enabled), Arg::None];
         let id = self.autocast_call("_enter_autocast", args(Arg::Dtype(dtype)));
         if !is_said {
-            self.write(self.graph.borrow_mut().node_mut(id), args(Arg::None), Vec::new());
+            self.write(self.output().graph.borrow_mut().node_mut(id), args(Arg::None), Vec::new());
         }
-        self.blocks.borrow_mut().push(id);
+        self.output().blocks.borrow_mut().push(id);
     }
 
     /// Records that a block of autocast ends; `outer` is the short dtype around it.
     pub fn record_autocast_end(&self, outer: Option<Dtype>) {
-        let block = self.blocks.borrow_mut().pop();
+        let block = self.output().blocks.borrow_mut().pop();
         match block {
             Some(block) => self.autocast_call("_exit_autocast", vec![Arg::Node(block)]),
             // It began in an earlier graph: this one goes on in what was around it.
@@ -524,7 +464,7 @@ impl Recorder {
     fn autocast_call(&self, name: &str, args: Vec<Arg>) -> NodeId {
         let shown = Shown::Function(format!("torch.amp.autocast_mode.{name}").into());
         let target = Target::Torch { op: format!("autocast.{name}").into(), shown };
-        self.graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
+        self.output().graph.borrow_mut().call(name, target, args, Vec::new(), Meta::default())
     }
 
     pub(in crate::dynamo) fn record(&self, entry: &'static OpEntry, args: &[Value], result: &Value, inputs: usize) -> Result<()> {
@@ -545,24 +485,24 @@ impl Recorder {
         };
         let target = Target::Torch { op: entry.name.into(), shown };
         let meta = Meta { grad_fn: result.as_tensor().and_then(grad_fn), ..self.meta(fake_value(result)) };
-        let id = self.graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
-        self.graph.borrow_mut().node_mut(id).written = self.writing.stamp();
+        let id = self.output().graph.borrow_mut().call(name, target, positional, keywords, meta.clone());
+        self.output().graph.borrow_mut().node_mut(id).written = self.output().writing.stamp();
         let place = self.place();
-        self.stacks.borrow_mut().insert(id, (place.clone(), inputs));
+        self.output().stacks.borrow_mut().insert(id, (place.clone(), inputs));
         if Written::current() == Some(Written::Operator("[]")) {
-            self.items.borrow_mut().push(id);
+            self.output().items.borrow_mut().push(id);
         }
-        let note = |t: &Tensor, id: NodeId| match self.nodes.borrow_mut().insert(t.id(), id) {
+        let note = |t: &Tensor, id: NodeId| match self.output().nodes.borrow_mut().insert(t.id(), id) {
             Some(before) => {
-                self.earlier.borrow_mut().entry(t.id()).or_default().push(before);
-                self.writing.gave_again(t, Some(before), id)
+                self.output().earlier.borrow_mut().entry(t.id()).or_default().push(before);
+                self.output().writing.gave_again(t, Some(before), id)
             }
-            None => self.fakes.borrow_mut().push(t.downgrade()),
+            None => self.output().fakes.borrow_mut().push(t.downgrade()),
         };
         match result {
             Value::Tensor(t) if entry.schema.returns.first().is_some_and(|r| r.alias.is_some()) && entry.is_mutable() => {
                 // The written tensor keeps its node: replaying the write replays it on that value.
-                self.writing.gave_again(t, None, id);
+                self.output().writing.gave_again(t, None, id);
                 self.note_stored(t, id);
             }
             Value::Tensor(t) => note(t, id),
@@ -570,10 +510,15 @@ impl Recorder {
                 for (i, item) in items.iter().enumerate() {
                     let Value::Tensor(t) = item else { continue };
                     let meta = Meta { value: Some(FakeValue::Tensor(t.spec())), grad_fn: grad_fn(t), ..meta.clone() };
-                    let item =
-                        self.graph.borrow_mut().call("getitem", Target::Getitem, vec![Arg::Node(id), Arg::Int(i as i64)], Vec::new(), meta);
-                    self.graph.borrow_mut().node_mut(item).written = self.writing.stamp();
-                    self.stacks.borrow_mut().insert(item, (place.clone(), inputs));
+                    let item = self.output().graph.borrow_mut().call(
+                        "getitem",
+                        Target::Getitem,
+                        vec![Arg::Node(id), Arg::Int(i as i64)],
+                        Vec::new(),
+                        meta,
+                    );
+                    self.output().graph.borrow_mut().node_mut(item).written = self.output().writing.stamp();
+                    self.output().stacks.borrow_mut().insert(item, (place.clone(), inputs));
                     note(t, item);
                 }
             }

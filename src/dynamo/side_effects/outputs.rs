@@ -81,7 +81,7 @@ pub fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> P
 
 /// A tensor of the caller's that is all that a function returns: Dynamo returns it from the graph, which does more.
 pub fn lone_input(result: &PyObject, recorder: &Recorder) -> Option<Value> {
-    if recorder.has_side_effect.get() {
+    if recorder.output().has_side_effect.get() {
         return None;
     }
     let t = recorder.current(&result.downcast_ref::<TensorBase>()?.tensor());

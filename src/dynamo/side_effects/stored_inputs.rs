@@ -12,8 +12,9 @@ impl Recorder {
     /// A tensor was written to by a call.
     pub(in crate::dynamo) fn note_stored(&self, t: &Tensor, call: NodeId) {
         let is_operator = matches!(Written::current(), Some(Written::Operator(_)));
-        if is_operator && self.inputs.borrow().iter().any(|i| i.fake_tensor.is(t)) && (self.surroundings.stores_result)() {
-            let mut stored = self.stored.borrow_mut();
+        if is_operator && self.output().inputs.borrow().iter().any(|i| i.fake_tensor.is(t)) && (self.surroundings.stores_result)() {
+            let output = self.output();
+            let mut stored = output.stored.borrow_mut();
             stored.retain(|(known, _)| !known.is(t));
             stored.push((t.clone(), call));
         }
@@ -22,8 +23,9 @@ impl Recorder {
     /// A tensor of the caller's was stored where it was, as the result of the call that gave it again.
     pub fn note_stored_again(&self, t: &Tensor) {
         let Some((fake_tensor, _)) = self.given_again(t) else { return };
-        let Some(call) = self.writing.last_call(fake_tensor.id()) else { return };
-        let mut stored = self.stored.borrow_mut();
+        let Some(call) = self.output().writing.last_call(fake_tensor.id()) else { return };
+        let output = self.output();
+        let mut stored = output.stored.borrow_mut();
         if !stored.iter().any(|(known, _)| known.is(&fake_tensor)) {
             stored.push((fake_tensor, call));
         }
@@ -31,9 +33,10 @@ impl Recorder {
 
     /// Inputs that were stored back: what stands for each, and the script's tensor.
     pub fn stored_back(&self) -> Vec<(Tensor, Tensor)> {
-        let inputs = self.inputs.borrow();
+        let output = self.output();
+        let inputs = output.inputs.borrow();
         let known = |t: &Tensor| inputs.iter().find(|i| i.fake_tensor.is(t)).map(|i| i.real.clone());
-        self.stored.borrow().iter().filter_map(|(t, _)| Some((t.clone(), known(t)?))).collect()
+        self.output().stored.borrow().iter().filter_map(|(t, _)| Some((t.clone(), known(t)?))).collect()
     }
 
     /// Whether a symbolic size is a number of the call as it was given: Python has it already.
@@ -43,7 +46,8 @@ impl Recorder {
 
     /// Whether an expression has no other symbols than numbers of the call.
     pub(in crate::dynamo) fn is_of_numbers(&self, expr: &Expr) -> bool {
-        let symbols = self.symbols.borrow();
+        let output = self.output();
+        let symbols = output.symbols.borrow();
         let is_number = |s: &&Symbol| symbols.witnesses.iter().any(|w| w.symbol == **s && w.at == Place::Number);
         let found = expr.symbols();
         !found.is_empty() && found.iter().all(|s| is_number(&s))
