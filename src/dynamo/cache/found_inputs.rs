@@ -23,7 +23,7 @@ pub struct Found {
 
 /// The sources of the inputs of a captured graph.
 pub fn found(captured: &CapturedGraph, globals: Option<&PyDictRef>, vm: &VirtualMachine) -> Rc<[Found]> {
-    let one = |input: &crate::dynamo::output_graph::captured_graph::GraphArg| Found {
+    let one = |input: &crate::dynamo::output_graph::graph_arg::GraphArg| Found {
         path: Source::parse(&input.source.source, globals, vm),
         source: input.source.clone(),
         dims: input.real.dim(),

@@ -73,7 +73,7 @@ impl CapturedGraph {
     /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None`
     /// where all are.
     pub fn violated_constraints(&self) -> Option<String> {
-        let marked = |input: &crate::dynamo::output_graph::captured_graph::GraphArg| -> Vec<Said> {
+        let marked = |input: &crate::dynamo::output_graph::graph_arg::GraphArg| -> Vec<Said> {
             let said = |(dim, mark): &(usize, DimMark)| {
                 let DimMark::Dynamic(min, max) = mark else { return None };
                 let size = self.env.simplify(&input.spec.spec.geometry.sizes.get(*dim)?.expr());

@@ -7,7 +7,8 @@
 use super::text::{as_python, range, strip_locals};
 use crate::dynamo::cache::{CacheEntry, GRAPH_DIFFERS, Unmet};
 use crate::dynamo::dynamic_shapes::{DimMark, Place, evaluate};
-use crate::dynamo::output_graph::captured_graph::{CapturedGraph, GraphArg};
+use crate::dynamo::output_graph::captured_graph::CapturedGraph;
+use crate::dynamo::output_graph::graph_arg::GraphArg;
 use crate::shape::{Expr, FloatExpr, FloatGuard, Relation, SymInt, Symbol};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

@@ -2,7 +2,8 @@
 
 use crate::aot::subclass::made_alike;
 use crate::dynamo::dynamic_shapes::value_of;
-use crate::dynamo::output_graph::captured_graph::{CapturedGraph, GraphArg};
+use crate::dynamo::output_graph::captured_graph::CapturedGraph;
+use crate::dynamo::output_graph::graph_arg::GraphArg;
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode};
 use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;

@@ -1,31 +1,16 @@
 //! A captured graph: its inputs, symbols and modes when it ends, and what is dropped from it then.
 
+use super::graph_arg::GraphArg;
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
-use crate::aot::schemas::InputSpec;
 use crate::dispatch::{Value, modes};
-use crate::dynamo::dynamic_shapes::{InputSource, Place, Witness};
+use crate::dynamo::dynamic_shapes::{Place, Witness};
 use crate::dynamo::guards::global_state::State;
 use crate::error::{Error, Result};
 use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenCall};
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
-
-/// An input of a captured graph: the caller's tensor, and its fake tensor while the graph is captured.
-#[derive(Clone)]
-pub struct GraphArg {
-    /// The caller's tensor.
-    pub real: Tensor,
-    /// Its fake tensor.
-    pub fake_tensor: Tensor,
-    /// Its placeholder.
-    pub node: NodeId,
-    /// What its tensor guard checks.
-    pub spec: InputSpec,
-    /// Where the caller keeps it.
-    pub source: InputSource,
-}
 
 /// A captured graph, ready to be compiled.
 pub struct CapturedGraph {

@@ -3,6 +3,7 @@
 pub(super) mod annotation;
 pub(super) mod attribute;
 pub(super) mod captured_graph;
+pub(super) mod graph_arg;
 pub(super) mod layer;
 pub(super) mod retrace;
 pub(super) mod runtime_asserts;
@@ -13,3 +14,4 @@ pub(super) mod subgraph_inputs;
 pub(super) mod symbolic_numbers;
 pub(super) mod torch_calls;
 pub(super) mod tracer;
+pub(super) mod written;

@@ -1,7 +1,7 @@
 //! The graph that is captured, with all that is known of it: what ends with it, and is edited with it.
 
-use super::captured_graph::GraphArg;
-use super::torch_calls::Writing;
+use super::graph_arg::GraphArg;
+use super::written::Writing;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
 use crate::graph::{Graph, NodeId};

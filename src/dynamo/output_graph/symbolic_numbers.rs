@@ -1,7 +1,7 @@
 //! Numbers of a graph: sizes, integers and floats of the call that are symbols, what is computed from them, and numbers that
 //! tensors hold.
 
-use super::captured_graph::GraphArg;
+use super::graph_arg::GraphArg;
 use super::tracer::Recorder;
 use crate::aot::interpret::COUNT;
 use crate::aot::schemas::InputSpec;

@@ -1,6 +1,7 @@
 //! The recorder: torch-level calls become nodes of a captured graph, real tensors its inputs in order of first use.
 
-use super::captured_graph::{GraphArg, computes};
+use super::captured_graph::computes;
+use super::graph_arg::GraphArg;
 use super::state::OutputGraph;
 use crate::aot::schemas::InputSpec;
 use crate::aot::subclass;

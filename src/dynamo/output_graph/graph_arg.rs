@@ -1,0 +1,21 @@
+//! An input of a captured graph.
+
+use crate::aot::schemas::InputSpec;
+use crate::dynamo::dynamic_shapes::InputSource;
+use crate::graph::NodeId;
+use crate::tensor::Tensor;
+
+/// An input of a captured graph: the caller's tensor, and its fake tensor while the graph is captured.
+#[derive(Clone)]
+pub struct GraphArg {
+    /// The caller's tensor.
+    pub real: Tensor,
+    /// Its fake tensor.
+    pub fake_tensor: Tensor,
+    /// Its placeholder.
+    pub node: NodeId,
+    /// What its tensor guard checks.
+    pub spec: InputSpec,
+    /// Where the caller keeps it.
+    pub source: InputSource,
+}
