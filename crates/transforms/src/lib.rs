@@ -2,7 +2,6 @@
 //!
 //! - [`levels`]: the levels of `torch.func`, where `grad` and `vmap` nest
 //! - [`batching`]: what operators do to tensors with a hidden dimension
-//! - [`batch_rules`]: operators that have a rule of their own there
 //! - [`duals`]: dual tensors of those levels
 //! - [`math_bits`]: conjugate bit, negative bit and zero tensors, below autograd
 //! - [`autocast`]: operators that are safe with it run in a shorter dtype
