@@ -26,7 +26,22 @@ page_lane() {
 }
 (page_lane) >"$built" 2>&1 &
 page=$!
-trap 'kill "$page" 2>/dev/null || true; rm -f "$times" "$built"' EXIT
+# Not `timed wait || ...`: in a condition, a step that fails does not end the script.
+await_page() {
+  local status=0
+  wait "$page" || status=$?
+  cat "$built"
+  return "$status"
+}
+
+finish() {
+  kill "$page" 2>/dev/null || true
+  printf '\n=== Times\n'
+  cat "$times"
+  printf '%5d s  in all\n' "$SECONDS"
+  rm -f "$times" "$built"
+}
+trap finish EXIT
 
 # Warnings end the build, without a rebuild of anything.
 export CARGO_BUILD_WARNINGS=deny
@@ -35,17 +50,8 @@ timed "Lints" cargo clippy --locked --workspace --all-targets
 timed "Native tests, compiled" cargo test --locked --workspace --no-run
 timed "Native tests" cargo test --locked --workspace
 timed "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-unset CARGO_BUILD_WARNINGS
-
-status=0
-timed "Waiting for the page" wait "$page" || status=$?
-cat "$built"
-[ "$status" = 0 ] || exit "$status"
+timed "Waiting for the page" await_page
 timed "Types of the page" npm run --silent --prefix www check
 timed "Unit tests of the page" npm test --silent --prefix www
 timed "Crate tests in the browser" node scripts/test-modules.mjs
 timed "The page in the browser" npm run --silent --prefix www e2e
-
-printf '\n=== Times\n'
-cat "$times"
-printf '%5d s  in all\n' "$SECONDS"
