@@ -202,7 +202,6 @@ impl Recorder {
         if around.is_some_and(|mode| mode != self.grad_mode()) {
             self.record_grad_mode(!self.grad_mode());
         }
-        self.epoch.set(self.epoch.get() + 1);
         let mut graph = self.output().graph.replace(Graph::new("GraphModule"));
         self.check_defined(&mut graph);
         let as_written = |(value, arg): (&Value, &Arg)| {

@@ -124,13 +124,13 @@ impl Recorder {
             node: last.map_or(0, |n| n + 1),
             inputs: self.output().inputs.borrow().len(),
             returned: Vec::new(),
-            epoch: self.epoch.get(),
+            epoch: self.output().epoch,
         }
     }
 
     /// Whether a part is one of the graph that is recorded.
     pub fn has_section(&self, part: &Section) -> bool {
-        part.epoch == self.epoch.get()
+        part.epoch == self.output().epoch
     }
 
     /// Takes away what was recorded since a part began, and tensors of the caller's that it was the first to read.

@@ -13,6 +13,8 @@ use std::rc::Rc;
 
 /// One graph (PyTorch's `OutputGraph`).
 pub(in crate::dynamo) struct OutputGraph {
+    /// Which graph of the call it is, counted from 0.
+    pub epoch: u32,
     pub graph: RefCell<Graph>,
     pub nodes: RefCell<HashMap<u64, NodeId>>,
     /// Nodes that stood for a tensor before a call gave it again, as `x.float()` does where it has nothing to convert.
@@ -68,6 +70,7 @@ pub(in crate::dynamo) struct OutputGraph {
 impl Default for OutputGraph {
     fn default() -> Self {
         OutputGraph {
+            epoch: 0,
             graph: RefCell::new(Graph::new("GraphModule")),
             nodes: Default::default(),
             earlier: Default::default(),
@@ -102,20 +105,25 @@ impl Default for OutputGraph {
 impl OutputGraph {
     /// The graph that begins where this one ends. A call that is under way goes on in it.
     pub fn next(&self) -> Self {
-        OutputGraph { writing: self.writing.in_next_graph(), ..OutputGraph::default() }
+        OutputGraph { epoch: self.epoch + 1, writing: self.writing.in_next_graph(), ..OutputGraph::default() }
     }
 
     /// Takes away the nodes that are `inside`, and the inputs behind the first `inputs`.
     pub fn take_away(&self, inside: &dyn Fn(&NodeId) -> bool, inputs: usize) {
         self.graph.borrow_mut().retain(|n| !inside(&n.id));
-        self.nodes.borrow_mut().retain(|_, id| !inside(id));
-        self.sizes.borrow_mut().retain(|_, id| !inside(id));
-        self.floats.borrow_mut().retain(|(_, id)| !inside(id));
-        self.writing.retain(&|id| !inside(id));
-        self.items.borrow_mut().retain(|id| !inside(id));
         self.inputs.borrow_mut().truncate(inputs);
         self.input_places.borrow_mut().truncate(inputs);
         self.by_real.borrow_mut().retain(|_, i| *i < inputs);
+        self.follow(&|id| !inside(id));
+    }
+
+    /// Nodes of the graph have moved, `follow` gives them their new numbers; those for which it is false are gone.
+    pub fn follow(&self, follow: &dyn Fn(&mut NodeId) -> bool) {
+        self.nodes.borrow_mut().retain(|_, id| follow(id));
+        self.sizes.borrow_mut().retain(|_, id| follow(id));
+        self.floats.borrow_mut().retain_mut(|(_, id)| follow(id));
+        self.items.borrow_mut().retain_mut(follow);
+        self.writing.retain(follow);
         let nodes = self.nodes.borrow();
         self.fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
     }

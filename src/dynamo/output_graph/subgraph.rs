@@ -113,12 +113,12 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
 impl Recorder {
     /// Marks the place from which a body is recorded.
     pub fn mark(&self) -> Mark {
-        Mark { place: self.output().graph.borrow_mut().place(), epoch: self.epoch.get() }
+        Mark { place: self.output().graph.borrow_mut().place(), epoch: self.output().epoch }
     }
 
     /// Whether the graph still is the one of the mark.
     pub fn is_since(&self, mark: &Mark) -> bool {
-        mark.epoch == self.epoch.get()
+        mark.epoch == self.output().epoch
     }
 
     /// How many nodes were recorded so far.
@@ -217,17 +217,10 @@ impl Recorder {
             }
             None => false,
         };
-        self.output().nodes.borrow_mut().retain(|_, id| follow(id));
-        self.output().sizes.borrow_mut().retain(|_, id| follow(id));
-        self.output().floats.borrow_mut().retain_mut(|(_, id)| follow(id));
-        self.output().items.borrow_mut().retain_mut(&follow);
-        self.output().writing.retain(&follow);
-        for input in self.output().inputs.borrow_mut().iter_mut() {
+        for input in output.inputs.borrow_mut().iter_mut() {
             input.node = moved.get(&input.node).copied().unwrap_or(input.node);
         }
-        let output = self.output();
-        let nodes = output.nodes.borrow();
-        self.output().fakes.borrow_mut().retain(|t| Tensor::upgrade(t).is_some_and(|t| nodes.contains_key(&t.id())));
+        output.follow(&follow);
         Cut { bodies, start, moved }
     }
 

@@ -54,7 +54,7 @@ impl OpenCall {
     /// `call`, it is shown as what was recorded. `operands` are tensors that it read from variables, and what they were.
     pub fn close(self, call: Option<WrittenCall>, results: &[(Vec<u32>, Tensor)], operands: &[(Tensor, Variable, NodeId)], fate: &Fate) {
         let recorder = &self.recorder;
-        if recorder.epoch.get() != self.epoch {
+        if recorder.output().epoch != self.epoch {
             return;
         }
         let output = recorder.output();
@@ -125,7 +125,7 @@ impl Recorder {
         let number = self.output().writing.next();
         self.output().writing.open.set(Some(number));
         self.output().writing.again.borrow_mut().clear();
-        Some(OpenCall { recorder: self.clone(), number, epoch: self.epoch.get(), start: self.position() })
+        Some(OpenCall { recorder: self.clone(), number, epoch: self.output().epoch, start: self.position() })
     }
 
     /// Whether a call of the script's is being made.

@@ -72,8 +72,6 @@ pub struct Recorder {
     pub first_outputs: RefCell<Vec<u64>>,
     pub(in crate::dynamo) constants: Cell<usize>,
     pub(in crate::dynamo) is_over: Cell<bool>,
-    /// Which graph this is: counts up where one ends.
-    pub(in crate::dynamo) epoch: Cell<u32>,
     /// The last call that failed.
     pub(in crate::dynamo) failure: RefCell<Option<Failure>>,
 }
@@ -104,7 +102,6 @@ impl Recorder {
             first_outputs: RefCell::default(),
             constants: Cell::new(0),
             is_over: Cell::new(false),
-            epoch: Cell::new(0),
         })
     }
 
