@@ -47,6 +47,9 @@ fn main() {
         let known = known.clone();
         Trial::test("known_differences name cases that there are", move || known.check_names(&names))
     }];
+    trials.extend(numbers::examples().into_iter().map(|(got, want, same)| {
+        Trial::test(format!("`{got}` beside `{want}`"), move || if numbers::alike(got, want) == same { Ok(()) } else { Err("".into()) })
+    }));
     for (case, backend) in &runs {
         let (case, backend, known) = (case.clone(), backend.clone(), known.clone());
         let name = case.run_name(backend.as_deref());

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Records what PyTorch 2.15 does: the expected texts of the cases, and the data of other tests.
 
-    python tests/record.py [PATTERN ...] [--jobs N] [--missing]
+    python tests/record.py [PATTERN ...] [--jobs N] [--list] [--missing]
 
-with a Python 3.11 that has PyTorch 2.15, numpy, networkx, scipy, tabulate and tqdm. PATTERN is a part of `TOPIC/NAME` (a case of tests/cases) or of `data/NAME`
-(recorders/data.py lists them); without one, everything is recorded. `--missing` leaves out cases that have a recording.
+with a Python 3.11 that has PyTorch 2.15, numpy, networkx, scipy, tabulate and tqdm. PATTERN is a part of `TOPIC/NAME` (a case of
+tests/cases) or of `data/NAME` (recorders/data.py lists them); without one, everything is recorded. `--list` only names what would be,
+`--missing` leaves out cases that have a recording.
 """
 
 import argparse

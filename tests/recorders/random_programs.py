@@ -1,13 +1,14 @@
 """Writes random programs of views, writes, aliases, `detach` and `no_grad` into tests/cases/random_programs, a script per seed.
 
-Those that PyTorch refuses, or whose graphs compute nothing, are not kept: there is nothing to compare.
+    python tests/recorders/random_programs.py [SEED ...]
+
+Without seeds, those that are there are written again. They are what is left of the seeds below 360: programs that PyTorch refuses, or
+whose graphs compute nothing, were left out, since there is nothing to compare.
 """
 
 import pathlib
 import random
-
-COUNT = 360
-
+import sys
 
 class Body:
     """The lines of a function, and its variables: name, shape, whether autograd sees writes to it."""
@@ -139,7 +140,12 @@ def program(seed):
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
+def main():
     folder = pathlib.Path(__file__).parent.parent / "cases/random_programs"
-    for seed in range(COUNT):
+    known = [int(path.stem.removeprefix("seed_")) for path in folder.glob("seed_*.py")]
+    for seed in map(int, sys.argv[1:]) if sys.argv[1:] else known:
         (folder / f"seed_{seed:03}.py").write_text(program(seed))
+
+
+if __name__ == "__main__":
+    main()
