@@ -9,6 +9,7 @@ extern crate rustpython_vm;
 pub mod aot;
 pub mod catalogue;
 pub mod describe;
+#[cfg(feature = "python")]
 pub mod dynamo;
 pub mod export;
 pub mod graph_view;

@@ -8,33 +8,22 @@
 //! Parts have the names of PyTorch's `torch/_dynamo`. Those that know no Python objects ([`output_graph`], [`dynamic_shapes`], most of
 //! [`guards`] and [`cache`]) do without the interpreter.
 
+pub(crate) mod backends;
+pub(crate) mod bindings;
+mod bytecode_analysis;
 pub mod cache;
+mod convert_frame;
 mod dynamic_shapes;
+mod eval_frame;
 mod exc;
 mod graph_breaks;
 pub mod guards;
 pub mod output_graph;
-mod side_effects;
-
-#[cfg(feature = "python")]
-pub(crate) mod backends;
-#[cfg(feature = "python")]
-pub(crate) mod bindings;
-#[cfg(feature = "python")]
-mod bytecode_analysis;
-#[cfg(feature = "python")]
-mod convert_frame;
-#[cfg(feature = "python")]
-mod eval_frame;
-#[cfg(feature = "python")]
 pub(crate) mod resume_functions;
-#[cfg(feature = "python")]
+mod side_effects;
 mod source;
-#[cfg(feature = "python")]
 mod symbolic_convert;
-#[cfg(feature = "python")]
 pub(crate) mod tracing;
-#[cfg(feature = "python")]
 pub(crate) mod variables;
 
 pub use cache::{Cache, CacheEntry, Lookup, Number, Root, Runner, Unmet};

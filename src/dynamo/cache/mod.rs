@@ -1,8 +1,6 @@
 //! The cache of a compiled function: entries by place in its code, each a compiled graph with its guards.
 
-#[cfg(feature = "python")]
 pub(super) mod compiled_function;
-#[cfg(feature = "python")]
 pub(super) mod found_inputs;
 
 use super::dynamic_shapes::{Place, Witness, evaluate, value_of};

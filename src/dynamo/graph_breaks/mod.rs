@@ -1,8 +1,6 @@
 //! Graph breaks: what is said of them, and what a graph returns that ends at one.
 
-#[cfg(feature = "python")]
 pub(super) mod handle;
-#[cfg(feature = "python")]
 pub(super) mod kinds;
 pub(super) mod unsupported;
 pub(super) mod user_code;

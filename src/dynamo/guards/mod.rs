@@ -7,11 +7,7 @@ pub(super) mod same_graph;
 pub(super) mod text;
 pub mod what_if;
 
-#[cfg(feature = "python")]
 pub(super) mod explain;
-#[cfg(feature = "python")]
 pub(super) mod guard;
-#[cfg(feature = "python")]
 pub(super) mod manager;
-#[cfg(feature = "python")]
 pub(super) mod needs;

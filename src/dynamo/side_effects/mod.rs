@@ -2,7 +2,5 @@
 
 mod stored_inputs;
 
-#[cfg(feature = "python")]
 pub(super) mod escapes;
-#[cfg(feature = "python")]
 pub(super) mod outputs;
