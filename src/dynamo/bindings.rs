@@ -22,7 +22,7 @@ mod native {
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::dynamo::{Unsupported, constraints};
 
-    use crate::python::native::func_args;
+    use crate::python::native::calls::func_args;
     use crate::python::native::tensor::{raise, to_tensor, to_value};
 
     #[pyattr(name = "NativeGraph")]

@@ -3,15 +3,33 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use ruff_source_file::SourceLocation;
 use rustpython_vm::builtins::PyStrInterned;
 
-use super::{RunOptions, Sink};
 use crate::report::Event;
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Run>>> = const { RefCell::new(None) };
+}
+
+/// Where events go.
+pub type Sink = Rc<dyn Fn(Event)>;
+
+/// How a script is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// PyTorch's name of the backend that a plain `torch.compile` stands for.
+    pub backend: String,
+    /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
+    pub time_limit: Option<Duration>,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { backend: "aot_eager".to_owned(), time_limit: None }
+    }
 }
 
 /// One run of a script.

@@ -68,7 +68,7 @@ fn plain_new(plain: &OnceLock<New>, class: PyTypeRef, args: FuncArgs, vm: &Virtu
 /// `int(x)`: a symbolic number stays symbolic while a call is recorded.
 fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if let Some(number) = alone(&class, vm.ctx.types.int_type, &args)
-        && let Some(whole) = super::native::whole_number("trunc", number, vm)?
+        && let Some(whole) = crate::python::native::tensor::symint::whole_number("trunc", number, vm)?
     {
         return Ok(whole);
     }
@@ -80,7 +80,7 @@ fn int_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
 /// `float(x)`, likewise.
 fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if let Some(number) = alone(&class, vm.ctx.types.float_type, &args)
-        && let Some(float) = super::native::symbolic_to_float(number, vm)?
+        && let Some(float) = crate::python::native::tensor::symint::symbolic_to_float(number, vm)?
     {
         return Ok(float);
     }
@@ -113,7 +113,7 @@ fn mapping_proxy_str(zelf: PyObjectRef, vm: &VirtualMachine) -> PyResult<String>
 
 /// Whether a tensor is what a number is made of.
 fn of_tensor(args: &FuncArgs) -> bool {
-    args.args.first().is_some_and(|o| super::native::is_tensor(o))
+    args.args.first().is_some_and(|o| super::native::tensor::convert::to_tensor(o).is_some())
 }
 
 /// `OrderedDict([(key, value), ...])`, as state dicts are printed.

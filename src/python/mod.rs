@@ -21,40 +21,21 @@ mod stdio;
 mod traceback;
 
 use std::cell::Cell;
-use std::rc::Rc;
-use std::time::Duration;
 
 use rustpython_vm::VirtualMachine;
 use web_time::Instant;
 
 use crate::report::{Answer, Event, Exception, Question};
 use current::Run;
+pub use current::{RunOptions, Sink};
 #[cfg(target_arch = "wasm32")]
 pub use frozen::set_library;
 use limit::Interrupter;
 use session::Session;
 
-/// Where events go.
-pub type Sink = Rc<dyn Fn(Event)>;
-
 /// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
 #[cfg(not(target_arch = "wasm32"))]
 pub const STACK: usize = 512 << 20;
-
-/// How a script is run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// PyTorch's name of the backend that a plain `torch.compile` stands for.
-    pub backend: String,
-    /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
-    pub time_limit: Option<Duration>,
-}
-
-impl Default for RunOptions {
-    fn default() -> Self {
-        RunOptions { backend: "aot_eager".to_owned(), time_limit: None }
-    }
-}
 
 /// A Python interpreter.
 pub struct Interpreter {

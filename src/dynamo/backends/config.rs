@@ -94,7 +94,7 @@ fn asked(
     }
     rustpython_vm::vm::thread::with_current_vm(|vm| {
         let ask = || -> PyResult {
-            let module = crate::python::native::imported("torch._functorch.partitioners", vm)?;
+            let module = crate::python::native::calls::imported("torch._functorch.partitioners", vm)?;
             let joint = script_module(PyGraphModule::new(graph.clone()), vm)?;
             let mut args = vec![object.clone(), joint, names(graph, nodes, vm)];
             args.extend(rest(vm));

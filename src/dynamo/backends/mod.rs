@@ -222,7 +222,7 @@ pub fn backend_failed(backend: &Backend, error: Error) -> Error {
             Backend::Custom(callable) => callable.clone(),
         };
         let class =
-            crate::python::native::imported("torch._dynamo.exc", vm).and_then(|module| module.get_attr("BackendCompilerFailed", vm));
+            crate::python::native::calls::imported("torch._dynamo.exc", vm).and_then(|module| module.get_attr("BackendCompilerFailed", vm));
         let made = class.and_then(|class| class.call((name, inner), vm));
         match made.map(PyObjectRef::downcast) {
             Ok(Ok(exception)) => raised(exception),

@@ -309,7 +309,7 @@ pub fn switch(name: &'static str) -> bool {
 /// Adds to `torch._dynamo.utils.counters`.
 pub fn count(group: &str, key: &str, amount: usize) {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let module = crate::python::native::imported("torch._dynamo.utils", vm);
+        let module = crate::python::native::calls::imported("torch._dynamo.utils", vm);
         drop(module.and_then(|module| vm.call_method(&module, "_count", (group.to_owned(), key.to_owned(), amount))));
     });
 }
@@ -321,7 +321,7 @@ pub fn dynamo_error(class: &'static str, message: &str) -> Error {
 
 pub fn exception(module: &'static str, class: &'static str, message: &str) -> Error {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(class, vm));
+        let class = crate::python::native::calls::imported(module, vm).and_then(|module| module.get_attr(class, vm));
         let made = class.and_then(|class| class.call((message.to_owned(),), vm));
         match made.map(PyObjectRef::downcast) {
             Ok(Ok(exception)) => raised(exception),

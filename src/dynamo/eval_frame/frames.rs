@@ -312,7 +312,7 @@ impl Frame {
 
     /// Names its tensors, and its function.
     pub fn names(&self, vm: &VirtualMachine) -> PyResult<(String, PyObjectRef)> {
-        let module = crate::python::native::imported("torch._dynamo.eval_frame", vm)?;
+        let module = crate::python::native::calls::imported("torch._dynamo.eval_frame", vm)?;
         let _outside = Exclude::only(Key::Capture);
         let body = self.hooked_body(vm);
         let variables = match body.as_ref().and_then(|b| b.downcast_ref::<PyCode>()) {
@@ -462,7 +462,7 @@ pub fn asks_for_gradients(frames: &[(rustpython_vm::PyRef<PyCode>, u32)]) -> boo
 
 /// Whether one of the functions under way goes on with a global that is `torch.autograd.grad`, under whatever name.
 fn names_grad(frames: &[(rustpython_vm::PyRef<PyCode>, u32)], vm: &VirtualMachine) -> PyResult<bool> {
-    let grad = crate::python::native::imported("torch.autograd", vm)?.get_attr("grad", vm)?;
+    let grad = crate::python::native::calls::imported("torch.autograd", vm)?.get_attr("grad", vm)?;
     let mut frame: Option<PyObjectRef> = current_thread_frame_materialize(vm).map(Into::into);
     while let Some(object) = frame.take() {
         let code = object.get_attr("f_code", vm)?;

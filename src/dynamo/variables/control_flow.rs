@@ -76,7 +76,7 @@ fn full_name(name: &str) -> &str {
 
 /// Calls a function of `torch/_higher_order_ops/_flat.py`.
 fn flat(function: &'static str, args: impl rustpython_vm::function::IntoFuncArgs, vm: &VirtualMachine) -> PyResult<()> {
-    crate::python::native::imported("torch._higher_order_ops._flat", vm)?.get_attr(function, vm)?.call(args, vm).map(drop)
+    crate::python::native::calls::imported("torch._higher_order_ops._flat", vm)?.get_attr(function, vm)?.call(args, vm).map(drop)
 }
 
 /// A function may not write to what it is given or reads from outside, and none of that nor of what it gives may share memory: a call
@@ -466,7 +466,7 @@ fn check_carried(operator: &str, names: [&str; 2], left: &[TensorSpec], right: &
         full_name(operator)
     );
     let place = from_user_code(crate::span::current_source().as_ref());
-    let class = crate::python::native::imported("torch._dynamo.exc", vm)?.get_attr("UncapturedHigherOrderOpError", vm)?;
+    let class = crate::python::native::calls::imported("torch._dynamo.exc", vm)?.get_attr("UncapturedHigherOrderOpError", vm)?;
     match class.call((format!("{said}{place}"),), vm)?.downcast() {
         Ok(exception) => Err(exception),
         Err(_) => Ok(()),

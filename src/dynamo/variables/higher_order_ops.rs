@@ -71,7 +71,7 @@ fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
                 }
                 None => {
                     let result = from_value(result.clone(), vm).map_err(raised)?;
-                    let module = crate::python::native::imported("torch.utils.checkpoint", vm);
+                    let module = crate::python::native::calls::imported("torch.utils.checkpoint", vm);
                     let context = module.and_then(|module| vm.call_method(&module, "_policy_context", (result,)));
                     let mut given = vec![context.map_err(raised)?, op];
                     for arg in args {
@@ -425,7 +425,7 @@ fn is_pure(hook: &PyObject, vm: &VirtualMachine) -> bool {
 /// Whether it is a function of PyTorch's, by its name.
 fn is_of_torch(function: &PyObject, vm: &VirtualMachine) -> bool {
     let Some(name) = function.get_attr("__name__", vm).ok().and_then(|n| n.downcast::<PyStr>().ok()) else { return false };
-    crate::python::native::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
+    crate::python::native::calls::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
 }
 
 /// Records a hook on a value of the graph as `register_hook`. False where it has to be the script's own.

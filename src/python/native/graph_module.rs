@@ -73,7 +73,7 @@ impl PyGraphModule {
 
 /// The module that a script sees of a graph.
 pub fn script_module(native: PyGraphModule, vm: &VirtualMachine) -> PyResult {
-    let module = crate::python::native::imported("torch.fx.graph_module", vm)?;
+    let module = crate::python::native::calls::imported("torch.fx.graph_module", vm)?;
     module.get_attr("of_native", vm)?.call((native.into_pyobject(vm),), vm)
 }
 
@@ -190,7 +190,7 @@ impl PyGraphModule {
             if type_name == "Parameter"
                 && let Some(value) = meta.get_item_opt("example_value", vm)?
             {
-                let class = crate::python::native::imported("torch.nn.parameter", vm)?.get_attr("Parameter", vm)?;
+                let class = crate::python::native::calls::imported("torch.nn.parameter", vm)?.get_attr("Parameter", vm)?;
                 meta.set_item("example_value", class.call((value, node.meta.grad_fn.is_some()), vm)?, vm)?;
             }
             let parts: Vec<PyObjectRef> = vec![

@@ -7,6 +7,7 @@ mod playground;
 
 mod anomaly;
 pub(crate) mod aot_functions;
+pub(crate) mod calls;
 pub(crate) mod export;
 pub(crate) mod graph_module;
 pub(crate) mod make_fx;
@@ -17,13 +18,6 @@ pub(crate) mod tensor;
 mod time;
 mod transforms;
 mod unicodedata;
-
-pub(in crate::python) use tensor::{symbolic_to_float, whole_number};
-
-/// Whether an object is a tensor.
-pub(in crate::python) fn is_tensor(o: &rustpython_vm::PyObject) -> bool {
-    tensor::to_tensor(o).is_some()
-}
 
 use rustpython_vm::builtins::PyModuleDef;
 use rustpython_vm::{Context, PyResult, VirtualMachine};
@@ -51,24 +45,6 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
-/// Arguments of a call as Python's `*args, **kwargs` have them.
-pub(crate) fn func_args(
-    args: &rustpython_vm::builtins::PyTupleRef,
-    kwargs: &rustpython_vm::builtins::PyDictRef,
-) -> rustpython_vm::function::FuncArgs {
-    let keywords: rustpython_vm::function::KwArgs = kwargs
-        .into_iter()
-        .filter_map(|(k, v)| Some((k.downcast_ref::<rustpython_vm::builtins::PyStr>()?.to_string_lossy().into_owned(), v)))
-        .collect();
-    rustpython_vm::function::FuncArgs::new(args.as_slice().to_vec(), keywords)
-}
-
-/// The module of a name, imported where it was not yet.
-pub(crate) fn imported(name: &'static str, vm: &VirtualMachine) -> PyResult {
-    vm.import(name, 0)?;
-    vm.sys_module.get_attr("modules", vm)?.get_item(name, vm)
-}
-
 /// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed
 /// or opened, and makes `open` what it is here: the file system
 /// is empty but for the script, and read-only.
@@ -93,12 +69,14 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     for name in ["min", "max"] {
         let plain = vm.builtins.get_attr(name, vm)?;
         let extremum = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-            tensor::extremum(name, &plain, args, vm)
+            tensor::builtins::extremum(name, &plain, args, vm)
         });
         vm.builtins.set_attr(name, extremum, vm)?;
     }
     let plain = vm.builtins.get_attr("sum", vm)?;
-    let sum = vm.new_function("sum", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tensor::summed(&plain, args, vm));
+    let sum = vm.new_function("sum", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
+        tensor::builtins::summed(&plain, args, vm)
+    });
     vm.builtins.set_attr("sum", sum, vm)?;
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)

@@ -1,15 +1,17 @@
 //! `torch._C.TensorBase`: what of a tensor is Python protocol rather than operator. `torch.Tensor` subclasses it in Python.
 
-use std::cell::RefCell;
 
-use rustpython_vm::builtins::{PyDictRef, PyStr, PyType, PyTypeRef};
+use rustpython_vm::builtins::{PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::{FuncArgs, OptionalArg};
 use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine};
 
-use super::convert::{from_size, from_value, raise, to_tensor, to_value};
+use super::convert::{from_size, from_value, to_tensor, to_value};
+use super::errors::raise;
 use super::objects::{PyDevice, PyDtype, PyLayout, PyNode};
+use super::payload::TensorBase;
 use super::reading::{item, nested};
+use super::subclass::wrap_as;
 use crate::autograd::meta;
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::dynamo::Unsupported;
@@ -19,115 +21,11 @@ use crate::shape::SymInt;
 use crate::span::Written;
 use crate::tensor::{Dtype, Layout, Tensor};
 
-/// The payload of every tensor object.
-#[pyclass(module = "torch._C", name = "TensorBase")]
-#[derive(PyPayload)]
-pub struct TensorBase(RefCell<Tensor>);
-
 /// A change of whether a tensor requires grad is a graph break.
 fn leave_to_python(t: &Tensor, requires_grad: bool, what: &str) -> Result<()> {
     match meta::requires_grad(t) == requires_grad {
         true => Ok(()),
         false => crate::dynamo::tracing::graph_break_on_requires_grad(t, requires_grad, what),
-    }
-}
-
-impl std::fmt::Debug for TensorBase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.tensor().fmt(f)
-    }
-}
-
-/// The Python object a tensor is known by. The object clears it when it dies, so what is there is alive.
-struct Known {
-    object: *const PyObject,
-    payload: *const TensorBase,
-}
-
-impl Drop for TensorBase {
-    fn drop(&mut self) {
-        let this: *const TensorBase = self;
-        let t = self.0.get_mut();
-        let mut slot = t.imp().python.borrow_mut();
-        // A tensor that was given to another object is known by that one.
-        if slot.as_ref().and_then(|b| b.downcast_ref::<Known>()).is_some_and(|k| std::ptr::eq(k.payload, this)) {
-            *slot = None;
-        }
-    }
-}
-
-thread_local! {
-    static CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
-}
-
-/// The class that tensors get: `torch.Tensor` once it exists.
-pub fn tensor_class(vm: &VirtualMachine) -> PyTypeRef {
-    CLASS.with_borrow(Clone::clone).unwrap_or_else(|| TensorBase::class(&vm.ctx).to_owned())
-}
-
-/// Says which class tensors get.
-pub fn set_tensor_class(class: PyTypeRef) {
-    CLASS.set(Some(class));
-}
-
-/// Lets go of the class that `torch` gave tensors.
-pub fn forget_tensor_class() {
-    CLASS.set(None);
-}
-
-/// The Python object of a tensor: the one it is known by, or a new one.
-pub fn wrap(t: &Tensor, vm: &VirtualMachine) -> PyResult {
-    if let Some(known) = t.imp().python.borrow().as_ref().and_then(|b| b.downcast_ref::<Known>()) {
-        // SAFETY: the pointer is removed when the object's payload is dropped (above), and objects do not move.
-        return Ok(unsafe { &*known.object }.to_owned());
-    }
-    if let Some((class, dict)) = super::subclass::object_of(t) {
-        return wrap_with(t, class, Some(dict), vm);
-    }
-    wrap_as(t, super::fake::class_of(t).unwrap_or_else(|| tensor_class(vm)), vm)
-}
-
-/// A new Python object of a class for a tensor that has none.
-pub fn wrap_as(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
-    if super::subclass::answers(&class, vm) { super::subclass::new_object(t, class, vm) } else { wrap_with(t, class, None, vm) }
-}
-
-/// The same with the attributes that it has; where there are none, with room for some.
-pub fn wrap_with(t: &Tensor, class: PyTypeRef, dict: Option<PyDictRef>, vm: &VirtualMachine) -> PyResult {
-    let payload = TensorBase(RefCell::new(t.clone()));
-    let object: PyRef<TensorBase> = match dict {
-        Some(dict) => PyRef::new_ref(payload, class, Some(dict)),
-        None => payload.into_ref_with_type_lazy_dict(vm, class)?,
-    };
-    let payload: *const TensorBase = &**object;
-    let object: PyObjectRef = object.into();
-    *t.imp().python.borrow_mut() = Some(Box::new(Known { object: &*object as *const PyObject, payload }));
-    Ok(object)
-}
-
-/// The Python object of a fake tensor becomes that of its value.
-pub fn replace_payload(fake: &Tensor, real: &Tensor) {
-    let known = fake.imp().python.borrow_mut().take();
-    let Some(known) = known else { return };
-    if let Some(k) = known.downcast_ref::<Known>() {
-        // SAFETY: as in `wrap`: what is in the slot is alive.
-        let payload = unsafe { &*k.payload };
-        *payload.0.borrow_mut() = real.clone();
-        // What its class keeps on it is what it keeps on the value, which may be of another class than was thought.
-        let (was, is) = (super::subclass::object_of(fake), super::subclass::object_of(real));
-        if was.is_some() || is.is_some() {
-            rustpython_vm::vm::thread::with_current_vm(|vm| {
-                let (class, dict) = is.unwrap_or_else(|| (tensor_class(vm), vm.ctx.new_dict()));
-                // SAFETY: likewise.
-                let object = unsafe { &*k.object };
-                object.set_class(class, vm);
-                let _ = object.set_dict(Some(dict));
-            });
-        }
-    }
-    let mut slot = real.imp().python.borrow_mut();
-    if slot.is_none() {
-        *slot = Some(known);
     }
 }
 
@@ -173,13 +71,6 @@ pub fn symbolic_length(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<PyO
     match sized(t).sizes().first() {
         Some(size @ SymInt::Sym(..)) => from_size(size, vm).map(Some),
         _ => Ok(None),
-    }
-}
-
-impl TensorBase {
-    /// The tensor.
-    pub fn tensor(&self) -> Tensor {
-        self.0.borrow().clone()
     }
 }
 
@@ -236,7 +127,7 @@ impl TensorBase {
         let sizes = sized(zelf).sizes();
         read(&sizes, vm)?;
         let sizes = sizes.iter().map(|s| from_size(s, vm)).collect::<PyResult<Vec<_>>>()?;
-        super::functions::size_object(sizes, vm)
+        super::size::size_object(sizes, vm)
     }
     #[pymethod]
     fn size(zelf: &Py<Self>, dim: OptionalArg<Option<i64>>, vm: &VirtualMachine) -> PyResult {
@@ -444,7 +335,7 @@ impl TensorBase {
     fn grad(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let t = zelf.tensor();
         if let Some(grad) = meta::grad(&t) {
-            return super::wrap(&grad, vm);
+            return super::payload::wrap(&grad, vm);
         }
         if meta::requires_grad(&t) && !meta::is_leaf(&t) && !meta::peek(&t, |m| m.retains_grad) {
             let module = vm.import("torch._tensor", 0)?.get_attr("_tensor", vm)?;
@@ -509,7 +400,7 @@ impl TensorBase {
             let alias = crate::t!("detach", &t).map_err(|e| raise(e, vm))?;
             // Where calls are recorded, it is the call's result; else it counts its own writes.
             let recorded = alias.is_fake() || t.imp().functional.borrow().is_some();
-            super::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
+            super::payload::wrap(&if recorded { alias } else { alias.shallow_copy() }, vm)
         };
         let callee = || Callee::function("torch._C._autograd._get_data_attr".to_owned());
         as_written(callee, &FuncArgs::from(vec![PyObjectRef::from(zelf.to_owned())]), vm, read)
@@ -548,7 +439,7 @@ impl TensorBase {
     fn _base(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let t = zelf.tensor();
         let base = meta::base(&t).filter(|_| meta::is_differentiable_view(&t));
-        base.map_or_else(|| Ok(vm.ctx.none()), |b| super::wrap(&b, vm))
+        base.map_or_else(|| Ok(vm.ctx.none()), |b| super::payload::wrap(&b, vm))
     }
     #[pymethod]
     fn _is_view(zelf: &Py<Self>) -> bool {
@@ -591,7 +482,7 @@ impl TensorBase {
 
 /// A part of a complex tensor, which Dynamo reads as an attribute.
 fn part(of: &Py<TensorBase>, name: &str, read: impl FnOnce() -> crate::error::Result<Tensor>, vm: &VirtualMachine) -> PyResult {
-    let read = || super::wrap(&read().map_err(|e| raise(e, vm))?, vm);
+    let read = || super::payload::wrap(&read().map_err(|e| raise(e, vm))?, vm);
     let args = FuncArgs::from(vec![PyObjectRef::from(of.to_owned()), vm.ctx.new_str(name).into()]);
     as_written(|| Callee::Function("getattr".to_owned(), "getattr".to_owned()), &args, vm, read)
 }

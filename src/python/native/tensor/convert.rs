@@ -1,76 +1,15 @@
-//! Between Python objects and [`Value`]s, and between errors and exceptions.
+//! Between Python objects and [`Value`]s.
 
-use std::rc::Rc;
 
 use num_traits::ToPrimitive;
-use rustpython_vm::builtins::{PyBaseExceptionRef, PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::class::{TensorBase, wrap};
 use super::objects::{PyDevice, PyDtype, PyGenerator, PyLayout, PyMemoryFormat};
+use super::payload::{TensorBase, wrap};
 use crate::dispatch::Value;
-use crate::error::{Error, ErrorKind};
 use crate::shape::SymInt;
 use crate::tensor::Tensor;
-
-/// The exception of an error. One that passed through the compiler comes out as it went in.
-pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
-    if let Some(exception) = error.foreign.as_ref().and_then(|f| f.downcast_ref::<PyBaseExceptionRef>()) {
-        return exception.clone();
-    }
-    let types = &vm.ctx.exceptions;
-    let class = match error.kind {
-        ErrorKind::Runtime => types.runtime_error,
-        ErrorKind::Type => types.type_error,
-        ErrorKind::Value => types.value_error,
-        ErrorKind::Index => types.index_error,
-        ErrorKind::NotImplemented => types.not_implemented_error,
-        ErrorKind::Attribute => types.attribute_error,
-        ErrorKind::Assertion => types.assertion_error,
-        ErrorKind::ZeroDivision => types.zero_division_error,
-        ErrorKind::Overflow => types.overflow_error,
-        ErrorKind::Memory => types.memory_error,
-        ErrorKind::Unsupported
-        | ErrorKind::TorchRuntime
-        | ErrorKind::LinAlg
-        | ErrorKind::DataDependent
-        | ErrorKind::DynamicOutputShape
-        | ErrorKind::FakeDeviceMismatch
-        | ErrorKind::GuardOnDataDependent
-        | ErrorKind::ConstraintViolation => {
-            let (module, name) = match error.kind {
-                ErrorKind::Unsupported => ("torch._dynamo.exc", "Unsupported"),
-                ErrorKind::TorchRuntime => ("torch._dynamo.exc", "TorchRuntimeError"),
-                ErrorKind::LinAlg => ("torch._errors", "_LinAlgError"),
-                ErrorKind::DataDependent => ("torch._errors", "DataDependentOutputException"),
-                ErrorKind::DynamicOutputShape => ("torch._errors", "DynamicOutputShapeException"),
-                ErrorKind::FakeDeviceMismatch => ("torch._errors", "FakeTensorDeviceMismatchError"),
-                ErrorKind::ConstraintViolation => ("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError"),
-                _ => ("torch._errors", "GuardOnDataDependentSymNode"),
-            };
-            let class = crate::python::native::imported(module, vm).and_then(|module| module.get_attr(name, vm));
-            let made = class.and_then(|class| class.call((error.message.clone(),), vm));
-            if let Ok(Ok(exception)) = made.map(PyObjectRef::downcast) {
-                return exception;
-            }
-            types.runtime_error
-        }
-    };
-    vm.new_exception_msg(class.to_owned(), error.message.into())
-}
-
-/// An exception on its way through the compiler.
-pub fn raised(exception: PyBaseExceptionRef) -> Error {
-    // The message of a plain RuntimeError may be shown on the way.
-    let said = rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let first = exception.args().as_slice().first().filter(|_| exception.class().is(vm.ctx.exceptions.runtime_error)).cloned();
-        first.and_then(|o| Some(o.downcast_ref::<PyStr>()?.to_string_lossy().into_owned()))
-    });
-    let message = said.unwrap_or_else(|| "an exception of the script".to_owned());
-    let is_data_dependent = &*exception.class().name() == "DataDependentOutputException";
-    let kind = if is_data_dependent { ErrorKind::DataDependent } else { ErrorKind::Runtime };
-    Error { kind, message, foreign: Some(Rc::new(exception)) }
-}
 
 /// The tensor of a Python object, where it is one.
 pub fn to_tensor(object: &PyObject) -> Option<Tensor> {

@@ -11,20 +11,6 @@ use crate::tensor::Tensor;
 
 pub(in crate::python::native) use module::module_def;
 
-thread_local! {
-    static CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
-    static FUNCTIONAL_CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
-}
-
-/// The class of a tensor that a script's mode made; none for other tensors.
-pub fn class_of(t: &Tensor) -> Option<PyTypeRef> {
-    if t.storage().fake_mode() != 0 {
-        return CLASS.with_borrow(Clone::clone);
-    }
-    let of_mode = crate::aot::functional::is_enabled() && crate::aot::functional::is_functional_tensor(t);
-    of_mode.then(|| FUNCTIONAL_CLASS.with_borrow(Clone::clone)).flatten()
-}
-
 /// What a functional tensor of the script's stands for.
 pub fn functional_value(t: &Tensor) -> crate::error::Result<Option<Tensor>> {
     let is_functional = crate::aot::functional::is_functional_tensor(t) && !crate::dynamo::tracing::is_called();
@@ -36,16 +22,12 @@ pub fn environment_of(symbols: &PyObject) -> Option<crate::shape::ShapeEnv> {
     symbols.downcast_ref::<module::PySymbols>().map(|symbols| symbols.environment())
 }
 
-/// Lets go of the class.
-pub fn forget() {
-    CLASS.take();
-    FUNCTIONAL_CLASS.take();
-}
-
 #[pymodule(name = "torch._native_fake")]
 mod module {
-    use super::super::class;
-    use super::super::convert::{from_value, raise, to_tensor, to_value};
+    use super::super::convert::{from_value, to_tensor, to_value};
+    use super::super::errors::raise;
+    use super::super::payload::{set_fake_class, set_functional_class, wrap};
+    use super::super::subclass::wrap_as;
     use super::*;
     use crate::aot::{fake_mode, functional};
     use crate::dispatch::Value;
@@ -167,9 +149,9 @@ mod module {
 
     #[pyfunction]
     fn set_class(class: PyTypeRef) {
-        CLASS.set(Some(class));
+        set_fake_class(class);
         fake_mode::set_is_parameter(|t| {
-            let name = |vm: &VirtualMachine| class::wrap(t, vm).is_ok_and(|o| &*o.class().name() == "Parameter");
+            let name = |vm: &VirtualMachine| wrap(t, vm).is_ok_and(|o| &*o.class().name() == "Parameter");
             rustpython_vm::vm::thread::with_current_vm(name)
         });
     }
@@ -241,7 +223,7 @@ mod module {
     fn faked(t: &Tensor, geometry: Geometry, vm: &VirtualMachine) -> PyResult {
         let fake = Tensor::fake(&TensorSpec { geometry, ..t.spec() }).map_err(|e| raise(e, vm))?;
         crate::autograd::meta::set_requires_grad(&fake, crate::autograd::meta::requires_grad(t)).map_err(|e| raise(e, vm))?;
-        class::wrap(&fake, vm)
+        wrap(&fake, vm)
     }
 
     /// The fake tensor for a tensor that a program is exported for. `sizes` says of every dimension whether it is a number (`None`), a
@@ -289,7 +271,7 @@ mod module {
             return Ok(o);
         }
         let made = functional::to_functional(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
-        class::wrap_as(&made, class, vm)
+        wrap_as(&made, class, vm)
     }
 
     #[pyfunction]
@@ -301,13 +283,13 @@ mod module {
     #[pyfunction]
     fn from_functional(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let value = crate::aot::functional_tensor::unwrap(&tensor(&o, vm)?).map_err(|e| raise(e, vm))?;
-        class::wrap(&value, vm)
+        wrap(&value, vm)
     }
 
     /// Every call is functionalized from here on, views staying views or not; with `None` no longer. Results get the class.
     #[pyfunction]
     fn functionalize_all(reapplies_views: Option<bool>, class: Option<PyTypeRef>) {
-        FUNCTIONAL_CLASS.set(class);
+        set_functional_class(class);
         functional::enable(reapplies_views);
     }
 }

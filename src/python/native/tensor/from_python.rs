@@ -4,10 +4,11 @@ use rustpython_vm::builtins::PyDict;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{items, raise, to_tensor, to_value};
+use super::convert::{items, to_tensor, to_value};
+use super::errors::raise;
 use super::objects::PyDtype;
 use super::packet;
-use super::wrap;
+use super::payload::wrap;
 use crate::dispatch::Value;
 use crate::ops::shapes::default_dtype;
 use crate::tensor::{Dtype, Tensor};

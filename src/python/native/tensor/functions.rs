@@ -1,36 +1,36 @@
 //! What `torch._C` offers as functions: the grad modes, backward, registering hooks, defaults, constructors.
 
 pub(in crate::python::native) use module::module_def;
-pub(super) use module::{forget_size_class, size_object};
 
 #[pymodule(name = "torch._native")]
 mod module {
     use rustpython_vm::builtins::PyTypeRef;
     use rustpython_vm::class::PyClassImpl;
     use rustpython_vm::function::{FuncArgs, OptionalArg};
-    use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+    use rustpython_vm::{PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-    use super::super::class;
-    use super::super::convert::{from_value, items, raise, to_tensor, to_value};
+    use super::super::convert::{from_value, items, to_tensor, to_value};
+    use super::super::errors::raise;
     use super::super::from_python::{legacy_tensor, new_tensor};
     use super::super::hooks;
     use super::super::methods;
     use super::super::objects::{PyDtype, PyGenerator};
     use super::super::packet::{self, Style};
+    use super::super::payload::{TensorBase, set_tensor_class, wrap};
+    use super::super::subclass::wrap_as;
     use super::super::torch_function::{WrittenIn, overridden};
-    use super::super::wrap;
     use crate::autograd::meta;
     use crate::dispatch::{Modes, Value, modes, set_modes};
     use crate::dynamo::Unsupported;
     use crate::dynamo::tracing::{Callee, as_written};
     use crate::error::Error;
     use crate::ops::shapes::{default_dtype, set_default_dtype};
-    use crate::python::native::imported;
+    use crate::python::native::calls::imported;
     use crate::tensor::{Dtype, Layout, MemoryFormat, random};
 
     #[pyattr(name = "TensorBase")]
     fn class_tensorbase(_vm: &VirtualMachine) -> PyTypeRef {
-        super::super::class::TensorBase::make_static_type()
+        TensorBase::make_static_type()
     }
 
     #[pyattr(name = "Node")]
@@ -112,7 +112,7 @@ mod module {
         if !DONE.replace(true) {
             methods::add_methods(super::super::TensorBase::static_type(), vm);
         }
-        class::set_tensor_class(cls);
+        set_tensor_class(cls);
     }
 
     /// A tensor object of a Python subclass over the data of another tensor.
@@ -125,7 +125,7 @@ mod module {
         if requires_grad.unwrap_or(false) {
             packet::made_to_require_grad(&own).map_err(|e| raise(e, vm))?;
         }
-        class::wrap_as(&own, cls, vm)
+        wrap_as(&own, cls, vm)
     }
 
     /// Another handle on a tensor, of a Python subclass.
@@ -133,7 +133,7 @@ mod module {
     fn _as_subclass(tensor: PyObjectRef, cls: PyTypeRef, vm: &VirtualMachine) -> PyResult {
         let t = to_tensor(&tensor).ok_or_else(|| vm.new_type_error("as_subclass(): expected a Tensor"))?;
         let alias = crate::t!("alias", &t).map_err(|e| raise(e, vm))?;
-        class::wrap_as(&alias, cls, vm)
+        wrap_as(&alias, cls, vm)
     }
 
     /// The packet of a name in `aten` as `torch.<name>`, or None.
@@ -190,27 +190,9 @@ mod module {
         from_value(Value::Layout(Layout::Strided), vm)
     }
 
-    thread_local! {
-        static SIZE_CLASS: std::cell::RefCell<Option<PyTypeRef>> = const { std::cell::RefCell::new(None) };
-    }
-
-    /// Lets go of the class that `torch` gave sizes.
-    pub fn forget_size_class() {
-        SIZE_CLASS.set(None);
-    }
-
     #[pyfunction]
     fn _set_size_class(cls: PyTypeRef) {
-        SIZE_CLASS.set(Some(cls));
-    }
-
-    /// A `torch.Size`.
-    pub fn size_object(sizes: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
-        let tuple = vm.ctx.new_tuple(sizes);
-        match SIZE_CLASS.with_borrow(Clone::clone) {
-            Some(class) => class.as_object().call((tuple,), vm),
-            None => Ok(tuple.into()),
-        }
+        super::super::size::set_size_class(cls);
     }
 
     #[pyfunction]

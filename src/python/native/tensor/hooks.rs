@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 
-use super::convert::{raised, to_tensor};
-use super::wrap;
+use super::convert::to_tensor;
+use super::errors::raised;
+use super::payload::wrap;
 use crate::autograd::{GradHook, Node, NodeHook};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;

@@ -11,7 +11,8 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{from_value, raised, to_value};
+use super::convert::{from_value, to_value};
+use super::errors::raised;
 use crate::dispatch::{Argument, OpEntry, Part, ScriptOperators, Type, Value, set_script_operators};
 use crate::error::{Error, Result};
 
@@ -91,8 +92,8 @@ impl ScriptOperators for Script {
     fn no_fake(&self, entry: &'static OpEntry) -> Error {
         with_current_vm(|vm| {
             let said = (|| -> PyResult<String> {
-                let module = crate::python::native::imported("torch.library", vm)?;
-                let text = vm.call_method(&module, "_no_fake", (super::overload(entry, vm),))?;
+                let module = crate::python::native::calls::imported("torch.library", vm)?;
+                let text = vm.call_method(&module, "_no_fake", (super::overloads::overload(entry, vm),))?;
                 Ok(text.str(vm)?.to_string_lossy().into_owned())
             })();
             said.map_or_else(raised, Error::runtime)
@@ -102,7 +103,7 @@ impl ScriptOperators for Script {
 
 #[pymodule(name = "torch._native_library")]
 mod module {
-    use super::super::convert::raise;
+    use super::super::errors::raise;
     use super::super::packet::PyOverload;
     use super::*;
     use rustpython_vm::PyRef;
@@ -123,7 +124,7 @@ mod module {
     fn arguments(overload: &PyOverload, args: &PyTupleRef, kwargs: &PyDictRef, vm: &VirtualMachine) -> PyResult<Vec<Value>> {
         let text = |o: &PyObjectRef| Some(o.downcast_ref::<PyStr>()?.to_string_lossy().into_owned());
         let keywords: KwArgs = kwargs.into_iter().filter_map(|(k, v)| Some((text(&k)?, v))).collect();
-        super::super::bound(overload.0, &FuncArgs::new(args.as_slice().to_vec(), keywords), vm)
+        super::super::overloads::bound(overload.0, &FuncArgs::new(args.as_slice().to_vec(), keywords), vm)
     }
 
     /// `define(namespace, signature)`: the overload, of which nothing is said yet.
@@ -132,7 +133,7 @@ mod module {
         set_script_operators(Rc::new(Script));
         let entry = crate::dispatch::define(&namespace.to_string_lossy(), &signature.to_string_lossy()).map_err(|e| raise(e, vm))?;
         FUNCTIONS.with_borrow_mut(|f| f.retain(|(id, _), _| *id != entry.id));
-        Ok(super::super::overload(entry, vm))
+        Ok(super::super::overloads::overload(entry, vm))
     }
 
     /// `implement(overload, part, function)`

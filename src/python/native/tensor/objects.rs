@@ -10,7 +10,7 @@ use rustpython_vm::function::{FuncArgs, OptionalArg};
 use rustpython_vm::types::{Comparable, Constructor, GetAttr, Hashable, PyComparisonOp, Representable};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::convert::raise;
+use super::errors::raise;
 use crate::autograd::Node;
 use crate::error::{Error, Result};
 use crate::tensor::random::Generator;
@@ -292,11 +292,11 @@ impl PyGenerator {
     #[pymethod]
     fn get_state(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         let state = zelf.0.get_state().map_err(|e| raise(e, vm))?;
-        super::wrap(&state, vm)
+        super::payload::wrap(&state, vm)
     }
     #[pymethod]
     fn set_state(zelf: rustpython_vm::PyRef<Self>, state: PyObjectRef, vm: &VirtualMachine) -> PyResult {
-        let state = super::to_tensor(&state).ok_or_else(|| vm.new_type_error("expected a torch.ByteTensor"))?;
+        let state = super::convert::to_tensor(&state).ok_or_else(|| vm.new_type_error("expected a torch.ByteTensor"))?;
         zelf.0.set_state(&state).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
     }
@@ -367,8 +367,8 @@ impl GetAttr for PyNode {
             Some(context) => context.get_attr(name, vm),
             None if name.to_string_lossy() == "saved_tensors" => match zelf.0.body.saved_tensors(&zelf.0) {
                 Some(saved) => {
-                    let saved = saved.map_err(|e| super::raise(e, vm))?;
-                    Ok(vm.ctx.new_tuple(saved.iter().map(|t| super::wrap(t, vm)).collect::<PyResult<Vec<_>>>()?).into())
+                    let saved = saved.map_err(|e| super::errors::raise(e, vm))?;
+                    Ok(vm.ctx.new_tuple(saved.iter().map(|t| super::payload::wrap(t, vm)).collect::<PyResult<Vec<_>>>()?).into())
                 }
                 None => Err(error),
             },
@@ -434,7 +434,7 @@ impl PyNode {
     #[pygetset]
     fn variable(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
         match crate::autograd::accumulated_variable(&zelf.0) {
-            Some(t) => super::wrap(&t, vm),
+            Some(t) => super::payload::wrap(&t, vm),
             None => Err(vm.new_attribute_error(format!("'{}' object has no attribute 'variable'", zelf.0.name))),
         }
     }
@@ -463,6 +463,6 @@ impl PyNode {
 
 /// Registers a hook on a node; gives the handle that removes it.
 fn node_handle(node: PyObjectRef, hook: PyObjectRef, before: bool, vm: &VirtualMachine) -> PyResult {
-    let module = crate::python::native::imported("torch.utils.hooks", vm)?;
+    let module = crate::python::native::calls::imported("torch.utils.hooks", vm)?;
     module.get_attr("_node_handle", vm)?.call((node, hook, before), vm)
 }

@@ -5,9 +5,9 @@ use rustpython_vm::protocol::PyNumberMethods;
 use rustpython_vm::types::{AsNumber, Comparable, PyComparisonOp};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::class::TensorBase;
 use super::convert::{from_value, to_tensor, to_value};
 use super::packet::call_packet;
+use super::payload::TensorBase;
 use super::reading::{item, only, truth};
 use super::torch_function::overridden_method;
 use crate::dynamo::tracing::{Callee, as_written};

@@ -5,12 +5,13 @@ use rustpython_vm::types::{Callable, Comparable, GetAttr, GetDescriptor, Hashabl
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine, builtins::PyStr};
 
 use super::bind::{Bound, bind, makes_new};
-use super::convert::{from_value, raise, to_tensor, to_value};
+use super::convert::{from_value, to_tensor, to_value};
+use super::errors::raise;
 use super::torch_function::{WrittenIn, overridden};
 use crate::dispatch::{Key, OpEntry, Rule, Type, Value, call, fill_factory_options, has_layer, lookup, overloads, overloads_as_called};
 use crate::dynamo::tracing::{Callee, as_written};
 use crate::error::{Error, Result};
-use crate::python::native::imported;
+use crate::python::native::calls::imported;
 use crate::span::Written;
 use crate::tensor::Tensor;
 
@@ -342,7 +343,7 @@ impl GetAttr for PyPacket {
         if !text.starts_with("__")
             && let Some(entry) = lookup(&format!("{}.{text}", zelf.packet))
         {
-            return Ok(super::overload(entry, vm));
+            return Ok(super::overloads::overload(entry, vm));
         }
         zelf.as_object().generic_getattr(name, vm)
     }

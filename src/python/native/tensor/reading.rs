@@ -2,8 +2,9 @@
 
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::class::wrap;
-use super::convert::{from_value, raise, to_tensor};
+use super::convert::{from_value, to_tensor};
+use super::errors::raise;
+use super::payload::wrap;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
 use crate::error::{Error, Result};

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef};
 
-use super::{raised, to_tensor, wrap};
+use super::convert::to_tensor;
+use super::errors::raised;
+use super::payload::wrap;
 use crate::autograd::{SavedTensorHooks, push_saved_tensor_hooks};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::error::{Error, Result};

@@ -8,23 +8,23 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyStr, PyType, PyTypeRef};
+use rustpython_vm::builtins::{PyDict, PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::vm::thread::with_current_vm;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::class::{tensor_class, wrap, wrap_with};
-use super::convert::{from_size, items, raise, raised, to_tensor};
-use super::functions::size_object;
+use super::convert::{from_size, items, to_tensor};
+use super::errors::{raise, raised};
 use super::library::{python_arguments, results};
+use super::payload::{DISPATCH, Instance, answers, object_of};
+use super::payload::{tensor_class, wrap, wrap_with};
+use super::size::size_object;
 use crate::dispatch::{Call, Exclude, Key, Layer, OpEntry, Value};
 use crate::dynamo::Unsupported;
 use crate::dynamo::tracing;
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
 use crate::tensor::{Parts, Recipe, Subclass, Tensor};
-
-const DISPATCH: &str = "__torch_dispatch__";
 
 thread_local! {
     static MODES: RefCell<Vec<PyObjectRef>> = const { RefCell::new(Vec::new()) };
@@ -50,10 +50,9 @@ fn install() {
     }
 }
 
-/// Whether a class answers operators.
-pub fn answers(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
-    let Some(found) = class.get_attr(vm.ctx.intern_str(DISPATCH)) else { return false };
-    tensor_class(vm).get_attr(vm.ctx.intern_str(DISPATCH)).is_none_or(|plain| !plain.is(&found))
+/// A new Python object of a class for a tensor that has none.
+pub fn wrap_as(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult {
+    if answers(&class, vm) { new_object(t, class, vm) } else { wrap_with(t, class, None, vm) }
 }
 
 /// A new object of a class that answers operators, for a tensor that has none.
@@ -68,13 +67,6 @@ pub fn new_object(t: &Tensor, class: PyTypeRef, vm: &VirtualMachine) -> PyResult
     Ok(object)
 }
 
-/// The class and the attributes of a tensor's objects, where its class answers operators.
-pub fn object_of(t: &Tensor) -> Option<(PyTypeRef, PyDictRef)> {
-    let known = t.imp().subclass.borrow();
-    let instance = known.as_ref()?.as_any().downcast_ref::<Instance>()?;
-    Some((instance.class.clone(), instance.dict.clone()))
-}
-
 /// What a value of the graph being recorded is made of is asked for: no graph shows that, so it ends before.
 pub fn graph_break_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachine) -> PyResult<()> {
     let Some((class, dict)) = object_of(t).filter(|_| tracing::recorder().is_some_and(|r| r.is_traced(t))) else { return Ok(()) };
@@ -85,12 +77,6 @@ pub fn graph_break_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachin
         }
         _ => Ok(()),
     }
-}
-
-/// What a tensor's class and attributes are.
-struct Instance {
-    class: PyTypeRef,
-    dict: PyDictRef,
 }
 
 /// While it lives, nothing above the script's class sees what the script does.
@@ -239,7 +225,7 @@ impl Layer for SubclassLayer {
                 named.set_item(&*name.to_string_lossy(), value.clone(), vm).map_err(raised)?;
             }
             let types = vm.ctx.new_tuple(classes.iter().map(|c| c.clone().into()).collect());
-            let given = (super::overload(entry, vm), types, vm.ctx.new_tuple(positional), named);
+            let given = (super::overloads::overload(entry, vm), types, vm.ctx.new_tuple(positional), named);
             let mode = Aside(MODES.with_borrow_mut(Vec::pop));
             if let Some(asked) = &mode.0 {
                 let function = asked.get_attr(DISPATCH, vm).map_err(raised)?;

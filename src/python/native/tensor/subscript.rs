@@ -6,8 +6,9 @@ use rustpython_vm::protocol::PyMappingMethods;
 use rustpython_vm::types::AsMapping;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::class::TensorBase;
-use super::convert::{items, raise, to_int, to_value};
+use super::convert::{items, to_int, to_value};
+use super::errors::raise;
+use super::payload::TensorBase;
 use super::torch_function::overridden_method;
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::tracing::{Callee, as_written};
@@ -143,7 +144,7 @@ impl AsMapping for TensorBase {
                         }
                         let result = getitem(&t, &indices).map_err(|e| raise(e, vm))?;
                         drop(outside);
-                        super::wrap(&result, vm)
+                        super::payload::wrap(&result, vm)
                     },
                 )
             }),
@@ -160,8 +161,8 @@ impl AsMapping for TensorBase {
                 let value = match &value {
                     Value::Tensor(source) => {
                         read(&t)?;
-                        let parts = super::items(needle).unwrap_or_else(|| vec![needle.to_owned()]);
-                        parts.iter().filter_map(|part| super::to_tensor(part)).try_for_each(|index| read(&index))?;
+                        let parts = super::convert::items(needle).unwrap_or_else(|| vec![needle.to_owned()]);
+                        parts.iter().filter_map(|part| super::convert::to_tensor(part)).try_for_each(|index| read(&index))?;
                         crate::dynamo::tracing::touch_numbers(needle, vm)?;
                         read(source)?;
                         crate::dynamo::tracing::fake_tensor(source).map_or(value, Value::Tensor)

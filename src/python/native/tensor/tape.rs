@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{items, raise, to_tensor};
-use super::wrap;
+use super::convert::{items, to_tensor};
+use super::errors::raise;
+use super::payload::wrap;
 use crate::autograd::{BackwardOptions, Edge, Node, compiled, gradient_edge, meta, run_backward};
 use crate::error::{Error, Result};
 use crate::tensor::{MemoryFormat, Tensor};

@@ -11,10 +11,10 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::types::{Callable, PyTypeFlags};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
-use super::TensorBase;
-use super::class::tensor_class;
 use super::packet::PyPacket;
-use crate::python::native::imported;
+use super::payload::TensorBase;
+use super::payload::tensor_class;
+use crate::python::native::calls::imported;
 
 const HANDLER: &str = "__torch_function__";
 
@@ -66,7 +66,7 @@ fn handles(class: &Py<PyType>, vm: &VirtualMachine) -> bool {
     }
     // A class that answers operators and says nothing of functions wants to be asked about operators alone.
     let is_default = tensor_class(vm).get_attr(name).is_some_and(|default| default.is(&found));
-    !(is_default && super::subclass::answers(class, vm))
+    !(is_default && super::payload::answers(class, vm))
 }
 
 /// The arguments that are asked, one of each class, subclasses before the classes that they are of.
@@ -215,7 +215,7 @@ pub(in crate::python::native) use module::module_def;
 #[pymodule(name = "torch._native_torch_function")]
 mod module {
     use super::*;
-    use crate::python::native::func_args;
+    use crate::python::native::calls::func_args;
     use rustpython_vm::builtins::{PyDictRef, PyTupleRef};
 
     #[pyattr(name = "method_descriptor")]
