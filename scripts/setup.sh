@@ -34,9 +34,9 @@ tool() { # name, version, further flags of cargo install
   local name=$1 version=$2
   shift 2
   if [ "$("${name%-cli}" --version 2>/dev/null)" != "${name%-cli} $version" ]; then
-    # They run for seconds: building them fast is worth more than what optimizing gains.
+    # They run for seconds: building them fast is worth more than what optimizing gains. They share what they depend on.
     CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-      cargo install "$name" --version "=$version" --root target/tools "$@"
+      CARGO_TARGET_DIR=target/tools/build cargo install "$name" --version "=$version" --root target/tools "$@"
   fi
 }
 . scripts/path.sh

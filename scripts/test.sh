@@ -18,10 +18,14 @@ timed() {
 timed "Compiler" scripts/setup.sh rust
 . scripts/path.sh
 
-# The page is linked in one piece, on one processor, which takes as long as the native tests: both at once.
+# What the browser needs is compiled beside what runs natively. The page's modules are those of the tests in the browser, compiled
+# once: how they are optimized for visitors is left to scripts/serve.sh.
 page_lane() {
   timed "Tools (beside)" scripts/setup.sh test
-  timed "Page (beside)" node scripts/build.mjs
+  export CARGO_BUILD_WARNINGS=deny
+  timed "Page (beside)" node scripts/build.mjs --quick
+  timed "Types of the page (beside)" npm run --silent --prefix www check
+  timed "Unit tests of the page (beside)" npm test --silent --prefix www
   timed "Crate tests for the browser, compiled (beside)" node scripts/test-modules.mjs --no-run
 }
 (page_lane) >"$built" 2>&1 &
@@ -51,7 +55,5 @@ timed "Native tests, compiled" cargo test --locked --workspace --no-run
 timed "Native tests" cargo test --locked --workspace
 timed "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 timed "Waiting for the page" await_page
-timed "Types of the page" npm run --silent --prefix www check
-timed "Unit tests of the page" npm test --silent --prefix www
 timed "Crate tests in the browser" node scripts/test-modules.mjs
 timed "The page in the browser" npm run --silent --prefix www e2e
