@@ -28,8 +28,11 @@ page_lane() {
   timed "Unit tests of the page (beside)" npm test --silent --prefix www
   timed "Crate tests for the browser, compiled (beside)" node scripts/test-modules.mjs --no-run
 }
+# A group of processes, to be ended as one.
+set -m
 (page_lane) >"$built" 2>&1 &
 page=$!
+set +m
 # Not `timed wait || ...`: in a condition, a step that fails does not end the script.
 await_page() {
   local status=0
@@ -39,7 +42,7 @@ await_page() {
 }
 
 finish() {
-  kill "$page" 2>/dev/null || true
+  kill -- "-$page" 2>/dev/null || true
   printf '\n=== Times\n'
   cat "$times"
   printf '%5d s  in all\n' "$SECONDS"

@@ -1,6 +1,5 @@
 //! `torch._C.TensorBase`: what of a tensor is Python protocol rather than operator. `torch.Tensor` subclasses it in Python.
 
-
 use rustpython_vm::builtins::{PyStr, PyType, PyTypeRef};
 use rustpython_vm::function::{FuncArgs, OptionalArg};
 use rustpython_vm::types::{AsMapping, AsNumber, Comparable, Constructor, GetAttr, Hashable};

@@ -1,6 +1,5 @@
 //! Between Python objects and [`Value`]s.
 
-
 use num_traits::ToPrimitive;
 use rustpython_vm::builtins::{PyComplex, PyFloat, PyInt, PyList, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
