@@ -34,9 +34,11 @@ tool() { # name, version, further flags of cargo install
   local name=$1 version=$2
   shift 2
   if [ "$("${name%-cli}" --version 2>/dev/null)" != "${name%-cli} $version" ]; then
-    # They run for seconds: building them fast is worth more than what optimizing gains. They share what they depend on.
-    CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-      CARGO_TARGET_DIR=target/tools/build cargo install "$name" --version "=$version" --root target/tools "$@"
+    # They run for seconds: building them fast is worth more than what optimizing gains, but for the one that reads whole modules.
+    local level=0
+    [ "$name" = wasm-pack ] || level=1
+    CARGO_PROFILE_RELEASE_OPT_LEVEL=$level CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+      cargo install "$name" --version "=$version" --root target/tools "$@"
   fi
 }
 . scripts/path.sh

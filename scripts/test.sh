@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-times=$(mktemp) built=$(mktemp)
+times=$(mktemp) log=$(mktemp)
 # A step's heading, its command, and how long that took.
 timed() {
   local name=$1 begin=$SECONDS
@@ -18,35 +18,38 @@ timed() {
 timed "Compiler" scripts/setup.sh rust
 . scripts/path.sh
 
-# What the browser needs is compiled beside what runs natively. The page's modules are those of the tests in the browser, compiled
-# once: how they are optimized for visitors is left to scripts/serve.sh.
-page_lane() {
-  timed "Tools (beside)" scripts/setup.sh test
+# What runs in the browser is compiled and tested beside what runs natively: compiling leaves one of two processors idle at times, and
+# a page waits more than it computes. The page's modules are those of the crate's tests, compiled once: how they are optimized for
+# visitors is left to scripts/serve.sh.
+browser_lane() {
+  timed "Tools" scripts/setup.sh test
   export CARGO_BUILD_WARNINGS=deny
-  timed "Page (beside)" node scripts/build.mjs --quick
-  timed "Types of the page (beside)" npm run --silent --prefix www check
-  timed "Unit tests of the page (beside)" npm test --silent --prefix www
-  timed "Crate tests for the browser, compiled (beside)" node scripts/test-modules.mjs --no-run
+  timed "The page, built" node scripts/build.mjs --quick
+  timed "Types of the page" npm run --silent --prefix www check
+  timed "Unit tests of the page" npm test --silent --prefix www
+  timed "Crate tests for the browser, compiled" node scripts/test-modules.mjs --no-run
+  timed "Crate tests in the browser" node scripts/test-modules.mjs
+  timed "The page in the browser" npm run --silent --prefix www e2e
 }
 # A group of processes, to be ended as one.
 set -m
-(page_lane) >"$built" 2>&1 &
-page=$!
+(browser_lane) >"$log" 2>&1 &
+lane=$!
 set +m
 # Not `timed wait || ...`: in a condition, a step that fails does not end the script.
-await_page() {
+await_browser() {
   local status=0
-  wait "$page" || status=$?
-  cat "$built"
+  wait "$lane" || status=$?
+  cat "$log"
   return "$status"
 }
 
 finish() {
-  kill -- "-$page" 2>/dev/null || true
+  kill -- "-$lane" 2>/dev/null || true
   printf '\n=== Times\n'
   cat "$times"
   printf '%5d s  in all\n' "$SECONDS"
-  rm -f "$times" "$built"
+  rm -f "$times" "$log"
 }
 trap finish EXIT
 
@@ -57,6 +60,4 @@ timed "Lints" cargo clippy --locked --workspace --all-targets
 timed "Native tests, compiled" cargo test --locked --workspace --no-run
 timed "Native tests" cargo test --locked --workspace
 timed "Documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-timed "Waiting for the page" await_page
-timed "Crate tests in the browser" node scripts/test-modules.mjs
-timed "The page in the browser" npm run --silent --prefix www e2e
+timed "Waiting for the browser" await_browser

@@ -11,7 +11,7 @@ use std::time::Duration;
 use aot_playground::bundle::Bundle;
 use aot_playground::catalogue;
 use aot_playground::export::{self, Format};
-use aot_playground::python::{Interpreter, RunOptions, Sink, on_large_stack};
+use aot_playground::python::{Interpreter, RunOptions, on_large_stack, run_supervised};
 use aot_playground::report::{Answer, Event, PYTORCH_VERSION, Question, Report};
 
 /// Compiling makes many small objects, which the system's allocator takes a third of the time for.
@@ -68,6 +68,13 @@ enum Emit {
 }
 
 fn main() -> ExitCode {
+    // A panic that becomes an exception of the script's is told as that.
+    let show = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !aot_playground::dispatch::is_contained() {
+            show(panic);
+        }
+    }));
     let status = match parse(lexopt::Parser::from_env()) {
         Ok(Command::Help) => print(HELP),
         Ok(Command::Version) => print(&format!("aot-playground {} (PyTorch {PYTORCH_VERSION})\n", env!("CARGO_PKG_VERSION"))),
@@ -163,12 +170,8 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
 
 fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u8, String> {
     let (program, filename) = source(script)?;
-    let (status, known) = on_large_stack(|| {
-        let known = Rc::new(RefCell::new(emit.is_some().then(Known::default)));
-        let status = Interpreter::new().run(&program, &filename, options, sink(&known));
-        (status, known.take())
-    })
-    .map_err(|error| error.to_string())?;
+    let mut known = emit.is_some().then(Known::default);
+    let status = run_supervised(program, filename, options.clone(), |event| take(&mut known, event)).map_err(|error| error.to_string())?;
     if let (Some(emit), Some(known)) = (emit, known) {
         print(&emitted(emit, &known)?)?;
     }
@@ -209,7 +212,8 @@ fn ask(script: &OsString, options: &RunOptions, compilation: u32, question: &Que
     let (program, filename) = source(script)?;
     let answer = on_large_stack(|| {
         let interpreter = Interpreter::new();
-        interpreter.run(&program, &filename, options, sink(&Rc::new(RefCell::new(Some(Known::default())))));
+        let known = RefCell::new(Some(Known::default()));
+        interpreter.run(&program, &filename, options, Rc::new(move |event| take(&mut known.borrow_mut(), event)));
         interpreter.ask(compilation, question)
     })
     .map_err(|error| error.to_string())?;
@@ -232,23 +236,21 @@ fn source(script: &OsString) -> Result<(String, String), String> {
     })
 }
 
-/// Shows events as they come, or keeps what they say. The script's standard error and its traceback are shown anyway.
-fn sink(known: &Rc<RefCell<Option<Known>>>) -> Sink {
-    let known = known.clone();
-    Rc::new(move |event| {
-        match &event {
-            Event::Stderr { text } => eprint!("{text}"),
-            Event::Finished { exception: Some(exception), .. } => eprint!("{}", exception.traceback),
-            _ => {}
-        }
-        match (&mut *known.borrow_mut(), event) {
-            (Some(known), Event::Runnable { bundle }) => drop(known.bundles.insert(bundle.compilation, bundle)),
-            (Some(known), event) => known.report.fold(event),
-            // Nobody reads any more: there is nothing left to do with the text.
-            (None, Event::Stdout { text }) => drop(print(&text)),
-            (None, _) => {}
-        }
-    })
+/// Shows an event, or keeps what it says. The script's standard error and its traceback are shown anyway.
+fn take(known: &mut Option<Known>, event: Event) {
+    // Nobody may read any more: there is nothing left to do with the text.
+    let mut stderr = std::io::stderr();
+    match &event {
+        Event::Stderr { text } => drop(stderr.write_all(text.as_bytes())),
+        Event::Finished { exception: Some(exception), .. } => drop(stderr.write_all(exception.traceback.as_bytes())),
+        _ => {}
+    }
+    match (known, event) {
+        (Some(known), Event::Runnable { bundle }) => drop(known.bundles.insert(bundle.compilation, bundle)),
+        (Some(known), event) => known.report.fold(event),
+        (None, Event::Stdout { text }) => drop(print(&text)),
+        (None, _) => {}
+    }
 }
 
 fn print(text: &str) -> Result<u8, String> {

@@ -31,7 +31,7 @@ pub mod interpreter {
     use super::to_js;
     use crate::export;
     use crate::python::{Interpreter, RunOptions, set_library};
-    use crate::report::{CapturedGraph, Event, Trial};
+    use crate::report::{CapturedGraph, Event, Throttle, Trial};
 
     /// What the script is called in tracebacks.
     const FILENAME: &str = "script.py";
@@ -74,7 +74,7 @@ pub mod interpreter {
     ) -> Result<(), JsValue> {
         let Options { backend } = serde_wasm_bindgen::from_value(options)?;
         let options = RunOptions { backend, ..RunOptions::default() };
-        let sink = Rc::new(move |event| {
+        let throttle = Throttle::new(move |event| {
             let told = match event {
                 Event::Runnable { .. } => to_js(&event),
                 _ => serde_json::to_string(&event).map(JsValue::from).map_err(|error| JsValue::from(error.to_string())),
@@ -82,6 +82,8 @@ pub mod interpreter {
             // A sink that throws has nowhere to tell it: the page is told by what is missing.
             let _ = told.and_then(|event| sink.call1(&JsValue::NULL, &event));
         });
+        let began = web_time::Instant::now();
+        let sink = Rc::new(move |event| throttle.take(event, began.elapsed().as_secs_f64()));
         INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
         Ok(())
     }

@@ -13,6 +13,8 @@ mod decompositions;
 mod dynamic_shapes;
 #[path = "library/examples.rs"]
 mod examples;
+#[path = "library/forgetting.rs"]
+mod forgetting;
 #[path = "library/graph_breaks.rs"]
 mod graph_breaks;
 #[path = "library/graph_views.rs"]

@@ -15,6 +15,14 @@ use rustpython_vm::{AsObject, Py, PyResult, VirtualMachine};
 /// How long to wait for the interpreter before asking again.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
+/// The name of the limit's exception.
+const EXCEPTION: &str = "TimeLimitExceeded";
+
+/// What a run ends in when its time is over: the exception's name and message.
+pub(super) fn time_is_over(limit: Duration) -> (&'static str, String) {
+    (EXCEPTION, format!("the script ran longer than its time limit of {} s", limit.as_secs_f64()))
+}
+
 thread_local! {
     static ACTIVE: RefCell<Option<Active>> = const { RefCell::new(None) };
     static CLASS: RefCell<Option<PyTypeRef>> = const { RefCell::new(None) };
@@ -49,10 +57,9 @@ impl Interrupter {
         }
         let class = CLASS.with_borrow_mut(|class| {
             let bases = || vec![vm.ctx.exceptions.base_exception_type.to_owned()];
-            class.get_or_insert_with(|| vm.ctx.new_exception_type("builtins", "TimeLimitExceeded", Some(bases()))).clone()
+            class.get_or_insert_with(|| vm.ctx.new_exception_type("builtins", EXCEPTION, Some(bases()))).clone()
         });
-        let message = format!("the script ran longer than its time limit of {} s", limit.as_secs_f64());
-        let exception = vm.new_exception_msg(class, message.into());
+        let exception = vm.new_exception_msg(class, time_is_over(limit).1.into());
         let number = self.runs.get() + 1;
         self.runs.set(number);
         ACTIVE.set(Some(Active { number, sender: self.sender.clone(), exception, struck: Cell::new(false) }));

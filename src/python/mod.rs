@@ -16,8 +16,11 @@ mod frozen;
 mod limit;
 pub(crate) mod native;
 mod session;
+mod snapshot;
 pub mod span;
 mod stdio;
+#[cfg(not(target_arch = "wasm32"))]
+mod supervise;
 mod traceback;
 
 use std::cell::Cell;
@@ -32,6 +35,8 @@ pub use current::{RunOptions, Sink};
 pub use frozen::set_library;
 use limit::Interrupter;
 use session::Session;
+#[cfg(not(target_arch = "wasm32"))]
+pub use supervise::run_supervised;
 
 /// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,6 +1,6 @@
 //! What happens around a script inside the interpreter: streams, `sys`, a fresh `__main__`, and forgetting all of it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use rustpython_vm::{
     AsObject, PyObjectRef, PyPayload, PyRef, PyResult, VirtualMachine,
@@ -13,6 +13,7 @@ use super::absent::AbsentPackages;
 use super::current;
 use super::dialect;
 use super::native;
+use super::snapshot::Snapshot;
 use super::stdio::{Stream, TextStream};
 use super::traceback::describe;
 use crate::report::{Event, Exception};
@@ -23,9 +24,14 @@ const RECURSION_LIMIT: usize = 1000;
 pub(super) struct Session {
     stdout: PyRef<TextStream>,
     stderr: PyRef<TextStream>,
+    /// `sys.modules`, whatever a script calls so.
+    all: PyDictRef,
     /// What `builtins` holds before a script can have changed it.
     builtins: PyDictRef,
     meta_path: Vec<PyObjectRef>,
+    /// The modules that outlive a script: those of the interpreter itself; after the first script also what `torch` imports.
+    kept: RefCell<Snapshot>,
+    is_torch_kept: Cell<bool>,
     /// The modules of `torch` that the last script imported.
     forgotten: RefCell<Vec<String>>,
 }
@@ -39,7 +45,11 @@ impl Session {
         // Without it things print in the newer style.
         let _ = dialect::adapt(vm);
         let _ = native::extend_builtins(vm);
+        let kept = modules(vm).and_then(|all| Snapshot::take((&all).into_iter().collect(), &all, vm)).unwrap_or_default();
         Session {
+            kept: RefCell::new(kept),
+            is_torch_kept: Cell::new(false),
+            all: modules(vm).unwrap_or_else(|_| vm.ctx.new_dict()),
             stdout: TextStream::new(Stream::Stdout).into_ref(&vm.ctx),
             stderr: TextStream::new(Stream::Stderr).into_ref(&vm.ctx),
             builtins: vm.builtins.dict().copy().into_ref(&vm.ctx),
@@ -122,18 +132,21 @@ impl Session {
 
     /// Drops what the script defined, and undoes what it changed.
     pub(super) fn forget(&self, vm: &VirtualMachine) -> PyResult<()> {
-        let modules: PyDictRef = vm.sys_module.get_attr("modules", vm)?.try_into_value(vm)?;
-        let imported: Vec<(PyObjectRef, PyObjectRef)> = (&modules).into_iter().collect();
+        let all = self.all.clone();
         let mut dropped = Vec::new();
         let mut forgotten = Vec::new();
-        for (name, module) in imported {
-            let Some(text) = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()) else { continue };
-            let top = text.split('.').next().unwrap_or_default();
-            if ["__main__", "torch", "functorch"].contains(&top) {
-                modules.del_item(&*name, vm)?;
-                dropped.push(module);
-                forgotten.push(text);
+        for (name, module) in (&all).into_iter().collect::<Vec<_>>() {
+            if self.kept.borrow().has(&name, &module, vm) {
+                continue;
             }
+            all.del_item(&*name, vm)?;
+            let text = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            // What is not written in Python may be the interpreter's own, whatever its name here.
+            if vm.state.module_defs.contains_key(text.as_str()) && !is_of_torch(&text) {
+                continue;
+            }
+            dropped.push(module);
+            forgotten.extend(Some(text).filter(|text| is_of_torch(text) && text != "__main__"));
         }
         // A module's functions hold its namespace and the other way round, at times through objects that the collector
         // does not look into: emptied, it holds nothing.
@@ -142,18 +155,37 @@ impl Session {
                 namespace.clear();
             }
         }
-        forgotten.retain(|name| name != "__main__");
         self.forgotten.replace(forgotten);
+        self.kept.borrow().restore(&all, vm)?;
+        vm.sys_module.set_attr("modules", all.clone(), vm)?;
         self.prepare("", vm)?;
         let forget = vm.import("_forget", 0)?;
         vm.call_method(&forget, "forget", ())?;
         super::native::forget();
         let gc = vm.import("gc", 0)?;
         vm.call_method(&gc, "collect", ())?;
+        if !self.is_torch_kept.replace(true) {
+            // Imported with no script about, what `torch` imports can be kept, too.
+            vm.import("torch", 0)?;
+            let modules = (&all)
+                .into_iter()
+                .filter(|(name, _)| name.downcast_ref::<PyStr>().is_some_and(|name| !is_of_torch(&name.to_string_lossy())));
+            self.kept.replace(Snapshot::take(modules.collect(), &all, vm)?);
+        }
         // What is left is the library's: the collector need not look at it again.
         vm.call_method(&gc, "freeze", ())?;
         Ok(())
     }
+}
+
+/// The interpreter's modules, by name.
+fn modules(vm: &VirtualMachine) -> PyResult<PyDictRef> {
+    vm.sys_module.get_attr("modules", vm)?.try_into_value(vm)
+}
+
+/// Whether a module goes with the script: `torch` has state of its own in most of them.
+fn is_of_torch(name: &str) -> bool {
+    ["__main__", "torch", "functorch"].contains(&name.split('.').next().unwrap_or_default())
 }
 
 /// The exit status of a process that `SystemExit` ends, as Python has it.

@@ -207,6 +207,7 @@ describe("the table of a graph", () => {
     const page = await open(playgroundPage, "Joint");
     await view(page, "Table");
     const row = (name) => page.locator(".graph-row").filter({ has: page.getByRole("gridcell", { name, exact: true }) });
+    await row("relu").first().waitFor();
     const cells = await row("relu").first().getByRole("gridcell").allInnerTexts();
     assert.deepEqual(cells, ["call_function", "relu", "aten.relu.default", "(addmm,)", "{}", "float32 [3, 8]", "96 B", "13", "forward", ""]);
     await page.getByRole("button", { name: "bytes" }).click();

@@ -9,11 +9,11 @@ import { prepareExports } from "./exports/make";
 import example from "./gallery/examples/mlp.py?raw";
 import { Layout } from "./layout/layout";
 import { keepOffline } from "./offline/register";
-import { followAddress, forgetAddress, openFromAddress } from "./state/address";
+import { followAddress, forgetAddress, notice, openFromAddress } from "./state/address";
 import { embedded } from "./state/embedded";
 import { acceptDrops } from "./state/files";
 import { prepareGpu } from "./state/gpu";
-import { keep, untouched } from "./state/script";
+import { followOtherTabs, keep, untouched } from "./state/script";
 import { select } from "./state/selection";
 import { engine, startEngine } from "./state/session";
 import { Dialogs } from "./ui/dialogs";
@@ -38,9 +38,12 @@ void openFromAddress(example);
 window.addEventListener("hashchange", () => void followAddress());
 // An edited script is no longer what the address stands for.
 effect(() => {
-  if (!untouched.value) forgetAddress();
+  if (untouched.value) return;
+  forgetAddress();
+  if (notice.peek()?.ofLink && !notice.peek()?.restore) notice.value = undefined;
 });
 window.addEventListener("pagehide", keep);
+followOtherTabs();
 window.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !event.defaultPrevented) select(undefined);
 });

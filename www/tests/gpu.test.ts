@@ -56,6 +56,19 @@ it("gives a run's result, and refuses a second one meanwhile", async () => {
   expect(workers).toHaveLength(1);
 });
 
+it("can be cancelled: the run is told, and the next has another worker", async () => {
+  const first = gpu.run(bundle, "webgpu", () => {});
+  await (await worker()).run("run");
+  gpu.cancel("Cancelled.");
+  await expect(first).rejects.toThrow("Cancelled.");
+  await vi.waitFor(() => expect(workers[0]?.terminated).toBe(true));
+  const second = gpu.run(bundle, "webgpu", () => {});
+  await vi.waitFor(() => expect(workers).toHaveLength(2));
+  const run = await workers[1]!.run("run");
+  workers[1]?.say({ type: "result", run, result });
+  await expect(second).resolves.toBe(result);
+});
+
 it("names the node that a refusal concerns, once", async () => {
   for (const message of ["no such operator", "addmm: no such operator"]) {
     const refused = gpu.run(bundle, "webgpu", () => {});

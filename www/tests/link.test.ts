@@ -55,6 +55,18 @@ describe("links", () => {
     expect(link).toEqual({ kind: "shared", shared: { program, options: { ...DEFAULTS, ...options } }, place, notes: [] });
   });
 
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty", "valueOf"])("with an option named %s open", async (name) => {
+    const link = await decodeLink(`#v2/${await pack(`{"p": "x", "o": {"${name}": 1}, "v": {"panes": ["${name}"], "collapsed": {"${name}": true}}}`)}`);
+    const note = name === "__proto__" ? expect.any(Array) : [`It sets an option this page does not have: “${name}”.`];
+    expect(link).toMatchObject({ kind: "shared", shared: { program: "x", options: DEFAULTS }, notes: note });
+  });
+
+  it("with ten thousand unknown options say so in a sentence", async () => {
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`name ${i}`, i]));
+    const link = await decodeLink(`#v2/${await pack(JSON.stringify({ p: "x", o: many }))}`);
+    expect(link).toMatchObject({ notes: ["It sets options this page does not have: “name 0”, “name 1”, “name 2” and 9997 more."] });
+  });
+
   it("are told from no link at all", async () => {
     expect(await decodeLink("")).toEqual({ kind: "none" });
     expect(await decodeLink("#")).toEqual({ kind: "none" });

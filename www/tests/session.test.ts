@@ -39,7 +39,7 @@ beforeEach(async () => {
 
 describe("a session", () => {
   it("holds a run back until the interpreter is there", () => {
-    session.requestRun("print(1)", DEFAULTS);
+    session.requestRun("print(1)", DEFAULTS, "own");
     expect(FakeWorker.last.received.map(({ type }) => type)).toEqual(["init"]);
     FakeWorker.last.say({ type: "ready" });
     expect(FakeWorker.last.received.map(({ type }) => type)).toEqual(["init", "run"]);
@@ -50,7 +50,7 @@ describe("a session", () => {
 
   it("shows what is known while a script runs", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("", DEFAULTS);
+    session.requestRun("", DEFAULTS, "own");
     tell({ event: "stdout", text: "a" });
     expect(session.shown.value).toBeUndefined();
     vi.advanceTimersByTime(300);
@@ -61,14 +61,14 @@ describe("a session", () => {
 
   it("keeps what was known when it is stopped, and runs the next script in another worker", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("while True: pass", DEFAULTS);
+    session.requestRun("while True: pass", DEFAULTS, "own");
     const first = FakeWorker.last;
     tell({ event: "stdout", text: "before" });
     session.stopRun();
     expect(first.terminated).toBe(true);
     expect(session.shown.value).toMatchObject({ outcome: { kind: "stopped" }, printed: [{ text: "before" }] });
     expect(FakeWorker.last).not.toBe(first);
-    session.requestRun("print(2)", DEFAULTS);
+    session.requestRun("print(2)", DEFAULTS, "own");
     FakeWorker.last.say({ type: "ready" });
     first.say({ type: "event", run: 1, event: { event: "stdout", text: "a ghost" } });
     finish({ event: "stdout", text: "2\n" }, finished);
@@ -77,7 +77,7 @@ describe("a session", () => {
 
   it("stops at the time limit", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("while True: pass", { ...DEFAULTS, limit: 5 });
+    session.requestRun("while True: pass", { ...DEFAULTS, limit: 5 }, "own");
     vi.advanceTimersByTime(5_100);
     expect(FakeWorker.all[0]?.terminated).toBe(true);
     expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "Stopped after 5.0 s: the time limit." });
@@ -85,21 +85,21 @@ describe("a session", () => {
 
   it("keeps the last graphs while the script does not compile", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("good", DEFAULTS);
+    session.requestRun("good", DEFAULTS, "own");
     finish({ event: "captured", region }, finished);
     expect(session.graphsAreOld.value).toBe(false);
-    session.requestRun("bad", DEFAULTS);
+    session.requestRun("bad", DEFAULTS, "own");
     finish(raised);
     expect(session.graphsRun.value?.program).toBe("good");
     expect(session.graphsAreOld.value).toBe(true);
-    session.requestRun("nothing compiled", DEFAULTS);
+    session.requestRun("nothing compiled", DEFAULTS, "own");
     finish(finished);
     expect(session.graphsRun.value?.program).toBe("nothing compiled");
   });
 
   it("says when the module fails, and starts another", () => {
     FakeWorker.last.say({ type: "ready" });
-    session.requestRun("trap", DEFAULTS);
+    session.requestRun("trap", DEFAULTS, "own");
     FakeWorker.last.say({ type: "failed", message: "unreachable" });
     expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "The interpreter failed: unreachable" });
     expect(FakeWorker.all).toHaveLength(2);

@@ -425,7 +425,7 @@ fn by_formula(
     let specs = super::layer::specs_of(original);
     let result_specs: Vec<_> = results.iter().map(|r| r.as_ref().map(Tensor::spec)).collect();
     let backward = Backward { entry, args, specs: &specs, results, result_specs: &result_specs, grads, needs };
-    Ok((derivative.formula)(&backward)?.0)
+    Ok(dispatch::contained(backward.entry.name, || (derivative.formula)(&backward))?.0)
 }
 
 /// The derivative applied twice: first to weights that stand for gradients, then the result's, with respect to those.

@@ -499,7 +499,7 @@ impl Body for OpBody {
             grads: &grads,
             needs: &needs,
         };
-        let computed = (self.derivative.formula)(&backward)?;
+        let computed = dispatch::contained(backward.entry.name, || (self.derivative.formula)(&backward))?;
         let mut out = Vec::with_capacity(slot);
         for (shape, grad) in self.shapes.iter().zip(computed.0) {
             match (shape, grad) {

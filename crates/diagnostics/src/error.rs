@@ -25,7 +25,7 @@ pub enum ErrorKind {
     ZeroDivision,
     /// `OverflowError`
     Overflow,
-    /// `MemoryError`: the tensor budget is spent.
+    /// `RuntimeError`, as PyTorch has it: there is no memory for a tensor.
     Memory,
     /// `torch.linalg.LinAlgError`
     LinAlg,

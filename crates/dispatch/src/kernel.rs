@@ -118,6 +118,18 @@ fn missing(entry: &OpEntry) -> Error {
     ))
 }
 
+/// Refuses arguments that no kernel could read into memory.
+fn check_room(args: &[Value]) -> Result<()> {
+    let mut room = Ok(());
+    let mut check = |t: &Tensor| {
+        if let (Ok(()), Some(elements)) = (&room, t.numel().as_int()) {
+            room = tensor::check_room(elements.max(0) as usize, t.dtype().itemsize());
+        }
+    };
+    args.iter().for_each(|v| v.for_each_tensor(&mut check));
+    room
+}
+
 /// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
@@ -125,6 +137,9 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     let pretended = fake;
     let fake = fake || Value::any_fake(args);
     if !fake {
+        if !matches!(entry.rule, Rule::View(_) | Rule::Script | Rule::Composite(_)) {
+            check_room(args)?;
+        }
         super::refusals::check(entry, args)?;
         if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(has_math_bits) {
             let out = run_backend(entry, &resolved(entry, args)?, pretended)?;

@@ -8,6 +8,7 @@
 mod arithmetic;
 mod batch;
 mod builder;
+mod contain;
 mod entry;
 pub mod foreach;
 mod kernel;
@@ -29,6 +30,7 @@ pub use arithmetic::{
 };
 pub use batch::{Batch, BatchCall, BatchRule, BatchedTensor};
 pub use builder::OpBuilder;
+pub use contain::{contained, is_contained};
 pub use entry::{
     Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grad, Grads, OpEntry, Refusal, Rule, Tags,
 };

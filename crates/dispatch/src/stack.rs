@@ -237,6 +237,10 @@ impl Drop for Exclude {
 
 /// Calls an operator with all of its arguments, from the top of what is not excluded.
 pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+    super::contained(entry.name, || call_layers(entry, args))
+}
+
+fn call_layers(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     for key in KEYS {
         if key == Key::Autograd
             && let Rule::Composite(f) = entry.rule

@@ -384,7 +384,6 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
         let object = path.split_once('.').and_then(|(first, rest)| names.get(first).map(|id| (*id, rest)));
         if ahead.eat("(") {
             let (mut args, kwargs) = ahead.arguments(names)?;
-            *cursor = ahead;
             let target = match (path.strip_prefix("torch.ops."), object) {
                 (Some(op), _) => match op.strip_prefix("higher_order.") {
                     Some(name) => Target::HigherOrder(name.into()),
@@ -397,9 +396,11 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
                 (None, None) => match path.strip_prefix("torch.").filter(|name| name.starts_with("sym_") || name.starts_with("_sym_")) {
                     Some(name) => Target::Operator(name.into()),
                     None if path.starts_with("math_") || path == "round" => Target::Operator(path.into()),
-                    None => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
+                    None if is_of_graphs(path) => Target::Torch { op: "".into(), shown: Shown::Function(path.into()) },
+                    None => return Err(cursor.expected("a function of PyTorch's")),
                 },
             };
+            *cursor = ahead;
             return Ok(Call { attribute: None, target, args, kwargs });
         }
         if let Some((id, field)) = object {
@@ -425,6 +426,13 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
     cursor.expect(" ")?;
     let right = cursor.value(names)?;
     done(by_symbol(symbol, ""), vec![left, right])
+}
+
+/// Whether graphs that torch.fx prints call functions of this name: PyTorch's, or of a module that the name begins with. Nothing of
+/// Python's own is among them, nor of other modules': what is read may be printed again as a file to run.
+fn is_of_graphs(path: &str) -> bool {
+    let is_wrapped = |prefix| path.starts_with(prefix) && !path.contains('.');
+    path.starts_with("torch.") || path == "getattr" || ["torch_", "_operator_", "__main___"].into_iter().any(is_wrapped)
 }
 
 /// What a comment line says; `None` for one that says nothing of nodes.

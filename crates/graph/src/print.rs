@@ -2,11 +2,12 @@
 //!
 //! Invariants: a value is released (`x = None`) on the line of its last reader, or on its own line where nobody reads it;
 //! a comment stands where the place in the script changes; subgraphs follow as nested classes. [`super::parse`] reads the
-//! text back.
+//! text back. What a script may call as it likes (attributes, files, annotations) stays on its line and in its quotes.
 
 use super::literal::{arg_repr, symbol_of};
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Recompute, Shown, Target};
 use shape::SymInt;
+use std::borrow::Cow;
 
 /// What `print_readable` shows of each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Lines {
 }
 
 fn class(graph: &Graph, name: &str, style: Style, indent: usize, lines: &mut Lines) {
-    lines.push(indent, &format!("class {name}(torch.nn.Module):"));
+    lines.push(indent, &format!("class {}(torch.nn.Module):", class_name(name)));
     function(graph, Some(style), indent + 4, lines);
     let own = std::mem::take(&mut lines.nodes);
     for (name, subgraph) in &graph.subgraphs {
@@ -99,7 +100,7 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
     let releases = releases(graph);
     let annotate = |node: &Node| style.and_then(|s| annotation(node, s)).map(|a| format!(": \"{a}\"")).unwrap_or_default();
     let parameter = |node: &Node| match &node.target {
-        Target::Name(raw) => raw.to_string(),
+        Target::Name(raw) => identifier(raw).into_owned(),
         _ => node.name.to_string(),
     };
     let parameters: Vec<(&Node, String)> = graph.placeholders().map(|n| (n, parameter(n))).collect();
@@ -201,7 +202,7 @@ fn releases(graph: &Graph) -> Vec<Vec<NodeId>> {
 fn comment(node: &Node) -> String {
     let mut out = String::from("#");
     if let Some(annotation) = &node.meta.annotation {
-        out.push_str(&format!(" Annotation: {}", annotation.shown));
+        out.push_str(&format!(" Annotation: {}", on_one_line(&annotation.shown)));
     }
     let tag = node.meta.recompute.map(recompute_name);
     match (tag, node.meta.checkpoint_region) {
@@ -213,7 +214,8 @@ fn comment(node: &Node) -> String {
     match &node.meta.source {
         Some(source) => {
             let backward = if node.meta.is_backward && !node.meta.own_source { "Backward of forward node: " } else { "" };
-            out.push_str(&format!(" {backward}File: {}:{} in {}, code: {}", source.file, source.line(), source.function, source.code));
+            let place = format!("{}:{} in {}, code: {}", source.file, source.line(), source.function, source.code);
+            out.push_str(&format!(" {backward}File: {}", on_one_line(&place)));
         }
         None => out.push_str(" No stacktrace found for following nodes"),
     }
@@ -249,7 +251,7 @@ fn annotation(node: &Node, style: Style) -> Option<String> {
 /// `base.a.b`, with `getattr` where a part is no identifier.
 fn attribute(base: &str, path: &str) -> String {
     path.split('.').fold(base.to_owned(), |base, part| {
-        if is_identifier(part) { format!("{base}.{part}") } else { format!("getattr({base}, \"{part}\")") }
+        if is_identifier(part) { format!("{base}.{part}") } else { format!("getattr({base}, \"{}\")", escaped(part)) }
     })
 }
 
@@ -258,6 +260,42 @@ pub(super) fn attribute_names(path: &str) -> (Vec<&str>, &str) {
     let mut names: Vec<&str> = path.split('.').collect();
     let last = names.pop().unwrap_or_default();
     (names, last)
+}
+
+/// A name that Python takes for one; what can't be part of it is `_`, as in torch.fx.
+fn identifier(text: &str) -> Cow<'_, str> {
+    if is_identifier(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut out: String = text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if !out.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+        out.insert(0, '_');
+    }
+    Cow::Owned(out)
+}
+
+/// The name of a graph's class, that of a function: Python calls one `<lambda>`.
+fn class_name(name: &str) -> Cow<'_, str> {
+    if name == "<lambda>" { Cow::Borrowed(name) } else { identifier(name) }
+}
+
+/// A text that ends no line.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    if text.contains(breaks) { Cow::Owned(text.replace(breaks, " ")) } else { Cow::Borrowed(text) }
+}
+
+/// What stands between double quotes for a text.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 fn is_identifier(text: &str) -> bool {
@@ -270,7 +308,7 @@ fn call(graph: &Graph, node: &Node, annotation: &str) -> String {
     let arg = |i: usize| node.args.get(i).map(|a| arg_repr(graph, a)).unwrap_or_default();
     let arguments = |skip: usize| {
         let positional = node.args.iter().skip(skip).map(|a| arg_repr(graph, a));
-        let keywords = node.kwargs.iter().map(|(k, v)| format!("{k} = {}", arg_repr(graph, v)));
+        let keywords = node.kwargs.iter().map(|(k, v)| format!("{} = {}", identifier(k), arg_repr(graph, v)));
         positional.chain(keywords).collect::<Vec<_>>().join(", ")
     };
     let assign = |value: String| format!("{name}{annotation} = {value}");

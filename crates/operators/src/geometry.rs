@@ -512,6 +512,7 @@ pub fn split_sizes(base: &Geometry, split_size: &SymInt, dim: i64) -> Result<Vec
         return Ok(vec![SymInt::Int(0)]);
     }
     let count = (&(total + split_size) - 1).floor_div(split_size)?.guard_int()?.max(1);
+    tensor::check_count(count)?;
     let mut sizes = vec![split_size.clone(); count as usize];
     sizes[count as usize - 1] = total - &(split_size * (count - 1));
     Ok(sizes)
@@ -524,6 +525,7 @@ pub fn unbind(base: &Geometry, dim: i64) -> Result<Vec<Geometry>> {
         return Err(Error::index("Dimension specified as 0 but tensor has no dimensions"));
     }
     let count = base.sizes[d].guard_int()?;
+    tensor::check_count(count)?;
     (0..count).map(|i| select(base, dim, &SymInt::Int(i))).collect()
 }
 

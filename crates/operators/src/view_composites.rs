@@ -181,6 +181,7 @@ fn chunk(
     let last = dispatch::subtract_sizes(&sum, &SymInt::Int(1))?;
     let each = dispatch::divide_sizes(&last, &count)?;
     dispatch::compare_sizes(&each, Relation::Eq, &SymInt::Int(0))?;
+    tensor::check_count(if size.as_int() == Some(0) { chunks } else { 0 })?;
     if size.sym_eq(0)? { with_sizes(&tensor, vec![SymInt::Int(0); chunks as usize], dim) } else { split(&tensor, each, dim) }
 }
 
@@ -204,6 +205,7 @@ fn split_in_sections(tensor: &Tensor, sections: i64, dim: i64) -> Result<Value> 
     if sections <= 0 {
         return Err(Error::runtime(format!("number of sections must be larger than 0, got {sections}")));
     }
+    tensor::check_count(sections)?;
     let (each, extra) = (divide_sizes(&size, &SymInt::Int(sections))?, size.modulo(&SymInt::Int(sections))?);
     let mut start = SymInt::Int(0);
     let mut parts = Vec::new();

@@ -21,6 +21,7 @@ mod partition;
 #[cfg(test)]
 #[path = "../../diagnostics/src/span.rs"]
 mod span;
+mod throttle;
 #[cfg(test)]
 mod typescript;
 
@@ -32,6 +33,7 @@ pub use diagnostics::span::Span;
 pub use partition::*;
 #[cfg(test)]
 pub use span::Span;
+pub use throttle::Throttle;
 
 /// An exception that ended the script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

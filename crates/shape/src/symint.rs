@@ -250,6 +250,7 @@ impl fmt::Debug for SymInt {
     }
 }
 
+// Numbers saturate: a size at the end of the range is one that nothing can have, and whatever makes a tensor of it says so.
 macro_rules! arithmetic {
     ($trait:ident, $method:ident, $number:expr, $expr:expr) => {
         impl $trait<&SymInt> for &SymInt {
@@ -269,9 +270,9 @@ macro_rules! arithmetic {
         }
     };
 }
-arithmetic!(Add, add, i64::wrapping_add, Expr::add);
-arithmetic!(Sub, sub, i64::wrapping_sub, Expr::sub);
-arithmetic!(Mul, mul, i64::wrapping_mul, Expr::mul);
+arithmetic!(Add, add, i64::saturating_add, Expr::add);
+arithmetic!(Sub, sub, i64::saturating_sub, Expr::sub);
+arithmetic!(Mul, mul, i64::saturating_mul, Expr::mul);
 
 /// Numbers as sizes.
 pub fn ints(values: &[i64]) -> Vec<SymInt> {

@@ -1,7 +1,7 @@
 //! What is known of a tensor without its values: sizes, strides, offset, dtype, device.
 
 use super::{Device, Dtype};
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use shape::{SymInt, numel};
 
 /// Sizes, strides and offset, in elements.
@@ -93,6 +93,31 @@ impl TensorSpec {
 
     /// Bytes of its elements at the hinted sizes.
     pub fn bytes(&self) -> Option<u64> {
-        Some(self.geometry.numel().hint()? as u64 * self.dtype.itemsize() as u64)
+        Some((self.geometry.numel().hint()? as u64).saturating_mul(self.dtype.itemsize() as u64))
+    }
+
+    /// Bytes that a storage for it must hold.
+    ///
+    /// # Errors
+    /// PyTorch's, where a size is negative, or sizes, strides or the storage are more than 64 bits count.
+    pub fn storage_bytes(&self) -> Result<SymInt> {
+        let Geometry { sizes, strides, .. } = &self.geometry;
+        let list = |values: &[SymInt]| format!("[{}]", values.iter().map(SymInt::to_string).collect::<Vec<_>>().join(", "));
+        if let Some(negative) = sizes.iter().find(|size| size.as_int().is_some_and(|size| size < 0)) {
+            return Err(Error::runtime(format!("Trying to create tensor with negative dimension {negative}: {}", list(sizes))));
+        }
+        let is_beyond = |value: &SymInt| value.as_int() == Some(i64::MAX);
+        let is_empty = sizes.iter().any(|size| size.as_int() == Some(0));
+        if is_empty && strides.iter().any(is_beyond) {
+            return Err(Error::runtime("Stride calculation overflowed"));
+        }
+        let bytes = &self.geometry.storage_elements()? * self.dtype.itemsize() as i64;
+        if is_beyond(&bytes) || (!is_empty && is_beyond(&self.geometry.numel())) {
+            let mut contiguous = strides.iter().zip(contiguous_strides(sizes));
+            let with_strides =
+                if contiguous.all(|(a, b)| a.as_int() == b.as_int()) { String::new() } else { format!(" and strides={}", list(strides)) };
+            return Err(Error::runtime(format!("Storage size calculation overflowed with sizes={}{with_strides}", list(sizes))));
+        }
+        Ok(bytes)
     }
 }

@@ -8,10 +8,11 @@ use shape::SymInt;
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::rc::Rc;
 
-/// How many bytes all storages together may hold.
+/// How many bytes all storages together may hold, where nobody says another number.
 const BUDGET: usize = 2 << 30;
 
 thread_local! {
+    static LIMIT: Cell<usize> = const { Cell::new(BUDGET) };
     static USED: Cell<usize> = const { Cell::new(0) };
     static NEXT: Cell<u64> = const { Cell::new(1) };
     static FAKE_MODE: Cell<u32> = const { Cell::new(0) };
@@ -33,6 +34,37 @@ impl Drop for OfFakeMode {
     }
 }
 
+/// What PyTorch's allocator says where it gets no memory.
+pub fn not_enough_memory(bytes: u128) -> Error {
+    let words = "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate";
+    Error::new(ErrorKind::Memory, format!("{words} {bytes} bytes. Error code 12 (Cannot allocate memory)"))
+}
+
+/// Says how many bytes all storages of this thread together may hold, and gives what it was.
+pub fn set_memory_limit(bytes: usize) -> usize {
+    LIMIT.replace(bytes)
+}
+
+/// Refuses what is larger than all storages together may be: kernels read tensors into dense memory, and a tensor that is expanded
+/// has more elements than its storage.
+///
+/// # Errors
+/// PyTorch's where there is no memory.
+pub fn check_room(elements: usize, itemsize: usize) -> Result<()> {
+    let bytes = elements as u128 * itemsize as u128;
+    if bytes > LIMIT.get() as u128 { Err(not_enough_memory(bytes)) } else { Ok(()) }
+}
+
+/// Refuses to make so many tensors.
+///
+/// # Errors
+/// PyTorch's where there is no memory.
+pub fn check_count(tensors: i64) -> Result<()> {
+    // What a tensor's description takes, with its sizes and strides.
+    const DESCRIPTION: usize = 512;
+    check_room(tensors.max(0) as usize, DESCRIPTION)
+}
+
 /// Bytes aligned for every element type, counted against the budget.
 struct Buffer {
     words: Vec<u64>,
@@ -41,9 +73,8 @@ struct Buffer {
 
 impl Buffer {
     fn zeroed(len: usize) -> Result<Buffer> {
-        let refuse =
-            || Error::new(ErrorKind::Memory, format!("DefaultCPUAllocator: not enough memory: you tried to allocate {len} bytes."));
-        if USED.get().checked_add(len).is_none_or(|total| total > BUDGET) {
+        let refuse = || not_enough_memory(len as u128);
+        if USED.get().checked_add(len).is_none_or(|total| total > LIMIT.get()) {
             return Err(refuse());
         }
         let mut words = Vec::new();

@@ -48,10 +48,10 @@ fn check(c: &Concrete, itemsize: usize, len: usize) -> Result<()> {
     }
     let (mut low, mut high) = (c.offset as isize, c.offset as isize);
     for (size, stride) in c.sizes.iter().zip(&c.strides) {
-        let reach = (*size as isize - 1) * stride;
-        if reach < 0 { low += reach } else { high += reach }
+        let reach = (*size as isize - 1).checked_mul(*stride).ok_or_else(out_of_bounds)?;
+        if reach < 0 { low = low.saturating_add(reach) } else { high = high.saturating_add(reach) }
     }
-    if low < 0 || (high as usize + 1) * itemsize > len { Err(out_of_bounds()) } else { Ok(()) }
+    if low < 0 || (high as usize).saturating_add(1).saturating_mul(itemsize) > len { Err(out_of_bounds()) } else { Ok(()) }
 }
 
 fn copy_elements<const N: usize>(c: &Concrete, from: &[u8], into: &mut Vec<u8>) {
@@ -65,6 +65,7 @@ pub fn dense_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let bytes = storage.bytes()?;
     check(&c, n, bytes.len())?;
     let count = c.numel();
+    super::storage::check_room(count, n)?;
     if c.is_contiguous() {
         let start = if count == 0 { 0 } else { c.offset * n };
         return Ok(bytes[start..start + count * n].to_vec());

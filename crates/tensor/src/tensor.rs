@@ -1,7 +1,7 @@
 //! `Tensor`: a geometry over a storage, with slots that rooms above fill (autograd, functionalization, Python).
 
 use super::{Device, Dtype, Element, Geometry, Storage, Subclass, TensorSpec};
-use diagnostics::error::{Error, Result};
+use diagnostics::error::Result;
 use shape::{SymInt, ints};
 use std::any::Any;
 use std::cell::{Cell, Ref, RefCell, RefMut};
@@ -66,9 +66,9 @@ pub struct Concrete {
 }
 
 impl Concrete {
-    /// Number of elements.
+    /// Number of elements; the largest number where there are more.
     pub fn numel(&self) -> usize {
-        self.sizes.iter().product()
+        if self.sizes.contains(&0) { 0 } else { self.sizes.iter().fold(1, |n: usize, size| n.saturating_mul(*size)) }
     }
 
     /// Whether elements lie densely in row-major order.
@@ -76,7 +76,7 @@ impl Concrete {
         let mut expected = 1isize;
         self.sizes.iter().zip(&self.strides).rev().all(|(&size, &stride)| {
             let fits = size == 1 || stride == expected;
-            expected *= size as isize;
+            expected = expected.saturating_mul(size as isize);
             fits
         }) || self.numel() == 0
     }
@@ -117,8 +117,8 @@ impl Tensor {
 
     /// A zeroed tensor of the spec on the CPU.
     pub fn zeros(spec: &TensorSpec) -> Result<Self> {
-        let elements = spec.geometry.storage_elements()?.guard_int()?.max(0) as usize;
-        let bytes = elements.checked_mul(spec.dtype.itemsize()).ok_or_else(|| Error::runtime("Storage size calculation overflowed"))?;
+        let bytes = spec.storage_bytes()?.guard_int()?;
+        let bytes = usize::try_from(bytes).map_err(|_| super::storage::not_enough_memory(bytes as u128))?;
         let geometry = Geometry {
             sizes: ints(&shape::concrete(&spec.geometry.sizes)?),
             strides: ints(&shape::concrete(&spec.geometry.strides)?),
@@ -129,13 +129,13 @@ impl Tensor {
 
     /// A tensor of the spec without values.
     pub fn fake(spec: &TensorSpec) -> Result<Self> {
-        let bytes = &spec.geometry.storage_elements()? * spec.dtype.itemsize() as i64;
+        let bytes = spec.storage_bytes()?;
         Ok(Self::from_storage(Storage::fake(bytes, spec.device), spec.geometry.clone(), spec.dtype))
     }
 
     /// A tensor of the spec that has no memory in a run either: its class answers operators.
     pub fn without_memory(spec: &TensorSpec) -> Result<Self> {
-        let bytes = &spec.geometry.storage_elements()? * spec.dtype.itemsize() as i64;
+        let bytes = spec.storage_bytes()?;
         Ok(Self::from_storage(Storage::hollow(bytes, spec.device), spec.geometry.clone(), spec.dtype))
     }
 

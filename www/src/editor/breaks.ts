@@ -3,6 +3,9 @@ import { type Extension, type Range, RangeSet, StateEffect, StateField } from "@
 import { EditorView, gutter, GutterMarker } from "@codemirror/view";
 import type { GraphBreak } from "../generated/report";
 
+/** Reasons that one line shows at most. */
+const MOST_REASONS = 10;
+
 class Break extends GutterMarker {
   constructor(readonly reason: string) {
     super();
@@ -40,10 +43,12 @@ export const breakMarks: Extension = [field, gutter({ class: "cm-breaks", marker
 
 /** Marks the lines of these breaks; what is out of the text is left out. */
 export function showBreaks(view: EditorView, breaks: readonly GraphBreak[]): void {
-  const reasons = new Map<number, string[]>();
+  const reasons = new Map<number, Set<string>>();
   for (const { reason, span } of breaks) {
-    if (span && span.line >= 1 && span.line <= view.state.doc.lines) reasons.set(span.line, [...(reasons.get(span.line) ?? []), reason]);
+    if (!span || span.line < 1 || span.line > view.state.doc.lines) continue;
+    const known = reasons.get(span.line) ?? new Set();
+    if (known.size < MOST_REASONS) reasons.set(span.line, known.add(reason));
   }
-  const ranges: Range<Break>[] = [...reasons].map(([line, all]) => new Break([...new Set(all)].join("\n")).range(view.state.doc.line(line).from));
+  const ranges: Range<Break>[] = [...reasons].map(([line, all]) => new Break([...all].join("\n")).range(view.state.doc.line(line).from));
   view.dispatch({ effects: setBreaks.of(RangeSet.of(ranges, true)) });
 }

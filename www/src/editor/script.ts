@@ -4,7 +4,7 @@ import { pythonLanguage } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Annotation, Compartment, EditorState, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, keymap, lineNumbers } from "@codemirror/view";
+import { drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { breakMarks } from "./breaks";
 import { linked, raised } from "./marks";
 import { codeLook } from "./theme";
@@ -58,6 +58,8 @@ export function createScriptEditor(events: ScriptEvents): EditorView {
         breakMarks,
         lineNumbers(),
         highlightActiveLineGutter(),
+        // Controls, marks of direction and what has no width are shown: a stranger's script may hold any.
+        highlightSpecialChars({ addSpecialChars: /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufff9-\ufffb\uffa0]|[\u{e0000}-\u{e007f}]/gu }),
         history(),
         drawSelection(),
         EditorState.allowMultipleSelections.of(true),

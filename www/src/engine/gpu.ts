@@ -69,6 +69,11 @@ export class Gpu {
     void this.#worker?.then((worker) => worker.postMessage({ type: "pause" } satisfies ToGpu));
   }
 
+  /** Ends what goes on, with its worker: a kernel that runs hears nothing. Whoever waits is told `why`. */
+  cancel(why: string): void {
+    if (this.#worker) this.#fail(why);
+  }
+
   /** A tensor as PyTorch prints it; for values of a run, so that the module is there. Rejected when the worker fails. */
   async print(tensor: TensorData): Promise<string> {
     const worker = await this.#worker;

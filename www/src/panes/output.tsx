@@ -6,6 +6,9 @@ import { plural } from "../report/format";
 import { select } from "../state/selection";
 import { MOST_PRINTED, shown } from "../state/session";
 
+/** Graph breaks that are listed at most. */
+const MOST_BREAKS = 200;
+
 export function OutputPane(): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
@@ -39,11 +42,12 @@ export function OutputPane(): JSX.Element {
       ))}
       {silent && <p class="empty">The script printed nothing.</p>}
       {report.exception && <Traceback traceback={report.exception.traceback} line={report.exception.span?.line} />}
-      {report.breaks.map(({ reason, span }, index) => (
+      {report.breaks.slice(0, MOST_BREAKS).map(({ reason, span }, index) => (
         <p key={index} class="note">
           Graph break{span && <LineLink line={span.line} />}: {reason}
         </p>
       ))}
+      {report.breaks.length > MOST_BREAKS && <p class="note">{plural(report.breaks.length - MOST_BREAKS, "more graph break")}.</p>}
       {outcome.kind === "stopped" && (
         <p class="note stopped" role="status">
           {outcome.why} What was known by then is shown.

@@ -25,7 +25,7 @@ export function ScriptPane(): JSX.Element {
   useSignalEffect(() => {
     const chosen = selection.value;
     const span = chosen?.from === "script" ? undefined : chosen?.span;
-    showLinked(editor, span ? range(span.line, span.end_line) : []);
+    showLinked(editor, span ? range(Math.max(span.line, 1), Math.min(span.end_line, editor.state.doc.lines)) : []);
     if (span) reveal(editor, span.line);
   });
 

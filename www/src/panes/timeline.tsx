@@ -7,22 +7,32 @@ import { select } from "../state/selection";
 import { type Run, shown } from "../state/session";
 import { wantedUnit } from "../state/unit";
 
+/** Moments that are listed at most: the first and the last. */
+const MOST_MOMENTS = 400;
+
 export function TimelinePane(): JSX.Element {
   const run = shown.value;
   if (!run) return <p class="empty">What happens while the script runs appears here.</p>;
   const { moments } = run.timeline;
+  const between = Math.max(0, moments.length - MOST_MOMENTS);
+  const first = moments.slice(0, MOST_MOMENTS / 2);
+  const last = moments.slice(first.length + between);
   const compiled = moments.some(({ kind }) => kind !== "finished");
   return (
     <div class="scroll timeline" tabIndex={0} role="region" aria-label="Timeline">
       {!compiled && <p class="empty">Nothing was compiled.</p>}
       <ol class="moments">
-        {moments.map((moment, index) => (
-          <li key={index} class={`moment moment-${moment.kind}`}>
-            <span class="at">{formatTime(moment.at)}</span>
-            <div>
-              <Line run={run} moment={moment} />
-            </div>
+        {first.map((moment, index) => (
+          <Row key={index} run={run} moment={moment} />
+        ))}
+        {between > 0 && (
+          <li class="moment">
+            <span class="at" />
+            <div class="muted">{plural(between, "moment")} in between</div>
           </li>
+        )}
+        {last.map((moment, index) => (
+          <Row key={first.length + between + index} run={run} moment={moment} />
         ))}
         {run.outcome.kind === "running" && (
           <li class="moment moment-running">
@@ -32,6 +42,17 @@ export function TimelinePane(): JSX.Element {
         )}
       </ol>
     </div>
+  );
+}
+
+function Row({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
+  return (
+    <li class={`moment moment-${moment.kind}`}>
+      <span class="at">{formatTime(moment.at)}</span>
+      <div>
+        <Line run={run} moment={moment} />
+      </div>
+    </li>
   );
 }
 

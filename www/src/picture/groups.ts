@@ -215,7 +215,9 @@ function openness(input: PictureInput, boxes: readonly Box[], chainOf: readonly 
     deepest += 1;
     nodes += direct[deepest]!;
   }
-  return (path, depth) => !(input.closed[path] ?? input.closed["*"] ?? depth >= deepest);
+  // Own properties alone: a module may be called `constructor`.
+  const said = (path: string): boolean | undefined => (Object.hasOwn(input.closed, path) ? input.closed[path] : undefined);
+  return (path, depth) => !(said(path) ?? said("*") ?? depth >= deepest);
 }
 
 /** Takes boxes apart into runs where edges between them would make a cycle. */

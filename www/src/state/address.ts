@@ -4,7 +4,7 @@ import { embedded } from "./embedded";
 import { decodeLink, encodeLink, type Link, type Shared } from "./link";
 import { DEFAULTS } from "./options";
 import { currentPlace, goTo } from "./place";
-import { open, options, program, putAside, untouched } from "./script";
+import { adopt, newLink, open, openOwn, options, program, putAside, untouched } from "./script";
 import { addDraft, loadScript } from "./storage";
 
 export interface Notice {
@@ -12,7 +12,11 @@ export interface Notice {
   lines: readonly string[];
   /** Offers the visitor's own script, that something else has taken the place of. */
   restore?: Shared;
+  /** Whether it says that the script is a link's: that holds until the visitor changes it. */
+  ofLink?: boolean;
 }
+
+const STRANGERS = "This script came with the link: whoever made the link wrote it.";
 
 /** What the visitor should know about how the script came here. */
 export const notice = signal<Notice | undefined>(undefined);
@@ -28,8 +32,8 @@ export async function openFromAddress(example: string): Promise<void> {
     openLink(link, own);
     return;
   }
-  open(own ?? { program: example, options: { ...DEFAULTS } });
-  if (own) untouched.value = false;
+  if (own) openOwn(own);
+  else open({ program: example, options: { ...DEFAULTS } }, "example");
   if (link.kind === "broken") {
     notice.value = { tone: "error", lines: [link.reason, own ? "Your own script is as you left it." : "The example is shown."] };
   }
@@ -49,13 +53,13 @@ function openLink({ shared, place, notes }: Extract<Link, { kind: "shared" }>, o
   // Edits of what came by the link are kept in the place of the visitor's own script: that one is put aside.
   if (own && !embedded) addDraft(own);
   const more = [...notes, ...goTo(place)];
-  open(shared);
+  const waits = shared.options.limit > DEFAULTS.limit;
+  if (waits) more.push(`It asks to run for up to ${shared.options.limit} seconds: press Run to let it.`);
+  open(shared, newLink(), { waits });
   // A frame shows what it was made of, whatever else the visitor has.
   const restore = own && !embedded && own.program !== shared.program ? own : undefined;
-  notice.value =
-    more.length > 0 || restore
-      ? { tone: "info", lines: ["This script came with the link.", ...more], ...(restore ? { restore } : {}) }
-      : undefined;
+  if (embedded && more.length === 0) notice.value = undefined;
+  else notice.value = { tone: "info", lines: [STRANGERS, ...more], ofLink: true, ...(restore ? { restore } : {}) };
 }
 
 /** Opens a program from elsewhere, named by `from`; the visitor's own script is put aside, and offered. */
@@ -63,15 +67,14 @@ export function openInstead(shared: Shared, from: string): void {
   putAside();
   const own = loadScript();
   forgetAddress();
-  open(shared);
+  open(shared, "example");
   notice.value = { tone: "info", lines: [from], ...(own && own.program !== shared.program ? { restore: own } : {}) };
 }
 
 /** Brings the visitor's own script back. */
 export function restore(shared: Shared): void {
   forgetAddress();
-  open(shared);
-  untouched.value = false;
+  adopt(shared);
   notice.value = undefined;
 }
 

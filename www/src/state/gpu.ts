@@ -56,11 +56,23 @@ export async function runOnDevice(): Promise<void> {
   attempt.value = { state: "loading", progress: undefined };
   try {
     await lookForGpu();
-    const result = await gpu.run(what, device.value, (progress) => (attempt.value = { state: "loading", progress }));
+    const running = gpu.run(what, device.value, (progress) => {
+      attempt.value = { state: "loading", progress };
+    });
+    const limit = setTimeout(() => cancelOnDevice(`Ended after ${LONGEST_RUN} seconds.`), LONGEST_RUN * 1000);
+    const result = await running.finally(() => clearTimeout(limit));
     attempt.value = { state: "done", result, bundle: what, unit };
   } catch (error) {
     attempt.value = { state: "failed", message: messageOf(error) };
   }
+}
+
+/** Seconds after which a run is ended. */
+const LONGEST_RUN = 60;
+
+/** Ends the run, or the training, that goes on. */
+export function cancelOnDevice(why = "Cancelled."): void {
+  gpu?.cancel(why);
 }
 
 export function messageOf(error: unknown): string {

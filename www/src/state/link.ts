@@ -72,11 +72,19 @@ export async function decodeLink(fragment: string): Promise<Link> {
     return { kind: "broken", reason: `This link was made by a newer version of the page (v${version}); this one reads up to v${NEWEST}.` };
   }
   if (version < 1) return { kind: "broken", reason: `There never was a link of version v${version}.` };
-  return decode(match[2] ?? "", version);
+  try {
+    return await decode(match[2] ?? "", version);
+  } catch {
+    // Whatever else is wrong with it: what opens links goes on.
+    return damaged("it cannot be read");
+  }
+}
+
+function damaged(what: string): Link {
+  return { kind: "broken", reason: `This link is damaged (${what}); perhaps a part was lost when it was copied.` };
 }
 
 async function decode(body: string, version: number): Promise<Link> {
-  const damaged = (what: string): Link => ({ kind: "broken", reason: `This link is damaged (${what}); perhaps a part was lost when it was copied.` });
   const packed = fromBase64Url(body);
   if (!packed) return damaged("it holds characters that no link holds");
   let json: string;
@@ -113,7 +121,7 @@ function readPlace(view: unknown, selection: unknown): Place {
     if (typeof wrap === "boolean") place.wrap = wrap;
     if (typeof fold === "boolean") place.fold = fold;
     if (isObject(collapsed) && Object.values(collapsed).every((value) => typeof value === "boolean")) {
-      place.collapsed = collapsed as Record<string, boolean>;
+      place.collapsed = Object.fromEntries(Object.entries(collapsed as Record<string, boolean>).slice(0, MOST_NAMES));
     }
   }
   if (isObject(selection)) place.selection = selection;

@@ -1,4 +1,5 @@
 // What a visitor may choose besides the script. Every option has a default, that links leave out.
+import { quote, quoteAll } from "../report/quote";
 
 /** What a plain `torch.compile` stands for, by PyTorch's names. */
 export const BACKENDS = ["aot_eager", "aot_eager_default_partitioner", "inductor", "eager"] as const;
@@ -39,14 +40,17 @@ export function readOptions(raw: unknown): { options: Options; notes: string[] }
   const notes: string[] = [];
   if (raw === undefined || raw === null) return { options, notes };
   if (typeof raw !== "object") return { options, notes: ["Its options cannot be read; defaults are used."] };
+  const unknown: string[] = [];
   for (const [key, value] of Object.entries(raw)) {
-    if (!(key in CHOICES)) {
-      notes.push(`It sets an option this page does not have: ${key}.`);
+    // Own properties alone: every object inherits a `constructor`.
+    if (!Object.hasOwn(CHOICES, key)) {
+      unknown.push(key);
     } else if (!(CHOICES[key as keyof Options] as readonly unknown[]).includes(value)) {
-      notes.push(`It sets ${key} to ${JSON.stringify(value)}, which this page does not know; ${DEFAULTS[key as keyof Options]} is used.`);
+      notes.push(`It sets ${key} to ${quote(JSON.stringify(value))}, which this page does not know; ${DEFAULTS[key as keyof Options]} is used.`);
     } else {
       Object.assign(options, { [key]: value });
     }
   }
+  if (unknown.length > 0) notes.push(`It sets ${unknown.length > 1 ? "options" : "an option"} this page does not have: ${quoteAll(unknown)}.`);
   return { options, notes };
 }

@@ -1,5 +1,6 @@
 // What is looked at, as links hold it: panes in front, compilation, stage, how graphs are shown, what is chosen.
 import { PANES, type PaneId } from "../panes/panes";
+import { quote, quoteAll } from "../report/quote";
 import { STAGES } from "../report/stages";
 import { embedded } from "./embedded";
 import { panesInFront, showPane } from "./layout";
@@ -29,16 +30,18 @@ export function currentPlace(): Place {
 /** Goes to a place, as far as this page has it; gives sentences on what it has not. */
 export function goTo(place: Place): string[] {
   const notes: string[] = [];
+  const unknown: string[] = [];
   const known = <Name extends string>(name: string | undefined, all: readonly Name[], what: string): Name | undefined => {
     const found = all.find((candidate) => candidate === name);
-    if (name !== undefined && found === undefined) notes.push(`It shows ${what} this page does not have: ${name}.`);
+    if (name !== undefined && found === undefined) notes.push(`It shows ${what} this page does not have: ${quote(name)}.`);
     return found;
   };
   // A frame has fewer groups, and begins with script and graphs.
   for (const name of embedded ? [] : (place.panes ?? [])) {
-    const pane = known(name, Object.keys(PANES) as PaneId[], "a view");
-    if (pane) showPane(pane);
+    if (Object.hasOwn(PANES, name)) showPane(name as PaneId);
+    else unknown.push(name);
   }
+  if (unknown.length > 0) notes.push(`It shows ${unknown.length > 1 ? "views" : "a view"} this page does not have: ${quoteAll(unknown)}.`);
   wantedUnit.value = place.unit;
   wantedStage.value = known(place.stage, STAGES, "a stage") ?? wantedStage.value;
   graphView.value = known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;

@@ -7,16 +7,34 @@ import { type Options, DEFAULTS } from "./options";
 import type { Shared } from "./link";
 import { select } from "./selection";
 import { requestRun } from "./session";
-import { addDraft, saveScript } from "./storage";
+import { addDraft, loadScript, onScriptElsewhere, saveScript } from "./storage";
+
+/** Whose a program is. What one link's script did to its interpreter no other script meets: each link counts for itself. */
+export type Origin = "own" | "example" | `link ${number}`;
 
 export const options = signal<Options>({ ...DEFAULTS });
 /** Whether the text is as the link or example it came from: the address still stands for it. */
 export const untouched = signal(true);
 
+let origin: Origin = "example";
+let links = 0;
+/** Whether there is a program yet: what an empty editor holds is nobody's. */
+let opened = false;
+/** Whether there are edits that are not kept yet. */
+let dirty = false;
+/** Whether the visitor changed anything in this tab. */
+let edited = false;
+
+function touch(): void {
+  untouched.value = false;
+  dirty = true;
+  edited = true;
+}
+
 export const editor = createScriptEditor({
   readOnly: embedded,
   onEdit: () => {
-    untouched.value = false;
+    touch();
     select(undefined);
     showLinked(editor, []);
   },
@@ -37,39 +55,63 @@ export function program(): string {
 }
 
 export function runScript(): void {
-  requestRun(program(), options.value);
+  requestRun(program(), options.value, origin);
 }
 
-/** Opens a program in the place of what is there. */
-export function open(shared: Shared): void {
+/** The origin of a link that is opened now. */
+export function newLink(): Origin {
+  links += 1;
+  return `link ${links}`;
+}
+
+/** Opens a program in the place of what is there, and runs it unless it `waits` for the visitor. */
+export function open(shared: Shared, from: Origin, { waits = false } = {}): void {
   setText(editor, shared.program);
   options.value = shared.options;
+  origin = from;
   untouched.value = true;
-  runScript();
+  opened = true;
+  dirty = false;
+  if (!waits) runScript();
+}
+
+/** Opens the visitor's own program, as it is kept. */
+export function openOwn(shared: Shared): void {
+  open(shared, "own");
+  untouched.value = false;
 }
 
 export function setOption<K extends keyof Options>(key: K, value: Options[K]): void {
   options.value = { ...options.value, [key]: value };
-  untouched.value = false;
+  touch();
   keep();
   runScript();
 }
 
-/** Keeps the visitor's own work; what was only opened is not kept over it. */
+/** Keeps what the visitor wrote; what was only opened is not kept over it. */
 export function keep(): void {
-  if (!untouched.value && !embedded) saveScript(program(), options.value);
+  if (dirty && opened && !embedded) dirty = !saveScript(program(), options.value);
 }
 
 /** Keeps the visitor's own work, also for when something else of theirs has taken its place. */
 export function putAside(): void {
   keep();
-  if (!untouched.value) addDraft({ program: program(), options: options.value });
+  if (!untouched.value && opened && !embedded) addDraft({ program: program(), options: options.value });
 }
 
 /** Opens a program as the visitor's own work. */
 export function adopt(shared: Shared): void {
   putAside();
-  open(shared);
-  untouched.value = false;
+  openOwn(shared);
+  dirty = true;
   putAside();
+}
+
+/** Another tab has kept the visitor's script: a tab that shows it, and in which nothing was changed, shows what it is now. */
+export function followOtherTabs(): void {
+  onScriptElsewhere(() => {
+    if (embedded || edited || !opened || origin !== "own") return;
+    const theirs = loadScript();
+    if (theirs && theirs.program !== program()) openOwn(theirs);
+  });
 }

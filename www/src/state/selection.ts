@@ -23,6 +23,8 @@ export interface KeptSelection {
   span?: readonly [number, number, number, number];
 }
 
+/** Lines of a script that a link may point at: far more than scripts have. */
+const MOST_LINES = 100_000;
 /** Names of one choice that are kept at most: a line of a large graph may stand for thousands. */
 const MOST_NAMES = 32;
 
@@ -42,7 +44,7 @@ export function bringSelection(raw: unknown): boolean {
   const isSpan = Array.isArray(span) && span.length === 4 && span.every((n) => Number.isInteger(n) && (n as number) >= 0);
   const known = Array.isArray(names) ? names.filter((name) => typeof name === "string").slice(0, MOST_NAMES) : [];
   if (!isSpan && known.length === 0) return false;
-  const [line, column, end_line, end_column] = isSpan ? (span as [number, number, number, number]) : [0, 0, 0, 0];
+  const [line, column, end_line, end_column] = isSpan ? (span as number[]).map((n) => Math.min(n, MOST_LINES)) as [number, number, number, number] : [0, 0, 0, 0];
   select({ from: "link", span: isSpan ? { line, column, end_line, end_column } : undefined, names: known });
   return true;
 }

@@ -71,7 +71,12 @@ export const MOST_PRINTED = 200_000;
 interface Request {
   program: string;
   options: Options;
+  /** Whose the program is. */
+  origin: string;
 }
+
+/** Whose scripts the present interpreter has run. */
+let used: string | undefined;
 
 let interpreter: Interpreter | undefined;
 let queued: Request | undefined;
@@ -103,12 +108,16 @@ function failEngine(message: string): void {
 }
 
 /** Runs a script as soon as possible; one that still runs is ended. */
-export function requestRun(program: string, options: Options): void {
+export function requestRun(program: string, options: Options, origin: string): void {
+  // Known before a worker starts: it then starts without what would only help a later run.
+  queued = { program, options, origin };
   if (active && interpreter?.busy) {
     end({ kind: "stopped", why: "Ended: the script was changed." });
     interpreter.stop();
+  } else if (used !== undefined && used !== origin) {
+    // What a script of another origin did to the interpreter ends with it.
+    interpreter?.stop();
   }
-  queued = { program, options };
   running.value = true;
   if (engine.value.state === "ready") beginQueued();
 }
@@ -128,6 +137,7 @@ export async function ask(compilation: number, question: Question): Promise<Answ
 /** Ends the running script. What is known of it stays. */
 export function stopRun(why = "Stopped."): void {
   queued = undefined;
+  used = undefined;
   running.value = false;
   if (!active) return;
   end({ kind: "stopped", why });
@@ -136,14 +146,18 @@ export function stopRun(why = "Stopped."): void {
 
 function beginQueued(): void {
   if (!queued || !interpreter) return;
-  const { program, options } = queued;
+  const { program, options, origin } = queued;
   queued = undefined;
+  used = origin;
   const run: Run = { program, report: emptyReport(), printed: [], bundles: new Map(), timeline: EMPTY, outcome: { kind: "running" }, elapsed: 0, took: 0 };
-  const limit = setTimeout(() => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`), options.limit * 1000);
+  const overdue = (): void => stopRun(`Stopped after ${formatSeconds(options.limit)}: the time limit.`);
+  const limit = setTimeout(overdue, options.limit * 1000);
   active = { run, events: [], started: performance.now(), limit: limit as unknown as number, frame: undefined, next: performance.now() + PATIENCE_MS };
   scheduleFrame();
   interpreter.run(program, { backend: options.backend }, {
     onEvent: (event) => {
+      // A script that says much keeps timers waiting.
+      if (active && performance.now() - active.started > options.limit * 1000) return overdue();
       active?.events.push({ event, at: performance.now() - active.started });
       scheduleFrame();
     },

@@ -1,4 +1,6 @@
-// What the browser keeps between visits. Storage may be full, forbidden or written by hand: nothing here throws.
+// What the browser keeps between visits. Storage may be full, forbidden, written by hand or by another tab: nothing here throws,
+// and nothing of the visitor's is written over that this tab has not seen.
+import { signal } from "@preact/signals";
 import { type Options, readOptions, withoutDefaults } from "./options";
 import type { Shared } from "./link";
 
@@ -8,25 +10,42 @@ const LAYOUT = "aot-playground/layout";
 /** Scripts that are kept beside the current one, newest first. */
 const MOST_DRAFTS = 20;
 
-function read(key: string): unknown {
+/** Whether the visitor's script could not be kept when it was last to be. */
+export const keepsNothing = signal(false);
+
+/** The kept script as this tab last read or wrote it. */
+let seen: string | null = null;
+
+function readText(key: string): string | null {
   try {
-    return JSON.parse(localStorage.getItem(key) ?? "null");
+    return localStorage.getItem(key);
   } catch {
     return null;
   }
 }
 
-function write(key: string, value: unknown): void {
+function parsed(text: string | null): unknown {
   try {
-    localStorage.setItem(key, JSON.stringify(value));
+    return JSON.parse(text ?? "null");
   } catch {
-    // Nothing is lost but the convenience.
+    return null;
+  }
+}
+
+/** Says whether it is kept now. */
+function write(key: string, text: string): boolean {
+  try {
+    localStorage.setItem(key, text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
 /** The visitor's own script, as it was last. */
 export function loadScript(): Shared | undefined {
-  return readShared(read(SCRIPT));
+  seen = readText(SCRIPT);
+  return readShared(parsed(seen));
 }
 
 function readShared(saved: unknown): Shared | undefined {
@@ -34,33 +53,55 @@ function readShared(saved: unknown): Shared | undefined {
   return typeof program === "string" ? { program, options: readOptions(options).options } : undefined;
 }
 
-export function saveScript(program: string, options: Options): void {
-  write(SCRIPT, { program, options: withoutDefaults(options) });
+function textOf({ program, options }: Shared): string {
+  return JSON.stringify({ program, options: withoutDefaults(options) });
+}
+
+/** Keeps the visitor's script, and says whether it could. What another tab has kept since is put aside before. */
+export function saveScript(program: string, options: Options): boolean {
+  const text = textOf({ program, options });
+  const there = readText(SCRIPT);
+  if (there !== null && there !== seen && there !== text) {
+    const theirs = readShared(parsed(there));
+    if (theirs) addDraft(theirs);
+  }
+  const kept = write(SCRIPT, text);
+  if (kept) seen = text;
+  keepsNothing.value = !kept;
+  return kept;
+}
+
+/** Calls `changed` when another tab has kept another script. */
+export function onScriptElsewhere(changed: () => void): void {
+  window.addEventListener("storage", (event) => {
+    if (event.key === SCRIPT && event.newValue !== null) changed();
+  });
 }
 
 /** Scripts of the visitor's that something else has taken the place of, newest first. */
 export function loadDrafts(): Shared[] {
-  const saved = read(DRAFTS);
+  const saved = parsed(readText(DRAFTS));
   return Array.isArray(saved) ? saved.flatMap((draft) => readShared(draft) ?? []) : [];
 }
 
-/** Keeps a script beside the others; the oldest goes where there are too many. */
+/** Keeps a script beside the others; the oldest goes where there are too many, or no room for it. */
 export function addDraft({ program, options }: Shared): void {
   if (program.trim() === "") return;
   const others = loadDrafts().filter((draft) => draft.program !== program);
   const all = [{ program, options }, ...others].slice(0, MOST_DRAFTS);
-  write(
-    DRAFTS,
-    all.map((draft) => ({ program: draft.program, options: withoutDefaults(draft.options) })),
-  );
+  for (let most = all.length; most > 0; most = Math.floor(most / 2)) {
+    if (write(DRAFTS, `[${all.slice(0, most).map(textOf).join(",")}]`)) return;
+  }
+  keepsNothing.value = true;
 }
 
 /** Sizes and open tabs, by the names the layout gives them. */
 export function loadLayout(): Record<string, unknown> {
-  const saved = read(LAYOUT);
+  const saved = parsed(readText(LAYOUT));
   return typeof saved === "object" && saved !== null && !Array.isArray(saved) ? (saved as Record<string, unknown>) : {};
 }
 
+/** Keeps them; where it can't, nothing is lost but the convenience. */
 export function saveLayout(layout: Record<string, unknown>): void {
-  write(LAYOUT, layout);
+  write(LAYOUT, JSON.stringify(layout));
 }

@@ -11,7 +11,7 @@ export function FrameHeader(): JSX.Element {
         AOT Playground
       </h1>
       <Status />
-      <a class="button primary" href={`${location.pathname}${address.value}`} target="_blank" rel="noopener">
+      <a class="button primary" href={`${location.origin}${location.pathname}${address.value}`} target="_blank" rel="noopener">
         Open in the playground
       </a>
     </header>

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { PYTORCH_VERSION } from "../generated/report";
 import { formatBytes, formatSeconds } from "../report/format";
+import { quote } from "../report/quote";
 import { openDialog } from "../state/dialogs";
 import { runScript } from "../state/script";
 import { ended, engine, running, shown, stopRun } from "../state/session";
@@ -70,6 +71,11 @@ export function Status(): JSX.Element {
   );
 }
 
+/** The name of an exception: one that no Python class has is quoted, since the script may call it anything. */
+function named(type: string): string {
+  return /^[A-Za-z_][\w.]{0,59}$/.test(type) ? type : quote(type);
+}
+
 function statusText(): string {
   const now = engine.value;
   if (now.state === "failed") return `The interpreter could not be loaded: ${now.message}`;
@@ -78,5 +84,5 @@ function statusText(): string {
   if (!run) return now.state === "loading" ? "Loading the interpreter…" : "";
   const time = formatSeconds(run.elapsed / 1000);
   if (run.outcome.kind === "stopped") return "Stopped";
-  return run.report.exception ? `${run.report.exception.type}, after ${time}` : `Ran in ${time}`;
+  return run.report.exception ? `${named(run.report.exception.type)}, after ${time}` : `Ran in ${time}`;
 }

@@ -2,7 +2,9 @@
 import type { JSX } from "preact";
 import { update } from "../offline/register";
 import { notice, restore } from "../state/address";
-import { keep } from "../state/script";
+import { download } from "../exports/deliver";
+import { keep, program } from "../state/script";
+import { keepsNothing } from "../state/storage";
 
 export function NoticeBar(): JSX.Element {
   const now = notice.value;
@@ -23,6 +25,14 @@ export function NoticeBar(): JSX.Element {
           </button>
           <button type="button" class="button" onClick={() => (update.value = undefined)}>
             Later
+          </button>
+        </div>
+      )}
+      {keepsNothing.value && (
+        <div class="notice error">
+          <p>This browser keeps nothing: its storage is full or forbidden. What you write is gone when this tab closes.</p>
+          <button type="button" class="button" onClick={() => download(new Blob([program()], { type: "text/x-python" }), "script.py")}>
+            Download my script
           </button>
         </div>
       )}

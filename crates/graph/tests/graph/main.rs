@@ -1,6 +1,8 @@
 //! Every graph that PyTorch printed reads and prints back, byte for byte.
 
-use graph::{Style, code, listing, parse, print_readable, readable, tabular};
+use diagnostics::source::Source;
+use diagnostics::span::Span;
+use graph::{Arg, Graph, Meta, Style, Target, code, listing, parse, print_readable, readable, runnable, tabular};
 use serde_json::Value;
 use std::path::Path;
 
@@ -158,4 +160,49 @@ call_function  sum_1      aten.sum.default             (_to_copy,)       {}
 call_function  add        aten.add.Tensor              (getitem, sum_1)  {}
 output         output     output                       ((add, mul),)     {}";
     assert_eq!(tabular(&graph), table);
+}
+
+/// What a script calls an attribute, a place or a keyword as it likes is no code of the graph's, nor a line of it.
+#[test]
+fn names_of_a_script_stay_names() {
+    const EVIL: &str = "x\"); import os; os.system('ls')\n        evil = 1\r\u{2028}#";
+    let mut graph = Graph::new(EVIL);
+    let input = graph.placeholder("input_1", Meta::default());
+    graph.node_mut(input).target = Target::Name(EVIL.into());
+    let mut meta = Meta::default();
+    let span = Span { line: 3, column: 0, end_line: 3, end_column: 0 };
+    meta.source = Some(Source { span, file: EVIL.into(), function: EVIL.into(), code: EVIL.into(), indent: 0, library_line: None });
+    let weight = graph.get_attr("weight", meta.clone());
+    graph.node_mut(weight).target = Target::Name(EVIL.into());
+    let sum = graph.call(
+        "add",
+        Target::Op("aten.add.Tensor".into()),
+        vec![Arg::Node(input), Arg::Node(weight)],
+        vec![(EVIL.into(), Arg::Int(1))],
+        meta,
+    );
+    graph.set_output(Arg::Tuple(vec![Arg::Node(sum), Arg::Str(EVIL.into())]));
+    let expected = r#"class x____import_os__os_system__ls___________evil___1___(torch.nn.Module):
+    def forward(self, x____import_os__os_system__ls___________evil___1___):
+        input_1 = x____import_os__os_system__ls___________evil___1___
+
+        # File: x"); import os; os.system('ls')         evil = 1  #:3 in x"); import os; os.system('ls')         evil = 1  #, code: x"); import os; os.system('ls')         evil = 1  #
+        weight = getattr(getattr(self, "x\"); import os; os"), "system('ls')\u000a        evil = 1\u000d\u2028#")
+        add = torch.ops.aten.add.Tensor(input_1, weight, x____import_os__os_system__ls___________evil___1___ = 1);  input_1 = weight = None
+        return (add, 'x"); import os; os.system(\'ls\')\n        evil = 1\r\u2028#')
+"#;
+    let printed = print_readable(&graph, Style::FULL).text;
+    assert_eq!(printed.replace('\u{2028}', "\\u2028"), expected, "\n{}", difference(expected, &printed));
+    let file = runnable(&graph, "The graph", &|_| None);
+    assert!(file.lines().all(|line| !line.trim_start().starts_with("evil") && !line.starts_with("import os")), "{file}");
+}
+
+/// A text that calls what graphs do not call is no graph.
+#[test]
+fn only_graphs_are_read() {
+    for call in ["os.system('ls')", "exec('import os')", "__import__('os')", "open('x')", "builtins.eval('1')", "torchx.f(x)", "print(x)"] {
+        let text = format!("class G(torch.nn.Module):\n    def forward(self, x):\n        y = {call};  x = None\n        return (y,)\n");
+        let error = parse(&text, &|_| None).err().map(|e| e.message).unwrap_or_default();
+        assert_eq!(error, format!("line 3: expected a function of PyTorch's, found `{call};  x = None`"));
+    }
 }

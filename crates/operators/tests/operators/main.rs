@@ -5,6 +5,7 @@ mod calls;
 mod derivatives;
 mod draws;
 mod gradcheck;
+mod hostile;
 mod indexing;
 mod names;
 mod printing;

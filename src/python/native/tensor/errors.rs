@@ -15,7 +15,7 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
     }
     let types = &vm.ctx.exceptions;
     let class = match error.kind {
-        ErrorKind::Runtime => types.runtime_error,
+        ErrorKind::Runtime | ErrorKind::Memory => types.runtime_error,
         ErrorKind::Type => types.type_error,
         ErrorKind::Value => types.value_error,
         ErrorKind::Index => types.index_error,
@@ -24,7 +24,6 @@ pub fn raise(error: Error, vm: &VirtualMachine) -> PyBaseExceptionRef {
         ErrorKind::Assertion => types.assertion_error,
         ErrorKind::ZeroDivision => types.zero_division_error,
         ErrorKind::Overflow => types.overflow_error,
-        ErrorKind::Memory => types.memory_error,
         ErrorKind::Unsupported
         | ErrorKind::TorchRuntime
         | ErrorKind::LinAlg

@@ -8,6 +8,9 @@ import { Line } from "./line";
 import { TryAnotherSize } from "./another-size";
 import "./guards.css";
 
+/** Rows of one table at most: a script may recompile for ever. */
+const MOST_ROWS = 200;
+
 export function GuardsView(): JSX.Element {
   const report = graphsRun.value?.report;
   if (!report || (report.regions.length === 0 && report.breaks.length === 0)) {
@@ -19,9 +22,10 @@ export function GuardsView(): JSX.Element {
       <Recompiles report={report} />
       <Breaks breaks={report.breaks} />
       <TryAnotherSize regions={report.regions} />
-      {report.regions.map((region) => (
+      {report.regions.slice(0, MOST_ROWS).map((region) => (
         <RegionGuards key={region.id} region={region} />
       ))}
+      {report.regions.length > MOST_ROWS && <p class="muted">And {report.regions.length - MOST_ROWS} more.</p>}
     </div>
   );
 }
@@ -33,7 +37,7 @@ function Recompiles({ report: { recompiles } }: { report: Report }): JSX.Element
       <caption>{plural(recompiles.length, "recompile")}</caption>
       <Columns titles={[number("#"), "Per cache entry, newest first, the guard that failed"]} />
       <tbody>
-        {recompiles.map((reasons, index) => (
+        {recompiles.slice(0, MOST_ROWS).map((reasons, index) => (
           <tr key={index}>
             <td class="number">{index + 1}</td>
             <td>
@@ -45,8 +49,20 @@ function Recompiles({ report: { recompiles } }: { report: Report }): JSX.Element
             </td>
           </tr>
         ))}
+        <More than={recompiles} />
       </tbody>
     </table>
+  );
+}
+
+/** The last row of a list that goes on. */
+function More({ than }: { than: readonly unknown[] }): JSX.Element | null {
+  if (than.length <= MOST_ROWS) return null;
+  return (
+    <tr>
+      <td />
+      <td class="muted">and {than.length - MOST_ROWS} more</td>
+    </tr>
   );
 }
 
@@ -57,7 +73,7 @@ function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | nu
       <caption>{plural(breaks.length, "graph break")}</caption>
       <Columns titles={[number("Line"), "Why capture stopped there"]} />
       <tbody>
-        {breaks.map(({ reason, span }, index) => (
+        {breaks.slice(0, MOST_ROWS).map(({ reason, span }, index) => (
           <tr key={index}>
             <td class="number">
               <Line span={span} />
@@ -65,6 +81,7 @@ function Breaks({ breaks }: { breaks: readonly GraphBreak[] }): JSX.Element | nu
             <td class="code reason">{reason}</td>
           </tr>
         ))}
+        <More than={breaks} />
       </tbody>
     </table>
   );

@@ -4,7 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { Tabs } from "../../layout/tabs";
 import { formatBytes, formatDifference, formatSeconds, plural } from "../../report/format";
-import { attempt, bundle, device, lookForGpu, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
+import { attempt, bundle, cancelOnDevice, device, lookForGpu, runOnDevice, wantedDevice, webgpu } from "../../state/gpu";
 import { descending } from "../../state/training";
 import { DeviceView } from "./device";
 import { KernelsView } from "./kernels";
@@ -50,6 +50,11 @@ function Controls(): JSX.Element {
       {view.value !== "training" && (
         <button type="button" class="button primary" disabled={!what || busy || descending.value} onClick={() => void runOnDevice()}>
           {busy ? "Running…" : what?.backward ? "Run forward and backward" : "Run forward"}
+        </button>
+      )}
+      {busy && (
+        <button type="button" class="button" onClick={() => cancelOnDevice()}>
+          Cancel
         </button>
       )}
       <label class="field">

@@ -7,7 +7,7 @@ import { formatBytes, formatSeconds, formatShape, plural } from "../../report/fo
 import { labels } from "../../report/labels";
 import { statistics } from "../../report/statistics";
 import { elements, formatElement } from "../../report/tensor";
-import { bundle } from "../../state/gpu";
+import { bundle, cancelOnDevice } from "../../state/gpu";
 import {
   descending,
   descent,
@@ -68,9 +68,14 @@ function Recipe(): JSX.Element {
     <>
       <div class="recipe">
         {busy ? (
-          <button type="button" class="button primary" onClick={pauseTraining}>
-            Pause
-          </button>
+          <>
+            <button type="button" class="button primary" onClick={pauseTraining}>
+              Pause
+            </button>
+            <button type="button" class="button" onClick={() => cancelOnDevice()}>
+              Cancel
+            </button>
+          </>
         ) : (
           <button type="button" class="button primary" disabled={chosen.length === 0} onClick={() => void train()}>
             {resting ? "Start again" : "Train"}

@@ -1,0 +1,62 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { DEFAULTS } from "../src/state/options";
+
+const KEY = "aot-playground/script";
+
+/** A tab of its own: what a module of the page remembers belongs to one. */
+async function tab(): Promise<typeof import("../src/state/storage")> {
+  vi.resetModules();
+  return import("../src/state/storage");
+}
+
+beforeEach(() => localStorage.clear());
+
+describe("what is kept", () => {
+  it("is read again", async () => {
+    const { saveScript, loadScript } = await tab();
+    expect(saveScript("print(1)", { ...DEFAULTS, limit: 60 })).toBe(true);
+    expect(loadScript()).toEqual({ program: "print(1)", options: { ...DEFAULTS, limit: 60 } });
+  });
+
+  it("is put aside before another tab writes over it", async () => {
+    const first = await tab();
+    first.saveScript("first", DEFAULTS);
+    const second = await tab();
+    second.saveScript("second", DEFAULTS);
+    expect(second.loadDrafts().map(({ program }) => program)).toEqual(["first"]);
+    // Its own is not put aside, edit by edit.
+    second.saveScript("second, longer", DEFAULTS);
+    expect(second.loadDrafts().map(({ program }) => program)).toEqual(["first"]);
+  });
+
+  it("is not put aside by a tab that has seen it", async () => {
+    const first = await tab();
+    first.saveScript("first", DEFAULTS);
+    const second = await tab();
+    second.loadScript();
+    second.saveScript("first, edited", DEFAULTS);
+    expect(second.loadDrafts()).toEqual([]);
+  });
+
+  it.each([["not JSON"], ["[1]"], ['{"program": 1}'], ["null"]])("is nothing where another hand wrote %s", async (text) => {
+    localStorage.setItem(KEY, text);
+    const { loadScript, saveScript, loadDrafts } = await tab();
+    expect(loadScript()).toBeUndefined();
+    expect(saveScript("mine", DEFAULTS)).toBe(true);
+    expect(loadDrafts()).toEqual([]);
+  });
+
+  it("says so where storage is full or forbidden, until it is not", async () => {
+    const { saveScript, keepsNothing, addDraft } = await tab();
+    const refuse = (): never => {
+      throw new DOMException("full", "QuotaExceededError");
+    };
+    vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse });
+    expect(saveScript("lost", DEFAULTS)).toBe(false);
+    expect(keepsNothing.value).toBe(true);
+    addDraft({ program: "lost", options: DEFAULTS });
+    vi.unstubAllGlobals();
+    expect(saveScript("kept", DEFAULTS)).toBe(true);
+    expect(keepsNothing.value).toBe(false);
+  });
+});
