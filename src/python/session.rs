@@ -135,12 +135,15 @@ impl Session {
         let all = self.all.clone();
         let mut dropped = Vec::new();
         let mut forgotten = Vec::new();
+        // The library's modules that are met for the first time: the script had them in its hands as they were imported.
+        let mut met = Vec::new();
         for (name, module) in (&all).into_iter().collect::<Vec<_>>() {
             if self.kept.borrow().has(&name, &module, vm) {
                 continue;
             }
             all.del_item(&*name, vm)?;
             let text = name.downcast_ref::<PyStr>().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            met.extend(Some(text.clone()).filter(|text| !is_of_torch(text)));
             // What is not written in Python may be the interpreter's own, whatever its name here.
             if vm.state.module_defs.contains_key(text.as_str()) && !is_of_torch(&text) {
                 continue;
@@ -164,8 +167,13 @@ impl Session {
         super::native::forget();
         let gc = vm.import("gc", 0)?;
         vm.call_method(&gc, "collect", ())?;
-        if !self.is_torch_kept.replace(true) {
-            // Imported with no script about, what `torch` imports can be kept, too.
+        let is_first = !self.is_torch_kept.replace(true);
+        if is_first || !met.is_empty() {
+            // Imported with no script about, they can be kept. A module that is not the library's was the script's own.
+            let importlib = vm.import("importlib", 0)?;
+            for name in met {
+                let _ = vm.call_method(&importlib, "import_module", (name,));
+            }
             vm.import("torch", 0)?;
             let modules = (&all)
                 .into_iter()

@@ -44,7 +44,7 @@ impl Snapshot {
     fn note(&mut self, object: PyObjectRef, left: &mut Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {
         let get = |name: &'static str| object.get_attr(name, vm);
         if let Some(dict) = object.downcast_ref_if_exact::<PyDict>(vm) {
-            let items: Items = dict.to_owned().into_iter().collect();
+            let items: Items = dict.into_iter().collect();
             left.extend(items.iter().map(|(_, value)| value.clone()));
             self.dicts.push((dict.to_owned(), items));
         } else if let Some(list) = object.downcast_ref_if_exact::<PyList>(vm) {
@@ -106,7 +106,7 @@ impl Snapshot {
 
 /// A class's own attributes.
 fn attributes(class: &PyType) -> Items {
-    class.attributes.as_dict().map(|dict| dict.to_owned().into_iter().collect()).unwrap_or_default()
+    class.attributes.as_dict().map(|dict| dict.into_iter().collect()).unwrap_or_default()
 }
 
 fn restore_type(class: &PyTypeRef, items: &Items, vm: &VirtualMachine) -> PyResult<()> {

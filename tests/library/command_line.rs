@@ -55,6 +55,26 @@ fn a_time_limit_ends_a_script() {
     assert_eq!(output.status.code(), Some(1));
 }
 
+/// What one instruction of the interpreter does, or one kernel, hears of no limit: the run ends without it.
+#[test]
+fn a_time_limit_ends_what_cannot_be_interrupted() {
+    const SCRIPTS: &[(&str, &str)] = &[
+        ("power", "print('begun', flush=True)\nx = 10 ** 10 ** 8\n"),
+        ("expression", "import re\nprint('begun')\nre.match('(a*)*b', 'a' * 40)\n"),
+        ("product", "import torch\nprint('begun')\nx = torch.ones(3000, 3000)\nfor _ in range(100): x = x @ x\n"),
+        ("sort", "print('begun')\nsorted(range(10**8), key=lambda i: -i)\n"),
+        ("swallowed", "print('begun')\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass\n"),
+        ("prints", "print('begun')\nwhile True: print(1)\n"),
+    ];
+    for (name, script) in SCRIPTS {
+        let output = run(&format!("{name}.py"), script, &["--time-limit", "1"]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(text(&output.stdout).starts_with("begun\n"), "{name}: {}", text(&output.stdout));
+        let stderr = text(&output.stderr);
+        assert!(stderr.ends_with("TimeLimitExceeded: the script ran longer than its time limit of 1 s\n"), "{name}: {stderr}");
+    }
+}
+
 #[test]
 fn deep_recursion_ends_in_an_exception() {
     let output = run("deep.py", "import sys\nsys.setrecursionlimit(10**6)\ndef f(n):\n    return f(n + 1)\nf(0)\n", &[]);

@@ -47,7 +47,7 @@ fn distances(c: &Call, out: &[Tensor], p: f64) -> Result<()> {
                     let steps = u.iter().zip(v).map(|(u, v)| (u.wide() - v.wide()).abs());
                     result.push(T::of(match p {
                         0.0 => steps.filter(|d| *d != 0.0).count() as f64,
-                        1.0 => steps.sum(),
+                        1.0 => steps.fold(0.0, |sum, d| sum + d),
                         p if p.is_infinite() => steps.fold(0.0, f64::max),
                         p => steps.map(|d| d.powf(p)).sum::<f64>().powf(1.0 / p),
                     }));

@@ -207,8 +207,9 @@ fn length(v: &[f32], lanes: usize) -> f32 {
 fn norm(v: &[f64], ord: f64) -> f64 {
     let largest = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) };
     match ord {
-        2.0 => v.iter().map(|x| x * x).sum::<f64>().sqrt(),
-        1.0 => v.iter().map(|x| x.abs()).sum(),
+        // A sum that begins with a positive zero: Rust's own of nothing is a negative one.
+        2.0 => v.iter().fold(0.0, |sum, x| sum + x * x).sqrt(),
+        1.0 => v.iter().fold(0.0, |sum, x| sum + x.abs()),
         0.0 => v.iter().filter(|x| **x != 0.0).count() as f64,
         f64::INFINITY => v.iter().map(|x| x.abs()).fold(0.0, largest),
         f64::NEG_INFINITY => v.iter().map(|x| x.abs()).fold(f64::INFINITY, |a, b| -largest(-a, -b)),

@@ -321,7 +321,7 @@ fn per_sample_weights_backward(c: &Call, out: &[Tensor]) -> Result<()> {
         let (g, table) = (T::read(grad)?, T::read(weight)?);
         let one = |(row, bag): (&i64, &usize)| {
             let (g, row) = (&g[bag * width..][..width], if *row == padding { return T::of(0.0) } else { *row as usize });
-            T::of(g.iter().zip(&table[row * width..]).map(|(a, b)| a.wide() * b.wide()).sum())
+            T::of(g.iter().zip(&table[row * width..]).fold(0.0, |sum, (a, b)| sum + a.wide() * b.wide()))
         };
         T::write(&out[0], &indices.iter().zip(&bag_of).map(one).collect::<Vec<T>>())
     })

@@ -192,6 +192,13 @@ fn check(c: &Call) -> Result<()> {
             input.sizes()
         )));
     }
+    if weight.size(0).as_int().is_some_and(|outputs| outputs < groups) {
+        let sizes = weight.sizes();
+        return Err(Error::runtime(format!(
+            "Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {sizes:?} instead"
+        )));
+    }
+    check_kernel(weight, transposed)?;
     if !weight.size(0).modulo(&SymInt::Int(groups))?.sym_eq(0)? {
         return Err(Error::runtime(format!(
             "Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size [{:?}] instead",
@@ -220,6 +227,27 @@ fn check(c: &Call) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// A kernel without elements, in the words of the kernels that PyTorch has for one, two and three dimensions.
+fn check_kernel(weight: &Tensor, transposed: bool) -> Result<()> {
+    let kernel = weight.sizes()[2..].to_vec();
+    if !kernel.iter().any(|size| size.as_int() == Some(0)) {
+        return Ok(());
+    }
+    let message = match kernel.as_slice() {
+        [width] => format!("kernel size should be greater than zero, but got kernel_height: 1 kernel_width: {width}"),
+        [height, width] => format!("kernel size should be greater than zero, but got kernel_height: {height} kernel_width: {width}"),
+        _ if transposed => format!(
+            "non-empty 5D (n_output_plane x n_input_plane x kernel_depth x kernel_height x kernel_width) tensor expected for weight, but got: {:?}",
+            weight.sizes()
+        ),
+        all => {
+            let sizes = all.iter().map(SymInt::to_string).collect::<Vec<_>>().join(" x ");
+            format!("kernel size should be greater than zero, but got: {sizes} (TxHxW)")
+        }
+    };
+    Err(Error::runtime(message))
 }
 
 fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {

@@ -2,6 +2,7 @@
 
 use super::common::*;
 use super::reduce::{float_dtype, reduced, unsqueeze_multiple};
+use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
@@ -15,7 +16,25 @@ fn norm_spec(c: &Call) -> Specs {
             x.dtype().scalar_type()
         )));
     }
+    check_identity(c)?;
     Ok(vec![reduced(c, c.dtype("dtype")?.unwrap_or(x.dtype()).to_real())?])
+}
+
+/// Of nothing there is no extremum, and no norm of a negative order.
+fn check_identity(c: &Call) -> Result<()> {
+    let (x, ord) = (c.tensor("self")?, order(c)?);
+    if !(ord < 0.0 || ord == f64::INFINITY) || !x.sizes().iter().any(|size| size.as_int() == Some(0)) {
+        return Ok(());
+    }
+    let dims = if c.get("dim").is_none() { Vec::new() } else { c.ints("dim")? };
+    let dims = dims.into_iter().map(|d| wrap_dim(d, x.dim())).collect::<Result<Vec<_>>>()?;
+    let what = match dims.iter().find(|d| x.size(**d).as_int() == Some(0)) {
+        // Without a blank, as PyTorch has it.
+        Some(dim) => format!("on the dimension {dim}because this dimension is empty and"),
+        None if dims.is_empty() => "on an empty tensor because".to_owned(),
+        None => return Ok(()),
+    };
+    Err(Error::runtime(format!("linalg.vector_norm cannot compute the {ord} norm {what} the operation does not have an identity")))
 }
 
 /// `linalg_vector_norm_backward`, a case per order.

@@ -113,7 +113,9 @@ impl Windows {
                 return Err(Error::runtime("stride should not be zero"));
             }
             if kernel[i] <= 0 || stride[i] < 0 || dilation[i] <= 0 {
-                return Err(Error::runtime(format!("kernel size should be greater than zero, but got {kernel:?}")));
+                let names = ["kT", "kH", "kW"].into_iter().skip(3_usize.saturating_sub(n));
+                let named: Vec<String> = names.zip(&kernel).map(|(name, size)| format!("{name}: {size}")).collect();
+                return Err(Error::runtime(format!("kernel size should be greater than zero, but got {}", named.join(" "))));
             }
             if padding[i] < 0 {
                 return Err(Error::runtime(format!("pad must be non-negative, but got pad: {}", padding[i])));

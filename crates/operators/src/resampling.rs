@@ -116,6 +116,19 @@ fn request(c: &Call) -> Result<Request> {
     if output.len() != n || scales.len() != n {
         return Err(Error::runtime(format!("It is expected output_size equals to {n}, but got size {}", output.len())));
     }
+    let is_positive = |size: &SymInt| size.as_int().is_none_or(|size| size > 0);
+    if !sizes.iter().chain(&output).all(is_positive) {
+        let named = |sizes: &[SymInt]| {
+            let names = ["D", "H", "W"].into_iter().skip(3_usize.saturating_sub(n));
+            names.zip(sizes).map(|(name, size)| format!("{name}: {size}")).collect::<Vec<_>>().join(", ")
+        };
+        let and = if n == 1 { "and " } else { "" };
+        return Err(Error::runtime(format!(
+            "Input and output sizes should be greater than 0, but got input ({}) {and}output ({})",
+            named(&sizes),
+            named(&output)
+        )));
+    }
     Ok(Request { input, sizes, output, scales })
 }
 

@@ -117,6 +117,12 @@ fn grid_spec(c: &Call) -> Specs {
             grid.dtype().scalar_type()
         )));
     }
+    if let Some(empty) = (2..input.dim()).find(|d| input.size(*d).as_int() == Some(0)) {
+        return Err(Error::runtime(format!(
+            "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {:?} with dimension {empty} being empty",
+            input.sizes()
+        )));
+    }
     let mut sizes = vec![input.size(0), input.size(1)];
     sizes.extend_from_slice(&grid.sizes()[1..grid.dim() - 1]);
     Ok(vec![Some(spec(sizes, suggested(input), input))])
