@@ -122,8 +122,9 @@ fn missing(entry: &OpEntry) -> Error {
 fn check_room(args: &[Value]) -> Result<()> {
     let mut room = Ok(());
     let mut check = |t: &Tensor| {
-        if let (Ok(()), Some(elements)) = (&room, t.numel().as_int()) {
-            room = tensor::check_room(elements.max(0) as usize, t.dtype().itemsize());
+        let elements = t.geometry().sizes.iter().try_fold(1, |n: usize, size| Some(n.saturating_mul(size.as_int()?.max(0) as usize)));
+        if let (Ok(()), Some(elements)) = (&room, elements) {
+            room = tensor::check_room(elements, t.dtype().itemsize());
         }
     };
     args.iter().for_each(|v| v.for_each_tensor(&mut check));
@@ -133,6 +134,10 @@ fn check_room(args: &[Value]) -> Result<()> {
 /// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
+    super::contained(entry.name, || run(entry, args, fake))
+}
+
+fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     let call = Call { entry, args };
     let pretended = fake;
     let fake = fake || Value::any_fake(args);

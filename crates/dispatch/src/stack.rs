@@ -237,10 +237,6 @@ impl Drop for Exclude {
 
 /// Calls an operator with all of its arguments, from the top of what is not excluded.
 pub fn call(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
-    super::contained(entry.name, || call_layers(entry, args))
-}
-
-fn call_layers(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     for key in KEYS {
         if key == Key::Autograd
             && let Rule::Composite(f) = entry.rule
@@ -249,7 +245,7 @@ fn call_layers(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
             if !Value::any_fake(&args) {
                 super::refusals::check(entry, &args)?;
             }
-            return f(&Call { entry, args: &args });
+            return super::contained(entry.name, || f(&Call { entry, args: &args }));
         }
         if key == Key::Autograd && super::script_has(super::Part::Composite, entry) {
             return super::call_script(super::Part::Composite, entry, &args);

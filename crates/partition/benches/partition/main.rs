@@ -93,6 +93,7 @@ fn network(values: usize) -> DiGraph<(), f64> {
 }
 
 fn main() {
+    operators::install();
     let arguments: Vec<String> = std::env::args().collect();
     let folder = arguments.iter().position(|a| a == "--write").and_then(|i| arguments.get(i + 1));
     let block = parse(TRANSFORMER_BLOCK, &|_| None).map(|p| p.graph.len()).unwrap_or(1);
