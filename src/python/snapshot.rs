@@ -23,17 +23,16 @@ pub(super) struct Snapshot {
     lists: Vec<(PyRef<PyList>, Vec<PyObjectRef>)>,
     functions: Vec<(PyObjectRef, Vec<PyObjectRef>)>,
     types: Vec<(PyTypeRef, Items)>,
-    seen: HashSet<usize>,
 }
 
 impl Snapshot {
     /// Notes modules, by name, and what they define. `apart` is a dictionary that is not theirs.
     pub(super) fn take(modules: Items, apart: &PyDictRef, vm: &VirtualMachine) -> PyResult<Self> {
         let mut snapshot = Snapshot { modules: modules.clone(), ..Snapshot::default() };
-        snapshot.seen.insert(apart.get_id());
+        let mut seen = HashSet::from([apart.get_id()]);
         let mut left: Vec<PyObjectRef> = modules.iter().filter_map(|(_, module)| Some(module.dict()?.into())).collect();
         while let Some(object) = left.pop() {
-            if snapshot.seen.insert(object.get_id()) {
+            if seen.insert(object.get_id()) {
                 snapshot.note(object, &mut left, vm)?;
             }
         }

@@ -9,20 +9,11 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-struct Within;
-
-impl Drop for Within {
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
-}
-
 /// Runs a part of the operator of this name; a panic is its error.
 pub fn contained<R>(name: &str, run: impl FnOnce() -> Result<R>) -> Result<R> {
     DEPTH.set(DEPTH.get() + 1);
-    let within = Within;
     let result = catch_unwind(AssertUnwindSafe(run));
-    drop(within);
+    DEPTH.set(DEPTH.get() - 1);
     result.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
         let said = said.unwrap_or("a panic");

@@ -147,7 +147,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
         }
         super::refusals::check(entry, args)?;
         if !matches!(entry.rule, Rule::View(_) | Rule::Script) && args.iter().any(has_math_bits) {
-            let out = run_backend(entry, &resolved(entry, args)?, pretended)?;
+            let out = run(entry, &resolved(entry, args)?, pretended)?;
             // What was written to is what was given.
             let written = entry.schema.arguments.iter().position(|a| a.mutated).and_then(|i| args[i].as_tensor());
             return Ok(written.filter(|_| matches!(out, Value::Tensor(_))).map_or(out, |t| t.into()));
@@ -191,7 +191,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
         }
         Rule::Inplace(_) if super::foreach::is_foreach(entry) => {
             for each in super::foreach::each(&call, true)? {
-                run_backend(each.entry, &each.args, fake)?;
+                run(each.entry, &each.args, fake)?;
             }
             Ok(Value::None)
         }
@@ -206,7 +206,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                     return Ok(Value::Tensor(target));
                 }
             }
-            let result = run_backend(functional, args, fake)?.into_tensor()?;
+            let result = run(functional, args, fake)?.into_tensor()?;
             check_inplace(&target, &result)?;
             if !fake {
                 let copy = named::COPY_.get();
