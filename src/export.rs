@@ -9,30 +9,8 @@ use std::fmt::Write;
 use crate::bundle::{Bundle, Named, TensorData, Value};
 use crate::error::{Error, Result};
 use crate::graph::{self, FakeValue, Known};
+use crate::report::protocol::GraphFormat;
 use crate::report::{Compilation, GraphView, Report};
-
-/// What one graph can become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A Python file that runs by itself.
-    Python,
-    /// Graphviz.
-    Dot,
-    /// `graph.print_tabular()`.
-    Table,
-}
-
-impl Format {
-    /// By its name.
-    pub fn named(name: &str) -> Option<Format> {
-        match name {
-            "python" => Some(Format::Python),
-            "dot" => Some(Format::Dot),
-            "table" => Some(Format::Table),
-            _ => None,
-        }
-    }
-}
 
 /// Says which graph a file holds.
 pub fn about(stage: &str, compilation: u32) -> String {
@@ -50,16 +28,16 @@ const MOST_ELEMENTS: usize = 4096;
 ///
 /// # Errors
 /// Where the text is no graph.
-pub fn graph(readable: &str, format: Format, about: &str, bundle: Option<&Bundle>) -> Result<String> {
+pub fn graph(readable: &str, format: GraphFormat, about: &str, bundle: Option<&Bundle>) -> Result<String> {
     let numbers = bundle.map(symbols).transpose()?.unwrap_or_default();
     let parsed = graph::parse(readable, &|symbol| numbers.get(symbol).copied())?;
     Ok(match format {
-        Format::Python => {
+        GraphFormat::Python => {
             let values = bundle.map(values).unwrap_or_default();
             graph::runnable(&parsed.graph, about, &|name| values.get(name).and_then(|value| known(value)))
         }
-        Format::Dot => graph::dot(&parsed.graph),
-        Format::Table => format!("{}\n", graph::tabular(&parsed.graph)),
+        GraphFormat::Dot => graph::dot(&parsed.graph),
+        GraphFormat::Table => format!("{}\n", graph::tabular(&parsed.graph)),
     })
 }
 

@@ -1,28 +1,27 @@
 //! The command line: runs a script as the page does, and shows what became known of it.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
-use std::rc::Rc;
 use std::time::Duration;
 
 use aot_playground::bundle::Bundle;
 use aot_playground::catalogue;
-use aot_playground::export::{self, Format};
-use aot_playground::python::{Interpreter, RunOptions, on_large_stack, run_supervised};
+use aot_playground::export;
+use aot_playground::python::{Counted, RunOptions, supervised};
+use aot_playground::report::protocol::GraphFormat;
 use aot_playground::report::{Answer, Event, PYTORCH_VERSION, Question, Report};
 
 /// Compiling makes many small objects, which the system's allocator takes a third of the time for.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [--time-limit SECONDS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [LIMITS]
        aot-playground operators [--markdown | --json]
-       aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME]
+       aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
        aot-playground --help | --version
 
   SCRIPT.py             a file, or - for standard input
@@ -35,6 +34,8 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [--time-limit
   --graph STAGE         which graph: captured, functionalized, joint, forward (the default),
                         backward or inference
   --time-limit SECONDS  end the script after so long
+  --memory-limit MB     how much memory (of 1024 * 1024 bytes) the script may use at a time: an allocation
+                        beyond it is a RuntimeError
   QUESTION              about a compilation's partition, as JSON; the answer is JSON, too:
                         {"ask": "partition", "query": {"budget": 0.5}}, {"ask": "curve"},
                         {"ask": "counterfactual", "name": "relu"}, {"ask": "network"}, {"ask": "eager"}
@@ -64,7 +65,7 @@ enum Command {
 enum Emit {
     Report,
     Logs,
-    Graph { format: Format, stage: Option<String>, compilation: u32 },
+    Graph { format: GraphFormat, stage: Option<String>, compilation: u32 },
 }
 
 fn main() -> ExitCode {
@@ -130,6 +131,11 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                     text.parse().ok().filter(|&seconds| seconds > 0.0).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
                 options.time_limit = Some(limit.ok_or_else(|| format!("'{text}' is no number of seconds"))?);
             }
+            Long("memory-limit") => {
+                let text = parser.value()?.string()?;
+                let bytes = text.parse().ok().and_then(|mb: usize| mb.checked_mul(1 << 20)).filter(|&bytes| bytes > 0);
+                options.memory_limit = Some(bytes.ok_or_else(|| format!("'{text}' is no number of megabytes"))?);
+            }
             Long("markdown") if verb.as_ref().is_some_and(|verb| verb == "operators") => emit = None,
             Value(value) if script.is_none() => script = Some(value),
             Value(value) if question.is_none() && verb.as_ref().is_some_and(|v| v == "ask") => {
@@ -161,7 +167,7 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
         None => Ok(None),
         Some("json") => Ok(Some(Emit::Report)),
         Some("logs") => Ok(Some(Emit::Logs)),
-        Some(name) => match Format::named(name) {
+        Some(name) => match GraphFormat::named(name) {
             Some(format) => Ok(Some(Emit::Graph { format, stage, compilation: compilation.unwrap_or(0) })),
             None => Err(format!("cannot emit '{name}'; there are json, logs, python, dot and table")),
         },
@@ -171,7 +177,9 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
 fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u8, String> {
     let (program, filename) = source(script)?;
     let mut known = emit.is_some().then(Known::default);
-    let status = run_supervised(program, filename, options.clone(), |event| take(&mut known, event)).map_err(|error| error.to_string())?;
+    let status = supervised(program, filename, options.clone(), |event| take(&mut known, event), |_, status| status);
+    // Without one, a limit was passed.
+    let status = status.map_err(|error| error.to_string())?.unwrap_or(1);
     if let (Some(emit), Some(known)) = (emit, known) {
         print(&emitted(emit, &known)?)?;
     }
@@ -210,13 +218,11 @@ fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {
 /// Runs a script, asks about one of its compilations and prints the answer instead of what the script prints.
 fn ask(script: &OsString, options: &RunOptions, compilation: u32, question: &Question) -> Result<u8, String> {
     let (program, filename) = source(script)?;
-    let answer = on_large_stack(|| {
-        let interpreter = Interpreter::new();
-        let known = RefCell::new(Some(Known::default()));
-        interpreter.run(&program, &filename, options, Rc::new(move |event| take(&mut known.borrow_mut(), event)));
-        interpreter.ask(compilation, question)
-    })
-    .map_err(|error| error.to_string())?;
+    let question = question.clone();
+    let mut known = Some(Known::default());
+    let tell = |event| take(&mut known, event);
+    let answer = supervised(program, filename, options.clone(), tell, move |interpreter, _| interpreter.ask(compilation, &question));
+    let Some(answer) = answer.map_err(|error| error.to_string())? else { return Ok(1) };
     let text = serde_json::to_string(&answer).map_err(|error| error.to_string())?;
     print(&format!("{text}\n"))?;
     Ok(u8::from(matches!(answer, Answer::Failed { .. })))

@@ -24,11 +24,14 @@ pub struct RunOptions {
     pub backend: String,
     /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
     pub time_limit: Option<Duration>,
+    /// How many bytes it may use at a time: tensors, Python's objects, graphs and all else. Kept natively, in a program whose
+    /// allocator is [`Counted`](super::Counted); the page has the limits of its worker.
+    pub memory_limit: Option<usize>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { backend: "aot_eager".to_owned(), time_limit: None }
+        RunOptions { backend: "aot_eager".to_owned(), time_limit: None, memory_limit: None }
     }
 }
 

@@ -1,16 +1,23 @@
-//! The time limit: a thread of its own asks the interpreter to stop once the time is over.
+//! The limits of a run: a thread of its own asks the interpreter to stop once the time is over, and to raise an error once the memory
+//! is used up.
 //!
-//! The interpreter looks for such requests before every instruction. Handlers (`except BaseException`, `finally`) do not
-//! hold the script up: until the run has ended, the same exception is raised again at the next instruction. In the browser
-//! there are no threads, and whoever started the worker ends it; the functions here then do nothing.
+//! The interpreter looks for such requests before every instruction. Once time is over, handlers (`except BaseException`, `finally`)
+//! do not hold the script up: until the run has ended, the same exception is raised again at the next instruction. The error about
+//! memory is raised once and is the script's to handle. In the browser there are no threads, and whoever started the worker ends
+//! it; the functions here then do nothing.
 
 use std::cell::{Cell, RefCell};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use rustpython_vm::builtins::{PyBaseException, PyBaseExceptionRef, PyTypeRef};
 use rustpython_vm::signal::{UserSignalReceiver, UserSignalSender, user_signal_channel};
 use rustpython_vm::{AsObject, Py, PyResult, VirtualMachine};
+
+use super::current::RunOptions;
+use super::memory;
 
 /// How long to wait for the interpreter before asking again.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -50,33 +57,54 @@ impl Interrupter {
         (Interrupter { sender, runs: Cell::new(0) }, receiver)
     }
 
-    /// Starts the clock; it stops when the result is dropped.
-    pub(super) fn start(&self, limit: Duration, vm: &VirtualMachine) -> Clock {
-        if cfg!(target_arch = "wasm32") {
-            return Clock { _end: None };
+    /// Starts to watch a run's limits; it ends when the result is dropped.
+    pub(super) fn watch(&self, options: &RunOptions, vm: &VirtualMachine) -> Watch {
+        let limit = options.time_limit;
+        if cfg!(target_arch = "wasm32") || (limit.is_none() && options.memory_limit.is_none()) {
+            return Watch { asker: None, is_over: Default::default(), _bound: None };
         }
         let class = CLASS.with_borrow_mut(|class| {
             let bases = || vec![vm.ctx.exceptions.base_exception_type.to_owned()];
             class.get_or_insert_with(|| vm.ctx.new_exception_type("builtins", EXCEPTION, Some(bases()))).clone()
         });
-        let exception = vm.new_exception_msg(class, time_is_over(limit).1.into());
+        let exception = vm.new_exception_msg(class, time_is_over(limit.unwrap_or_default()).1.into());
         let number = self.runs.get() + 1;
         self.runs.set(number);
         ACTIVE.set(Some(Active { number, sender: self.sender.clone(), exception, struck: Cell::new(false) }));
-        let (end, ended) = channel::<()>();
-        let sender = self.sender.clone();
-        let asker = std::thread::Builder::new().name("time limit".to_owned()).spawn(move || {
-            let mut wait = limit;
-            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                if sender.send(Box::new(move |_| raise(number))).is_err() {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (over, sender) = (is_over.clone(), self.sender.clone());
+        let ask = move || {
+            let mut due = limit.and_then(|limit| Instant::now().checked_add(limit));
+            while !over.load(Relaxed) {
+                if memory::is_to_be_asked() && sender.send(Box::new(move |vm| raise_memory(number, vm))).is_err() {
                     return;
                 }
-                wait = ASK_AGAIN;
+                match due.map(|due| due.saturating_duration_since(Instant::now())) {
+                    None => std::thread::park(),
+                    Some(left) if !left.is_zero() => std::thread::park_timeout(left),
+                    Some(_) => {
+                        if sender.send(Box::new(move |_| raise(number))).is_err() {
+                            return;
+                        }
+                        due = Instant::now().checked_add(ASK_AGAIN);
+                    }
+                }
             }
-        });
+        };
         // Without a thread there is no limit, which is better than no run.
-        Clock { _end: asker.is_ok().then_some(end) }
+        let asker = std::thread::Builder::new().name("limits".to_owned()).spawn(ask).ok().map(|thread| thread.thread().clone());
+        memory::wake(asker.clone());
+        Watch { asker, is_over, _bound: options.memory_limit.map(memory::Bound::new) }
     }
+}
+
+/// What the interpreter does when it is told that the memory is used up.
+fn raise_memory(number: u64, vm: &VirtualMachine) -> PyResult<()> {
+    let bytes = memory::take();
+    if ACTIVE.with_borrow(|active| active.as_ref().is_some_and(|active| active.number == number)) {
+        return Err(vm.new_runtime_error(crate::tensor::not_enough_memory(bytes as u128).to_string()));
+    }
+    Ok(())
 }
 
 /// What the interpreter does when it is asked to stop.
@@ -97,13 +125,14 @@ pub(super) fn is_time_limit(exception: &Py<PyBaseException>) -> bool {
     CLASS.with_borrow(|class| class.as_ref().is_some_and(|class| exception.class().is(class)))
 }
 
-/// A running clock.
-pub(super) struct Clock {
-    /// Closing the channel ends the thread.
-    _end: Option<Sender<()>>,
+/// A run's limits while they are watched.
+pub(super) struct Watch {
+    asker: Option<Thread>,
+    is_over: Arc<AtomicBool>,
+    _bound: Option<memory::Bound>,
 }
 
-impl Clock {
+impl Watch {
     /// The outcome of the script: a script that swallowed the exception of the limit does not get away with it.
     pub(super) fn stop(self, result: PyResult<()>) -> PyResult<()> {
         ACTIVE.with_borrow(|active| match active {
@@ -113,8 +142,13 @@ impl Clock {
     }
 }
 
-impl Drop for Clock {
+impl Drop for Watch {
     fn drop(&mut self) {
         ACTIVE.set(None);
+        self.is_over.store(true, Relaxed);
+        if let Some(asker) = self.asker.take() {
+            memory::wake(None);
+            asker.unpark();
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod current;
 mod dialect;
 mod frozen;
 mod limit;
+mod memory;
 pub(crate) mod native;
 mod session;
 mod snapshot;
@@ -34,9 +35,10 @@ pub use current::{RunOptions, Sink};
 #[cfg(target_arch = "wasm32")]
 pub use frozen::set_library;
 use limit::Interrupter;
+pub use memory::{Counted, exhausted, on_failed_allocation};
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
-pub use supervise::run_supervised;
+pub use supervise::supervised;
 
 /// Native stack for a thread that runs an interpreter: enough for Python's own recursion limit to be what ends a recursion.
 #[cfg(not(target_arch = "wasm32"))]
@@ -122,12 +124,8 @@ impl Interpreter {
             };
             self.used.set(true);
             crate::dynamo::tracing::forget_studies();
-            let clock = options.time_limit.map(|limit| self.interrupter.start(limit, vm));
-            let result = self.session.execute(program, filename, vm);
-            let result = match clock {
-                Some(clock) => clock.stop(result),
-                None => result,
-            };
+            let watch = self.interrupter.watch(options, vm);
+            let result = watch.stop(self.session.execute(program, filename, vm));
             let (exception, status) = self.session.conclude(result, vm);
             finish(exception);
             drop(running);
@@ -153,11 +151,17 @@ impl Interpreter {
     }
 }
 
+/// A thread whose stack is large enough for deep recursion in scripts.
+#[cfg(not(target_arch = "wasm32"))]
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().name("python".to_owned()).stack_size(STACK)
+}
+
 /// Runs `body` on a thread whose stack is large enough for deep recursion in scripts. Start the interpreter inside it.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn on_large_stack<R: Send>(body: impl FnOnce() -> R + Send) -> std::io::Result<R> {
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("python".to_owned()).stack_size(STACK).spawn_scoped(scope, body)?;
+        let thread = thread().spawn_scoped(scope, body)?;
         thread.join().map_err(|_| std::io::Error::other("the interpreter's thread panicked"))
     })
 }

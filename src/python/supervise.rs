@@ -5,69 +5,84 @@
 
 use std::io;
 use std::rc::Rc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::limit::time_is_over;
-use super::{Interpreter, RunOptions, STACK};
+use super::{Interpreter, RunOptions, memory};
 use crate::report::{Event, Exception};
+use crate::tensor::not_enough_memory;
 
 /// How long the interpreter has to stop by itself, once its time is over: then its traceback says where.
 const GRACE: Duration = Duration::from_millis(300);
+/// How often to look whether the thread stopped for want of memory.
+const LOOK: Duration = Duration::from_millis(50);
 /// Events that wait to be told, at most: a script that says more waits in turn.
 const MOST_WAITING: usize = 1024;
 
-enum Message {
+enum Message<R> {
     /// The interpreter is there, and the clock runs.
     Began,
     Said(Event),
-    /// The exit status.
-    Ended(i32),
+    Ended(R),
 }
 
-/// Runs a script and tells each event the moment it is known; gives the exit status. A thread that did not stop in time runs on: the
-/// process is to end soon.
+/// Runs a script with an interpreter on a thread of its own and tells each event the moment it is known. `then`, on that thread,
+/// gives what is wanted of the interpreter, with the script's exit status; there is nothing where a limit was passed and the thread
+/// could not be told: it does not stop by itself, and the process is to end soon.
 ///
 /// # Errors
 /// Where there is no thread, or it panicked.
-pub fn run_supervised(program: String, filename: String, options: RunOptions, mut tell: impl FnMut(Event)) -> io::Result<i32> {
-    let limit = options.time_limit;
+pub fn supervised<R: Send + 'static>(
+    program: String,
+    filename: String,
+    options: RunOptions,
+    mut tell: impl FnMut(Event),
+    then: impl FnOnce(&Interpreter, i32) -> R + Send + 'static,
+) -> io::Result<Option<R>> {
+    let limits = options.clone();
     let (sender, receiver) = sync_channel(MOST_WAITING);
-    std::thread::Builder::new().name("python".to_owned()).stack_size(STACK).spawn(move || {
+    super::thread().spawn(move || {
         let interpreter = Interpreter::new();
         // A supervisor that is gone needs to know nothing.
         let _ = sender.send(Message::Began);
         let said = sender.clone();
         let sink = Rc::new(move |event| drop(said.send(Message::Said(event))));
         let status = interpreter.run(&program, &filename, &options, sink);
-        let _ = sender.send(Message::Ended(status));
+        let _ = sender.send(Message::Ended(then(&interpreter, status)));
     })?;
-    let mut deadline = None;
+    let mut began = None;
     loop {
-        match next(&receiver, deadline) {
-            Ok(Message::Began) => deadline = limit.and_then(|limit| Instant::now().checked_add(limit)?.checked_add(GRACE)),
-            Ok(Message::Said(event)) => tell(event),
-            Ok(Message::Ended(status)) => return Ok(status),
-            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the interpreter's thread panicked")),
-            Err(RecvTimeoutError::Timeout) => {
-                let limit = limit.unwrap_or_default();
-                let (kind, message) = time_is_over(limit);
-                let traceback = format!("{kind}: {message}\n");
-                let exception = Exception { kind: kind.to_owned(), message, traceback, span: None };
-                tell(Event::Finished { exception: Some(exception), seconds: (limit + GRACE).as_secs_f64() });
-                return Ok(1);
+        let deadline = began.and_then(|began: Instant| began.checked_add(limits.time_limit?)?.checked_add(GRACE));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        // A thread that stopped for want of memory says nothing.
+        let wait = left.into_iter().chain(limits.memory_limit.map(|_| LOOK)).min();
+        let message = match wait {
+            // Events that came in time do not extend it.
+            Some(Duration::ZERO) => Err(RecvTimeoutError::Timeout),
+            Some(wait) => receiver.recv_timeout(wait),
+            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        let (kind, message) = match message {
+            Ok(Message::Began) => {
+                began = Some(Instant::now());
+                continue;
             }
-        }
-    }
-}
-
-/// The next message; events that came in time do not extend it.
-fn next(receiver: &Receiver<Message>, deadline: Option<Instant>) -> Result<Message, RecvTimeoutError> {
-    match deadline {
-        Some(deadline) => match deadline.checked_duration_since(Instant::now()) {
-            Some(left) if !left.is_zero() => receiver.recv_timeout(left),
-            _ => Err(RecvTimeoutError::Timeout),
-        },
-        None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Ok(Message::Said(event)) => {
+                tell(event);
+                continue;
+            }
+            Ok(Message::Ended(result)) => return Ok(Some(result)),
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the interpreter's thread panicked")),
+            Err(RecvTimeoutError::Timeout) => match (memory::exhausted(), left) {
+                (Some(bytes), _) => ("RuntimeError", not_enough_memory(bytes as u128).to_string()),
+                (None, Some(Duration::ZERO)) => time_is_over(limits.time_limit.unwrap_or_default()),
+                (None, _) => continue,
+            },
+        };
+        let traceback = format!("{kind}: {message}\n");
+        let exception = Exception { kind: kind.to_owned(), message, traceback, span: None };
+        tell(Event::Finished { exception: Some(exception), seconds: began.map_or(0.0, |began| began.elapsed().as_secs_f64()) });
+        return Ok(None);
     }
 }

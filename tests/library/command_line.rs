@@ -75,6 +75,42 @@ fn a_time_limit_ends_what_cannot_be_interrupted() {
     }
 }
 
+/// What passes the memory limit is an error of PyTorch's allocator: the script's to handle, or, where it cannot be told, its end.
+#[test]
+fn a_memory_limit_is_an_error_with_the_bytes_asked() {
+    const WORDS: &str =
+        "RuntimeError: [enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate";
+    let handled = "kept = []\ntry:\n    while True: kept.append(bytes(1000))\nexcept RuntimeError:\n    kept.clear()\n    print('on')\n";
+    let output = run("handled.py", handled, &["--memory-limit", "100"]);
+    assert_eq!((text(&output.stdout), text(&output.stderr)), ("on\n", ""));
+    const SCRIPTS: &[(&str, &str, &str)] = &[
+        ("tensors", "import torch\nprint('begun')\nkept = [torch.ones(2**20) for _ in range(1000)]\n", "4194304 bytes"),
+        ("list", "print('begun')\nx = [0] * 10**9\n", "8000000000 bytes"),
+        ("text", "print('begun')\ns = 'a'\nwhile True: s += s\n", "134217728 bytes"),
+        ("tape", "import torch\nprint('begun')\nx = torch.ones(3, requires_grad=True)\nwhile True: x = x.sin()\n", "bytes"),
+        ("graph", "import torch\nprint('begun')\n@torch.compile\ndef f(x):\n    while True: x = x.sin()\nf(torch.ones(3))\n", "bytes"),
+    ];
+    for (name, script, bytes) in SCRIPTS {
+        let output = run(&format!("memory_{name}.py"), script, &["--memory-limit", "100", "--time-limit", "60"]);
+        assert_eq!((text(&output.stdout), output.status.code()), ("begun\n", Some(1)), "{name}");
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(WORDS) && stderr.contains(bytes), "{name}: {stderr}");
+    }
+}
+
+#[test]
+fn limits_hold_of_questions_too() {
+    let script = file("asked.py", "while True: pass\n");
+    let output = command(&["ask", &script, r#"{"ask": "curve"}"#, "--time-limit", "0.2"]);
+    assert!(text(&output.stderr).contains("TimeLimitExceeded"), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+    let output = command(&["run", &script, "--memory-limit", "much"]);
+    assert_eq!(
+        (text(&output.stderr).lines().next(), output.status.code()),
+        (Some("aot-playground: 'much' is no number of megabytes"), Some(2))
+    );
+}
+
 #[test]
 fn deep_recursion_ends_in_an_exception() {
     let output = run("deep.py", "import sys\nsys.setrecursionlimit(10**6)\ndef f(n):\n    return f(n + 1)\nf(0)\n", &[]);

@@ -1,7 +1,8 @@
 //! The page's examples: what the first imports, and that their graphs run as files of their own.
 
 use crate::script;
-use aot_playground::export::{self, Format};
+use aot_playground::export;
+use aot_playground::report::protocol::GraphFormat;
 use std::path::Path;
 
 fn example(name: &str) -> String {
@@ -19,7 +20,7 @@ fn exported(name: &str, stage: &str, id: u32) -> String {
         _ => &compilation.backward,
     };
     let readable = &graph.as_ref().unwrap_or_else(|| panic!("{name} has no {stage}")).readable;
-    export::graph(readable, Format::Python, &export::about(stage, id), ran.bundles.get(&id)).unwrap()
+    export::graph(readable, GraphFormat::Python, &export::about(stage, id), ran.bundles.get(&id)).unwrap()
 }
 
 /// What a visitor sees first comes without another fetch.

@@ -101,7 +101,7 @@ describe("a session", () => {
     FakeWorker.last.say({ type: "ready" });
     session.requestRun("trap", DEFAULTS, "own");
     FakeWorker.last.say({ type: "failed", message: "unreachable" });
-    expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "The interpreter failed: unreachable" });
+    expect(session.shown.value?.outcome).toEqual({ kind: "stopped", why: "The interpreter failed: unreachable." });
     expect(FakeWorker.all).toHaveLength(2);
     expect(session.engine.value.state).toBe("starting");
   });

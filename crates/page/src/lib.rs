@@ -2,3 +2,8 @@
 #![cfg(target_arch = "wasm32")]
 
 pub use aot_playground::web;
+
+/// Has the page told where memory is used up.
+#[cfg(feature = "python")]
+#[global_allocator]
+static ALLOCATOR: aot_playground::python::Counted<std::alloc::System> = aot_playground::python::Counted(std::alloc::System);

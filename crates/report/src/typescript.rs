@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use ts_rs::TS;
 
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
+use crate::protocol::{FromExport, FromGpu, FromInterpreter, ToExport, ToGpu, ToInterpreter};
 use crate::{
     Answer, CapturedGraph, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
     REPORT_VERSION, Report, Span, Trial, WhatIf,
@@ -43,6 +44,12 @@ fn typescript_types_are_current() {
     Training::export_all_to(&scratch).unwrap();
     Trial::export_all_to(&scratch).unwrap();
     WhatIf::export_all_to(&scratch).unwrap();
+    ToInterpreter::export_all_to(&scratch).unwrap();
+    FromInterpreter::export_all_to(&scratch).unwrap();
+    ToGpu::export_all_to(&scratch).unwrap();
+    FromGpu::export_all_to(&scratch).unwrap();
+    ToExport::export_all_to(&scratch).unwrap();
+    FromExport::export_all_to(&scratch).unwrap();
     let types = fs::read_to_string(scratch.join("report.ts")).unwrap();
     fs::remove_dir_all(&scratch).unwrap();
     // The generator keeps trailing blanks of empty doc lines and ends without a newline.

@@ -14,6 +14,7 @@ const BUDGET: usize = 2 << 30;
 thread_local! {
     static LIMIT: Cell<usize> = const { Cell::new(BUDGET) };
     static USED: Cell<usize> = const { Cell::new(0) };
+    static ROOM: Cell<Option<fn() -> usize>> = const { Cell::new(None) };
     static NEXT: Cell<u64> = const { Cell::new(1) };
     static FAKE_MODE: Cell<u32> = const { Cell::new(0) };
 }
@@ -40,9 +41,16 @@ pub fn not_enough_memory(bytes: u128) -> Error {
     Error::new(ErrorKind::Memory, format!("{words} {bytes} bytes. Error code 12 (Cannot allocate memory)"))
 }
 
-/// Says how many bytes all storages of this thread together may hold, and gives what it was.
-pub fn set_memory_limit(bytes: usize) -> usize {
+/// Says how many bytes all storages of this thread together may hold, and gives what it was. `room`: where storages share their limit
+/// with others, how many bytes may still be used.
+pub fn set_memory_limit(bytes: usize, room: Option<fn() -> usize>) -> usize {
+    ROOM.set(room);
     LIMIT.replace(bytes)
+}
+
+/// Bytes that one more allocation may take at most.
+fn room() -> usize {
+    ROOM.get().map_or(usize::MAX, |room| room()).min(LIMIT.get())
 }
 
 /// Refuses what is larger than all storages together may be: kernels read tensors into dense memory, and a tensor that is expanded
@@ -52,7 +60,7 @@ pub fn set_memory_limit(bytes: usize) -> usize {
 /// PyTorch's where there is no memory.
 pub fn check_room(elements: usize, itemsize: usize) -> Result<()> {
     let bytes = elements as u128 * itemsize as u128;
-    if bytes > LIMIT.get() as u128 { Err(not_enough_memory(bytes)) } else { Ok(()) }
+    if bytes > room() as u128 { Err(not_enough_memory(bytes)) } else { Ok(()) }
 }
 
 /// Refuses to make so many tensors.
@@ -74,7 +82,7 @@ struct Buffer {
 impl Buffer {
     fn zeroed(len: usize) -> Result<Buffer> {
         let refuse = || not_enough_memory(len as u128);
-        if USED.get().checked_add(len).is_none_or(|total| total > LIMIT.get()) {
+        if len > room() || USED.get().checked_add(len).is_none_or(|total| total > LIMIT.get()) {
             return Err(refuse());
         }
         let mut words = Vec::new();

@@ -2,23 +2,17 @@
 //!
 //! Without an adapter the tests fail: the browser is started so that it has one.
 
-use aot_playground::backend::cpu::bundle::parse_graph;
-use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Computed, Named, RunError, RunResult, TensorData, Value};
+use aot_playground::backend::cpu::bundle::{parse_graph, run_bundle_cpu};
+use aot_playground::bundle::{BUNDLE_VERSION, BackwardBundle, Bundle, Computed, Named, RunResult, TensorData, Value};
 use aot_playground::graph::FakeValue;
-use aot_playground::web::gpu;
-use serde::Serialize;
+use aot_playground::report::protocol::Runner;
+use aot_playground::web::{from_js, gpu, to_js};
 use serde_bytes::ByteBuf;
-use wasm_bindgen::prelude::*;
 
 /// What PyTorch printed for an MLP.
 const MLP: &str = include_str!("../../compilations/conformance/01_mlp.aot_eager.json");
 /// Largest difference from the CPU that float32 sums of this length may have.
 const TOLERANCE: f64 = 1e-5;
-
-fn to_js(value: &impl Serialize) -> JsValue {
-    let serializer = serde_wasm_bindgen::Serializer::json_compatible().serialize_bytes_as_arrays(false);
-    value.serialize(&serializer).expect("a bundle crosses")
-}
 
 /// Numbers between -1 and 1 that are the same every time, for every placeholder whose name begins with `prefix`.
 fn inputs(readable: &str, prefix: &str) -> Vec<Named> {
@@ -60,8 +54,8 @@ fn bundle() -> Bundle {
 
 /// The same bundle with what the CPU computes as what is expected.
 fn with_expectations(mut bundle: Bundle) -> Bundle {
-    let result = gpu::run_bundle_cpu(to_js(&bundle)).expect("the CPU runs it");
-    let result: RunResult = serde_wasm_bindgen::from_value(result).expect("a result crosses");
+    let result = run_bundle_cpu(&bundle).expect("the CPU runs it");
+    let result: RunResult = from_js(to_js(&result).expect("a result crosses")).expect("and comes back");
     let named = |outputs: Vec<Computed>| outputs.into_iter().map(|computed| computed.named).collect();
     bundle.expected = named(result.forward.outputs);
     if let (Some(part), Some(result)) = (&mut bundle.backward, result.backward) {
@@ -74,8 +68,8 @@ pub async fn runs_forward_and_backward() {
     let bundle = with_expectations(bundle());
     // The second run finds device and pipelines.
     for _ in 0..2 {
-        let result = gpu::run_bundle(to_js(&bundle)).await.expect("the GPU runs it");
-        let result: RunResult = serde_wasm_bindgen::from_value(result).expect("a result crosses");
+        let crossed: Bundle = from_js(to_js(&bundle).expect("a bundle crosses")).expect("and comes back");
+        let result = gpu::run_bundle(&crossed, Runner::Webgpu).await.expect("the GPU runs it");
         assert_eq!((result.compilation, result.device.backend.as_str()), (7, "webgpu"));
         let backward = result.backward.expect("there is a backward");
         assert!(result.forward.dispatches.len() > 2 && backward.dispatches.len() > 2);
@@ -89,7 +83,6 @@ pub async fn runs_forward_and_backward() {
 
 pub async fn refuses_what_is_no_graph() {
     let nonsense = Bundle { forward: "<img src=x>".to_owned(), ..bundle() };
-    let error = gpu::run_bundle(to_js(&nonsense)).await.expect_err("this is no graph");
-    let error: RunError = serde_wasm_bindgen::from_value(error).expect("an error crosses");
+    let error = gpu::run_bundle(&nonsense, Runner::Webgpu).await.expect_err("this is no graph");
     assert!(!error.message.is_empty());
 }

@@ -3,26 +3,34 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use aot_playground::report::{Event, GraphView, Report};
-use aot_playground::web::interpreter;
-use wasm_bindgen::prelude::*;
+use aot_playground::report::protocol::{FromInterpreter, ToInterpreter, Told};
+use aot_playground::report::{GraphView, Report};
+use aot_playground::web::{from_js, interpreter, to_js};
 
-/// Runs a script through the exported function, as a worker does, and folds the events it hears of.
+/// What crosses, as it comes out on the other side.
+fn crossed(message: &FromInterpreter) -> FromInterpreter {
+    from_js(to_js(message).expect("a message crosses")).expect("a message crosses back")
+}
+
+/// Has a script run as a worker does, and folds the events that it tells.
 fn run(program: &str) -> Report {
-    let report = Rc::new(RefCell::new(Report::default()));
+    let report = Rc::new(RefCell::new((Report::default(), 0)));
     let heard = report.clone();
-    let sink = Closure::<dyn FnMut(JsValue)>::new(move |event: JsValue| {
-        let event: Event = match event.as_string() {
-            Some(json) => serde_json::from_str(&json).expect("an event's JSON is an event"),
-            None => serde_wasm_bindgen::from_value(event).expect("an event crosses and comes back"),
-        };
-        heard.borrow_mut().fold(event);
+    let message = r#"{"type": "run", "run": 7, "program": "", "options": {"backend": "aot_eager"}}"#;
+    let message = js_sys::JSON::parse(message).expect("this is JSON");
+    js_sys::Reflect::set(&message, &"program".into(), &program.into()).expect("an object takes a property");
+    let message: ToInterpreter = from_js(message).expect("this is a message");
+    interpreter::handle(message, move |answer| match crossed(&answer) {
+        FromInterpreter::Event { run: 7, event: Told::Text(json) } => {
+            heard.borrow_mut().0.fold(serde_json::from_str(&json).expect("an event's JSON is an event"));
+        }
+        FromInterpreter::Event { run: 7, event: Told::Event(event) } => heard.borrow_mut().0.fold(event),
+        FromInterpreter::Done { run: 7, .. } => heard.borrow_mut().1 += 1,
+        other => panic!("{other:?}"),
     });
-    let options = js_sys::Object::new();
-    js_sys::Reflect::set(&options, &"backend".into(), &"aot_eager".into()).expect("an object takes a property");
-    interpreter::run(program, options.into(), sink.as_ref().unchecked_ref::<js_sys::Function>().clone()).expect("the run takes place");
-    drop(sink);
-    Rc::try_unwrap(report).expect("the sink is gone").into_inner()
+    let (report, done) = report.take();
+    assert_eq!(done, 1);
+    report
 }
 
 pub fn prints() {
@@ -54,8 +62,7 @@ pub fn imports_what_is_not_carried() {
     assert_eq!(exception.kind, "ImportError");
     assert!(exception.message.contains("the rest of the library could not be fetched"), "{}", exception.message);
     // This module was not split: what it would fetch it has in itself.
-    let fetch = js_sys::Function::new_no_args("throw new Error('asked')");
-    interpreter::set_library_source(fetch);
+    interpreter::set_library_source(|| Err("asked".to_owned()));
     let report = run("import datetime, torch.distributions.normal as n\nprint(datetime.date(2026, 1, 2), n.__name__, n.Normal.__module__)");
     assert_eq!((report.exception, report.stdout.as_str()), (None, "2026-01-02 torch.distributions.normal torch.distributions.normal\n"));
 }
@@ -71,4 +78,14 @@ pub fn compiles() {
     assert!(text(&compilation.backward).contains("torch.ops.aten.cos.default(primals_1)"));
     let parts: Vec<_> = report.runs.iter().map(|run| run.part.as_str()).collect();
     assert_eq!(parts, ["forward", "backward"]);
+}
+
+pub fn refuses_what_is_no_message() {
+    let error = from_js::<ToInterpreter>("nonsense".into()).expect_err("this is no message");
+    assert!(error.starts_with("a message that cannot be read"), "{error}");
+}
+
+/// Where there is no worker, nothing can be served, and that is said.
+pub fn serves_workers_alone() {
+    assert_eq!(interpreter::serve_interpreter(String::new(), true, Vec::new()), Err("this is no worker".into()));
 }

@@ -35,3 +35,13 @@ fn a_compiled_function_has_its_graphs() {
 fn what_is_not_carried_is_imported() {
     interpreter::imports_what_is_not_carried();
 }
+
+#[wasm_bindgen_test]
+fn what_is_no_message_is_refused() {
+    interpreter::refuses_what_is_no_message();
+}
+
+#[wasm_bindgen_test]
+fn a_page_is_no_worker() {
+    interpreter::serves_workers_alone();
+}

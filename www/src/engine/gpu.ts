@@ -1,7 +1,7 @@
 // The page's side of the GPU: its module is fetched and its worker started when something is first run.
 import type { Bundle, Named, Recipe, RunResult, TensorData, Training } from "../generated/report";
 import type { ModuleSource, Progress } from "./module";
-import type { Device, FromGpu, ToGpu } from "./protocol";
+import type { FromGpu, Runner, ToGpu } from "./protocol";
 
 export interface TrainingHandlers {
   onReady(training: Training): void;
@@ -35,7 +35,7 @@ export class Gpu {
   ) {}
 
   /** Runs `bundle` and gives the result. */
-  run(bundle: Bundle, device: Device, onProgress: (progress: Progress) => void): Promise<RunResult> {
+  run(bundle: Bundle, device: Runner, onProgress: (progress: Progress) => void): Promise<RunResult> {
     return this.#ask(
       (run) => ({ type: "run", run, bundle, device }),
       (message, resolve) => {
@@ -47,7 +47,7 @@ export class Gpu {
 
   /** Takes training steps and gives the parameters after them. */
   train(
-    { bundle, recipe, device, steps }: { bundle: Bundle; recipe: Recipe; device: Device; steps: number },
+    { bundle, recipe, device, steps }: { bundle: Bundle; recipe: Recipe; device: Runner; steps: number },
     handlers: TrainingHandlers,
     onProgress: (progress: Progress) => void,
   ): Promise<Named[]> {

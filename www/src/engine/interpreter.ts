@@ -63,7 +63,7 @@ export class Interpreter {
 
   /** What would become of a call with other sizes, by what a report says of the entries there are. */
   whatIf(regions: readonly CapturedGraph[], frame: number, trials: readonly Trial[]): Promise<WhatIf> {
-    return this.#question<WhatIf>((ask) => ({ type: "ask", ask, regions, frame, trials }));
+    return this.#question<WhatIf>((ask) => ({ type: "ask", ask, regions: [...regions], frame, trials: [...trials] }));
   }
 
   /** Asks about the joint graph of a compilation of the last run. */
@@ -86,12 +86,17 @@ export class Interpreter {
     this.#start();
   }
 
-  #start(): void {
+  /** Ends the worker: another one takes its place. */
+  end(): void {
     if (this.#worker) {
       this.#worker.onmessage = null;
       this.#worker.onerror = null;
       this.#worker.terminate();
     }
+  }
+
+  #start(): void {
+    this.end();
     this.#setReady(false);
     for (const { reject } of this.#asked.values()) reject(new Error("The interpreter was started anew."));
     this.#asked.clear();

@@ -707,6 +707,125 @@ traceback: string,
 span: Span | null, };
 
 /**
+ * From the worker that makes exports.
+ */
+export type FromExport = { "type": "made",
+/**
+ * As text.
+ */
+text: string, } | { "type": "failed",
+/**
+ * A sentence.
+ */
+message: string, };
+
+/**
+ * From the GPU's worker.
+ */
+export type FromGpu = { "type": "ready" } | { "type": "result",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * What it came to.
+ */
+result: RunResult, } | { "type": "training",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * About it.
+ */
+training: Training, } | { "type": "losses",
+/**
+ * Whose.
+ */
+run: number,
+/**
+ * The loss before each.
+ */
+losses: Array<number>,
+/**
+ * What they took.
+ */
+seconds: number, } | { "type": "printed",
+/**
+ * Which.
+ */
+ask: number,
+/**
+ * The text.
+ */
+text: string, } | { "type": "trained",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * The parameters as they are now.
+ */
+parameters: Array<Named>, } | { "type": "refused",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * A sentence.
+ */
+message: string,
+/**
+ * The node it concerns.
+ */
+node: string | null, } | { "type": "failed",
+/**
+ * What it said.
+ */
+message: string, };
+
+/**
+ * From the interpreter's worker.
+ */
+export type FromInterpreter = { "type": "ready" } | { "type": "event",
+/**
+ * Whose.
+ */
+run: number,
+/**
+ * What.
+ */
+event: Told, } | { "type": "done",
+/**
+ * Which.
+ */
+run: number,
+/**
+ * Milliseconds that the interpreter took.
+ */
+took: number, } | { "type": "answer",
+/**
+ * To what.
+ */
+ask: number,
+/**
+ * What it is.
+ */
+answer: Reply, } | { "type": "unanswered",
+/**
+ * To what.
+ */
+ask: number,
+/**
+ * A sentence.
+ */
+message: string, } | { "type": "failed",
+/**
+ * What it said.
+ */
+message: string, };
+
+/**
  * A place where capture had to stop.
  */
 export type GraphBreak = {
@@ -718,6 +837,11 @@ reason: string,
  * Where.
  */
 span: Span | null, };
+
+/**
+ * What one graph can become.
+ */
+export type GraphFormat = "python" | "dot" | "table";
 
 /**
  * A compiled graph that was run.
@@ -1223,6 +1347,11 @@ symbols: Array<CacheEntrySymbol>,
 limit: boolean, };
 
 /**
+ * What an [`Ask`](ToInterpreter::Ask) or a [`Study`](ToInterpreter::Study) is answered.
+ */
+export type Reply = WhatIf | Answer;
+
+/**
  * Everything known of one run of a script: the fold of its events.
  */
 export type Report = {
@@ -1318,6 +1447,11 @@ forward: PartResult,
 backward: PartResult | null, };
 
 /**
+ * What runs a bundle.
+ */
+export type Runner = "webgpu" | "cpu";
+
+/**
  * A value saved by the forward for the backward: a tensor, or a symbolic integer.
  */
 export type Saved = {
@@ -1349,6 +1483,15 @@ sym?: string | null,
  * Where in the script it was computed.
  */
 span?: Span | null, };
+
+/**
+ * How a script is to be run.
+ */
+export type ScriptOptions = {
+/**
+ * What a plain `torch.compile` stands for.
+ */
+backend: string, };
 
 /**
  * A range of the visitor's script: lines count from 1, columns (in characters) from 0, the end is exclusive.
@@ -1392,6 +1535,143 @@ stride: Array<number>,
  * index `i` begins at byte `itemsize * sum(i[d] * stride[d])`. A bool takes one byte.
  */
 bytes: Uint8Array, };
+
+/**
+ * To the worker that makes exports.
+ */
+export type ToExport = { "type": "graph",
+/**
+ * As it is printed.
+ */
+readable: string,
+/**
+ * The form.
+ */
+format: GraphFormat,
+/**
+ * Which graph it is, for people.
+ */
+about: string,
+/**
+ * The compilation's, where there is one.
+ */
+bundle: Bundle | null, } | { "type": "logs",
+/**
+ * The report.
+ */
+report: Report, };
+
+/**
+ * To the GPU's worker.
+ */
+export type ToGpu = { "type": "run",
+/**
+ * What answers bear.
+ */
+run: number,
+/**
+ * The bundle.
+ */
+bundle: Bundle,
+/**
+ * What runs it.
+ */
+device: Runner, } | { "type": "train",
+/**
+ * What answers bear.
+ */
+run: number,
+/**
+ * What is trained.
+ */
+bundle: Bundle,
+/**
+ * How.
+ */
+recipe: Recipe,
+/**
+ * What takes the steps.
+ */
+device: Runner,
+/**
+ * How many.
+ */
+steps: number, } | { "type": "continue",
+/**
+ * What answers bear.
+ */
+run: number,
+/**
+ * Step size.
+ */
+lr: number,
+/**
+ * How many.
+ */
+steps: number, } | { "type": "print",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The value.
+ */
+tensor: TensorData, } | { "type": "adjust",
+/**
+ * Step size.
+ */
+lr: number, } | { "type": "pause" };
+
+/**
+ * To the interpreter's worker.
+ */
+export type ToInterpreter = { "type": "run",
+/**
+ * What answers bear.
+ */
+run: number,
+/**
+ * The script.
+ */
+program: string,
+/**
+ * How.
+ */
+options: ScriptOptions, } | { "type": "ask",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * Graphs of the report.
+ */
+regions: Array<CapturedGraph>,
+/**
+ * The piece of code.
+ */
+frame: number,
+/**
+ * The sizes.
+ */
+trials: Array<Trial>, } | { "type": "study",
+/**
+ * What the answer bears.
+ */
+ask: number,
+/**
+ * The compilation.
+ */
+compilation: number,
+/**
+ * The question.
+ */
+question: Question, };
+
+/**
+ * An event as it crosses: as JSON, where it holds no bytes. One string is handed on in a fraction of the time that its objects, made
+ * one by one and cloned, would take.
+ */
+export type Told = string | Event;
 
 /**
  * A training that is ready to take steps.

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { Gpu } from "../engine/gpu";
 import { ModuleSource, type Progress } from "../engine/module";
-import type { Device } from "../engine/protocol";
+import type { Runner } from "../engine/protocol";
 import type { Bundle, RunResult } from "../generated/report";
 import type { Unit } from "../report/stages";
 import { graphsRun } from "./session";
@@ -16,8 +16,8 @@ export type Attempt =
 
 /** Whether the browser gives pages a GPU; `undefined` until it has answered. */
 export const webgpu = signal<boolean | undefined>(undefined);
-export const wantedDevice = signal<Device>("webgpu");
-export const device = computed<Device>(() => (webgpu.value === false ? "cpu" : wantedDevice.value));
+export const wantedDevice = signal<Runner>("webgpu");
+export const device = computed<Runner>(() => (webgpu.value === false ? "cpu" : wantedDevice.value));
 export const attempt = signal<Attempt | undefined>(undefined);
 
 /** What would be run: the selected compilation with the script's own inputs. */

@@ -83,9 +83,20 @@ let queued: Request | undefined;
 /** The run that goes on: events that are not taken in yet, when it began, when it may next be shown. */
 let active: { run: Run; events: { event: Event; at: number }[]; started: number; limit: number | undefined; frame: number | undefined; next: number } | undefined;
 
+/** Loads the interpreter once more. */
+let again: (() => void) | undefined;
+
+/** After the interpreter could not be loaded: tries again. */
+export function loadAgain(): void {
+  if (engine.value.state === "failed") again?.();
+}
+
 /** Fetches the module and starts the first worker; a run asked for meanwhile begins as soon as it can. */
 export async function startEngine(source: ModuleSource, createWorker: () => WorkerLike): Promise<void> {
   engine.value = { state: "loading", progress: { loaded: 0, total: 0 } };
+  again = () => void startEngine(source, createWorker);
+  interpreter?.end();
+  running.value = queued !== undefined;
   try {
     const module = source.get((progress) => {
       if (engine.value.state === "loading") engine.value = { state: "loading", progress };
@@ -167,7 +178,8 @@ function beginQueued(): void {
     },
     onFailure: (message) => {
       running.value = queued !== undefined;
-      end({ kind: "stopped", why: `The interpreter failed: ${message}` });
+      // Python's own error where memory is used up; anything else is the interpreter's.
+      end({ kind: "stopped", why: `${message.startsWith("RuntimeError: ") ? "Ended" : "The interpreter failed"}: ${message}.` });
     },
   });
 }

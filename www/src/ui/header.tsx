@@ -5,7 +5,7 @@ import { formatBytes, formatSeconds } from "../report/format";
 import { quote } from "../report/quote";
 import { openDialog } from "../state/dialogs";
 import { runScript } from "../state/script";
-import { ended, engine, running, shown, stopRun } from "../state/session";
+import { ended, engine, loadAgain, running, shown, stopRun } from "../state/session";
 import { OptionsMenu } from "./options";
 import { ShareMenu } from "./share";
 
@@ -32,8 +32,12 @@ export function Header(): JSX.Element {
           <button type="button" class="button danger" onClick={() => stopRun()}>
             Stop
           </button>
+        ) : engine.value.state === "failed" ? (
+          <button type="button" class="button" onClick={loadAgain}>
+            Load again
+          </button>
         ) : (
-          <button type="button" class="button" title="Ctrl+Enter" disabled={engine.value.state === "failed"} onClick={runScript}>
+          <button type="button" class="button" title="Ctrl+Enter" onClick={runScript}>
             Run
           </button>
         )}

@@ -155,7 +155,7 @@ fn attempt(entry: &'static OpEntry, args: Vec<Value>, kind: Kind) -> diagnostics
 fn walk(kind: Kind) {
     cpu::install();
     autograd::install();
-    set_memory_limit(MEMORY);
+    set_memory_limit(MEMORY, None);
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| std::process::id() as u64);
     println!("SEED={seed}");
     // A call that never ends would end nothing else: a thread watches it.

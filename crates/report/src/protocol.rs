@@ -1,0 +1,303 @@
+//! What the page and its workers say to each other, once a worker has its module.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Training};
+use crate::{Answer, CapturedGraph, Event, Question, Report, Trial, WhatIf};
+
+/// How a script is to be run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct ScriptOptions {
+    /// What a plain `torch.compile` stands for.
+    pub backend: String,
+}
+
+/// To the interpreter's worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToInterpreter {
+    /// Run a script.
+    Run {
+        /// What answers bear.
+        run: u32,
+        /// The script.
+        program: String,
+        /// How.
+        options: ScriptOptions,
+    },
+    /// What would become of a call of a piece of code with other sizes?
+    Ask {
+        /// What the answer bears.
+        ask: u32,
+        /// Graphs of the report.
+        regions: Vec<CapturedGraph>,
+        /// The piece of code.
+        frame: u32,
+        /// The sizes.
+        trials: Vec<Trial>,
+    },
+    /// A question about the joint graph of a compilation of the last run.
+    Study {
+        /// What the answer bears.
+        ask: u32,
+        /// The compilation.
+        compilation: u32,
+        /// The question.
+        question: Question,
+    },
+}
+
+/// An event as it crosses: as JSON, where it holds no bytes. One string is handed on in a fraction of the time that its objects, made
+/// one by one and cloned, would take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(untagged)]
+pub enum Told {
+    /// JSON.
+    Text(String),
+    /// The event itself.
+    Event(Event),
+}
+
+/// What an [`Ask`](ToInterpreter::Ask) or a [`Study`](ToInterpreter::Study) is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(untagged)]
+pub enum Reply {
+    /// About other sizes.
+    WhatIf(WhatIf),
+    /// About a joint graph.
+    Answer(Answer),
+}
+
+/// From the interpreter's worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromInterpreter {
+    /// It takes scripts.
+    Ready,
+    /// Something became known.
+    Event {
+        /// Whose.
+        run: u32,
+        /// What.
+        event: Told,
+    },
+    /// A run is over.
+    Done {
+        /// Which.
+        run: u32,
+        /// Milliseconds that the interpreter took.
+        took: f64,
+    },
+    /// An answer.
+    Answer {
+        /// To what.
+        ask: u32,
+        /// What it is.
+        answer: Reply,
+    },
+    /// Why there is no answer.
+    Unanswered {
+        /// To what.
+        ask: u32,
+        /// A sentence.
+        message: String,
+    },
+    /// The module itself failed: its instance is of no more use.
+    Failed {
+        /// What it said.
+        message: String,
+    },
+}
+
+/// What runs a bundle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(rename_all = "snake_case")]
+pub enum Runner {
+    /// The GPU.
+    Webgpu,
+    /// The reference.
+    Cpu,
+}
+
+/// To the GPU's worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToGpu {
+    /// Run a bundle.
+    Run {
+        /// What answers bear.
+        run: u32,
+        /// The bundle.
+        bundle: Bundle,
+        /// What runs it.
+        device: Runner,
+    },
+    /// Build a training step and take steps.
+    Train {
+        /// What answers bear.
+        run: u32,
+        /// What is trained.
+        bundle: Bundle,
+        /// How.
+        recipe: Recipe,
+        /// What takes the steps.
+        device: Runner,
+        /// How many.
+        steps: u32,
+    },
+    /// Take further steps of what was built last.
+    Continue {
+        /// What answers bear.
+        run: u32,
+        /// Step size.
+        lr: f64,
+        /// How many.
+        steps: u32,
+    },
+    /// A value as PyTorch prints it; answered at once, whatever else goes on.
+    Print {
+        /// What the answer bears.
+        ask: u32,
+        /// The value.
+        tensor: TensorData,
+    },
+    /// While steps are taken: another step size.
+    Adjust {
+        /// Step size.
+        lr: f64,
+    },
+    /// While steps are taken: the end of it.
+    Pause,
+}
+
+/// From the GPU's worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromGpu {
+    /// It takes bundles.
+    Ready,
+    /// What a run came to.
+    Result {
+        /// Which.
+        run: u32,
+        /// What it came to.
+        result: RunResult,
+    },
+    /// A training is ready to take steps.
+    Training {
+        /// Which.
+        run: u32,
+        /// About it.
+        training: Training,
+    },
+    /// Steps were taken.
+    Losses {
+        /// Whose.
+        run: u32,
+        /// The loss before each.
+        losses: Vec<f64>,
+        /// What they took.
+        seconds: f64,
+    },
+    /// A value as PyTorch prints it.
+    Printed {
+        /// Which.
+        ask: u32,
+        /// The text.
+        text: String,
+    },
+    /// All steps were taken, or it was paused.
+    Trained {
+        /// Which.
+        run: u32,
+        /// The parameters as they are now.
+        parameters: Vec<Named>,
+    },
+    /// Why something could not be done.
+    Refused {
+        /// Which.
+        run: u32,
+        /// A sentence.
+        message: String,
+        /// The node it concerns.
+        node: Option<String>,
+    },
+    /// The module itself failed: its instance is of no more use.
+    Failed {
+        /// What it said.
+        message: String,
+    },
+}
+
+/// What one graph can become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(rename_all = "snake_case")]
+pub enum GraphFormat {
+    /// A Python file that runs by itself.
+    Python,
+    /// Graphviz.
+    Dot,
+    /// `graph.print_tabular()`.
+    Table,
+}
+
+impl GraphFormat {
+    /// By its name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "python" => Some(GraphFormat::Python),
+            "dot" => Some(GraphFormat::Dot),
+            "table" => Some(GraphFormat::Table),
+            _ => None,
+        }
+    }
+}
+
+/// To the worker that makes exports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToExport {
+    /// One graph in another form.
+    Graph {
+        /// As it is printed.
+        readable: String,
+        /// The form.
+        format: GraphFormat,
+        /// Which graph it is, for people.
+        about: String,
+        /// The compilation's, where there is one.
+        bundle: Option<Bundle>,
+    },
+    /// Every graph of a report, as PyTorch logs them.
+    Logs {
+        /// The report.
+        report: Report,
+    },
+}
+
+/// From the worker that makes exports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromExport {
+    /// What was asked for.
+    Made {
+        /// As text.
+        text: String,
+    },
+    /// Why there is nothing.
+    Failed {
+        /// A sentence.
+        message: String,
+    },
+}

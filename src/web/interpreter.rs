@@ -1,0 +1,93 @@
+//! The interpreter's worker. Python is synchronous, so it hears nothing while a script runs: whoever wants it to stop ends the worker.
+//! What becomes known is therefore sent the moment it is known.
+
+use std::rc::Rc;
+
+use wasm_bindgen::prelude::*;
+
+use super::{from_js, scope};
+use crate::python::{Interpreter, RunOptions, set_library};
+use crate::report::protocol::{FromInterpreter, Reply, ScriptOptions, ToInterpreter, Told};
+use crate::report::{Event, Throttle};
+
+/// What the script is called in tracebacks.
+const FILENAME: &str = "script.py";
+
+thread_local! {
+    // One for the life of the worker: an interpreter does not give all its memory back.
+    static INTERPRETER: Interpreter = Interpreter::new();
+}
+
+/// Serves as the interpreter's worker. `library`: where the rest of the library is to be had, which few scripts import. `waited`:
+/// whether a script waits already. `waiting`: messages that came before the module.
+///
+/// # Errors
+/// Outside of a worker.
+#[wasm_bindgen]
+pub fn serve_interpreter(library: String, waited: bool, waiting: Vec<JsValue>) -> Result<(), JsValue> {
+    scope::scope()?;
+    set_library_source(move || scope::fetch(&library));
+    // The first run of an interpreter imports what later ones find: let it happen before the visitor waits for it.
+    if !waited {
+        INTERPRETER.with(|interpreter| {
+            interpreter.run("import torch", FILENAME, &RunOptions::default(), Rc::new(|_| {}));
+            interpreter.warm_up();
+        });
+    }
+    scope::post(&FromInterpreter::Ready);
+    scope::serve(waiting, |message| match from_js(message) {
+        Ok(message) => {
+            let ran = matches!(message, ToInterpreter::Run { .. });
+            handle(message, |answer| scope::post(&answer));
+            // What this script imported, the next one will: imported now, it costs nobody time.
+            if ran {
+                scope::later(|| INTERPRETER.with(Interpreter::warm_up));
+            }
+        }
+        Err(message) => scope::post(&FromInterpreter::Failed { message }),
+    })
+}
+
+/// Where the rest of the library is to be had. A module that was not split has it in itself.
+pub fn set_library_source(fetch: impl Fn() -> Result<Vec<u8>, String> + 'static) {
+    set_library(Box::new(move || own_library().map_or_else(&fetch, Ok)));
+}
+
+fn own_library() -> Option<Vec<u8>> {
+    let sections = js_sys::WebAssembly::Module::custom_sections(wasm_bindgen::module().unchecked_ref(), "library");
+    sections.iter().next().map(|section| js_sys::Uint8Array::new(&section).to_vec())
+}
+
+/// Does what the page asks for; everything there is to say goes to `post` at once.
+pub fn handle(message: ToInterpreter, post: impl Fn(FromInterpreter) + Clone + 'static) {
+    match message {
+        ToInterpreter::Run { run, program, options } => {
+            let began = scope::now();
+            let tell = post.clone();
+            execute(&program, &options, move |event| tell(FromInterpreter::Event { run, event }));
+            post(FromInterpreter::Done { run, took: scope::now() - began });
+        }
+        ToInterpreter::Ask { ask, regions, frame, trials } => {
+            post(match crate::dynamo::guards::what_if::what_if(&regions, frame, &trials) {
+                Ok(answer) => FromInterpreter::Answer { ask, answer: Reply::WhatIf(answer) },
+                Err(error) => FromInterpreter::Unanswered { ask, message: error.message },
+            });
+        }
+        ToInterpreter::Study { ask, compilation, question } => {
+            let answer = INTERPRETER.with(|interpreter| interpreter.ask(compilation, &question));
+            post(FromInterpreter::Answer { ask, answer: Reply::Answer(answer) });
+        }
+    }
+}
+
+fn execute(program: &str, options: &ScriptOptions, tell: impl Fn(Told) + 'static) {
+    let throttle = Throttle::new(move |event| match event {
+        Event::Runnable { .. } => tell(Told::Event(event)),
+        // What has no JSON has no other form, either.
+        _ => tell(serde_json::to_string(&event).map_or(Told::Event(event), Told::Text)),
+    });
+    let began = web_time::Instant::now();
+    let sink = Rc::new(move |event| throttle.take(event, began.elapsed().as_secs_f64()));
+    let options = RunOptions { backend: options.backend.clone(), ..RunOptions::default() };
+    INTERPRETER.with(|interpreter| interpreter.run(program, FILENAME, &options, sink));
+}

@@ -1,0 +1,85 @@
+// What can fail around a run: the network, memory, a device that is too slow. Each ends in a sentence and a button, and the script stays.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { output, playground, settled, shows, text, write } from "./lib/page.mjs";
+
+const MINE = 'import torch\nprint("mine, and dear")\n';
+
+describe("a network that fails", () => {
+  const pages = playground();
+
+  it("before the interpreter has arrived is said, and it can be loaded again", async () => {
+    const gone = /\/interpreter_bg.*\.wasm/;
+    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(gone, (route) => route.abort()) });
+    await shows(page.locator(".status"), "The interpreter could not be loaded");
+    await write(page, MINE);
+    await page.unroute(gone);
+    await page.getByRole("button", { name: "Load again" }).click();
+    await shows(output(page), "mine, and dear");
+    assert.equal(await text(page), MINE);
+  });
+
+  it("before the rest of the library has arrived is an exception of the script's", async () => {
+    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(/\/library.*\.bin/, (route) => route.abort()) });
+    await settled(page);
+    await write(page, "import datetime\nprint(datetime.date(2026, 1, 2))\n");
+    await shows(output(page), /the rest of the library could not be fetched/);
+    await page.unroute(/\/library.*\.bin/);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await shows(output(page), "2026-01-02");
+  });
+
+  it("before the GPU's module has arrived is said, and the next run runs", async () => {
+    const gone = /\/gpu_bg.*\.wasm/;
+    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(gone, (route) => route.abort()) });
+    await settled(page);
+    await page.getByRole("tab", { name: "Run on GPU" }).click();
+    const run = page.getByRole("button", { name: "Run forward and backward" });
+    await run.click();
+    await page.locator("[data-pane=run] .note.error").waitFor();
+    await page.unroute(gone);
+    await run.click();
+    await page.locator("[data-pane=run] .summary").waitFor();
+  });
+});
+
+describe("a script that uses up the memory", () => {
+  const pages = playground();
+
+  it("is ended with the bytes that it asked for; the next run has an interpreter", async () => {
+    const page = await pages.open("", { provoked: /RuntimeError|unreachable|memory/ });
+    await settled(page);
+    await write(page, "print('began')\nkept = []\nwhile True:\n    kept.append(bytearray(2**30))\n");
+    await shows(output(page), /can't allocate memory: you tried to allocate \d+ bytes/);
+    await shows(output(page), "began");
+    await write(page, MINE);
+    await shows(output(page), "mine, and dear");
+  });
+
+  it("by tensors raises what PyTorch raises, and may go on", async () => {
+    const page = await pages.open();
+    await settled(page);
+    await write(page, "import torch\ntry:\n    kept = [torch.ones(2**27) for _ in range(100)]\nexcept RuntimeError as error:\n    print(error)\nprint('went on')\n");
+    await shows(output(page), /can't allocate memory: you tried to allocate 536870912 bytes[^]*went on/);
+  });
+});
+
+describe("a run on the device", () => {
+  const pages = playground();
+
+  it("that takes long can be cancelled, and the next run runs", async () => {
+    const page = await pages.open();
+    await settled(page);
+    const slow = "import torch\n@torch.compile\ndef f(x):\n    for _ in range(40):\n        x = torch.tanh(x @ x)\n    return x\nf(torch.eye(500))\nprint('ran')\n";
+    await write(page, slow);
+    await shows(output(page), "ran");
+    await page.getByRole("tab", { name: "Run on GPU" }).click();
+    await page.locator("[data-pane=run]").getByRole("button", { name: /^Run / }).first().click();
+    await page.locator("[data-pane=run]").getByRole("button", { name: "Cancel" }).click();
+    await shows(page.locator("[data-pane=run] .note.error"), "Cancelled.");
+    await write(page, "import torch\nprint(torch.compile(lambda x: x.sin())(torch.zeros(3)))\n");
+    await shows(output(page), "tensor([0., 0., 0.])");
+    await page.locator("[data-pane=run]").getByRole("button", { name: /^Run / }).first().click();
+    await page.locator("[data-pane=run] .summary").waitFor();
+  });
+});
