@@ -13,6 +13,8 @@ mod conditions;
 mod differences;
 #[path = "harness/expected.rs"]
 mod expected;
+#[path = "harness/number_examples.rs"]
+mod number_examples;
 #[path = "harness/numbers.rs"]
 mod numbers;
 #[path = "harness/observed.rs"]
@@ -47,7 +49,7 @@ fn main() {
         let known = known.clone();
         Trial::test("known_differences name cases that there are", move || known.check_names(&names))
     }];
-    trials.extend(numbers::examples().into_iter().map(|(got, want, same)| {
+    trials.extend(number_examples::examples().into_iter().map(|(got, want, same)| {
         Trial::test(format!("`{got}` beside `{want}`"), move || if numbers::alike(got, want) == same { Ok(()) } else { Err("".into()) })
     }));
     for (case, backend) in &runs {

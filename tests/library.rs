@@ -21,8 +21,12 @@ mod graph_breaks;
 mod graph_views;
 #[path = "library/interpreter.rs"]
 mod interpreter;
+#[path = "library/mutants.rs"]
+mod mutants;
 #[path = "library/nn_operators.rs"]
 mod nn_operators;
+#[path = "harness/numbers.rs"]
+mod numbers;
 #[path = "library/partition_questions.rs"]
 mod partition_questions;
 #[path = "library/random_functions.rs"]
@@ -39,3 +43,7 @@ mod training;
 mod what_if;
 #[path = "library/words.rs"]
 mod words;
+
+/// Counts, so that a script's memory limit holds.
+#[global_allocator]
+static ALLOCATOR: aot_playground::python::Counted<std::alloc::System> = aot_playground::python::Counted(std::alloc::System);

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROOT } from "../../scripts/lib/config.mjs";
+import { parseToml, ROOT } from "../../scripts/lib/config.mjs";
 import { ALLOWED, bundled, choice, licensed, linked, sources, texts } from "../../scripts/lib/notices.mjs";
 
 test("of an expression the licences that hold are taken", () => {
@@ -77,3 +77,7 @@ test("every table of numbers names its source", () => {
 
 /** How many lines above a table its source stands at most: a function's comment is above its tables. */
 const SEEN = 30;
+
+test("cargo deny goes by the same licences", () => {
+  expect(parseToml(readFileSync(`${ROOT}deny.toml`, "utf8")).licenses.allow).toEqual(ALLOWED);
+});
