@@ -8,6 +8,7 @@ use rustpython_vm::{
     types::PyTypeFlags,
 };
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
 /// Adapts the interpreter's own types.
@@ -34,6 +35,7 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
             class.slots.new.store(Some(ours));
         }
     }
+    refuse_bytecode(vm)?;
     // It would make floats without asking.
     float.slots.vectorcall.store(None);
     let class = vm.ctx.exceptions.recursion_error;
@@ -41,6 +43,50 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     let method = vm.ctx.new_method_def("__str__", recursion_error_str, PyMethodFlags::METHOD, ItemDoc::NONE);
     class.set_attr(name, method.build_method(class, vm).into());
     Ok(())
+}
+
+/// What the interpreter runs must be what its compiler made: it trusts the numbers in it. Ways from a script's bytes to code are closed.
+fn refuse_bytecode(vm: &VirtualMachine) -> PyResult<()> {
+    let class = vm.ctx.types.code_type;
+    class.slots.new.store(Some(code_new));
+    class.slots.vectorcall.store(None);
+    for name in ["replace", "__replace__"] {
+        let name = vm.ctx.intern_str(name);
+        if PLAIN_REPLACE.with_borrow(Option::is_none) {
+            PLAIN_REPLACE.set(class.get_attr(name));
+        }
+        let method = vm.ctx.new_method_def(name.as_str(), code_replace, PyMethodFlags::METHOD, ItemDoc::NONE);
+        class.set_attr(name, method.build_method(class, vm).into());
+    }
+    let marshal = vm.import("marshal", 0)?;
+    for name in ["load", "loads"] {
+        marshal.set_attr(name, vm.new_function(name, |_: FuncArgs, vm: &VirtualMachine| -> PyResult { Err(no_bytecode(vm)) }), vm)?;
+    }
+    Ok(())
+}
+
+thread_local! {
+    /// `code.replace`, as the interpreter has it.
+    static PLAIN_REPLACE: RefCell<Option<PyObjectRef>> = const { RefCell::new(None) };
+}
+
+fn no_bytecode(vm: &VirtualMachine) -> PyBaseExceptionRef {
+    vm.new_not_implemented_error("the playground runs no bytecode but that of its own compiler")
+}
+
+fn code_new(_class: PyTypeRef, _args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    Err(no_bytecode(vm))
+}
+
+/// `code.replace()`: names and lines may be others, what is run may not.
+fn code_replace(zelf: PyObjectRef, mut args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    const NAMES: &[&str] = &["co_filename", "co_firstlineno", "co_name", "co_qualname"];
+    if args.kwargs.keys().any(|name| !name.as_str().is_ok_and(|name| NAMES.contains(&name))) {
+        return Err(no_bytecode(vm));
+    }
+    let Some(plain) = PLAIN_REPLACE.with_borrow(Clone::clone) else { return Err(no_bytecode(vm)) };
+    args.prepend_arg(zelf);
+    plain.call(args, vm)
 }
 
 type New = fn(PyTypeRef, FuncArgs, &VirtualMachine) -> PyResult;

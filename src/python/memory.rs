@@ -36,6 +36,7 @@ const RESERVE: isize = 64 << 20;
 thread_local! {
     static OWN: Cell<isize> = const { Cell::new(0) };
     static BOUND: Cell<bool> = const { Cell::new(false) };
+    static IS_SUPERVISED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What is called with the bytes of an allocation that fails, before the program ends for it.
@@ -48,12 +49,28 @@ pub fn on_failed_allocation(tell: fn(usize)) {
 
 /// The memory, or nothing, and that is told.
 fn told(pointer: *mut u8, bytes: usize) -> *mut u8 {
-    if pointer.is_null()
-        && let Some(tell) = FAILED.get()
-    {
-        tell(bytes);
+    if pointer.is_null() {
+        if let Some(tell) = FAILED.get() {
+            tell(bytes);
+        }
+        if IS_SUPERVISED.get() {
+            stop(bytes);
+        }
     }
     pointer
+}
+
+/// From now on somebody ends this thread's run where it cannot go on for want of memory.
+pub(super) fn supervise() {
+    IS_SUPERVISED.set(true);
+}
+
+/// Stops this thread for good.
+fn stop(bytes: usize) -> ! {
+    EXHAUSTED.store(bytes, Relaxed);
+    loop {
+        std::thread::park();
+    }
 }
 
 /// An allocator whose bytes are counted. Without it as the program's global allocator, a memory limit holds for tensors alone.
@@ -91,10 +108,7 @@ fn pass(bytes: usize, is_hard: bool) {
         }
     };
     if is_hard {
-        EXHAUSTED.store(bytes, Relaxed);
-        loop {
-            std::thread::park();
-        }
+        stop(bytes);
     }
     if PASSED.swap(bytes, Relaxed) == 0 {
         wake();

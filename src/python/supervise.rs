@@ -43,6 +43,7 @@ pub fn supervised<R: Send + 'static>(
     let limits = options.clone();
     let (sender, receiver) = sync_channel(MOST_WAITING);
     super::thread().spawn(move || {
+        memory::supervise();
         let interpreter = Interpreter::new();
         // A supervisor that is gone needs to know nothing.
         let _ = sender.send(Message::Began);
@@ -56,12 +57,10 @@ pub fn supervised<R: Send + 'static>(
         let deadline = began.and_then(|began: Instant| began.checked_add(limits.time_limit?)?.checked_add(GRACE));
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         // A thread that stopped for want of memory says nothing.
-        let wait = left.into_iter().chain(limits.memory_limit.map(|_| LOOK)).min();
-        let message = match wait {
+        let message = match left.map_or(LOOK, |left| left.min(LOOK)) {
             // Events that came in time do not extend it.
-            Some(Duration::ZERO) => Err(RecvTimeoutError::Timeout),
-            Some(wait) => receiver.recv_timeout(wait),
-            None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Duration::ZERO => Err(RecvTimeoutError::Timeout),
+            wait => receiver.recv_timeout(wait),
         };
         let (kind, message) = match message {
             Ok(Message::Began) => {

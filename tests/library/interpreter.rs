@@ -221,3 +221,21 @@ fn spans_of_exceptions() {
     assert_eq!(span("import json\njson.loads('{')\n"), Span { line: 2, column: 0, end_line: 2, end_column: 15 });
     assert_eq!(span("while True print(1)\n"), Span { line: 1, column: 11, end_line: 1, end_column: 16 });
 }
+
+/// The interpreter trusts the bytecode that it runs: none but its own compiler's reaches it.
+#[test]
+fn bytecode_of_a_script_is_refused() {
+    let program = r#"
+import copy, marshal, types
+def f(x): return x + 1
+code = f.__code__
+print(code.replace(co_name="g", co_firstlineno=7).co_name)
+for way in (lambda: code.replace(co_code=bytes(20)), lambda: code.__replace__(co_consts=()), lambda: types.CodeType(1), lambda: marshal.loads(b"c")):
+    try:
+        print(way())
+    except NotImplementedError as error:
+        print(error)
+"#;
+    let refused = "the playground runs no bytecode but that of its own compiler\n";
+    assert_eq!(report(program).stdout, format!("g\n{}", refused.repeat(4)));
+}
