@@ -237,5 +237,5 @@ for way in (lambda: code.replace(co_code=bytes(20)), lambda: code.__replace__(co
         print(error)
 "#;
     let refused = "the playground runs no bytecode but that of its own compiler\n";
-    assert_eq!(report(program).stdout, format!("g\n{}", refused.repeat(4)));
+    assert_eq!(script::report(program).stdout, format!("g\n{}", refused.repeat(4)));
 }
