@@ -35,6 +35,8 @@ mod random_functions;
 mod rooms;
 #[path = "library/script.rs"]
 mod script;
+#[path = "library/steps.rs"]
+mod steps;
 #[path = "library/tooling.rs"]
 mod tooling;
 #[path = "library/training.rs"]

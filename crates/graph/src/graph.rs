@@ -1,5 +1,6 @@
 //! `Graph`: the arena of nodes, their order, and the names they are known by.
 
+use super::steps::step;
 use super::{Arg, Meta, Node, NodeId, Opcode, Shown, Target};
 use diagnostics::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -59,7 +60,7 @@ impl Graph {
 
     /// The nodes, in order.
     pub fn nodes(&self) -> impl DoubleEndedIterator<Item = &Node> + ExactSizeIterator + Clone {
-        self.order.iter().map(|id| &self.arena[id.0 as usize])
+        self.order.iter().map(|id| self.node(*id))
     }
 
     /// How many nodes it has.
@@ -79,11 +80,13 @@ impl Graph {
 
     /// The node of an id.
     pub fn node(&self, id: NodeId) -> &Node {
+        step();
         &self.arena[id.0 as usize]
     }
 
     /// The node of an id, to edit. Its name and id stay.
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        step();
         &mut self.arena[id.0 as usize]
     }
 

@@ -15,6 +15,7 @@ mod parse;
 mod print;
 mod runnable;
 mod sizes;
+mod steps;
 
 pub use graph::{Graph, Place, snake_case};
 pub use listing::{dot, listing, listing_row, opcode, tabular};
@@ -24,3 +25,4 @@ pub use parse::{Parsed, parse, parse_size};
 pub use print::{Printed, Style, code, print_readable, readable, recompute_name};
 pub use runnable::{Known, runnable};
 pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, node_name};
+pub use steps::steps;
