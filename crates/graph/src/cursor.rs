@@ -186,7 +186,8 @@ impl<'a> Cursor<'a> {
         Some(Arg::Complex(re, im))
     }
 
-    fn string(&mut self) -> Result<String> {
+    /// A text between quotes, without them.
+    pub(super) fn string(&mut self) -> Result<String> {
         let start = self.clone();
         let mut chars = self.rest.char_indices();
         let quote = chars.next().map(|(_, c)| c);
@@ -208,6 +209,11 @@ impl<'a> Cursor<'a> {
                     let hex: String = chars.by_ref().take(2).map(|(_, c)| c).collect();
                     let code = u8::from_str_radix(&hex, 16).map_err(|_| start.expected("a string with valid escapes"))?;
                     out.push(code as char);
+                }
+                Some('u') => {
+                    let hex: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
+                    let code = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
+                    out.push(code.ok_or_else(|| start.expected("a string with valid escapes"))?);
                 }
                 Some(other) => out.push(other),
                 None => break,

@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
 
     /// `x += y;  name = x` and `x[i] = y;  name = x`.
     #[allow(clippy::type_complexity)]
-    fn in_place(&self, names: &HashMap<String, NodeId>, start: &Cursor<'a>) -> Result<Option<(Call<'a>, Cursor<'a>)>> {
+    fn in_place(&self, names: &HashMap<String, NodeId>, start: &Cursor<'a>) -> Result<Option<(Call, Cursor<'a>)>> {
         let mut cursor = start.clone();
         let object = match cursor.identifier().and_then(|n| names.get(n)) {
             Some(id) => Arg::Node(*id),
@@ -342,14 +342,38 @@ fn is_flatten(line: &Line) -> bool {
 }
 
 /// The right side of an assignment.
-struct Call<'a> {
-    attribute: Option<&'a str>,
+struct Call {
+    attribute: Option<String>,
     target: Target,
     args: Vec<Arg>,
     kwargs: Vec<(std::rc::Rc<str>, Arg)>,
 }
 
-fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, value: Option<&FakeValue>) -> Result<Call<'a>> {
+/// The path of an attribute of `self`: `self.a.b`, with `getattr(self.a, "0")` where a part is no identifier.
+fn owned(cursor: &mut Cursor<'_>) -> Result<String> {
+    let mut path = String::new();
+    if cursor.eat("getattr(") {
+        path = owned(cursor)?;
+        cursor.expect(", ")?;
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&cursor.string()?);
+        cursor.expect(")")?;
+    } else {
+        cursor.expect("self")?;
+    }
+    while cursor.eat(".") {
+        let name = cursor.identifier().ok_or_else(|| cursor.expected("the name of an attribute"))?;
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(name);
+    }
+    Ok(path)
+}
+
+fn expression(cursor: &mut Cursor<'_>, names: &HashMap<String, NodeId>, value: Option<&FakeValue>) -> Result<Call> {
     let done = |target, args| Ok(Call { attribute: None, target, args, kwargs: Vec::new() });
     // Sizes are computed by Python's operators in every graph; tensors only in captured ones.
     let is_tensor = matches!(value, Some(FakeValue::Tensor(_)));
@@ -368,13 +392,8 @@ fn expression<'a>(cursor: &mut Cursor<'a>, names: &HashMap<String, NodeId>, valu
             }
         }
     }
-    if cursor.eat("self.") {
-        let attribute = cursor.path();
-        return Ok(Call { attribute, target: Target::Getitem, args: Vec::new(), kwargs: Vec::new() });
-    }
-    if cursor.eat("getattr(self, \"") {
-        let attribute = Some(cursor.take_while(|c| c != '"'));
-        cursor.expect("\")")?;
+    if cursor.starts_with("self.") || cursor.starts_with("getattr(self") || cursor.starts_with("getattr(getattr(") {
+        let attribute = Some(owned(cursor)?);
         return Ok(Call { attribute, target: Target::Getitem, args: Vec::new(), kwargs: Vec::new() });
     }
     let mut ahead = cursor.clone();

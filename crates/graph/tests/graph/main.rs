@@ -1,5 +1,7 @@
 //! Every graph that PyTorch printed reads and prints back, byte for byte.
 
+mod mutated;
+
 use diagnostics::source::Source;
 use diagnostics::span::Span;
 use graph::{Arg, Graph, Meta, Style, Target, code, listing, parse, print_readable, readable, runnable, tabular};
