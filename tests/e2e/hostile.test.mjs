@@ -162,3 +162,55 @@ describe("a script that says much", () => {
     });
   }
 });
+
+describe("the page's policy", () => {
+  // What the browser refuses it says in the console; in every other test that is a failure.
+  const pages = playground();
+  const provoked = /Content Security Policy|TrustedScript|TrustedHTML|violates|Refused|ERR_FAILED|a request to http:\/\/elsewhere/;
+
+  for (const path of ["", "?embed"]) {
+    it(`refuses requests elsewhere, scripts in the page, and text as markup: /${path}`, async () => {
+      const page = await pages.open(path, { provoked });
+      await page.locator("[data-pane=script]").waitFor();
+      const tried = await page.evaluate(async () => {
+        const how = async (what) => {
+          try {
+            await what();
+            return "done";
+          } catch (error) {
+            return error.name;
+          }
+        };
+        const script = document.createElement("script");
+        const run = await how(() => {
+          script.textContent = "globalThis.ran = true";
+          document.body.append(script);
+        });
+        return {
+          fetch: await how(() => fetch("http://elsewhere.invalid/")),
+          socket: await how(() => new Promise((resolve, reject) => Object.assign(new WebSocket("ws://elsewhere.invalid/"), { onopen: resolve, onerror: () => reject(new Error()) }))),
+          eval: await how(() => globalThis.eval("1")),
+          markup: await how(() => document.body.insertAdjacentHTML("beforeend", "<img src=x>")),
+          script: run === "done" && globalThis.ran !== true ? "Ignored" : run,
+        };
+      });
+      assert.notEqual(tried.fetch, "done");
+      assert.notEqual(tried.socket, "done");
+      assert.notEqual(tried.eval, "done");
+      assert.equal(tried.markup, "TypeError");
+      assert.notEqual(tried.script, "done");
+    });
+  }
+
+  it("is the workers', too", async () => {
+    const page = await pages.open();
+    await settled(page);
+    const urls = page.workers().map((worker) => worker.url());
+    assert.ok(urls.length > 0);
+    for (const url of urls) {
+      const policy = (await page.request.get(url)).headers()["content-security-policy"];
+      assert.match(policy, /default-src 'none'/);
+      assert.match(policy, /connect-src 'self'/);
+    }
+  });
+});

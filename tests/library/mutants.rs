@@ -2,7 +2,7 @@
 //! compiled by `inductor`, none panics, ends its process or goes on beyond its limits.
 //!
 //! `MUTANTS=number` runs so many instead of a few, `SEED=number` begins at that seed instead of one of the clock's (it is printed),
-//! `MUTANT=seed` prints one as a script, `MUTANTS_FOLDER` names a folder for those that fail. `DIFFERENCES=1` also lists those that print
+//! `MUTANT=seed` prints one as a script, `MUTANTS_SCRIPTS` names a folder for all of them, which then are not run, `MUTANTS_FOLDER` names a folder for those that fail. `DIFFERENCES=1` also lists those that print
 //! something else compiled than eagerly: most do so under PyTorch, too, so that each is to be held against it. Other processes run
 //! them: one that crashes or hangs fails alone.
 
@@ -168,6 +168,13 @@ fn mutated_scripts_neither_crash_nor_hang() {
     let first = number("SEED").unwrap_or_else(clock);
     let end = first + number("MUTANTS").unwrap_or(FEW);
     println!("SEED={first}");
+    if let Ok(folder) = std::env::var("MUTANTS_SCRIPTS") {
+        let corpus = corpus();
+        for seed in first..end {
+            std::fs::write(format!("{folder}/{seed}.py"), corpus.mutant(seed).1).unwrap();
+        }
+        return;
+    }
     let next = AtomicU64::new(first);
     let found = Mutex::new(Vec::new());
     std::thread::scope(|scope| {

@@ -52,7 +52,8 @@ export function playground({ without = [] } = {}) {
       page.on("console", (message) => message.type() === "error" && !options.provoked?.test(message.text()) && errors.push(message.text()));
       page.on("pageerror", (error) => errors.push(String(error)));
       const { prepare, elsewhere = base() } = options;
-      page.on("request", (request) => request.url().startsWith(elsewhere) || errors.push(`a request to ${request.url()}`));
+      const tell = (error) => options.provoked?.test(error) || errors.push(error);
+      page.on("request", (request) => request.url().startsWith(elsewhere) || tell(`a request to ${request.url()}`));
       await prepare?.(page);
       await page.goto(elsewhere + path);
       return page;
