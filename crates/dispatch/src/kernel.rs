@@ -1,7 +1,7 @@
 //! The bottom of the stack: real tensors go to a CPU kernel, fake ones to the shape rule alone.
 
 use super::registry::{entry_of, full_name};
-use super::{Call, OpEntry, Rule, Value, named};
+use super::{Call, OpEntry, Rule, Type, Value, named};
 use diagnostics::error::{Error, ErrorKind, Result};
 use std::sync::OnceLock;
 use tensor::{DeviceType, Dtype, Geometry, MathBits, Tensor, TensorSpec};
@@ -137,8 +137,25 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     super::contained(entry.name, || run(entry, args, fake))
 }
 
+/// Refuses a list of booleans of another length than its array has.
+fn check_arrays(entry: &OpEntry, args: &[Value]) -> Result<()> {
+    for (argument, value) in entry.schema.arguments.iter().zip(args) {
+        if let (Type::List(inner, Some(length)), Value::List(given)) = (&argument.ty, value)
+            && **inner == Type::Bool
+            && given.len() != *length
+        {
+            return Err(Error::runtime(format!(
+                "Tried to convert a List with {} elements to a fixed-size array of size {length}",
+                given.len()
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     let call = Call { entry, args };
+    check_arrays(entry, args)?;
     let pretended = fake;
     let fake = fake || Value::any_fake(args);
     if !fake {
@@ -202,6 +219,10 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 super::overlap::check_overlap(functional, &target, &args[1..])?;
                 let own = if any_complex(args) { kernel_of(&table().complex, entry) } else { real_kernel(entry) };
                 if let Some(Kernel::Mutate(mutate)) = own {
+                    // What does not go together is what its rule refuses.
+                    if let Rule::Fresh(rule) = functional.rule {
+                        rule(&Call { entry: functional, args })?;
+                    }
                     mutate(&call)?;
                     return Ok(Value::Tensor(target));
                 }

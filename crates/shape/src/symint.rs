@@ -83,6 +83,10 @@ impl SymInt {
         if other.as_int() == Some(0) {
             return Err(Error::new(ErrorKind::ZeroDivision, "integer division or modulo by zero"));
         }
+        if let (SymInt::Int(a), SymInt::Int(b)) = (self, other) {
+            let rest = a.wrapping_rem(*b);
+            return Ok(SymInt::Int(if rest != 0 && ((rest < 0) != (*b < 0)) { rest + b } else { rest }));
+        }
         let is_natural = |size: &SymInt| match size {
             SymInt::Sym(_, env) => size.is_above(false) || env.bounds(&size.expr()).0.is_some_and(|least| least >= 0),
             SymInt::Int(i) => *i >= 0,

@@ -28,11 +28,11 @@ pub fn for_each_offset(sizes: &[usize], strides: &[isize], offset: usize, f: &mu
             }
             d -= 1;
             index[d] += 1;
-            at += strides[d];
             if index[d] < outer[d] {
+                at += strides[d];
                 break;
             }
-            at -= strides[d] * outer[d] as isize;
+            at -= strides[d] * (outer[d] as isize - 1);
             index[d] = 0;
         }
     }
