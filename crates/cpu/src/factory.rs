@@ -5,7 +5,6 @@ use super::elementwise::{not_for, number, scatter};
 use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable, Value};
-use operators::factory::tril_count;
 use tensor::{Dtype, Tensor};
 
 /// Registers the kernels.
@@ -133,15 +132,22 @@ fn spaced(c: &Call, out: &Tensor, base: Option<f64>) -> Result<()> {
 
 fn indices(c: &Call, out: &Tensor, lower: bool) -> Result<()> {
     let (rows, cols, offset) = (c.int("row")?, c.int("col")?, c.int("offset")?);
-    let n = if lower { tril_count(rows, cols, offset) } else { rows * cols - tril_count(rows, cols, offset - 1) } as usize;
+    let n = out.concrete()?.sizes[1];
     let mut all = vec![0i64; 2 * n];
+    if n == 0 {
+        return scatter(out, &all);
+    }
+    // Rows without elements are first in the lower triangle, and last in the upper one.
+    let first = if lower { offset.saturating_neg().clamp(0, rows) } else { 0 };
     let mut next = 0;
-    for row in 0..rows {
-        for col in 0..cols {
-            if (lower && col <= row + offset) || (!lower && col >= row + offset) {
-                (all[next], all[n + next]) = (row, col);
-                next += 1;
-            }
+    for row in first..rows {
+        let edge = row.saturating_add(offset);
+        for col in if lower { 0..edge.saturating_add(1).min(cols) } else { edge.max(0)..cols } {
+            (all[next], all[n + next]) = (row, col);
+            next += 1;
+        }
+        if next == n {
+            break;
         }
     }
     scatter(out, &all)

@@ -116,7 +116,18 @@ fn strided(c: &Call) -> Specs {
         None => (default_dtype(), device(c)?),
     };
     let dtype = c.dtype("dtype")?.unwrap_or(dtype);
-    Ok(vec![Some(TensorSpec::strided(c.sym_ints("size")?, c.sym_ints("stride")?, dtype, place))])
+    let (sizes, strides) = (c.sym_ints("size")?, c.sym_ints("stride")?);
+    if sizes.len() != strides.len() {
+        return Err(Error::runtime(format!(
+            "dimensionality of sizes ({}) must match dimensionality of strides ({})",
+            sizes.len(),
+            strides.len()
+        )));
+    }
+    if strides.iter().any(|s| s.as_int().is_some_and(|s| s < 0)) && !sizes.iter().any(|s| s.as_int() == Some(0)) {
+        return Err(Error::runtime(format!("Storage size calculation overflowed with sizes={sizes:?} and strides={strides:?}")));
+    }
+    Ok(vec![Some(TensorSpec::strided(sizes, strides, dtype, place))])
 }
 
 fn arange(c: &Call) -> Specs {
@@ -164,8 +175,13 @@ fn eye(c: &Call) -> Specs {
 }
 
 /// How many entries lie on or below a diagonal.
-pub fn tril_count(rows: i64, cols: i64, offset: i64) -> i64 {
-    (0..rows).map(|r| (r + offset + 1).clamp(0, cols)).sum()
+pub fn tril_count(rows: i64, cols: i64, offset: i64) -> i128 {
+    let (rows, cols, offset) = (i128::from(rows), i128::from(cols), i128::from(offset));
+    // Rows before the first that has any, those that grow by one element each, and those that have all.
+    let first = (-offset).clamp(0, rows);
+    let full = (cols - offset - 1).clamp(first, rows);
+    let growing = full - first;
+    growing * (first + offset + 1) + growing * (growing - 1) / 2 + (rows - full) * cols
 }
 
 /// Registers the family.
@@ -255,7 +271,13 @@ fn register_like(b: &mut OpBuilder) {
         "_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor",
         Rule::Fresh(|c| {
             // It lies in memory as the other does, with dimensions of its own in front.
-            let (x, other, batch) = (c.tensor("self")?, c.tensor("other")?, c.int("self_num_batch_dims")? as usize);
+            let (x, other, batch) = (c.tensor("self")?, c.tensor("other")?, c.int("self_num_batch_dims")?);
+            let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch <= x.dim()) else {
+                return Err(Error::runtime(format!(
+                    "_new_zeros_with_same_feature_meta(): self has {} dimension(s), of which {batch} cannot be of a batch",
+                    x.dim()
+                )));
+            };
             let g = other.geometry();
             let whole = other.storage().nbytes().floor_div(&SymInt::from(other.dtype().itemsize() as i64))?;
             let (mut sizes, mut strides) = (x.sizes()[..batch].to_vec(), Vec::new());
@@ -318,9 +340,10 @@ fn register_ranges(b: &mut OpBuilder) {
                 }
                 let count = match c.entry.base_name() {
                     "tril_indices" => tril_count(rows, cols, offset),
-                    _ => rows * cols - tril_count(rows, cols, offset - 1),
+                    _ => i128::from(rows) * i128::from(cols) - tril_count(rows, cols, offset.saturating_sub(1)),
                 };
-                made(c, vec![2.into(), count.into()], Dtype::Int64)
+                // What is too large for a size has no memory either.
+                made(c, vec![2.into(), i64::try_from(count).unwrap_or(i64::MAX).into()], Dtype::Int64)
             }),
         );
         b.tags(Tags::FACTORY);

@@ -270,3 +270,47 @@ pub fn need_dims(operator: &str, argument: &str, t: &Tensor, at_least: usize) ->
     }
     Ok(())
 }
+
+/// Whether two shapes are one as far as numbers tell: what a symbol is, is not asked.
+pub fn may_be_same(a: &[SymInt], b: &[SymInt]) -> bool {
+    let may_be = |(a, b): (&SymInt, &SymInt)| a.as_int().zip(b.as_int()).is_none_or(|(a, b)| a == b);
+    a.len() == b.len() && a.iter().zip(b).all(may_be)
+}
+
+/// Refuses a tensor of other sizes than an operator's kernel reads.
+pub fn need_sizes(operator: &str, argument: &str, t: &Tensor, sizes: &[SymInt]) -> Result<()> {
+    if may_be_same(&t.sizes(), sizes) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!("{operator}(): expected {argument} to have sizes {sizes:?}, but got {:?}", t.sizes())))
+}
+
+/// Refuses a tensor of another number of elements than an operator's kernel reads.
+pub fn need_elements(operator: &str, argument: &str, t: &Tensor, count: &SymInt) -> Result<()> {
+    if may_be_same(&[t.numel()], std::slice::from_ref(count)) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!("{operator}(): expected {argument} to have {count} element(s), but got {}", t.numel())))
+}
+
+/// A dimension of a tensor that has some.
+pub fn dim_of(t: &Tensor, dim: i64) -> Result<usize> {
+    if t.dim() == 0 {
+        return Err(Error::index(format!("Dimension specified as {dim} but tensor has no dimensions")));
+    }
+    wrap_dim(dim, t.dim())
+}
+
+/// Refuses operands whose broadcast shape is not the result's. Of symbols nothing is asked.
+pub fn need_broadcast_to(sizes: &[SymInt], operands: &[&Tensor]) -> Result<()> {
+    let mut shapes = vec![sizes.to_vec()];
+    shapes.extend(operands.iter().map(|t| t.sizes()));
+    if shapes.iter().flatten().any(|size| size.as_int().is_none()) {
+        return Ok(());
+    }
+    let all = broadcast(&shapes)?;
+    if may_be_same(&all, sizes) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!("output with shape {sizes:?} doesn't match the broadcast shape {all:?}")))
+}
