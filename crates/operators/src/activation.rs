@@ -268,6 +268,9 @@ fn register_backward(b: &mut OpBuilder) {
         "glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor",
         Rule::Fresh(|c| {
             let spec = c.tensor("self")?.spec();
+            for half in glu_spec(c)?.into_iter().flatten() {
+                super::shapes::need_broadcast_to(&half.geometry.sizes, &[c.tensor("grad_output")?])?;
+            }
             Ok(vec![Some(TensorSpec::contiguous(spec.geometry.sizes, spec.dtype, spec.device))])
         }),
     );

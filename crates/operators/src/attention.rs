@@ -2,6 +2,7 @@
 
 use crate::layout;
 use crate::loss::like;
+use crate::shapes::{may_be_same, need_broadcast_to, need_elements, need_sizes};
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
@@ -230,6 +231,9 @@ fn math(c: &Call, inputs: Inputs) -> Result<(Tensor, Tensor)> {
 
 /// Keys or values repeated so that every query head has its own.
 fn grouped(q: &Tensor, t: &Tensor) -> Result<Tensor> {
+    for t in [q, t] {
+        crate::shapes::wrap_dim(-3, t.dim())?;
+    }
     let repeats = last(q, 3).floor_div(&last(t, 3))?;
     if repeats.sym_eq(1)? { Ok(t.clone()) } else { t!("repeat_interleave.self_int", t, repeats, -3) }
 }
@@ -250,14 +254,61 @@ fn heads_inside(sizes: &[SymInt], dtype: Dtype, like: &Tensor) -> TensorSpec {
     TensorSpec::strided(sizes.to_vec(), strides, dtype, like.device())
 }
 
+/// Refuses what the fused operator does not serve: its kernel reads every operand by the sizes of queries and keys.
+fn check_flash(c: &Call) -> Result<()> {
+    const NAME: &str = "scaled_dot_product_attention_flash_attention";
+    let (q, k, v) = (c.tensor("query")?, c.tensor("key")?, c.tensor("value")?);
+    if !q.dtype().is_floating() {
+        return Err(Error::runtime(format!(
+            "{NAME}: Expected data type in FP32, FP64, BF16, FP16, but got {} instead.",
+            q.dtype().scalar_type()
+        )));
+    }
+    if [q, k, v].iter().any(|t| t.dim() != 4) {
+        return Err(Error::runtime(format!("{NAME}: Accept only 4 dims inputs shape of {{B, H, T, K}}")));
+    }
+    let (sq, sk, sv) = (q.sizes(), k.sizes(), v.sizes());
+    let is = |a: &SymInt, b: &SymInt| may_be_same(std::slice::from_ref(a), std::slice::from_ref(b));
+    if !is(&sq[3], &sk[3]) || !is(&sq[3], &sv[3]) {
+        return Err(Error::runtime(format!("{NAME}: Q/K/V should have the same head size")));
+    }
+    need_sizes(NAME, "key", k, &[sq[0].clone(), sk[1].clone(), sk[2].clone(), sq[3].clone()])?;
+    need_sizes(NAME, "value", v, &sk)?;
+    let divides = sk[1].as_int().zip(sq[1].as_int()).is_none_or(|(keys, queries)| keys > 0 && queries % keys == 0);
+    if !divides && !sq.iter().any(|size| size.as_int() == Some(0)) {
+        return Err(Error::runtime(format!(
+            "{NAME}: expected as many heads of keys as of queries, or a share, but got {} and {}",
+            sk[1], sq[1]
+        )));
+    }
+    if let Some(mask) = c.opt_tensor("attn_mask") {
+        if mask.dim() != 2 && mask.dim() != 4 {
+            return Err(Error::runtime(format!("{NAME}: Attention mask dim in {{2, 4}}")));
+        }
+        need_broadcast_to(&scores(&sq, &sk), &[mask])?;
+    }
+    Ok(())
+}
+
+/// Sizes of attention's scores.
+fn scores(q: &[SymInt], k: &[SymInt]) -> Vec<SymInt> {
+    vec![q[0].clone(), q[1].clone(), q[2].clone(), k[2].clone()]
+}
+
 fn flash_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    check_flash(c)?;
     let q = c.tensor("query")?;
-    crate::shapes::need_dims("scaled_dot_product_attention", "query", q, 4)?;
     let sums = if matches!(q.dtype(), Dtype::Float16 | Dtype::BFloat16) { Dtype::Float32 } else { q.dtype() };
     Ok(vec![Some(like(q)?), Some(heads_inside(&q.sizes()[..3], sums, q))])
 }
 
 fn flash_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    check_flash(c)?;
+    let sizes = c.tensor("query")?.sizes();
+    for name in ["grad_out", "out"] {
+        need_sizes(c.entry.base_name(), name, c.tensor(name)?, &sizes)?;
+    }
+    need_elements(c.entry.base_name(), "logsumexp", c.tensor("logsumexp")?, &shape::numel(&sizes[..3]))?;
     ["query", "key", "value"].iter().map(|n| c.tensor(n).map(|t| Some(heads_inside(&t.sizes(), t.dtype(), t)))).collect()
 }
 

@@ -182,6 +182,21 @@ fn check(c: &Call) -> Result<()> {
     if !all("dilation", |v| v > 0)? {
         return Err(Error::runtime("non-positive dilation is not supported"));
     }
+    if groups <= 0 {
+        return Err(Error::runtime(format!("expected groups to be greater than 0, but got groups={groups}")));
+    }
+    if input.dim() < 3 {
+        return Err(Error::runtime(format!("expected input of a convolution to have at least 3 dimensions, but got {:?}", input.sizes())));
+    }
+    let spatial = input.dim() - 2;
+    for name in ["stride", "padding", "dilation", "output_padding"] {
+        let given = c.sym_ints(name)?;
+        if given.len() != spatial {
+            return Err(Error::runtime(format!(
+                "expected {name} to be a single integer value or a list of {spatial} values to match the convolution dimensions, but got {name}={given:?}"
+            )));
+        }
+    }
     if weight.dim() != input.dim() {
         return Err(Error::runtime(format!(
             "Expected {}-dimensional input for {}-dimensional weight {:?}, but got {}-dimensional input of size {:?} instead",
@@ -250,7 +265,8 @@ fn check_kernel(weight: &Tensor, transposed: bool) -> Result<()> {
     Err(Error::runtime(message))
 }
 
-fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+/// Sizes of the result.
+fn convolution_sizes(c: &Call) -> Result<Vec<SymInt>> {
     check(c)?;
     let (input, weight, transposed) = (c.tensor("input")?, c.tensor("weight")?, c.bool("transposed")?);
     let (stride, padding, dilation, extra) =
@@ -278,7 +294,13 @@ fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             kernel.join(" x ")
         )));
     }
-    choose_kernel(input, &stride, &dilation)?;
+    Ok(sizes)
+}
+
+fn convolution_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let sizes = convolution_sizes(c)?;
+    let (input, weight) = (c.tensor("input")?, c.tensor("weight")?);
+    choose_kernel(input, &c.sym_ints("stride")?, &c.sym_ints("dilation")?)?;
     Ok(vec![Some(result_spec(sizes, format(input, weight), input))])
 }
 
@@ -368,6 +390,7 @@ fn convolution_grad(b: &Backward) -> Result<Grads> {
 
 fn backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (grad, input, weight) = (c.tensor("grad_output")?, c.tensor("input")?, c.tensor("weight")?);
+    crate::pooling::check_shape(grad, &convolution_sizes(c)?)?;
     let (mask, format) = (c.get("output_mask").list()?, format(input, weight));
     let bias = TensorSpec::contiguous(vec![grad.size(1)], grad.dtype(), grad.device());
     let specs = [result_spec(input.sizes(), format, input), result_spec(weight.sizes(), format, weight), bias];

@@ -147,6 +147,10 @@ fn cdist_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     crate::shapes::need_dims("cdist", "X1", a, 2)?;
     crate::shapes::need_dims("cdist", "X2", b, 2)?;
     let (sa, sb) = (a.sizes(), b.sizes());
+    let (cols_a, cols_b) = (&sa[sa.len() - 1], &sb[sb.len() - 1]);
+    if !crate::shapes::may_be_same(std::slice::from_ref(cols_a), std::slice::from_ref(cols_b)) {
+        return Err(Error::runtime(format!("X1 and X2 must have the same number of columns. X1: {cols_a} X2: {cols_b}")));
+    }
     let mut sizes = broadcast_two(&sa[..sa.len() - 2], &sb[..sb.len() - 2])?;
     sizes.push(sa[sa.len() - 2].clone());
     sizes.push(sb[sb.len() - 2].clone());
@@ -155,6 +159,10 @@ fn cdist_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 
 fn cdist_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (a, distances) = (c.tensor("x1")?, c.tensor("cdist")?);
+    let expected = cdist_spec(c)?.into_iter().flatten().next().map_or_else(Vec::new, |spec| spec.geometry.sizes);
+    for (name, t) in [("grad_output", c.tensor("grad_output")?), ("cdist", distances)] {
+        crate::shapes::need_sizes("_cdist_backward", name, t, &expected)?;
+    }
     let mut sizes = distances.sizes();
     sizes.pop();
     sizes.push(a.size(a.dim() - 1));

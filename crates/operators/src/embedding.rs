@@ -1,5 +1,6 @@
 //! Embedding tables.
 
+use crate::shapes::{dim_of, may_be_same};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Batch, Call, Grads, OpBuilder, Rule, Value};
@@ -42,8 +43,23 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor",
         Rule::Fresh(|c| {
-            let grad = c.tensor("grad_output")?;
-            let sizes = vec![c.sym_int("num_weights")?, grad.size(grad.dim() - 1)];
+            let (grad, indices) = (c.tensor("grad_output")?, c.tensor("indices")?);
+            let width = grad.size(dim_of(grad, -1)?);
+            if !matches!(indices.dtype(), Dtype::Int64 | Dtype::Int32) {
+                return Err(Error::runtime(format!(
+                    "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got torch.{}Tensor instead (while checking arguments for embedding_backward)",
+                    indices.dtype().scalar_type()
+                )));
+            }
+            let expected = &indices.numel() * &width;
+            if !may_be_same(&[grad.numel()], std::slice::from_ref(&expected)) {
+                return Err(Error::runtime(format!(
+                    "shape '[{}, {width}]' is invalid for input of size {}",
+                    indices.numel(),
+                    grad.numel()
+                )));
+            }
+            let sizes = vec![c.sym_int("num_weights")?, width];
             Ok(vec![Some(TensorSpec::contiguous(sizes, grad.dtype(), grad.device()))])
         }),
     ).auto_linear(&["grad_output"]);

@@ -204,6 +204,9 @@ fn svd_spec(c: &Call) -> Specs {
 
 fn svd_grad(b: &Backward) -> Result<Grads> {
     let narrow = |t: Tensor, dim: i64, k: SymInt| if b.arg("full_matrices").bool()? { t!("narrow", t, dim, 0, k) } else { Ok(t) };
+    if !b.arg("compute_uv").bool()? {
+        return Err(Error::runtime("linalg.svd: the gradient takes singular vectors, which were not computed"));
+    }
     let s = b.result(1)?;
     let k = s.size(s.dim() - 1);
     let grad = |i: usize| b.grads.get(i).cloned().flatten();

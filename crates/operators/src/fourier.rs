@@ -2,7 +2,7 @@
 //! frequencies, and the short-time transform.
 
 use super::common::*;
-use super::shapes::wrap_dim;
+use super::shapes::{dim_of, wrap_dim};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
@@ -19,6 +19,25 @@ pub fn register(b: &mut OpBuilder) {
 
 fn dims_of(c: &Call, ndim: usize) -> Result<Vec<usize>> {
     c.ints("dim")?.iter().map(|d| wrap_dim(*d, ndim)).collect()
+}
+
+/// The dimensions of a transform, of a tensor that has some.
+fn transformed(c: &Call, x: &Tensor) -> Result<Vec<usize>> {
+    let dims = dims_of(c, x.dim())?;
+    if x.dim() == 0 && !dims.is_empty() {
+        return Err(Error::runtime("shape '[-1, 0]' is invalid for input of size 1"));
+    }
+    if dims.iter().any(|d| x.size(*d).as_int() == Some(0)) && c.entry.base_name() != "_fft_c2c" {
+        let sizes: Vec<String> = dims.iter().map(|d| x.size(*d).to_string()).collect();
+        return Err(Error::runtime(format!(
+            "cannot reshape tensor of 0 elements into shape [-1, {}] because the unspecified dimension size -1 can be any value and is ambiguous",
+            sizes.join(", ")
+        )));
+    }
+    if dims.is_empty() && c.entry.base_name() != "_fft_c2c" {
+        return Err(Error::runtime("ArrayRef: attempted to access back() of empty list"));
+    }
+    Ok(dims)
 }
 
 /// A result whose transformed dimensions are innermost, the last one first; the others keep the order they lie in.
@@ -42,7 +61,7 @@ fn laid_out(x: &Tensor, sizes: Vec<SymInt>, dims: &[usize], dtype: tensor::Dtype
 
 fn r2c_spec(c: &Call) -> Specs {
     let x = c.tensor("self")?;
-    let (mut sizes, dims) = (x.sizes(), dims_of(c, x.dim())?);
+    let (mut sizes, dims) = (x.sizes(), transformed(c, x)?);
     if c.bool("onesided")?
         && let Some(last) = dims.last()
     {
@@ -53,7 +72,7 @@ fn r2c_spec(c: &Call) -> Specs {
 
 fn c2r_spec(c: &Call) -> Specs {
     let x = c.tensor("self")?;
-    let (mut sizes, dims) = (x.sizes(), dims_of(c, x.dim())?);
+    let (mut sizes, dims) = (x.sizes(), transformed(c, x)?);
     if let Some(last) = dims.last() {
         sizes[*last] = c.sym_int("last_dim_size")?;
     }
@@ -104,7 +123,7 @@ fn register_transforms(b: &mut OpBuilder) {
         "_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor",
         Rule::Fresh(|c| {
             let x = c.tensor("self")?;
-            laid_out(x, x.sizes(), &dims_of(c, x.dim())?, x.dtype())
+            laid_out(x, x.sizes(), &transformed(c, x)?, x.dtype())
         }),
     )
     .auto_linear(&["self"])
@@ -219,6 +238,13 @@ fn shape(c: &Call, x: &Tensor) -> Result<(Vec<usize>, Vec<Option<SymInt>>)> {
     {
         return Err(Error::runtime("When given, dim and shape arguments must have the same length"));
     }
+    for (i, d) in dims.iter().enumerate() {
+        let size = sizes.as_ref().map(|s| &s[i]).filter(|size| size.hint() != Some(-1)).cloned();
+        let size = size.unwrap_or_else(|| x.size(*d));
+        if size.as_int().is_some_and(|size| size < 1) {
+            return Err(Error::runtime(format!("Invalid number of data points ({size}) specified")));
+        }
+    }
     let wanted = |i: usize| sizes.as_ref().and_then(|s| (s[i].hint() != Some(-1)).then(|| s[i].clone()));
     let sizes = (0..dims.len()).map(wanted).collect();
     Ok((dims, sizes))
@@ -302,8 +328,7 @@ fn register_names(b: &mut OpBuilder) {
 fn shifted(c: &Call, round: i64) -> Result<Value> {
     let x = c.tensor("self")?;
     let dims: Vec<i64> = if c.get("dim").is_none() { (0..x.dim() as i64).collect() } else { c.ints("dim")? };
-    let shifts: Vec<SymInt> =
-        dims.iter().map(|d| (&x.size(wrap_dim(*d, x.dim())?) + &round.into()).floor_div(&2.into())).collect::<Result<_>>()?;
+    let shifts: Vec<SymInt> = dims.iter().map(|d| (&x.size(dim_of(x, *d)?) + &round.into()).floor_div(&2.into())).collect::<Result<_>>()?;
     aten!("roll", x, shifts, dims)
 }
 

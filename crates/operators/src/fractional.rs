@@ -2,6 +2,7 @@
 
 use crate::layout::{spec, suggested};
 use crate::pooling::spatial;
+use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule};
@@ -23,14 +24,21 @@ pub fn register(b: &mut OpBuilder) {
             &format!("fractional_max_pool{n}d_backward(Tensor grad_output, Tensor self, int[{n}] kernel_size, int[{n}] output_size, Tensor indices) -> Tensor"),
             Rule::Fresh(|c| {
                 let input = c.tensor("self")?;
+                let expected = sizes(c)?;
+                for (argument, name) in [("grad_output", "gradOutput"), ("indices", "indices")] {
+                    if !may_be_same(&c.tensor(argument)?.sizes(), &expected) {
+                        return Err(Error::runtime(format!("{}(): {name} sizes unexpected", c.entry.base_name())));
+                    }
+                }
                 Ok(vec![Some(spec(input.sizes(), suggested(input), input))])
             }),
         );
     }
 }
 
-fn pooled(c: &Call) -> Specs {
-    let (input, samples, n) = (c.tensor("self")?, c.tensor("random_samples")?, spatial(c));
+/// Sizes of the result.
+fn sizes(c: &Call) -> Result<Vec<SymInt>> {
+    let (input, n) = (c.tensor("self")?, spatial(c));
     let (kernel, output) = (c.ints("kernel_size")?, c.ints("output_size")?);
     let name = c.entry.base_name();
     for (what, given) in [("kernel_size", &kernel), ("output_size", &output)] {
@@ -42,13 +50,25 @@ fn pooled(c: &Call) -> Specs {
     if dim != n + 1 && dim != n + 2 {
         return Err(Error::runtime(format!("{name}(): Expected {}D or {}D tensor, but got: {:?}", n + 1, n + 2, input.sizes())));
     }
+    if kernel.iter().any(|size| *size <= 0) {
+        let shown = kernel.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
+        return Err(Error::runtime(format!("{name}(): kernel size should be greater than zero, but got {shown}")));
+    }
     for d in 0..n {
         let size = input.size(dim - n + d);
-        if size.sym_lt(SymInt::Int(output[d] + kernel[d] - 1))? {
+        if size.sym_lt(&SymInt::Int(output[d]) + (kernel[d] - 1))? {
             let which = if n == 2 { ["height", "width"][d] } else { ["time", "height", "width"][d] };
             return Err(Error::runtime(format!("{name}(): pool {which} {} too large relative to input {which} {size}", kernel[d])));
         }
     }
+    let mut sizes = input.sizes()[..dim - n].to_vec();
+    sizes.extend(output.iter().map(|s| SymInt::Int(*s)));
+    Ok(sizes)
+}
+
+fn pooled(c: &Call) -> Specs {
+    let (sizes, input, samples, n) = (sizes(c)?, c.tensor("self")?, c.tensor("random_samples")?, spatial(c));
+    let (dim, name) = (input.dim(), c.entry.base_name());
     let batch = if dim == n + 2 { input.size(0) } else { SymInt::Int(1) };
     let wanted = [batch, input.size(dim - n - 1), SymInt::Int(n as i64)];
     let fits = samples.dim() == 3 && !(0..3).any(|d| !samples.size(d).sym_eq(wanted[d].clone()).unwrap_or(false));
@@ -59,8 +79,6 @@ fn pooled(c: &Call) -> Specs {
             samples.sizes()
         )));
     }
-    let mut sizes = input.sizes()[..dim - n].to_vec();
-    sizes.extend(output.iter().map(|s| SymInt::Int(*s)));
     let values = spec(sizes, MemoryFormat::Contiguous, input);
     let indices = TensorSpec { dtype: Dtype::Int64, ..values.clone() };
     Ok(vec![Some(values), Some(indices)])

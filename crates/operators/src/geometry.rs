@@ -449,7 +449,11 @@ pub fn unfold(base: &Geometry, dim: i64, size: i64, step: i64) -> Result<Geometr
     out.strides.push(base.strides.get(d).cloned().unwrap_or(SymInt::Int(1)));
     if d < base.sizes.len() {
         out.sizes[d] = &(&most - size).floor_div(&SymInt::Int(step))? + 1;
-        out.strides[d] = &base.strides[d] * step;
+        let stride = &base.strides[d];
+        if stride.as_int().is_some_and(|stride| stride.checked_mul(step).is_none()) {
+            return Err(Error::runtime(format!("unfold: a step of {step} over a stride of {stride} overflows")));
+        }
+        out.strides[d] = stride * step;
     }
     Ok(out)
 }

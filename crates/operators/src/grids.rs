@@ -64,6 +64,11 @@ fn combinations(call: &Call) -> Result<Value> {
     if r == 0 {
         return t!("empty.memory_format", vec![0i64]; dtype = tensor.dtype(), layout = layout(), device = device).map(Value::from);
     }
+    tensor::check_count(r)?;
+    // So many elements have the mask and every grid.
+    if (0..r).try_fold(1i64, |all, _| all.checked_mul(n)).is_none() {
+        return Err(Error::runtime("numel: integer multiplication overflow"));
+    }
     let places = t!("arange", n; dtype = Dtype::Int64, layout = layout(), device = device)?;
     let grids = meshgrid(&vec![places; r as usize], "ij")?;
     let mask = t!("full", vec![n; r as usize], true; dtype = Dtype::Bool, layout = layout(), device = device)?;
@@ -72,7 +77,7 @@ fn combinations(call: &Call) -> Result<Value> {
         t!("mul_.Tensor", &mask, ordered)?;
     }
     let top = if again { n + r - 1 } else { n };
-    let count = (0..r).fold(1i64, |c, i| c * (top - i).max(0) / (i + 1));
+    let count = (0..r).fold(1i128, |c, i| c * i128::from((top - i).max(0)) / i128::from(i + 1)) as i64;
     let index = t!("nonzero_static", mask; size = count)?;
     t!("index.Tensor", tensor, vec![Value::from(index)]).map(Value::from)
 }

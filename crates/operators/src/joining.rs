@@ -249,7 +249,7 @@ fn repeat_interleave_tensor(call: &Call) -> Result<Value> {
         Value::None => (t!("flatten.using_ints", &tensor)?, 0),
         given => (tensor.clone(), given.int()?),
     };
-    let size = input.size(wrap_dim(dim, input.dim())?);
+    let size = input.size(super::shapes::dim_of(&input, dim)?);
     if repeats.dim() == 0 || (repeats.dim() == 1 && repeats.size(0).sym_eq(1)?) {
         repeats = t!("expand", reshape(&repeats, &[SymInt::Int(1)])?, vec![size])?;
     } else if repeats.dim() == 1 {
@@ -268,9 +268,19 @@ fn repeat_interleave_tensor(call: &Call) -> Result<Value> {
 
 fn repeat_interleave(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let repeats = call.tensor("repeats")?;
+    if repeats.dim() != 1 {
+        return Err(Error::runtime("repeat_interleave only accept 1D vector as repeat"));
+    }
+    if !matches!(repeats.dtype(), Dtype::Int64 | Dtype::Int32) {
+        let dtype = repeats.dtype().scalar_type();
+        return Err(Error::not_implemented(format!("\"repeat_interleave_cpu\" not implemented for '{dtype}'")));
+    }
     let size = match call.get("output_size") {
         Value::None if repeats.is_fake() => dispatch::size_of_values(None)?,
-        Value::None => SymInt::Int(tensor::strided::integers(repeats)?.iter().sum()),
+        Value::None => {
+            let all = tensor::strided::integers(repeats)?.into_iter().try_fold(0i64, i64::checked_add);
+            SymInt::Int(all.ok_or_else(|| Error::runtime("repeat_interleave: the sum of repeats overflows"))?)
+        }
         given => given.sym_int()?,
     };
     Ok(like(repeats, vec![size]))
@@ -386,7 +396,7 @@ fn diag_embed(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let mut sizes = tensor.sizes();
     let last = sizes.pop().ok_or_else(|| Error::index("Dimension out of range (expected to be in range of [-1, 0], but got -2)"))?;
-    let side = &last + offset.abs();
+    let side = &last + offset.saturating_abs();
     for d in [a.min(b), a.max(b)] {
         sizes.insert(d, side.clone());
     }

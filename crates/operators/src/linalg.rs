@@ -221,6 +221,9 @@ fn solve_spec(c: &Call) -> Specs {
     }
     let (sa, sb) = (a.sizes(), b.sizes());
     let n = sa.len();
+    if sb.is_empty() {
+        return Err(Error::runtime("linalg.solve: The input tensor B must have at least 2 dimensions."));
+    }
     let vector = is_vector(&sa, &sb)?;
     let left = c.bool("left")?;
     let rows = if vector { sb[sb.len() - 1].clone() } else { sb[sb.len() - if left { 2 } else { 1 }].clone() };
@@ -232,6 +235,13 @@ fn solve_spec(c: &Call) -> Specs {
             sa[n - 1],
             if vector { &rows } else { &sb[sb.len() - 2] },
             if vector { "1".to_owned() } else { sb[sb.len() - 1].to_string() }
+        )));
+    }
+    if vector && !left {
+        return Err(Error::runtime(format!(
+            "linalg.solve: Incompatible shapes of A and B for the equation XA = B ({}x{} and {rows}x1)",
+            sa[n - 2],
+            sa[n - 1]
         )));
     }
     let batch_b = if vector { &sb[..sb.len() - 1] } else { &sb[..sb.len() - 2] };

@@ -1,6 +1,6 @@
 //! Losses that compare two tensors element by element: mse, l1, smooth l1, huber, binary cross entropy, soft margin, ...
 
-use crate::shapes::{pointwise, pointwise_strides, result_type};
+use crate::shapes::{need_broadcast_to, pointwise, pointwise_strides, result_type};
 use diagnostics::error::{Error, ErrorKind, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
@@ -73,7 +73,12 @@ pub fn register(b: &mut OpBuilder) {
         .grad("BinaryCrossEntropyBackward", &["self", "target", "weight"], bce_grad);
     b.op(
         "binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
-        Rule::Fresh(|c| Ok(vec![Some(like(c.tensor("self")?)?)])),
+        Rule::Fresh(|c| {
+            let input = c.tensor("self")?;
+            let operands = [Some(input), Some(c.tensor("grad_output")?), Some(c.tensor("target")?), c.opt_tensor("weight")];
+            need_broadcast_to(&input.sizes(), &operands.into_iter().flatten().collect::<Vec<_>>())?;
+            Ok(vec![Some(like(input)?)])
+        }),
     );
     b.op(
         "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean) -> Tensor",
@@ -114,8 +119,14 @@ fn huber_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 }
 
 fn grad_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let (input, target) = (c.tensor("self")?, c.tensor("target")?);
-    let sizes = crate::shapes::broadcast_two(&input.sizes(), &target.sizes())?;
+    let (input, target, grad) = (c.tensor("self")?, c.tensor("target")?, c.tensor("grad_output")?);
+    let mut sizes = crate::shapes::broadcast_two(&input.sizes(), &target.sizes())?;
+    // The gradient is broadcast with them, but for the soft margin's, which is written where the operands fit.
+    if c.entry.base_name() == "soft_margin_loss_backward" {
+        need_broadcast_to(&sizes, &[grad])?;
+    } else {
+        sizes = crate::shapes::broadcast_two(&sizes, &grad.sizes())?;
+    }
     // What is traced computes with the arguments, one after the other, and takes after how they lie; the kernel fills a new tensor.
     if input.is_fake() {
         let operands = if c.entry.base_name() == "soft_margin_loss_backward" { [target, input] } else { [input, target] };
@@ -185,6 +196,8 @@ fn bce_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             )));
         }
     }
+    let operands = [Some(input), Some(target), c.opt_tensor("weight")];
+    need_broadcast_to(&input.sizes(), &operands.into_iter().flatten().collect::<Vec<_>>())?;
     Ok(vec![Some(reduced(like(input)?, c.int("reduction")?))])
 }
 
@@ -216,6 +229,7 @@ fn bce_logits_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
         ));
     }
     let values: Vec<&Value> = ["self", "target", "weight", "pos_weight"].iter().map(|n| c.get(n)).filter(|v| !v.is_none()).collect();
+    need_broadcast_to(&ss, &values.iter().filter_map(|v| v.as_tensor()).collect::<Vec<_>>())?;
     Ok(vec![Some(reduced(pointwise(&values, result_type(&values)?)?, c.int("reduction")?))])
 }
 

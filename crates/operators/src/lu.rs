@@ -1,7 +1,7 @@
 //! `torch.linalg`: the LU factorization in its several forms, with derivatives. A = P L U.
 
 use super::linalg::{Specs, check_info, check_matrix, columns, mt, plain};
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use dispatch::{Backward, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
@@ -64,11 +64,20 @@ pub fn register(b: &mut OpBuilder) {
         "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",
         Rule::Fresh(|c| {
             if c.bool("unpack_pivots")? && c.tensor("LU_pivots")?.dtype() != Dtype::Int32 {
-                return Err(diagnostics::error::Error::runtime(
+                return Err(Error::runtime(
                     "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended to be used with the output produced by torch.linalg.lu_factor",
                 ));
             }
-            let mut specs = parts_spec(c.tensor("LU_data")?, c.bool("unpack_pivots")?)?;
+            let (data, pivots) = (c.tensor("LU_data")?, c.tensor("LU_pivots")?);
+            let mut specs = parts_spec(data, c.bool("unpack_pivots")?)?;
+            let (lead, m, n) = shape(data);
+            let expected = [&data.sizes()[..lead], &[m.min(&n)]].concat();
+            if c.bool("unpack_pivots")? && !super::shapes::may_be_same(&pivots.sizes(), &expected) {
+                return Err(Error::value(format!(
+                    "Expected LU_pivots to have shape {expected:?} but got {:?} instead.",
+                    pivots.sizes()
+                )));
+            }
             if !c.bool("unpack_data")? {
                 let lu = c.tensor("LU_data")?;
                 specs[1] = plain(&[SymInt::Int(0)], lu.dtype(), lu);
@@ -122,7 +131,7 @@ fn sum(a: Option<Tensor>, b: Option<Tensor>) -> Result<Tensor> {
     match (a, b) {
         (Some(a), Some(b)) => t!("add.Tensor", a, b),
         (Some(one), None) | (None, Some(one)) => Ok(one),
-        (None, None) => Err(diagnostics::error::Error::runtime("LU: no gradient came")),
+        (None, None) => Err(Error::runtime("LU: no gradient came")),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Which kernel a matmul ends in, and whether it folds its batch dimensions first, shows in every traced graph.
 
-use crate::shapes::{broadcast_two, wrap_dims};
+use crate::shapes::{broadcast_two, dim_of, wrap_dims};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Backward, Call, CastPolicy, Grad, Grads, Key, OpBuilder, Rule, Value, has_layer, modes};
@@ -230,7 +230,7 @@ fn tensordot(c: &Call) -> Result<Value> {
     let (at_a, at_b) = (wrap(&dims_a, &a)?, wrap(&dims_b, &b)?);
     let mut shared = SymInt::Int(1);
     for i in 0..dims_a.len() {
-        let (sa, sb) = (a.size(at_a[i]), b.size(at_b[i]));
+        let (sa, sb) = (a.size(dim_of(&a, dims_a[i])?), b.size(dim_of(&b, dims_b[i])?));
         if sb.sym_eq(1)? {
             a = t!("sum.dim_IntList", a, vec![dims_a[i]], true)?;
         } else if sa.sym_eq(1)? {
@@ -316,6 +316,16 @@ fn multi_dot(c: &Call) -> Result<Value> {
         sizes.push(t.size(0).guard_int()?);
     }
     sizes.push(tensors[n - 1].size(1).guard_int()?);
+    for (i, pair) in tensors.windows(2).enumerate() {
+        if !super::shapes::may_be_same(&[pair[0].size(1)], &[pair[1].size(0)]) {
+            return Err(Error::runtime(format!(
+                "multi_dot(): tensors {i} and {} with shapes {:?} and {:?} cannot be multiplied",
+                i + 1,
+                pair[0].sizes(),
+                pair[1].sizes()
+            )));
+        }
+    }
     let split = cheapest_order(&sizes);
     Ok(Value::from(t!("view", multiply_chain(&tensors, &split, 0, n - 1)?, result)?))
 }
@@ -329,7 +339,7 @@ fn cheapest_order(sizes: &[i64]) -> Vec<Vec<usize>> {
             let j = i + length;
             cost[i][j] = f64::INFINITY;
             for k in i..j {
-                let q = cost[i][k] + cost[k + 1][j] + (sizes[i] * sizes[k + 1] * sizes[j + 1]) as f64;
+                let q = cost[i][k] + cost[k + 1][j] + sizes[i] as f64 * sizes[k + 1] as f64 * sizes[j + 1] as f64;
                 if q < cost[i][j] {
                     (cost[i][j], split[i][j]) = (q, k);
                 }

@@ -5,7 +5,7 @@ use crate::loss::like;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, CastPolicy, OpBuilder, Rule};
 use shape::SymInt;
-use tensor::TensorSpec;
+use tensor::{Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -15,15 +15,35 @@ pub fn register(b: &mut OpBuilder) {
     ).autocast(CastPolicy::LowerPrecisionFp);
     b.op(
         "_transformer_encoder_layer_fwd(Tensor src, int embed_dim, int num_heads, Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, bool use_gelu, bool norm_first, float eps, Tensor norm_weight_1, Tensor norm_bias_1, Tensor norm_weight_2, Tensor norm_bias_2, Tensor ffn_weight_1, Tensor ffn_bias_1, Tensor ffn_weight_2, Tensor ffn_bias_2, Tensor? mask=None, int? mask_type=None) -> Tensor",
-        Rule::Fresh(|c| Ok(vec![Some(like(c.tensor("src")?)?)])),
+        Rule::Fresh(|c| {
+            let src = c.tensor("src")?;
+            check_heads(c, src, c.int("num_heads")?)?;
+            Ok(vec![Some(like(src)?)])
+        }),
     );
+}
+
+/// Refuses a query that is no batch of sequences, and projections that are no matrices.
+fn check_heads(c: &Call, query: &Tensor, heads: i64) -> Result<()> {
+    if query.dim() != 3 {
+        return Err(Error::runtime(format!("expected 3-D `query`, got {}-D tensor", query.dim())));
+    }
+    for name in ["qkv_weight", "proj_weight"] {
+        let weight = c.tensor(name)?;
+        if weight.dim() != 2 {
+            return Err(Error::runtime(format!("expected 2-D `{name}`, got {}-D tensor", weight.dim())));
+        }
+    }
+    let width = query.size(2);
+    if heads <= 0 || !width.modulo(&heads.into())?.sym_eq(0)? {
+        return Err(Error::runtime(format!("`embed_dim` ({width}) must divide evenly by `num_heads` ({heads})")));
+    }
+    Ok(())
 }
 
 fn attention_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (query, heads) = (c.tensor("query")?, c.int("num_head")?);
-    if query.dim() != 3 {
-        return Err(Error::runtime(format!("expected 3-D `query`, got {}-D tensor", query.dim())));
-    }
+    check_heads(c, query, heads)?;
     let made = |sizes: Vec<SymInt>| Some(TensorSpec::contiguous(sizes, query.dtype(), query.device()));
     let (batch, length) = (query.size(0), query.size(1));
     let output = made(vec![batch.clone(), length.clone(), c.tensor("proj_weight")?.size(0)]);

@@ -1,6 +1,7 @@
 //! Negative log likelihood and cross entropy.
 
 use crate::loss::{MEAN, NONE, SUM};
+use crate::shapes::may_be_same;
 use diagnostics::error::{Error, ErrorKind, Result};
 use dispatch::aten;
 use dispatch::t;
@@ -115,7 +116,10 @@ fn forward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let batched = input.dim() == 2;
     if batched && (target.dim() == 0 || !input.size(0).sym_eq(target.size(0))?) {
-        return Err(mismatch(input, target));
+        return Err(Error::runtime(format!("size mismatch (got input: {:?}, target: {:?})", input.sizes(), target.sizes())));
+    }
+    if !batched && !may_be_same(&[target.numel()], &[SymInt::Int(1)]) {
+        return Err(Error::value(format!("For 1D input, 1D target must have size 1, but got target size: {}", target.numel())));
     }
     check_common(c, input.size(input.dim() - 1))?;
     outputs(c, if batched { vec![input.size(0)] } else { Vec::new() })
@@ -145,7 +149,24 @@ fn forward_2d_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 }
 
 fn backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let input = c.tensor("self")?;
+    let (input, grad, total) = (c.tensor("self")?, c.tensor("grad_output")?, c.tensor("total_weight")?);
+    let planes = c.entry.base_name() == "nll_loss2d_backward";
+    let expected = if planes { forward_2d_spec(c)? } else { forward_spec(c)? };
+    for spec in expected.into_iter().flatten().take(1) {
+        if spec.geometry.sizes.is_empty() && !may_be_same(&[grad.numel()], &[SymInt::Int(1)]) {
+            return Err(Error::runtime(format!("Expected a single element grad_output tensor, but got: {:?}", grad.sizes())));
+        }
+        if !spec.geometry.sizes.is_empty() {
+            crate::pooling::check_shape(grad, &spec.geometry.sizes)?;
+        }
+    }
+    if !may_be_same(&[total.numel()], &[SymInt::Int(1)]) {
+        return Err(Error::runtime(format!(
+            "expected total_weight to be a single element tensor, got: {:?} ({} elements)",
+            total.sizes(),
+            total.numel()
+        )));
+    }
     Ok(vec![Some(TensorSpec::contiguous(input.sizes(), input.dtype(), input.device()))])
 }
 

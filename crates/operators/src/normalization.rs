@@ -2,7 +2,7 @@
 
 use crate::layout::{spec, suggested};
 use crate::nll::first;
-use crate::shapes::pointwise_strides;
+use crate::shapes::{dim_of, may_be_same, need_elements, need_sizes, pointwise_strides};
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
@@ -176,6 +176,12 @@ fn layer_norm_grad(b: &Backward) -> Result<Grads> {
 
 fn layer_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
+    let specs = layer_norm_spec(c)?;
+    for (argument, index) in [("grad_out", 0), ("mean", 1), ("rstd", 2)] {
+        if let Some(Some(spec)) = specs.get(index) {
+            need_elements(c.entry.base_name(), argument, c.tensor(argument)?, &spec.geometry.numel())?;
+        }
+    }
     let like = |t: &Tensor| TensorSpec::contiguous(t.sizes(), t.dtype(), t.device());
     let of_input = if c.tensor("grad_out")?.is_fake() { traced_layer_norm_gradient(c)? } else { like(input) };
     masked(c, [Some(of_input), c.opt_tensor("weight").map(like), c.opt_tensor("bias").map(like)])
@@ -236,7 +242,7 @@ fn rms_norm(c: &Call) -> Result<Value> {
 
 fn batch_norm(c: &Call) -> Result<Value> {
     let input = c.tensor("input")?;
-    let channels = input.size(1.min(input.dim().saturating_sub(1)));
+    let channels = if input.dim() < 2 { SymInt::Int(0) } else { input.size(1) };
     for name in ["running_mean", "running_var", "weight", "bias"] {
         if let Some(t) = c.opt_tensor(name)
             && !t.numel().sym_eq(channels.clone())?
@@ -280,10 +286,23 @@ fn native_batch_norm(c: &Call) -> Result<Value> {
     }
 }
 
+/// A tensor argument that not every operator of a family has.
+fn opt_named<'a>(c: &Call<'a>, name: &str) -> Option<&'a Tensor> {
+    c.entry.schema.position(name).and_then(|_| c.opt_tensor(name))
+}
+
 fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
     if input.dim() < 2 {
         return Err(Error::not_implemented("batch_norm of a tensor of fewer than two dimensions is not implemented in this playground"));
+    }
+    for name in ["weight", "bias", "running_mean", "running_var"] {
+        if let Some(t) = opt_named(c, name) {
+            need_elements(c.entry.base_name(), name, t, &input.size(1))?;
+        }
+    }
+    if c.entry.schema.overload == "no_stats" && !c.bool("training")? {
+        return Err(Error::value("running_mean must be defined in evaluation mode"));
     }
     let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
     // Without training there are no statistics to keep.
@@ -307,9 +326,24 @@ fn batch_norm_grad(b: &Backward) -> Result<Grads> {
 }
 
 fn batch_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let input = c.tensor("input")?;
+    let (input, name) = (c.tensor("input")?, c.entry.base_name());
+    let channels = input.size(dim_of(input, 1)?);
+    need_sizes(name, "grad_out", c.tensor("grad_out")?, &input.sizes())?;
+    for (argument, t) in ["weight", "running_mean", "running_var"].map(|n| (n, c.opt_tensor(n))) {
+        if let Some(t) = t {
+            need_elements(name, argument, t, &channels)?;
+        }
+    }
+    // Which statistics the kernel reads: those of the batch where it trained, else the running ones.
+    let read = if c.bool("train")? { ["save_mean", "save_invstd"] } else { ["running_mean", "running_var"] };
+    for argument in read {
+        match c.opt_tensor(argument) {
+            Some(t) => need_elements(name, argument, t, &channels)?,
+            None => return Err(Error::runtime(format!("{name}(): expected {argument} to be defined"))),
+        }
+    }
     let like = c.opt_tensor("weight").unwrap_or(input);
-    let parameter = || Some(vector(like, input.size(1)));
+    let parameter = || Some(vector(like, channels.clone()));
     masked(c, [Some(spec(input.sizes(), suggested(input), input)), parameter(), parameter()])
 }
 
@@ -321,7 +355,7 @@ fn instance_norm(c: &Call) -> Result<Value> {
         return Err(Error::runtime("Expected running_mean and running_var to be defined when use_input_stats is false"));
     }
     let sizes = input.sizes();
-    let (batch, channels) = (sizes[0].clone(), sizes[1].clone());
+    let (batch, channels) = (input.size(dim_of(input, 0)?), input.size(dim_of(input, 1)?));
     let planes = dispatch::multiply(&[batch.clone(), channels.clone()])?;
     let repeated = |t: Option<&Tensor>| t.map(|t| t!("repeat", t, vec![batch.clone()])).transpose();
     let (weight, bias) = (repeated(c.opt_tensor("weight"))?, repeated(c.opt_tensor("bias"))?);
@@ -389,9 +423,46 @@ fn group_norm(c: &Call) -> Result<Value> {
     first(aten!("native_group_norm", input, weight, bias, n, channels, places, groups, c.get("eps"))?)
 }
 
+/// Refuses a tensor of another number of elements, in the words of PyTorch's checks that have none of their own.
+fn need_counted(condition: &str, t: &Tensor, count: &SymInt) -> Result<()> {
+    if may_be_same(&[t.numel()], std::slice::from_ref(count)) {
+        return Ok(());
+    }
+    Err(Error::runtime(format!(
+        "Expected {condition} to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+    )))
+}
+
+/// How many elements a group normalization's numbers say that its input has.
+fn group_norm_elements(c: &Call) -> Result<SymInt> {
+    Ok(numel(&[c.sym_int("N")?, c.sym_int("C")?, c.sym_int("HxW")?]))
+}
+
 fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
-    let stats = vec![c.sym_int("N")?, SymInt::Int(c.int("group")?)];
+    let (groups, channels) = (c.int("group")?, c.sym_int("C")?);
+    if groups <= 0 {
+        return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
+    }
+    if !channels.modulo(&SymInt::Int(groups))?.sym_eq(0)? {
+        return Err(Error::runtime(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and num_groups={groups}",
+            input.sizes()
+        )));
+    }
+    for (name, t) in [("weight", c.opt_tensor("weight")), ("bias", c.opt_tensor("bias"))] {
+        if let Some(t) = t
+            && !may_be_same(&t.sizes(), std::slice::from_ref(&channels))
+        {
+            return Err(Error::runtime(format!(
+                "Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape {:?} and input of shape {:?}",
+                t.sizes(),
+                input.sizes()
+            )));
+        }
+    }
+    need_counted("X.numel() == N * C * HxW", input, &group_norm_elements(c)?)?;
+    let stats = vec![c.sym_int("N")?, SymInt::Int(groups)];
     let make = || Some(TensorSpec::contiguous(stats.clone(), input.dtype(), input.device()));
     Ok(vec![Some(spec(input.sizes(), suggested(input), input)), make(), make()])
 }
@@ -435,6 +506,24 @@ fn statistics_grad(b: &Backward, input: &Tensor, mean: &Tensor, rstd: &Tensor) -
 
 fn group_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
+    let (elements, groups) = (group_norm_elements(c)?, c.int("group")?);
+    need_counted("dY.numel() == N * C * HxW", c.tensor("grad_out")?, &elements)?;
+    need_counted("X.numel() == N * C * HxW", input, &elements)?;
+    let stats = &c.sym_int("N")? * groups;
+    need_counted("mean.numel() == N * group", c.tensor("mean")?, &stats)?;
+    need_counted("rstd.numel() == N * group", c.tensor("rstd")?, &stats)?;
+    if let Some(gamma) = c.opt_tensor("weight") {
+        need_counted("!gamma.defined() || gamma.numel() == C", gamma, &c.sym_int("C")?)?;
+    }
+    if groups <= 0 {
+        return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
+    }
+    if !c.sym_int("C")?.modulo(&SymInt::Int(groups))?.sym_eq(0)? {
+        return Err(Error::runtime(format!(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and num_groups={groups}",
+            input.sizes()
+        )));
+    }
     let like = c.opt_tensor("weight").unwrap_or(input);
     // Where it is traced, PyTorch computes with both: the wider of them is what comes out. Its kernel gives the input's.
     let wider = if input.is_fake() { promote(input.dtype(), like.dtype()) } else { input.dtype() };

@@ -91,6 +91,7 @@ fn fill_diagonal(c: &Call) -> Result<Value> {
     fill(sizes.iter().map(|s| s.hint().unwrap_or(0)).min().unwrap_or(0), g.offset.clone())?;
     if c.bool("wrap")? && sizes.len() == 2 && rows > columns + 1 {
         // A row is left out after each block.
+        tensor::check_count(rows / (columns + 1))?;
         let mut start = columns + 1;
         while start < rows {
             fill((rows - start).min(columns), &g.offset + &(&g.strides[0] * start))?;

@@ -1,10 +1,11 @@
 //! Sequences of different lengths: packed (step by step, only those that go on) and padded.
 
+use super::shapes::wrap_dim;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
-use tensor::Tensor;
+use tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -47,6 +48,14 @@ fn pad_sequence(call: &Call) -> Result<Value> {
 
 /// The integers of a one-dimensional tensor.
 fn numbers(t: &Tensor) -> Result<Vec<i64>> {
+    if t.dim() != 1 || t.dtype() != Dtype::Int64 {
+        return Err(Error::runtime(format!(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got {}D {} {} tensor",
+            t.dim(),
+            t.device(),
+            t.dtype().scalar_type()
+        )));
+    }
     let count = t.size(0).guard_int()?;
     (0..count).map(|i| aten!("item", t!("select.int", t, 0, i)?)?.int()).collect()
 }
@@ -59,7 +68,7 @@ fn pack(call: &Call) -> Result<Value> {
     let input = call.tensor("input")?;
     let input = if call.bool("batch_first")? { t!("transpose.int", input, 0, 1)? } else { input.clone() };
     let lengths = numbers(call.tensor("lengths")?)?;
-    let batch = input.size(1).guard_int()?;
+    let batch = input.size(wrap_dim(1, input.dim())?).guard_int()?;
     if lengths.len() as i64 != batch {
         return Err(Error::runtime(format!(
             "Expected `len(lengths)` to be equal to batch_size, but got {} (batch_size={batch})",
@@ -75,6 +84,8 @@ fn pack(call: &Call) -> Result<Value> {
         ));
     }
     let longest = lengths.first().copied().unwrap_or(0);
+    // A step more than the input has is refused before all are listed.
+    t!("narrow", &input, 0, 0, longest)?;
     let sizes: Vec<i64> = (0..longest).map(|step| lengths.iter().filter(|n| **n > step).count() as i64).collect();
     let steps = sizes
         .iter()
@@ -86,7 +97,12 @@ fn pack(call: &Call) -> Result<Value> {
 
 fn pad_packed(call: &Call) -> Result<Value> {
     let (data, sizes) = (call.tensor("data")?, numbers(call.tensor("batch_sizes")?)?);
-    let batch = sizes.first().copied().unwrap_or(0);
+    let Some(batch) = sizes.first().copied() else { return Err(Error::runtime("batch_sizes can not be empty")) };
+    if batch < 0 {
+        let steps = sizes.len();
+        return Err(Error::runtime(format!("Trying to create tensor with negative dimension {batch}: [{steps}, {batch}]")));
+    }
+    tensor::check_count(batch)?;
     let mut shape: Vec<SymInt> = vec![call.sym_int("total_length")?, batch.into()];
     shape.extend(data.sizes().into_iter().skip(1));
     let padded = t!("full", shape, call.get("padding_value"); dtype = data.dtype(), device = data.device())?;

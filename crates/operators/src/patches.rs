@@ -3,11 +3,12 @@
 use crate::layout::{spec, suggested};
 use crate::loss::like;
 use crate::pooling::spatial;
+use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Call, CastPolicy, Grads, OpBuilder, Rule};
 use shape::SymInt;
-use tensor::{MemoryFormat, TensorSpec};
+use tensor::{MemoryFormat, Tensor, TensorSpec};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -79,7 +80,10 @@ pub fn register(b: &mut OpBuilder) {
             b.op(
                 &format!("{kind}_pad{n}d_backward(Tensor grad_output, Tensor self, SymInt[{pads}] padding) -> Tensor"),
                 Rule::Fresh(|c| {
-                    let input = c.tensor("self")?;
+                    let (input, grad) = (c.tensor("self")?, c.tensor("grad_output")?);
+                    for padded in padded(c)?.into_iter().flatten() {
+                        check_padded_gradient(c, grad, &padded.geometry.sizes)?;
+                    }
                     let format = if spatial(c) == 2 { suggested(input) } else { MemoryFormat::Contiguous };
                     Ok(vec![Some(spec(input.sizes(), format, input))])
                 }),
@@ -107,7 +111,9 @@ fn pixel_shuffle(c: &Call) -> Specs {
     if r <= 0 {
         return Err(Error::runtime(format!("pixel_shuffle expects a positive upscale_factor, but got {r}")));
     }
-    let square = SymInt::Int(r * r);
+    let Some(square) = r.checked_mul(r).map(SymInt::Int) else {
+        return Err(Error::value(format!("upscale factor is too large, (upscale_factor)^2 overflowed: upscale_factor={r}")));
+    };
     if !input.size(n - 3).modulo(&square)?.sym_eq(0)? {
         return Err(Error::runtime(format!(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={} is not divisible by {square}",
@@ -143,7 +149,7 @@ fn pixel_unshuffle(c: &Call) -> Specs {
         }
         sizes[d] = sizes[d].floor_div(&SymInt::Int(r))?;
     }
-    sizes[n - 3] = &sizes[n - 3] * (r * r);
+    sizes[n - 3] = &(&sizes[n - 3] * r) * r;
     Ok(vec![Some(spec(sizes, suggested(input), input))])
 }
 
@@ -189,7 +195,15 @@ pub fn window_counts(c: &Call, sizes: [i64; 2]) -> Result<[i64; 2]> {
             )));
         }
     }
-    Ok([0, 1].map(|d| (sizes[d] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1).div_euclid(stride[d]) + 1))
+    let count = |d: usize| {
+        let reach = dilation[d].checked_mul(kernel[d] - 1)?.checked_add(1)?;
+        let room = padding[d].checked_mul(2)?.checked_add(sizes[d])?.checked_sub(reach)?;
+        room.div_euclid(stride[d]).checked_add(1)
+    };
+    match (count(0), count(1)) {
+        (Some(rows), Some(columns)) if rows.checked_mul(columns).is_some() => Ok([rows, columns]),
+        _ => Err(Error::runtime(format!("{}: the number of sliding blocks overflows", c.entry.base_name()))),
+    }
 }
 
 fn im2col(c: &Call) -> Specs {
@@ -215,7 +229,7 @@ fn im2col(c: &Call) -> Specs {
     }
     let kernel = two(c, "kernel_size")?;
     let mut sizes = input.sizes()[..n - 3].to_vec();
-    sizes.push(&input.size(n - 3) * (kernel[0] * kernel[1]));
+    sizes.push(&(&input.size(n - 3) * kernel[0]) * kernel[1]);
     sizes.push(SymInt::Int(counts[0] * counts[1]));
     Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
@@ -229,7 +243,10 @@ fn col2im(c: &Call) -> Specs {
             input.sizes()
         )));
     }
-    let area = kernel[0] * kernel[1];
+    let area = kernel[0].saturating_mul(kernel[1]);
+    if area == 0 {
+        window_counts(c, output)?;
+    }
     if !input.size(n - 2).modulo(&SymInt::Int(area))?.sym_eq(0)? {
         return Err(Error::runtime(format!(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={} and kernel_size=({}, {}).",
@@ -258,13 +275,29 @@ fn col2im(c: &Call) -> Specs {
     Ok(vec![Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()))])
 }
 
+/// Refuses a gradient of other sizes than the padded tensor has: the last dimension is compared first.
+fn check_padded_gradient(c: &Call, grad: &Tensor, expected: &[SymInt]) -> Result<()> {
+    let names = ["width", "height", "depth"];
+    if grad.dim() != expected.len() {
+        return crate::shapes::need_sizes(c.entry.base_name(), "grad_output", grad, expected);
+    }
+    for (from_end, (got, wanted)) in grad.sizes().iter().zip(expected).rev().enumerate() {
+        if !may_be_same(std::slice::from_ref(got), std::slice::from_ref(wanted)) {
+            let name = if from_end < spatial(c) { names[from_end] } else { "channel" };
+            return Err(Error::runtime(format!("grad_output {name} unexpected. Expected: {wanted}, Got: {got}")));
+        }
+    }
+    Ok(())
+}
+
 fn padded(c: &Call) -> Specs {
     let (input, n, padding) = (c.tensor("self")?, spatial(c), c.sym_ints("padding")?);
     let mut sizes = input.sizes();
     if padding.len() != 2 * n {
-        return Err(Error::runtime("padding size is expected to be ".to_owned() + &(2 * n).to_string()));
+        return Err(Error::runtime(format!("padding size is expected to be {}, but got: {}", 2 * n, padding.len())));
     }
-    if sizes.len() != n + 1 && sizes.len() != n + 2 {
+    let is_empty = |sizes: &[SymInt]| sizes.iter().any(|size| size.as_int() == Some(0));
+    if (sizes.len() != n + 1 && sizes.len() != n + 2) || is_empty(&sizes[sizes.len() - n - 1..]) {
         return Err(Error::runtime(format!(
             "Expected {}D or {}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {sizes:?}",
             n + 1,

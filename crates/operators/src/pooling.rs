@@ -2,6 +2,7 @@
 
 use crate::layout::{spec, suggested};
 use crate::nll::first;
+use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::aten;
 use dispatch::t;
@@ -112,6 +113,10 @@ impl Windows {
             if stride[i] == 0 {
                 return Err(Error::runtime("stride should not be zero"));
             }
+            // PyTorch's kernels count in 32 bits.
+            if [kernel[i], stride[i], padding[i], dilation[i]].iter().any(|n| i32::try_from(*n).is_err()) {
+                return Err(Error::runtime("value cannot be converted to type int without overflow"));
+            }
             if kernel[i] <= 0 || stride[i] < 0 || dilation[i] <= 0 {
                 let names = ["kT", "kH", "kW"].into_iter().skip(3_usize.saturating_sub(n));
                 let named: Vec<String> = names.zip(&kernel).map(|(name, size)| format!("{name}: {size}")).collect();
@@ -184,8 +189,37 @@ fn like_input(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
             return Err(Error::runtime(format!("{op}(): Expected {}D or {}D tensor, but got {:?}", n + 1, n + 2, x.sizes())));
         }
     }
-    let input = c.tensor("self")?;
+    let (input, grad) = (c.tensor("self")?, c.tensor("grad_output")?);
+    // Windows say what came out; the adaptive ones are as many as the gradient has places.
+    let expected = if c.entry.schema.position("kernel_size").is_some() {
+        result_sizes(c)?
+    } else {
+        let lead = input.dim() - spatial(c);
+        let places = grad.dim().checked_sub(spatial(c)).map_or_else(Vec::new, |from| grad.sizes()[from..].to_vec());
+        input.sizes()[..lead].iter().cloned().chain(places).collect()
+    };
+    check_shape(grad, &expected)?;
+    if c.entry.schema.position("indices").is_some() {
+        let indices = c.tensor("indices")?;
+        if indices.dtype() != Dtype::Int64 {
+            return Err(Error::runtime(format!("expected scalar type Long but found {}", indices.dtype().scalar_type())));
+        }
+        check_shape(indices, &expected)?;
+    }
     Ok(vec![Some(spec(input.sizes(), suggested(input), input))])
+}
+
+/// Refuses a tensor of other sizes than a pooling's result has.
+pub(super) fn check_shape(t: &Tensor, expected: &[SymInt]) -> Result<()> {
+    let sizes = t.sizes();
+    let differs = |d: &usize| sizes.len() != expected.len() || !may_be_same(&sizes[*d..=*d], &expected[*d..=*d]);
+    let Some(d) = (0..expected.len()).find(differs) else { return Ok(()) };
+    let (dims, size) = (expected.len(), &expected[d]);
+    let got = sizes.get(d).map_or_else(String::new, |got| format!(" and tensor.size[{d}] = {got}"));
+    Err(Error::runtime(format!(
+        "Expected a tensor of dimension {dims} and tensor.size[{d}] == {size} but got: dimension {}{got}",
+        sizes.len()
+    )))
 }
 
 fn with_indices(sizes: Vec<SymInt>, input: &Tensor) -> Vec<Option<TensorSpec>> {
@@ -340,6 +374,14 @@ fn adaptive_avg_pool(c: &Call) -> Result<Value> {
     Ok(mean.into())
 }
 
+/// Refuses an input without places to pool.
+fn check_places(name: &str, sizes: &[SymInt], first: usize) -> Result<()> {
+    let Some(empty) = (first..sizes.len()).find(|d| sizes[*d].as_int() == Some(0)) else { return Ok(()) };
+    Err(Error::runtime(format!(
+        "{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {sizes:?} with dimension {empty} being empty"
+    )))
+}
+
 /// Sizes of an adaptive result, checked in the words of `name`.
 fn adaptive_sizes(c: &Call, name: &str) -> Result<Vec<SymInt>> {
     let (input, n, output) = (c.tensor("self")?, spatial(c), c.sym_ints("output_size")?);
@@ -356,8 +398,11 @@ fn adaptive_sizes(c: &Call, name: &str) -> Result<Vec<SymInt>> {
             )));
         }
     }
-    let lead = input.dim() - n;
-    Ok(input.sizes()[..lead].iter().cloned().chain(output).collect())
+    let (lead, sizes) = (input.dim() - n, input.sizes());
+    // A maximum asks for channels, too.
+    let first = if c.entry.base_name().contains("max") { 1 } else { lead };
+    check_places(name, &sizes, first)?;
+    Ok(sizes[..lead].iter().cloned().chain(output).collect())
 }
 
 fn adaptive_avg_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
@@ -407,7 +452,9 @@ fn adaptive_avg_pool1d(c: &Call) -> Result<Value> {
 }
 
 fn adaptive_max_pool1d(c: &Call) -> Result<Value> {
-    let input = t!("unsqueeze", c.tensor("self")?, -2)?;
+    let input = c.tensor("self")?;
+    check_places(&c.entry.schema.name, &input.sizes(), 1)?;
+    let input = t!("unsqueeze", input, -2)?;
     let results = aten!("adaptive_max_pool2d", input, vec![1, single_output(c)?])?.tensors()?;
     let indices = t!("squeeze.dim", &results[1], -2)?;
     Ok(Value::List(vec![t!("squeeze.dim", &results[0], -2)?.into(), indices.into()]))

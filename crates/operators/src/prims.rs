@@ -3,7 +3,7 @@
 use super::common::Specs;
 use super::factory::copy_strides;
 use super::shapes::pointwise;
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use shape::SymInt;
@@ -51,6 +51,21 @@ pub fn register(b: &mut OpBuilder) {
         "_low_memory_max_pool_offsets_to_indices(Tensor self, SymInt[] kernel_size, SymInt[] input_size, SymInt[] stride, SymInt[] padding, SymInt[] dilation) -> Tensor",
         Rule::Fresh(|c| {
             let offsets = c.tensor("self")?;
+            let kernel = c.sym_ints("kernel_size")?;
+            super::shapes::need_dims(c.entry.base_name(), "self", offsets, kernel.len())?;
+            for name in ["input_size", "stride", "padding", "dilation"] {
+                let given = c.sym_ints(name)?.len();
+                if given != kernel.len() {
+                    return Err(Error::runtime(format!(
+                        "{}(): expected {name} to have {} numbers, but got {given}",
+                        c.entry.base_name(),
+                        kernel.len()
+                    )));
+                }
+            }
+            if let Some(size) = kernel.iter().find(|size| size.as_int().is_some_and(|size| size <= 0)) {
+                return Err(Error::runtime(format!("kernel size should be greater than zero, but got {size}")));
+            }
             let strides = copy_strides(offsets, MemoryFormat::Preserve)?;
             Ok(vec![Some(TensorSpec::strided(offsets.sizes(), strides, Dtype::Int64, offsets.device()))])
         }),

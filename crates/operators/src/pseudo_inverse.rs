@@ -287,6 +287,13 @@ fn register_cholesky(b: &mut OpBuilder) {
             }
             check_square(factor, "cholesky_solve")?;
             let (a, b) = (factor.sizes(), rhs.sizes());
+            let (side, rows) = (&a[a.len() - 1], &b[b.len() - 2]);
+            if !super::shapes::may_be_same(std::slice::from_ref(side), std::slice::from_ref(rows)) {
+                return Err(Error::runtime(format!(
+                    "Incompatible matrix sizes for cholesky_solve: each A matrix is {side} by {side} but each b matrix is {rows} by {}",
+                    b[b.len() - 1]
+                )));
+            }
             let mut sizes = super::shapes::broadcast_two(&a[..a.len() - 2], &b[..b.len() - 2])?;
             sizes.extend_from_slice(&b[b.len() - 2..]);
             Ok(vec![Some(columns(sizes, rhs.dtype(), rhs))])
@@ -339,7 +346,10 @@ fn register_tensors(b: &mut OpBuilder) {
                 let count = dims.len() as i64;
                 a = t!("movedim.intlist", a, dims, (-count..0).collect::<Vec<i64>>())?;
             }
-            let shape: Vec<SymInt> = a.sizes()[other.dim()..].to_vec();
+            let shape: Vec<SymInt> = match a.sizes().get(other.dim()..) {
+                Some(shape) => shape.to_vec(),
+                None => return Err(Error::runtime("cannot create std::vector larger than max_size()")),
+            };
             let n = other.numel();
             let m = shape.iter().fold(SymInt::Int(1), |a, b| &a * b);
             if !m.sym_eq(n.clone())? {
@@ -386,6 +396,12 @@ fn register_older(b: &mut OpBuilder) {
         "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
         Rule::Composite(|c| {
             let a = c.tensor("self")?;
+            if a.dim() < 2 {
+                return Err(Error::runtime(format!(
+                    "linalg.svd: input should have at least 2 dimensions, but has {} dimensions instead",
+                    a.dim()
+                )));
+            }
             if !c.bool("compute_uv")? {
                 let (m, n) = (a.size(a.dim() - 2), a.size(a.dim() - 1));
                 let batch = &a.sizes()[..a.dim() - 2];

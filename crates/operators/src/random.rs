@@ -69,7 +69,16 @@ fn register_samplers(b: &mut OpBuilder) {
     b.op("bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).tags(Tags::RANDOM);
     b.op("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", Rule::Inplace("bernoulli.p"));
     b.tags(Tags::RANDOM).grad("BernoulliBackward2", &[], zero_grad);
-    b.op("bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", Rule::Fresh(same)).tags(Tags::RANDOM).inplace();
+    b.op(
+        "bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+        Rule::Fresh(|c| {
+            let p = c.tensor("p")?;
+            super::geometry::expand(&p.geometry(), &c.tensor("self")?.sizes(), &super::views::cpp_name(p))?;
+            same(c)
+        }),
+    )
+    .tags(Tags::RANDOM)
+    .inplace();
     b.grad("BernoulliBackward1", &[], |b| {
         let mut grads = Grads::new(b);
         grads.set(b, "p", || zeros_of(b, "p"))?;

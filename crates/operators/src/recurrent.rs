@@ -3,7 +3,7 @@
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, OpBuilder, OpClasses, Rule, Value};
 use dispatch::{aten, t};
-use tensor::Tensor;
+use tensor::{Dtype, Tensor};
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -246,8 +246,14 @@ fn packed(cell: Cell, input: &Tensor, first: &State, p: &Parameters, batches: &[
 
 /// The numbers of a packed sequence's `batch_sizes`, which is a tensor of the CPU.
 fn batch_sizes(t: &Tensor) -> Result<Vec<i64>> {
-    let g = t.concrete()?;
-    t.with_slice::<i64, _>(|s| (0..g.numel()).map(|i| s[g.offset + i * g.strides[0] as usize]).collect())
+    if t.dim() != 1 {
+        return Err(Error::runtime(format!("expected `batch_sizes` to be a 1D tensor, but got {}D", t.dim())));
+    }
+    if t.dtype() != Dtype::Int64 {
+        return Err(Error::runtime(format!("expected scalar type Long but found {}", t.dtype().scalar_type())));
+    }
+    tensor::check_count(t.size(0).guard_int()?)?;
+    tensor::strided::integers(t)
 }
 
 fn layers(c: &Call, cell: Cell) -> Result<Value> {
@@ -262,6 +268,9 @@ fn layers(c: &Call, cell: Cell) -> Result<Value> {
         if hx.len() != 2 {
             return Err(Error::runtime("lstm expects two hidden states"));
         }
+        for state in &hx {
+            super::shapes::wrap_dim(2, state.dim())?;
+        }
         let (h, cell) = (aten!("unbind.int", &hx[0], 0)?.tensors()?, aten!("unbind.int", &hx[1], 0)?.tensors()?);
         h.into_iter().zip(cell).map(|(h, c)| State { h, c: Some(c) }).collect()
     } else {
@@ -273,8 +282,9 @@ fn layers(c: &Call, cell: Cell) -> Result<Value> {
         _ => false,
     };
     let (parameters, directions) = (gather(c, projected)?, 1 + usize::from(c.bool("bidirectional")?));
-    let (count, dropout, train) = (c.int("num_layers")? as usize, c.float("dropout")?, c.bool("train")?);
-    if parameters.len() != count * directions || states.len() != count * directions {
+    let (count, dropout, train) = (parameters.len() / directions, c.float("dropout")?, c.bool("train")?);
+    let fits = c.int("num_layers")? == count as i64 && parameters.len() == count * directions;
+    if !fits || states.len() != parameters.len() {
         return Err(Error::runtime("Expected more hidden states in stacked_rnn"));
     }
     let mut finals = Vec::new();

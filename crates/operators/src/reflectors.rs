@@ -50,6 +50,7 @@ pub fn register(b: &mut OpBuilder) {
 
 fn check_factors(a: &Tensor, tau: &Tensor, name: &str, rows: &SymInt) -> Result<()> {
     let n = a.dim();
+    super::shapes::dim_of(tau, -1)?;
     if a.size(n - 1).sym_lt(tau.size(tau.dim() - 1))? {
         return Err(Error::runtime(format!("{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")));
     }

@@ -92,10 +92,16 @@ fn by_scale(size: &SymInt, scale: f64) -> Value {
 
 fn request(c: &Call) -> Result<Request> {
     let input = c.args[0].tensor()?.clone();
-    let n = input.dim().saturating_sub(2);
-    let sizes: Vec<SymInt> = input.sizes()[2.min(input.dim())..].to_vec();
+    let n = crate::pooling::spatial(c);
     let given = |name: &str| if c.get(name).is_none() { Ok(None) } else { c.sym_ints(name).map(Some) };
     let output = given("output_size")?;
+    if let Some(output) = output.as_ref().filter(|output| output.len() != n) {
+        return Err(Error::runtime(format!("It is expected output_size equals to {n}, but got size {}", output.len())));
+    }
+    if input.dim() != n + 2 {
+        return Err(Error::runtime(format!("It is expected input_size equals to {}, but got size {}", n + 2, input.dim())));
+    }
+    let sizes: Vec<SymInt> = input.sizes()[2..].to_vec();
     let mut scales = vec![None; n];
     if c.entry.schema.overload == "vec" {
         if let Value::List(items) = c.get("scale_factors") {

@@ -31,6 +31,7 @@ fn diff(call: &Call) -> Result<Value> {
     let size = result.size(d);
     let mut length = subtract_sizes(&size, &SymInt::Int(1))?;
     let times = if SymInt::Int(n).compare(Relation::Gt, &size)? { size.guard_int()? } else { n };
+    tensor::check_count(times)?;
     for time in 0..times {
         if time > 0 {
             length = subtract_sizes(&length, &SymInt::Int(1))?;
@@ -54,7 +55,7 @@ fn neighbours(tensor: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
 fn along(call: &Call, y: &Tensor) -> Result<(i64, usize)> {
     let dim = call.int("dim")?;
     if y.dim() == 0 {
-        let at = if call.opt_tensor("x").is_some() { dim + 1 } else { dim };
+        let at = if call.opt_tensor("x").is_some() { dim.saturating_add(1) } else { dim };
         return Err(Error::index(format!("Dimension specified as {at} but tensor has no dimensions")));
     }
     Ok((dim, wrap_dim(dim, y.dim())?))

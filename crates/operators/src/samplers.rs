@@ -39,7 +39,11 @@ pub fn register(b: &mut OpBuilder) {
     b.grad("StandardGammaBackward", &["self", "result"], |b| {
         unary_grad(b, |g| t!("mul.Tensor", g, t!("_standard_gamma_grad", b.saved("self")?, b.result(0)?)?))
     });
-    b.op("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", Rule::Fresh(like_self)).tags(Tags::ELEMENTWISE);
+    b.op(
+        "_standard_gamma_grad(Tensor self, Tensor output) -> Tensor",
+        Rule::Fresh(|c| one(&[c.get("self"), c.get("output")], c.tensor("self")?.dtype())),
+    )
+    .tags(Tags::ELEMENTWISE);
     b.op("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", Rule::Fresh(sampled)).tags(Tags::RANDOM);
     register_rrelu(b);
 }
@@ -50,6 +54,12 @@ fn register_rrelu(b: &mut OpBuilder) {
         &format!("rrelu_with_noise_functional(Tensor self, Tensor noise, {RANGE}) -> (Tensor, Tensor noise_out)"),
         Rule::Fresh(|c| {
             let mut specs = like_self(c)?;
+            let (own, noise) = (c.tensor("self")?.sizes(), c.tensor("noise")?.sizes());
+            if !super::shapes::may_be_same(&own, &noise) {
+                return Err(Error::runtime(format!(
+                    "noise tensor shape must match self tensor shape. Got self.shape = {own:?} noise.shape = {noise:?}"
+                )));
+            }
             if c.get("lower").float()? > c.get("upper").float()? {
                 return Err(Error::runtime("Lower bound should be less than or equal to the upper bound"));
             }
@@ -67,7 +77,12 @@ fn register_rrelu(b: &mut OpBuilder) {
     .indices_without_grad(&[1]);
     b.op(
         "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result) -> Tensor",
-        Rule::Fresh(like_self),
+        Rule::Fresh(|c| {
+            // What is drawn multiplies, else the slope is that of the operand.
+            let drawn = c.bool("training")? && c.get("upper").float()? - c.get("lower").float()? > 1e-6;
+            let by = if drawn { c.get("noise") } else { c.get("self") };
+            one(&[c.get("grad_output"), by], c.tensor("self")?.dtype())
+        }),
     )
     .grad("RreluWithNoiseBackwardBackward", &["self", "noise"], |b| {
         let names = ["lower", "upper", "training"];

@@ -1,6 +1,7 @@
 //! Reading at places that tensors name: `grid_sample` of images and volumes, and bags of embeddings.
 
 use crate::layout::{spec, suggested};
+use crate::shapes::{dim_of, may_be_same, need_dims, need_elements, need_sizes};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
@@ -47,7 +48,14 @@ pub fn register(b: &mut OpBuilder) {
         Rule::Composite(|c| {
             let [w, i, o, f, m, s, p, l] = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| Value::from(&c.args[i]));
             let padding = if c.get("padding_idx").is_none() { -1 } else { c.int("padding_idx")? };
-            let rows = c.tensor("weight")?.size(0).guard_int()?;
+            let weight = c.tensor("weight")?;
+            let rows = weight.size(dim_of(weight, 0)?).guard_int()?;
+            if !c.get("padding_idx").is_none() && !(-rows..rows).contains(&padding) {
+                return Err(Error::runtime(format!(
+                    "padding_idx must be within the number of embeddings, -{rows} through {}, but got {padding}",
+                    rows - 1
+                )));
+            }
             aten!("_embedding_bag", w, i, o, f, m, s, p, l, if c.get("padding_idx").is_none() || padding >= 0 { padding } else { padding + rows })
         }),
     );
@@ -61,7 +69,13 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor offset2bag, int mode, int padding_idx=-1) -> Tensor",
         Rule::Fresh(|c| {
-            let (grad, indices) = (c.tensor("grad")?, c.tensor("indices")?);
+            let (grad, weight, indices) = (c.tensor("grad")?, c.tensor("weight")?, c.tensor("indices")?);
+            if c.int("mode")? != 0 {
+                return Err(Error::runtime("embedding_bag_backward: per_sample_weights only supported for mode='sum'"));
+            }
+            check_bag_gradient(c)?;
+            need_dims(c.entry.base_name(), "weight", weight, 2)?;
+            need_sizes(c.entry.base_name(), "weight", weight, &[weight.size(0), grad.size(1)])?;
             Ok(vec![Some(TensorSpec::contiguous(indices.sizes(), grad.dtype(), grad.device()))])
         }),
     );
@@ -69,6 +83,21 @@ pub fn register(b: &mut OpBuilder) {
         "_embedding_bag_backward(Tensor grad, Tensor indices, Tensor offsets, Tensor offset2bag, Tensor bag_size, Tensor maximum_indices, SymInt num_weights, bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, int padding_idx=-1) -> Tensor",
         Rule::Fresh(|c| {
             let grad = c.tensor("grad")?;
+            check_bag_gradient(c)?;
+            let (name, bags) = (c.entry.base_name(), grad.size(0));
+            match c.int("mode")? {
+                0 => {}
+                1 => need_elements(name, "bag_size", c.tensor("bag_size")?, &bags)?,
+                2 => {
+                    need_elements(name, "bag_size", c.tensor("bag_size")?, &bags)?;
+                    need_elements(name, "maximum_indices", c.tensor("maximum_indices")?, &(&bags * &grad.size(1)))?;
+                }
+                mode => return Err(Error::runtime(format!("unexpected mode {mode} in embedding_bag"))),
+            }
+            if let Some(weights) = c.opt_tensor("per_sample_weights") {
+                need_elements(name, "per_sample_weights", weights, &c.tensor("indices")?.numel())?;
+            }
+
             Ok(vec![Some(TensorSpec::contiguous(vec![c.sym_int("num_weights")?, grad.size(1)], grad.dtype(), grad.device()))])
         }),
     );
@@ -146,14 +175,24 @@ fn grid_grad(b: &Backward) -> Result<Grads> {
 
 fn grid_backward_spec(c: &Call) -> Specs {
     let (input, grid, mask) = (c.tensor("input")?, c.tensor("grid")?, c.get("output_mask").list()?);
+    let (grad, expected) = (c.tensor("grad_output")?, grid_spec(c)?);
+    for spec in expected.into_iter().flatten() {
+        if !may_be_same(&grad.sizes(), &spec.geometry.sizes) {
+            return Err(Error::value(format!(
+                "grid_sampler(): expected grad_output to have sizes {:?} but got grad_output with sizes {:?}",
+                spec.geometry.sizes,
+                grad.sizes()
+            )));
+        }
+    }
     let of_input = spec(input.sizes(), MemoryFormat::Contiguous, input);
     let of_grid = TensorSpec::contiguous(grid.sizes(), grid.dtype(), grid.device());
     Ok(vec![if mask[0].bool()? { Some(of_input) } else { None }, if mask[1].bool()? { Some(of_grid) } else { None }])
 }
 
-fn bag_spec(c: &Call) -> Specs {
-    let (weight, indices, offsets) = (c.tensor("weight")?, c.tensor("indices")?, c.tensor("offsets")?);
-    for (name, t) in [("indices", indices), ("offsets", offsets)] {
+/// Refuses indices and offsets that are no integers.
+fn check_bag_indices(c: &Call) -> Result<()> {
+    for (name, t) in [("indices", c.tensor("indices")?), ("offsets", c.tensor("offsets")?)] {
         if !matches!(t.dtype(), Dtype::Int64 | Dtype::Int32) {
             return Err(Error::runtime(format!(
                 "Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but got torch.{}Tensor instead (while checking arguments for embedding_bag)",
@@ -161,6 +200,26 @@ fn bag_spec(c: &Call) -> Specs {
             )));
         }
     }
+    Ok(())
+}
+
+/// Refuses a gradient that has no row for every bag: offsets have one number more where the last one is the end.
+fn check_bag_gradient(c: &Call) -> Result<()> {
+    check_bag_indices(c)?;
+    let (grad, indices, offsets, name) = (c.tensor("grad")?, c.tensor("indices")?, c.tensor("offsets")?, c.entry.base_name());
+    need_dims(name, "grad", grad, 2)?;
+    need_sizes(name, "indices", indices, &[indices.numel()])?;
+    need_sizes(name, "offsets", offsets, &[offsets.numel()])?;
+    let (width, all) = (grad.size(1), offsets.numel());
+    if may_be_same(&grad.sizes(), &[&all - 1, width.clone()]) {
+        return Ok(());
+    }
+    need_sizes(name, "grad", grad, &[all, width])
+}
+
+fn bag_spec(c: &Call) -> Specs {
+    let (weight, indices, offsets) = (c.tensor("weight")?, c.tensor("indices")?, c.tensor("offsets")?);
+    check_bag_indices(c)?;
     if weight.dim() != 2 || indices.dim() != 1 || offsets.dim() != 1 {
         return Err(Error::runtime("embedding_bag: weight has to be a 2D tensor, indices and offsets have to be 1D tensors"));
     }
@@ -172,6 +231,20 @@ fn bag_spec(c: &Call) -> Specs {
         return Err(Error::runtime("embedding_bag: per_sample_weights only supported with mode='sum'"));
     }
     let last = i64::from(c.bool("include_last_offset")?);
+    if last > 0 && offsets.size(0).as_int() == Some(0) {
+        return Err(Error::runtime("include_last_offset: number of offset should be at least 1"));
+    }
+    if let Some(weights) = c.opt_tensor("per_sample_weights") {
+        for (condition, holds) in
+            [("dim() == 1", weights.dim() == 1), ("numel() == indices.numel()", may_be_same(&[weights.numel()], &[indices.numel()]))]
+        {
+            if !holds {
+                return Err(Error::runtime(format!(
+                    "Expected per_sample_weights.value().{condition} to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+                )));
+            }
+        }
+    }
     let bags = &offsets.size(0) - last;
     let counts = |sizes: Vec<SymInt>| Some(TensorSpec::contiguous(sizes, indices.dtype(), indices.device()));
     // The largest element's row, per bag and column, in mode `max`; what else is kept is one number per bag.

@@ -139,7 +139,28 @@ fn istft(c: &Call) -> Result<Value> {
     if !x.dtype().is_complex() {
         return Err(Error::runtime("istft requires a complex-valued input tensor matching the output from stft with return_complex=True."));
     }
+    if x.dim() != 2 && x.dim() != 3 {
+        return Err(Error::runtime(format!("istft: expected a tensor with 2 or 3 dimensions, but got {}", x.dim())));
+    }
+    if x.numel().as_int() == Some(0) {
+        return Err(Error::runtime("istft: input tensor cannot be empty."));
+    }
     let onesided = if c.get("onesided").is_none() { x.size(x.dim() - 2).guard_int()? != frame } else { c.bool("onesided")? };
+    let bins = if onesided { frame / 2 + 1 } else { frame };
+    if x.size(x.dim() - 2).guard_int()? != bins {
+        return Err(Error::runtime(format!(
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match {} when onesided={}, but got {}",
+            if onesided { "n_fft / 2 + 1" } else { "n_fft" },
+            if onesided { "True" } else { "False" },
+            x.size(x.dim() - 2)
+        )));
+    }
+    if hop <= 0 || hop > length {
+        return Err(Error::runtime("istft: expected 0 < hop_length <= win_length"));
+    }
+    if length > frame {
+        return Err(Error::runtime("istft: expected 0 < win_length <= n_fft"));
+    }
     let input = if x.dim() == 2 { t!("unsqueeze", x, 0)? } else { x.clone() };
     let window = match centered(c.opt_tensor("window"), length, frame)? {
         Some(window) => window,
@@ -163,7 +184,7 @@ fn istft(c: &Call) -> Result<Value> {
     let end = match c.get("length") {
         Value::None if c.bool("center")? => whole - frame / 2,
         Value::None => whole,
-        given => start + given.int()?,
+        given => given.int()?.saturating_add(start),
     };
     let (sum, envelope) = (t!("slice.Tensor", sum, 1, start, end)?, t!("slice.Tensor", envelope, 1, start, end)?);
     if !envelope.is_fake() {

@@ -1,7 +1,7 @@
 //! softmax, log_softmax, softmin.
 
-use crate::shapes::wrap_dim;
-use diagnostics::error::Result;
+use crate::shapes::{may_be_same, wrap_dim};
+use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Backward, Batch, Call, Grads, OpBuilder, Rule, Value};
 use tensor::{Dtype, Layout, Tensor, TensorSpec};
@@ -74,7 +74,16 @@ fn forward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 }
 
 fn backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let grad = c.tensor("grad_output")?;
+    let (grad, output) = (c.tensor("grad_output")?, c.tensor("output")?);
+    if !may_be_same(&grad.sizes(), &output.sizes()) {
+        return Err(Error::runtime(format!(
+            "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but {:?} does not equal {:?} (while checking arguments for {})",
+            grad.sizes(),
+            output.sizes(),
+            c.entry.base_name().trim_start_matches('_').trim_end_matches("_data")
+        )));
+    }
+    wrap_dim(c.int("dim")?, grad.dim())?;
     let dtype = c.dtype("input_dtype")?.unwrap_or(grad.dtype());
     Ok(vec![Some(TensorSpec::contiguous(grad.sizes(), dtype, grad.device()))])
 }

@@ -40,6 +40,9 @@ fn one_of_row(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let tensor = call.tensor("self")?;
     let d = wrap_dim(call.int("dim")?, tensor.dim())?;
     let mut sizes = tensor.sizes();
+    if call.entry.base_name() == "mode" && sizes.get(d).is_some_and(|size| size.as_int() == Some(0)) {
+        return Err(Error::index(format!("mode(): Expected reduction dim {d} to have non-zero size.")));
+    }
     if let Value::Int(k) = call.get("k") {
         let size = sizes.get(d).cloned().unwrap_or(SymInt::Int(1));
         if k.compare(Relation::Lt, &SymInt::Int(1))? || k.compare(Relation::Gt, &size)? {
@@ -107,6 +110,15 @@ fn searchsorted(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
             )));
         }
     }
+    if let Some(sorter) = call.opt_tensor("sorter")
+        && !super::shapes::may_be_same(&sorter.sizes(), &own)
+    {
+        return Err(Error::runtime(format!(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {}and got sorter tensor {}",
+            super::geometry::list(&own),
+            super::geometry::list(&sorter.sizes())
+        )));
+    }
     if !call.get("side").is_none() {
         let side = call.str("side")?;
         if !matches!(side, "left" | "right") {
@@ -150,7 +162,7 @@ fn bincount(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
 fn distinct(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let tensor = c.tensor("self")?;
     let along = match c.entry.schema.arguments.iter().any(|a| a.name == "dim") && !c.get("dim").is_none() {
-        true => Some(wrap_dim(c.int("dim")?, tensor.dim())?),
+        true => Some(super::shapes::dim_of(tensor, c.int("dim")?)?),
         false => None,
     };
     let whole = along.map_or_else(|| tensor.numel(), |d| tensor.size(d));

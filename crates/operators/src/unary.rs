@@ -77,7 +77,7 @@ pub fn register(b: &mut OpBuilder) {
         .auto_element_wise("self")
         .tags(Tags::POINTWISE)
         .grad("PolygammaBackward", SELF, |b| {
-            let next = b.arg("n").int()? + 1;
+            let next = b.arg("n").int()?.saturating_add(1);
             times(b, || t!("polygamma", next, x(b)?))
         });
     register_kept(b);

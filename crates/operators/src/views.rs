@@ -26,7 +26,7 @@ pub fn type_name(tensor: &Tensor) -> String {
 }
 
 /// What C++ calls its type: names of its own for complex numbers.
-fn cpp_name(tensor: &Tensor) -> String {
+pub(super) fn cpp_name(tensor: &Tensor) -> String {
     if tensor.dtype().is_complex() { format!("CPU{}Type", tensor.dtype().scalar_type()) } else { type_name(tensor) }
 }
 

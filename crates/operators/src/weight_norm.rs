@@ -1,6 +1,7 @@
 //! Weight normalization: a weight as direction times magnitude, and the norm over all dimensions but one.
 
 use super::common::*;
+use super::shapes::{dim_of, need_elements};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, Grads, OpBuilder, Rule, Value, modes};
 use dispatch::{aten, t};
@@ -20,6 +21,10 @@ pub fn register(b: &mut OpBuilder) {
     b.op(
         "_weight_norm_interface_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int dim) -> (Tensor, Tensor)",
         Rule::Fresh(|c| {
+            let (v, g) = (c.tensor("saved_v")?, c.tensor("saved_g")?);
+            check_fused(c.entry.base_name(), "saved_v", v, g, c.int("dim")?)?;
+            need_elements(c.entry.base_name(), "grad_w", c.tensor("grad_w")?, &v.numel())?;
+            need_elements(c.entry.base_name(), "saved_norms", c.tensor("saved_norms")?, &g.numel())?;
             let like = |name: &str| -> Result<_> {
                 let t = c.tensor(name)?;
                 Ok(Some(TensorSpec::contiguous(t.sizes(), t.dtype(), t.device())))
@@ -64,8 +69,19 @@ fn weight_norm(c: &Call) -> Result<Value> {
     t!("mul.Tensor", v, t!("div.Tensor", g, norms)?).map(Value::from)
 }
 
+/// Refuses what the fused kernels do not serve: another dimension than the first or the last, another number of magnitudes.
+fn check_fused(operator: &str, name: &str, v: &Tensor, g: &Tensor, dim: i64) -> Result<()> {
+    if dim != 0 && dim != v.dim() as i64 - 1 {
+        return Err(Error::runtime(format!(
+            "dim == 0 || dim == {name}.dim() - 1 INTERNAL ASSERT FAILED, please report a bug to PyTorch. fused kernels can only be applied for first or last dim"
+        )));
+    }
+    need_elements(operator, "g", g, &v.size(dim_of(v, dim)?))
+}
+
 fn interface(c: &Call) -> Specs {
     let (v, g) = (c.tensor("v")?, c.tensor("g")?);
+    check_fused(c.entry.base_name(), "v", v, g, c.int("dim")?)?;
     let spec = |t: &Tensor| Some(TensorSpec::contiguous(t.sizes(), g.dtype(), t.device()));
     Ok(vec![spec(v), spec(g)])
 }
