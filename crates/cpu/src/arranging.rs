@@ -112,7 +112,7 @@ fn repeat(call: &Call, outs: &[Tensor]) -> Result<()> {
         strides[lead + d] = step;
         step *= own[d];
     }
-    let total: i64 = sizes.iter().product();
+    let total = out.numel().guard_int()?;
     let mut result = Vec::with_capacity(total as usize * n);
     let mut index = vec![0i64; sizes.len()];
     for _ in 0..total {
@@ -294,9 +294,8 @@ fn repeat_interleave(call: &Call, outs: &[Tensor]) -> Result<()> {
     if repeats.iter().any(|r| *r < 0) {
         return Err(Error::runtime("repeats can not be negative"));
     }
-    let (out, total) = (&outs[0], repeats.iter().sum::<i64>());
-    let wanted = out.numel().guard_int()?;
-    if total != wanted {
+    let (out, total) = (&outs[0], repeats.iter().try_fold(0i64, |all, r| all.checked_add(*r)));
+    if total != Some(out.numel().guard_int()?) {
         return Err(Error::runtime("allocated size does not match required size"));
     }
     let dtype = out.dtype();

@@ -37,7 +37,7 @@ impl<T: Vectorized> Heads<T> {
         let mask = c.opt_tensor("attn_mask").map(|m| T::read(&expanded(m, &ints(&full))?)).transpose()?;
         let scale = if c.get("scale").is_none() { 1.0 / (q[3] as f64).sqrt() } else { c.float("scale")? };
         let causal = c.bool("is_causal")?;
-        Ok(Heads { batch: q[0], heads: q[1], group: q[1] / k[1], rows: q[2], cols: k[2], width: q[3], scale, causal, mask })
+        Ok(Heads { batch: q[0], heads: q[1], group: (q[1] / k[1].max(1)).max(1), rows: q[2], cols: k[2], width: q[3], scale, causal, mask })
     }
 
     /// Calls `f` with the number of each head and where its queries and its keys start.

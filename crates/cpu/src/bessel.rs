@@ -122,11 +122,15 @@ pub enum Family {
     Legendre,
 }
 
+/// The degree from which on no recurrence is followed to its end.
+pub const LONG: f64 = (1u64 << 24) as f64;
+
 /// The polynomial of degree `n`; zero where the degree is negative.
 pub fn polynomial(family: Family, x: f64, n: f64) -> f64 {
     use Family::*;
     let n = n.trunc();
-    if n.is_nan() || n < 0.0 {
+    // A degree that is no 64 bit integer is one below zero where it is made one.
+    if !(0.0..=i64::MAX as f64).contains(&n) || n == i64::MAX as f64 {
         return 0.0;
     }
     if n == 0.0 {
@@ -144,10 +148,10 @@ pub fn polynomial(family: Family, x: f64, n: f64) -> f64 {
         Legendre if x.abs() == 1.0 => return sign(x < 0.0),
         ChebyshevT if n > 6.0 && x.abs() < 1.0 => return (n * x.acos()).cos(),
         ChebyshevU if n > 8.0 && x.abs() < 1.0 && x.acos().sin() != 0.0 => return ((n + 1.0) * x.acos()).sin() / x.acos().sin(),
-        ChebyshevV if n > 8.0 && x.abs() < 1.0 && (x.acos() / 2.0).sin() != 1.0 => {
+        ChebyshevV if n > 8.0 && x.abs() < 1.0 && ((x.acos() / 2.0).sin() != 1.0 || n > LONG) => {
             return ((n + 0.5) * x.acos()).cos() / (x.acos() / 2.0).cos();
         }
-        ChebyshevW if n > 8.0 && x.abs() < 1.0 && (x.acos() / 2.0).cos() != 1.0 => {
+        ChebyshevW if n > 8.0 && x.abs() < 1.0 && ((x.acos() / 2.0).cos() != 1.0 || n > LONG) => {
             return ((n + 0.5) * x.acos()).sin() / (x.acos() / 2.0).sin();
         }
         _ => {}

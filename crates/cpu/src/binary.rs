@@ -176,7 +176,7 @@ fn add(a: &Value, b: &Value, alpha: &Value, sign: i64, out: &Tensor) -> Result<(
     let alpha = &held_number(alpha, out.dtype())?;
     match out.dtype() {
         d if d.is_integral() => {
-            let k = number::<i64>(alpha)? * sign;
+            let k = number::<i64>(alpha)?.wrapping_mul(sign);
             map2(a, b, out, |a: i64, b: i64| a.wrapping_add(b.wrapping_mul(k)))
         }
         d => {

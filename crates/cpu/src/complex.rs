@@ -292,8 +292,12 @@ fn norm(call: &Call, outs: &[Tensor]) -> Result<()> {
 
 fn product_of_elements(call: &Call, outs: &[Tensor]) -> Result<()> {
     let x = call.tensor("self")?.concrete()?;
-    let value = read(call.get("self"), &x.sizes)?.into_iter().fold(ONE, |a, b| a * b);
-    write(&outs[0], &[value])
+    let values = read(call.get("self"), &x.sizes)?.into_iter();
+    if !outs[0].dtype().is_complex() {
+        // What is made real is made so before it is multiplied.
+        return scatter(&outs[0], &[values.map(|z| z.re).product::<f64>()]);
+    }
+    write(&outs[0], &[values.fold(ONE, |a, b| a * b)])
 }
 
 fn equal(call: &Call) -> Result<Value> {

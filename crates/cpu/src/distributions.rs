@@ -1,6 +1,6 @@
 //! Samplers that reject: Poisson, binomial, gamma, Dirichlet. Each follows PyTorch's algorithm draw for draw.
 
-use super::elementwise::{scatter, values};
+use super::elementwise::{gather, scatter, values};
 use super::random::{draws, generator};
 use super::special;
 use diagnostics::error::{Error, Result};
@@ -111,7 +111,9 @@ fn rare_binomial(count: f64, p: f64, g: &Generator) -> f64 {
 }
 
 fn binomial(count: f64, p: f64, g: &Generator) -> f64 {
-    if count <= 0.0 || p <= 0.0 {
+    if count.is_nan() {
+        count
+    } else if count <= 0.0 || p <= 0.0 {
         0.0
     } else if p >= 1.0 {
         count
@@ -141,7 +143,8 @@ fn gamma(alpha: f64, single: bool, g: &Generator) -> f64 {
         let (x, y) = loop {
             let x = g.normal64();
             let y = 1.0 + c * x;
-            if y > 0.0 {
+            // Of a shape that is none, NaN comes out.
+            if y > 0.0 || y.is_nan() {
                 break (x, y);
             }
         };
@@ -167,7 +170,7 @@ fn one_each(c: &Call, out: &Tensor, draw: impl Fn(f64, &Generator) -> f64) -> Re
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     t.fill("aten.poisson.default", |c, o| {
-        if values::<f64>(c.tensor("self")?)?.iter().any(|rate| *rate < 0.0) {
+        if values::<f64>(c.tensor("self")?)?.iter().any(|rate| rate.is_nan() || *rate < 0.0) {
             return Err(Error::runtime("invalid Poisson rate, expected rate to be non-negative"));
         }
         one_each(c, &o[0], poisson)
@@ -197,7 +200,8 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten._standard_gamma_grad.default", |c, o| {
         // By the implicit function theorem: the slope of the distribution function over its density.
-        let (alpha, x) = (values::<f64>(c.tensor("self")?)?, values::<f64>(c.tensor("output")?)?);
+        let sizes = o[0].concrete()?.sizes;
+        let (alpha, x) = (gather::<f64>(c.tensor("self")?, &sizes)?, gather::<f64>(c.tensor("output")?, &sizes)?);
         let slope = |(a, x): (&f64, &f64)| {
             let step = (a * 1e-5).max(1e-9);
             let rise = special::incomplete_gamma(a + step, *x, false) - special::incomplete_gamma(a - step, *x, false);
@@ -225,9 +229,10 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.rrelu_with_noise_backward.default", |c, o| {
         let (from, to) = (c.get("lower").float()?, c.get("upper").float()?);
-        let (g, x, noise) =
-            (values::<f64>(c.tensor("grad_output")?)?, values::<f64>(c.tensor("self")?)?, values::<f64>(c.tensor("noise")?)?);
         let random = c.bool("training")? && to - from > 1e-6;
+        let sizes = o[0].concrete()?.sizes;
+        let read = |name: &str, is_read: bool| if is_read { gather::<f64>(c.tensor(name)?, &sizes) } else { Ok(Vec::new()) };
+        let (g, x, noise) = (read("grad_output", true)?, read("self", !random)?, read("noise", random)?);
         let grads: Vec<f64> = (0..g.len())
             .map(|i| {
                 if random {

@@ -164,12 +164,12 @@ pub fn not_for(name: &str, dtype: Dtype) -> Error {
 
 /// Calls `f(start, stride, length)` for every innermost run of a strided tensor, in row-major order.
 pub fn for_runs(sizes: &[usize], strides: &[isize], offset: isize, f: &mut dyn FnMut(isize, isize, usize)) {
+    if sizes.contains(&0) {
+        return;
+    }
     // Neighbouring dimensions that one stride covers are one.
     let mut dims: Vec<(usize, isize)> = Vec::with_capacity(sizes.len());
     for (&size, &stride) in sizes.iter().zip(strides) {
-        if size == 0 {
-            return;
-        }
         if size == 1 {
             continue;
         }

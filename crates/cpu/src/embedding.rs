@@ -37,14 +37,17 @@ fn embedding(c: &Call, out: &[Tensor]) -> Result<()> {
 fn dense_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let sizes = out[0].concrete()?.sizes;
     let (count, width) = (sizes[0], sizes[1]);
-    let (rows, padding) = (rows(c.tensor("indices")?, count)?, c.int("padding_idx")?);
+    let (rows, padding) = (i64::read(c.tensor("indices")?)?, c.int("padding_idx")?);
+    // What is no row has no gradient.
+    let used = |row: &i64| (0..count as i64).contains(row);
     let mut uses = vec![0usize; count];
-    rows.iter().for_each(|r| uses[*r] += 1);
+    rows.iter().filter(|row| used(row)).for_each(|row| uses[*row as usize] += 1);
     let by_frequency = c.bool("scale_grad_by_freq")?;
     for_floats!("embedding_backward", out[0].dtype(), T => {
         let grad = T::read(c.tensor("grad_output")?)?;
         let mut sums = vec![T::of(0.0); count * width];
-        for (i, row) in rows.into_iter().enumerate().filter(|(_, r)| *r as i64 != padding) {
+        for (i, row) in rows.iter().enumerate().filter(|(_, row)| used(row) && **row != padding) {
+            let row = *row as usize;
             let scale = if by_frequency { T::of(1.0) / T::of(uses[row] as f64) } else { T::of(1.0) };
             for j in 0..width {
                 sums[row * width + j] += grad[i * width + j] * scale;

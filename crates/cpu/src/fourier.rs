@@ -67,6 +67,9 @@ fn convolved(x: &mut [C], forward: bool) {
 /// Transforms row-major data along one dimension.
 fn along(data: &mut [C], sizes: &[usize], dim: usize, forward: bool) {
     let (n, inner): (usize, usize) = (sizes[dim], sizes[dim + 1..].iter().product());
+    if data.is_empty() {
+        return;
+    }
     let mut line = vec![C::default(); n];
     for start in 0..data.len() / n.max(1) {
         let base = start / inner * inner * n + start % inner;
@@ -116,7 +119,7 @@ fn settle(data: &mut [C]) {
 /// The first `keep` elements along a dimension.
 fn narrowed(data: &[C], sizes: &[usize], dim: usize, keep: usize) -> Vec<C> {
     let inner: usize = sizes[dim + 1..].iter().product();
-    data.chunks(sizes[dim] * inner).flat_map(|block| block[..keep * inner].iter().copied()).collect()
+    data.chunks((sizes[dim] * inner).max(1)).flat_map(|block| block[..keep * inner].iter().copied()).collect()
 }
 
 fn real_to_complex(call: &Call, outs: &[Tensor]) -> Result<()> {
@@ -133,6 +136,9 @@ fn complex_to_real(call: &Call, outs: &[Tensor]) -> Result<()> {
     let dims = dims(call, sizes.len())?;
     let mut data = read(call.get("self"), &sizes)?;
     let Some((last, others)) = dims.split_last() else { return Ok(()) };
+    if outs[0].concrete()?.numel() == 0 {
+        return Ok(());
+    }
     others.iter().for_each(|d| along(&mut data, &sizes, *d, false));
     let (have, n) = (sizes[*last], call.int("last_dim_size")? as usize);
     let inner: usize = sizes[last + 1..].iter().product();

@@ -398,6 +398,9 @@ fn nonzero(call: &Call, outs: &[Tensor]) -> Result<()> {
     let sizes = outs[0].concrete()?.sizes;
     let fill = if call.get("fill_value").is_none() { 0 } else { call.int("fill_value")? };
     let at = |i: usize| rows.iter().map(move |r| r.get(i).copied().unwrap_or(fill));
+    if outs[0].concrete()?.numel() == 0 {
+        return Ok(());
+    }
     let flat: Vec<u8> = (0..sizes[0]).flat_map(at).flat_map(|p| Number::Int(p).to_bytes(Dtype::Int64)).collect();
     write_dense(&outs[0], &flat)
 }

@@ -336,12 +336,11 @@ pub(super) fn decomposed<T: Vectorized>(a: Mat<T>, full: bool) -> (Mat<T>, Vec<T
 /// Fails where a factorization says that it failed.
 fn check_errors(c: &Call, _: &[Tensor]) -> Result<()> {
     let info = c.tensor("info")?;
-    let g = info.concrete()?;
-    let values: Vec<i32> = info.with_slice::<i32, _>(|s| s[g.offset..g.offset + g.numel()].to_vec())?;
+    let values = tensor::strided::integers(info)?;
     let Some(i) = values.iter().position(|v| *v != 0) else { return Ok(()) };
     let name = c.str("api_name")?;
-    let place = if g.sizes.is_empty() { String::new() } else { format!("(Batch element {i}): ") };
-    let said = format!("{name}: {place}{}", operators::linalg::failure(name, values[i].into()));
+    let place = if info.dim() == 0 { String::new() } else { format!("(Batch element {i}): ") };
+    let said = format!("{name}: {place}{}", operators::linalg::failure(name, values[i]));
     // A factor with a zero on its diagonal is a factor all the same.
     Err(if name.contains("lu_factor") { Error::runtime(said) } else { Error::new(ErrorKind::LinAlg, said) })
 }

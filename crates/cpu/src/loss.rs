@@ -103,9 +103,12 @@ fn forward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<(
 
 fn backward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<()> {
     for_floats!(kernel, out[0].dtype(), T => {
-        let (x, y) = pair::<T>(c.tensor("self")?, c.tensor("target")?)?;
+        let input = c.tensor("self")?;
+        let (x, y) = (along::<T>(input, &out[0])?, along::<T>(c.tensor("target")?, &out[0])?);
         let grad = along::<T>(c.tensor("grad_output")?, &out[0])?;
-        let norm = if c.int("reduction")? == MEAN { T::of(1.0) / T::of(x.len() as f64) } else { T::of(1.0) };
+        // However much it is broadcast, the input's own elements count.
+        let count = input.concrete()?.numel();
+        let norm = if c.int("reduction")? == MEAN { T::of(1.0) / T::of(count as f64) } else { T::of(1.0) };
         let values: Vec<T> = x.into_iter().zip(y).zip(grad).map(|((x, y), g)| norm * formula.slope(x, y) * g).collect();
         T::write(&out[0], &values)
     })

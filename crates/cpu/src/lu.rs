@@ -29,17 +29,23 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.lu_unpack.default", |c, o| {
         let lus = read(c.tensor("LU_data")?)?;
-        let pivots = i64::read(c.tensor("LU_pivots")?)?;
+        let (data, turned) = (c.bool("unpack_data")?, c.bool("unpack_pivots")?);
+        let pivots = if turned { i64::read(c.tensor("LU_pivots")?)? } else { Vec::new() };
+        let rows = lus.first().map_or(0, |lu| lu.rows as i64);
+        if pivots.iter().any(|pivot| !(1..=rows).contains(pivot)) {
+            return Err(Error::runtime(
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?",
+            ));
+        }
         let parts: Vec<[Mat; 3]> = lus
             .iter()
             .enumerate()
             .map(|(i, lu)| {
                 let k = lu.rows.min(lu.cols);
-                unpacked(lu, &pivots[i * k..(i + 1) * k])
+                unpacked(lu, if turned { &pivots[i * k..(i + 1) * k] } else { &[] })
             })
             .collect();
-        let data = c.bool("unpack_data")?;
-        write_parts(&parts, [c.bool("unpack_pivots")?, data, data], o)
+        write_parts(&parts, [turned, data, data], o)
     });
     t.fill("aten.linalg_pinv.atol_rtol_tensor", pseudo_inverse);
     t.fill("aten.linalg_lstsq.default", least_squares);

@@ -2,7 +2,7 @@
 
 use super::dense::{Lane, Real};
 use crate::dense::for_floats;
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable};
 use operators::pooling::{Windows, spatial};
 use tensor::{Dtype, Tensor};
@@ -83,6 +83,9 @@ impl Planes {
 
     /// For every output place of a plane, its index along each dimension and the input places its window covers, in order.
     fn windows(&self, window: &Window) -> Vec<(Vec<usize>, Vec<usize>)> {
+        if self.count == 0 {
+            return Vec::new();
+        }
         let per_dim: Vec<Vec<Vec<usize>>> =
             (0..self.input.len()).map(|d| (0..self.output[d]).map(|i| window(d, i, self.input[d], self.output[d])).collect()).collect();
         let mut all = Vec::with_capacity(self.output_size());
@@ -176,6 +179,9 @@ fn max_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let planes = Planes::of(c.tensor("self")?, grad, spatial(c))?;
     for_floats!("max_pool2d_backward", grad.dtype(), T => {
         let (g, at) = (T::read(grad)?, i64::read(indices)?);
+        if let Some(index) = at.iter().find(|at| !(0..planes.input_size() as i64).contains(*at)) {
+            return Err(Error::runtime(format!("{}(): index {index} is out of the input's range", c.entry.base_name())));
+        }
         let mut result = vec![T::of(0.0); planes.count * planes.input_size()];
         for (i, (g, at)) in g.into_iter().zip(at).enumerate() {
             result[i / planes.output_size() * planes.input_size() + at as usize] += g;

@@ -15,7 +15,7 @@ pub fn register(t: &mut KernelTable) {
     t.fill("prims.rev.default", |c, o| write(&o[0], &run("aten.flip.default", vec![c.get("a").clone(), c.get("dims").clone()])?));
     t.fill("prims.iota.default", |c, o| {
         let (length, start, step) = (c.int("length")?, c.int("start")?, c.int("step")?);
-        scatter(&o[0], &(0..length).map(|i| start + i * step).collect::<Vec<_>>())
+        scatter(&o[0], &(0..length).map(|i| i.wrapping_mul(step).wrapping_add(start)).collect::<Vec<_>>())
     });
     t.fill("prims._low_memory_max_pool_with_offsets.default", |c, o| {
         let (entry, args) = pooling_call(c)?;
@@ -37,13 +37,16 @@ pub fn register(t: &mut KernelTable) {
         scatter(&o[0], &(0..n).map(|_| generator.from_to(u64::MAX, i64::MIN)).collect::<Vec<_>>())
     });
     t.fill("prims.inductor_lookup_seed.default", |c, o| {
-        let seed = values::<i64>(c.tensor("seeds")?)?[c.int("index")? as usize];
+        let (seeds, index) = (values::<i64>(c.tensor("seeds")?)?, c.int("index")?);
+        let found = usize::try_from(index).ok().and_then(|at| seeds.get(at).copied());
+        let seed =
+            found.ok_or_else(|| Error::index(format!("index {index} is out of bounds for dimension 0 with size {}", seeds.len())))?;
         scatter(&o[0], &[seed])
     });
     t.fill("prims.inductor_random.default", random);
     t.fill("prims.inductor_randint.default", |c, o| {
         let (low, high) = (c.int("low")?, c.int("high")?);
-        let seed = values::<i64>(c.tensor("seed")?)?[0] as u64;
+        let seed = seed(c)?;
         let n = o[0].concrete()?.numel();
         scatter(&o[0], &(0..n as u64).map(|i| philox::integer(seed, i, low, high)).collect::<Vec<_>>())
     });
@@ -109,7 +112,7 @@ impl Places {
         let plane: i64 = self.output.iter().product();
         let window = |i: usize| {
             let at = unravel(i as i64 % plane, &self.output);
-            (0..at.len()).map(|d| at[d] * self.stride[d] - self.padding[d]).collect::<Vec<_>>()
+            (0..at.len()).map(|d| at[d].wrapping_mul(self.stride[d]).wrapping_sub(self.padding[d])).collect::<Vec<_>>()
         };
         found.iter().enumerate().map(|(i, value)| of(self, &window(i), *value)).collect()
     }
@@ -121,7 +124,10 @@ impl Places {
 
     fn index(&self, first: &[i64], offset: i64) -> i64 {
         let at = unravel(offset, &self.kernel);
-        (0..at.len()).fold(0, |n, d| n * self.input[d] + first[d] + at[d] * self.dilation[d])
+        (0..at.len()).fold(0, |n: i64, d| {
+            let along = first[d].wrapping_add(at[d].wrapping_mul(self.dilation[d]));
+            n.wrapping_mul(self.input[d]).wrapping_add(along)
+        })
     }
 }
 
@@ -134,12 +140,18 @@ fn unravel(mut index: i64, sizes: &[i64]) -> Vec<i64> {
     at
 }
 
+/// The seed that a call draws from.
+fn seed(c: &Call) -> Result<u64> {
+    let seed = values::<i64>(c.tensor("seed")?)?;
+    seed.first().map(|seed| *seed as u64).ok_or_else(|| Error::runtime(format!("{}: expected a seed", c.entry.base_name())))
+}
+
 fn random(c: &Call, o: &[Tensor]) -> Result<()> {
-    let seed = values::<i64>(c.tensor("seed")?)?[0] as u64;
+    let seed = seed(c)?;
     let offset = c.int("offset")? as u64;
     let n = o[0].concrete()?.numel() as u64;
     let draw = if c.str("mode")? == "randn" { philox::normal } else { philox::uniform };
-    scatter(&o[0], &(0..n).map(|i| draw(seed, i + offset)).collect::<Vec<f32>>())
+    scatter(&o[0], &(0..n).map(|i| draw(seed, i.wrapping_add(offset))).collect::<Vec<f32>>())
 }
 
 /// Indices in range, and whether an element is read or written at all.
@@ -215,6 +227,6 @@ mod philox {
     pub fn integer(seed: u64, position: u64, low: i64, high: i64) -> i64 {
         let bits = draw(seed, position);
         let wide = u64::from(bits[0]) | (u64::from(bits[1]) << 32);
-        (wide % (high.wrapping_sub(low) as u64).max(1)) as i64 + low
+        ((wide % (high.wrapping_sub(low) as u64).max(1)) as i64).wrapping_add(low)
     }
 }

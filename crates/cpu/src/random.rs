@@ -334,15 +334,27 @@ pub fn register(t: &mut KernelTable) {
     register_mixed(t);
 }
 
+/// The numbers that a tensor holds: pairs where they are complex.
+fn drawn(out: &Tensor) -> Tensor {
+    if out.dtype().is_complex() { pairs(out) } else { out.clone() }
+}
+
 fn register_factories(t: &mut KernelTable) {
     for name in ["aten.rand.default", "aten.rand.generator", "aten.rand_like.default", "aten.rand_like.generator"] {
         t.fill(name, |c, o| uniform(&o[0], 0.0, 1.0, &*generator(c)?));
-        t.complex(name, Kernel::Fill(|c, o| uniform(&pairs(&o[0]), 0.0, 1.0, &*generator(c)?)));
+        // Like a complex tensor, numbers may be drawn that are real.
+        t.complex(name, Kernel::Fill(|c, o| uniform(&drawn(&o[0]), 0.0, 1.0, &*generator(c)?)));
     }
     for name in ["aten.randn.default", "aten.randn.generator", "aten.randn_like.default", "aten.randn_like.generator"] {
         t.fill(name, |c, o| normal(&o[0], 0.0, 1.0, &*generator(c)?));
         // The variance is that of both parts together.
-        t.complex(name, Kernel::Fill(|c, o| normal(&pairs(&o[0]), 0.0, FRAC_1_SQRT_2, &*generator(c)?)));
+        t.complex(
+            name,
+            Kernel::Fill(|c, o| {
+                let deviation = if o[0].dtype().is_complex() { FRAC_1_SQRT_2 } else { 1.0 };
+                normal(&drawn(&o[0]), 0.0, deviation, &*generator(c)?)
+            }),
+        );
     }
     for name in ["aten.uniform_.default", "aten.normal_.default"] {
         t.complex(name, Kernel::Mutate(|c| fill_random(c, None)));

@@ -283,6 +283,10 @@ fn embedding_bag_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let (rows, width) = (sizes[0], sizes[1]);
     let (indices, bag_of) = (i64::read(c.tensor("indices")?)?, bags(c, grad.concrete()?.sizes[0])?);
     let (bag_sizes, largest) = (i64::read(c.tensor("bag_size")?)?, i64::read(c.tensor("maximum_indices")?)?);
+    let in_range = |row: &i64| (0..rows as i64).contains(row);
+    if let Some(row) = indices.iter().chain(if mode == 2 { largest.as_slice() } else { &[] }).find(|row| !in_range(row)) {
+        return Err(Error::runtime(format!("embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row}")));
+    }
     let mut uses = vec![0usize; rows];
     indices.iter().for_each(|i| uses[*i as usize] += 1);
     let by_frequency = c.bool("scale_grad_by_freq")?;
@@ -319,6 +323,10 @@ fn per_sample_weights_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let (indices, bag_of, width) = (i64::read(c.tensor("indices")?)?, bags(c, sizes[0])?, sizes[1]);
     for_floats!("_embedding_bag_per_sample_weights_backward", grad.dtype(), T => {
         let (g, table) = (T::read(grad)?, T::read(weight)?);
+        let rows = weight.concrete()?.sizes[0] as i64;
+        if let Some(row) = indices.iter().find(|row| !(0..rows).contains(*row)) {
+            return Err(Error::runtime(format!("embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {row}")));
+        }
         let one = |(row, bag): (&i64, &usize)| {
             let (g, row) = (&g[bag * width..][..width], if *row == padding { return T::of(0.0) } else { *row as usize });
             T::of(g.iter().zip(&table[row * width..]).fold(0.0, |sum, (a, b)| sum + a.wide() * b.wide()))

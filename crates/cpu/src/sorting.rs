@@ -224,7 +224,7 @@ fn unique(call: &Call) -> Result<Value> {
     let name = call.entry.schema.name.as_str();
     let d = match call.get("dim") {
         Value::None => None,
-        given => Some(wrap_dim(given.int()?, tensor.dim())?),
+        given => Some(operators::shapes::dim_of(tensor, given.int()?)?),
     };
     let mut result = grouped(tensor, d, name != "unique_consecutive", (flag("return_inverse")?, flag("return_counts")?))?;
     if let (Value::List(items), "_unique") = (&mut result, name) {

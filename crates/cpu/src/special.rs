@@ -322,6 +322,6 @@ pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
 
 /// The logarithm of the multivariate gamma function.
 pub fn mvlgamma(x: f64, p: i64) -> f64 {
-    let constant = (p * (p - 1)) as f64 / 4.0 * PI.ln();
+    let constant = p as f64 * (p - 1) as f64 / 4.0 * PI.ln();
     constant + (0..p).map(|j| libm::lgamma(x - j as f64 / 2.0)).sum::<f64>()
 }
