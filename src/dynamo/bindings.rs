@@ -203,6 +203,12 @@ mod native {
         call::break_graph(&reason).map_err(|e| raise(e, vm))
     }
 
+    /// `_leave(kind, ...)`: the function that says this is left to Python. The graph of a script's function that calls it ends before.
+    #[pyfunction]
+    fn _leave(kind: PyStrRef, args: rustpython_vm::function::PosArgs<Option<String>>, vm: &VirtualMachine) -> PyResult<()> {
+        if crate::dynamo::tracing::is_called_by_script(1) { _graph_break(kind, args, vm) } else { Ok(()) }
+    }
+
     /// `_break_at_grad(inputs)`: gradients of these are asked for.
     #[pyfunction]
     fn _break_at_grad(inputs: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult<()> {

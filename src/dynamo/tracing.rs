@@ -1,7 +1,7 @@
 //! What the bindings of tensors, numbers and builtins ask and tell while a function is traced.
 
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{PyObject, PyResult, VirtualMachine};
+use rustpython_vm::{PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::bytecode_analysis::decoded::{self, place_of};
 use super::cache::compiled_function;
@@ -58,6 +58,37 @@ pub(crate) fn graph_break_on_requires_grad(t: &crate::tensor::Tensor, requires: 
     graph_break(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
 }
 
+/// Makes a call outside of the graph, which ends before it: `make` is given what replaces a tensor of the graph. Gives nothing where no
+/// graph is captured.
+pub(crate) fn outside(
+    reason: impl FnOnce() -> Unsupported,
+    make: &mut dyn FnMut(&mut dyn FnMut(&crate::tensor::Tensor) -> crate::tensor::Tensor) -> PyResult,
+    vm: &VirtualMachine,
+) -> PyResult<Option<PyObjectRef>> {
+    let Some(recorder) = recorder() else { return Ok(None) };
+    break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    let made = {
+        let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+        make(&mut |t| recorder.current(t))?
+    };
+    call::note_returned(&made, vm);
+    Ok(Some(made))
+}
+
+/// Why a graph ends before a call that makes a tensor that is to require grad.
+pub(crate) fn leaf(function: &str, args: &FuncArgs, vm: &VirtualMachine) -> Unsupported {
+    let shown = |o: &PyObjectRef| compiled_function::variable(o, vm);
+    let given: Vec<String> = args.args.iter().map(shown).collect();
+    let named: Vec<String> = args.kwargs.iter().map(|(name, o)| format!("'{}': {}", name.to_string_lossy(), shown(o))).collect();
+    Unsupported::leaf(function, &given.join(", "), &named.join(", "))
+}
+
+/// Why a graph ends before a call with an argument that no graph holds.
+pub(crate) fn proxy(args: &FuncArgs, vm: &VirtualMachine) -> Unsupported {
+    let all = args.args.iter().chain(args.kwargs.values()).map(|o| compiled_function::variable(o, vm));
+    Unsupported::proxy(&all.collect::<Vec<_>>().join(" "))
+}
+
 /// `print`: what is printed while a function is captured ends its graph.
 pub(crate) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     if recorder().is_some() {
@@ -65,6 +96,31 @@ pub(crate) fn print(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> Py
         call::break_graph_at(&compiled_function::builtin_reason("print", &args), read)
             .map_err(|e| crate::python::native::tensor::raise(e, vm))?;
     }
+    plain.call(args, vm)
+}
+
+/// A graph is captured, and the frame so many calls above the running one is the script's own.
+pub(crate) fn is_called_by_script(depth: usize) -> bool {
+    recorder().is_some() && is_script(depth)
+}
+
+/// Ends the graph before a native function that Dynamo does not trace, where the script calls it.
+pub(crate) fn leave(reason: impl FnOnce() -> Unsupported, vm: &VirtualMachine) -> PyResult<()> {
+    if !is_called_by_script(0) {
+        return Ok(());
+    }
+    break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))
+}
+
+/// A builtin that Dynamo does not trace, whatever it is given: the graph ends before the call.
+pub(crate) fn untraced_builtin(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    leave(|| compiled_function::builtin_reason(name, &args), vm)?;
+    plain.call(args, vm)
+}
+
+/// A function of Python's in C that Dynamo does not know: the graph ends before the call.
+pub(crate) fn unknown_builtin(module: &str, name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    leave(|| Unsupported::unknown_builtin(name, module), vm)?;
     plain.call(args, vm)
 }
 

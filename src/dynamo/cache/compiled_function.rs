@@ -147,6 +147,21 @@ pub fn builtin_reason(name: &str, args: &FuncArgs) -> Unsupported {
     Unsupported::builtin(name, &types, &kinds)
 }
 
+/// What Dynamo calls a value: `ConstantVariable(int: 2)`, `TupleVariable(length=1)`.
+pub fn variable(o: &PyObjectRef, vm: &VirtualMachine) -> String {
+    let name = o.class().name().to_string();
+    let length = || o.length(vm).map_or_else(|_| String::new(), |n| format!("length={n}"));
+    match name.as_str() {
+        "Tensor" | "Parameter" => "TensorVariable()".to_owned(),
+        "Size" => format!("SizeVariable({})", length()),
+        "tuple" => format!("TupleVariable({})", length()),
+        "list" => format!("ListVariable({})", length()),
+        "SymInt" => "SymNodeVariable()".to_owned(),
+        "Generator" => "LazyVariableTracker(realized: UserDefinedObjectVariable(Generator))".to_owned(),
+        _ => format!("ConstantVariable({name}: {})", o.repr(vm).map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned())),
+    }
+}
+
 /// A compiled function between its calls.
 pub struct CompiledFunction {
     /// Entries.

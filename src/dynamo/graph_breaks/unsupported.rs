@@ -234,6 +234,21 @@ impl Unsupported {
         )
     }
 
+    /// `torch.ones(2, requires_grad=True)`, and whatever else makes a tensor: the function, and what it was called with.
+    pub fn leaf(function: &str, args: &str, kwargs: &str) -> Self {
+        Self::new(
+            225,
+            "Attempted to use tensor creation function with requires_grad=True",
+            "Dynamo does not support this.",
+            format!("fn=<built-in method {function} of type object>, args=[{args}], kwargs={{{kwargs}}}"),
+            &[
+                "Create the tensor outside the compiled region.",
+                "Do not set `requires_grad=True`.",
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
     /// `tensor.data = value` where the graph cannot hold it: of a tensor of its own, or with another dtype or shape.
     pub fn set_data(same_dtype: bool, same_shape: bool) -> Self {
         let context = "setattr(TensorVariable(), ConstantVariable(str: 'data'), TensorVariable())";
@@ -313,12 +328,90 @@ impl Unsupported {
                 "Dynamo does not know how to trace the builtin `{module}.{function}.` This function is either a Python builtin (e.g. _warnings.warn) or a third-party C/C++ Python extension (perhaps created with pybind)."
             ),
             format!(
-                "module: {module}, qualname: {function}, skip reason: cannot determine source file for  (likely a C extension or builtin)"
+                "module: {module}, qualname: {function}, skip reason: cannot determine source file for {} (likely a C extension or builtin)",
+                if module.starts_with('<') { "" } else { module }
             ),
             &[
                 "If it is a Python builtin, please file an issue on GitHub so the PyTorch team can add support for it and see the next case for a workaround.",
                 "If it is a third-party C/C++ Python extension, please either wrap it into a PyTorch-understood custom operator (see https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html for more details) or, if it is traceable, use `torch.compiler.allow_in_graph`.",
             ],
+        )
+    }
+
+    /// A function of a file that is never traced, called by the script; `rule` is PyTorch's entry for the file.
+    pub fn skipped(function: &str, module: &str, rule: &str) -> Self {
+        let mut hints = vec![format!("Avoid calling the function `{function}`.")];
+        if rule != "torch/_dynamo" {
+            hints.push(format!(
+                "Apply `@torch._dynamo.dont_skip_tracing` to the function `{function}` to force tracing into the function. More graph breaks may occur as a result of attempting to trace into the function."
+            ));
+            hints.push("Please file an issue to PyTorch.".to_owned());
+        }
+        let hints: Vec<&str> = hints.iter().map(String::as_str).collect();
+        Self::new(
+            SKIPPED_BUILTIN,
+            "Attempted to call function marked as skipped",
+            format!("Dynamo developers have intentionally marked that the function `{function}` in file `{rule}.py` should not be traced."),
+            format!("module: {module}, qualname: {function}, skip reason: file matches MOD_SKIPLIST ({rule})"),
+            &hints,
+        )
+    }
+
+    /// A function of `torch` that gives something else than a tensor.
+    pub fn non_tensor(kind: &str, function: &str) -> Self {
+        Self::new(
+            208,
+            "torch.* op returned non-Tensor",
+            "torch.* ops that return a non-Tensor cannot be traced into the Dynamo FX graph output\n",
+            format!("example_value type: {kind}; op: call_function; target: <built-in function {function}>"),
+            &[],
+        )
+    }
+
+    /// `torch.is_inference_mode_enabled()`
+    pub fn inference_mode() -> Self {
+        Self::new(
+            46,
+            "Encountered torch.is_inference_mode_enabled during tracing",
+            "torch.is_inference_mode_enabled() is not supported",
+            "",
+            &[
+                FUNDAMENTAL,
+                "Avoid using `tensor.is_inference()` and `torch.is_inference_mode_enabled()` in your compile code. This is primarily used in conjunction with `torch.inference_mode`. Consider using `torch.no_grad` instead because `torch.no_grad` leads to same improvements as `inference_mode` when `torch.compile` is used.",
+            ],
+        )
+    }
+
+    /// A call with an argument that no graph holds: a generator.
+    pub fn proxy(args: &str) -> Self {
+        Self::new(
+            55,
+            "Failed to convert args/kwargs to proxy",
+            "Missing `as_proxy()` implementation for some arg/kwarg.\n",
+            format!("call_function args: {args}"),
+            &[],
+        )
+    }
+
+    /// A method of a generator.
+    pub fn generator(method: &str) -> Self {
+        Self::new(
+            7650,
+            "torch.Generator method",
+            format!("torch.Generator.{method}() is a stateful RNG operation that cannot be soundly traced in the FX graph."),
+            format!("torch.Generator.{method}"),
+            &[FUNDAMENTAL],
+        )
+    }
+
+    /// `torch.Generator()`
+    pub fn opaque(class: &str) -> Self {
+        Self::new(
+            363,
+            "An opaque object was created in the middle of the program.",
+            "Opaque objects cannot be created inside the torch.compile region. They must be created before entering the compiled function.",
+            format!("Opaque object type: <class '{class}'>."),
+            &["Please create the opaque object before calling torch.compile and pass it in as an argument or as a global variable."],
         )
     }
 

@@ -66,6 +66,13 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
         });
         vm.builtins.set_attr(name, of_elements, vm)?;
     }
+    for name in ["dir", "globals"] {
+        let plain = vm.builtins.get_attr(name, vm)?;
+        let function = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
+            tracing::untraced_builtin(name, &plain, args, vm)
+        });
+        vm.builtins.set_attr(name, function, vm)?;
+    }
     for name in ["min", "max"] {
         let plain = vm.builtins.get_attr(name, vm)?;
         let extremum = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
@@ -78,9 +85,26 @@ pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
         tensor::builtins::summed(&plain, args, vm)
     });
     vm.builtins.set_attr("sum", sum, vm)?;
+    for (module, names) in UNKNOWN_TO_DYNAMO {
+        // What a module lacks here nobody can call.
+        let Ok(owner) = vm.import(*module, 0) else { continue };
+        for name in *names {
+            let Ok(plain) = owner.get_attr(*name, vm) else { continue };
+            let function = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
+                tracing::unknown_builtin(module, name, &plain, args, vm)
+            });
+            owner.set_attr(*name, function, vm)?;
+        }
+    }
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
 }
+
+/// Functions that CPython has in C and Dynamo does not know, by the module that PyTorch's messages name.
+const UNKNOWN_TO_DYNAMO: &[(&str, &[&str])] = &[
+    ("gc", &["collect", "disable", "enable", "freeze", "get_count", "get_objects", "get_referrers", "get_stats", "isenabled", "unfreeze"]),
+    ("sys", &["getsizeof", "getrefcount", "setrecursionlimit", "settrace", "_getframe"]),
+];
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
 pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];

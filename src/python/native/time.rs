@@ -82,6 +82,7 @@ mod module {
 
     #[pyfunction]
     fn sleep(seconds: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::unknown_builtin("sleep", "time"), vm)?;
         let seconds = seconds.try_float(vm)?.to_f64();
         if seconds.is_nan() {
             return Err(vm.new_value_error("Invalid value NaN (not a number)"));

@@ -3,13 +3,14 @@
 import builtins
 
 import torch
-from torch import _C
+from torch import _C, _native_compile
 
 _deterministic = {"algorithms": False, "warn_only": False, "matmul": "highest", "threads": 1}
 
 
 def typename(obj):
     """The name of an object's type, with its module."""
+    _native_compile._leave("skipped", "typename", "torch", "torch/__init__")
     if isinstance(obj, torch.Tensor):
         return obj.type()
     module = getattr(obj, "__module__", None) or ""
@@ -70,11 +71,13 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
 
 def get_num_threads():
     """What `set_num_threads` was told."""
+    _native_compile._leave("non_tensor", "int", "get_num_threads")
     return _deterministic["threads"]
 
 
 def set_num_threads(threads):
     """There is one thread; the choice is kept for who asks."""
+    _native_compile._leave("unknown_builtin", "set_num_threads", "torch")
     if not isinstance(threads, int) or isinstance(threads, bool):
         raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
     if threads <= 0:
@@ -119,6 +122,7 @@ def _has_compatible_shallow_copy_type(tensor, other):
 
 def is_storage(obj):
     """Whether `obj` is a tensor's storage."""
+    _native_compile._leave("non_tensor", "bool", "is_storage")
     return type(obj).__name__ in ("UntypedStorage", "TypedStorage")
 
 
@@ -200,6 +204,7 @@ def set_float32_matmul_precision(precision):
 
 def get_float32_matmul_precision():
     """What `set_float32_matmul_precision` was told."""
+    _native_compile._leave("non_tensor", "str", "get_float32_matmul_precision")
     return _deterministic["matmul"]
 
 

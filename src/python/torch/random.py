@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+from torch import _native_compile
 from torch._C import default_generator
 
 __all__ = ["set_rng_state", "get_rng_state", "manual_seed", "seed", "initial_seed", "fork_rng"]
@@ -9,16 +10,19 @@ __all__ = ["set_rng_state", "get_rng_state", "manual_seed", "seed", "initial_see
 
 def set_rng_state(new_state):
     """Puts the generator into a state that `get_rng_state` gave."""
+    _native_compile._leave("skipped", "set_rng_state", "torch.random", "torch/random")
     default_generator.set_state(new_state)
 
 
 def get_rng_state():
     """The generator's state as a tensor of bytes."""
+    _native_compile._leave("skipped", "get_rng_state", "torch.random", "torch/random")
     return default_generator.get_state()
 
 
 def manual_seed(seed):
     """Seeds the generator."""
+    _native_compile._leave("skipped", "manual_seed", "torch.random", "torch/_compile")
     return default_generator.manual_seed(int(seed))
 
 
@@ -29,6 +33,7 @@ def seed():
 
 def initial_seed():
     """The number it was seeded with."""
+    _native_compile._leave("non_tensor", "int", "initial_seed")
     return default_generator.initial_seed()
 
 

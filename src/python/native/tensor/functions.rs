@@ -208,6 +208,12 @@ mod module {
         if let Some(result) = overridden(public, &args, WrittenIn::Cpp, vm)? {
             return Ok(result);
         }
+        if args.kwargs.get("requires_grad").is_some_and(|o| rustpython_vm::AsObject::is(o, &vm.ctx.true_value))
+            && let Some(made) =
+                crate::dynamo::tracing::outside(|| crate::dynamo::tracing::leaf("tensor", &args, vm), &mut |_| new_tensor(&args, vm), vm)?
+        {
+            return Ok(made);
+        }
         let callee = || Callee::function("torch.tensor".to_owned());
         as_written(callee, &args, vm, || new_tensor(&args, vm))
     }
@@ -242,8 +248,9 @@ mod module {
     }
 
     #[pyfunction]
-    fn is_inference_mode_enabled() -> bool {
-        modes().inference
+    fn is_inference_mode_enabled(vm: &VirtualMachine) -> PyResult<bool> {
+        crate::dynamo::tracing::leave(crate::dynamo::Unsupported::inference_mode, vm)?;
+        Ok(modes().inference)
     }
 
     #[pyfunction]
@@ -298,12 +305,14 @@ mod module {
 
     #[pyfunction]
     fn result_type(a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::non_tensor("dtype", "result_type"), vm)?;
         let (a, b) = (packet::value(&a, vm)?, packet::value(&b, vm)?);
         PyDtype::object(crate::ops::shapes::result_type(&[&a, &b]).map_err(|e| raise(e, vm))?, vm)
     }
 
     #[pyfunction]
     fn can_cast(from: PyObjectRef, to: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+        crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::non_tensor("bool", "can_cast"), vm)?;
         match (to_value(&from, vm), to_value(&to, vm)) {
             (Some(Value::Dtype(a)), Some(Value::Dtype(b))) => Ok(a.can_cast(b)),
             _ => Err(vm.new_type_error("can_cast(): arguments must be torch.dtype")),

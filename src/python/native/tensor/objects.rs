@@ -266,36 +266,47 @@ impl std::fmt::Debug for PyGenerator {
 
 impl Constructor for PyGenerator {
     type Args = FuncArgs;
-    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, _args: FuncArgs, _vm: &VirtualMachine) -> PyResult<Self> {
+    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, _args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
+        crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::opaque("torch._C.Generator"), vm)?;
         Ok(PyGenerator(Rc::new(Generator::default())))
     }
+}
+
+/// A method that reads or sets a generator's state ends the graph of the script's function that calls it.
+fn stateful(method: &str, vm: &VirtualMachine) -> PyResult<()> {
+    crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::generator(method), vm)
 }
 
 #[pyclass(with(Constructor))]
 impl PyGenerator {
     #[pymethod]
-    fn manual_seed(zelf: rustpython_vm::PyRef<Self>, seed: i64) -> PyObjectRef {
+    fn manual_seed(zelf: rustpython_vm::PyRef<Self>, seed: i64, vm: &VirtualMachine) -> PyResult {
+        stateful("manual_seed", vm)?;
         zelf.0.manual_seed(seed as u64);
-        zelf.into()
+        Ok(zelf.into())
     }
     #[pymethod]
-    fn initial_seed(zelf: &Py<Self>) -> u64 {
-        zelf.0.initial_seed()
+    fn initial_seed(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<u64> {
+        stateful("initial_seed", vm)?;
+        Ok(zelf.0.initial_seed())
     }
     #[pymethod]
-    fn seed(zelf: &Py<Self>) -> u64 {
+    fn seed(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<u64> {
+        stateful("seed", vm)?;
         // Without entropy a page cannot reproduce a run; the seed is derived from the state.
         let seed = zelf.0.random64();
         zelf.0.manual_seed(seed);
-        seed
+        Ok(seed)
     }
     #[pymethod]
     fn get_state(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        stateful("get_state", vm)?;
         let state = zelf.0.get_state().map_err(|e| raise(e, vm))?;
         super::payload::wrap(&state, vm)
     }
     #[pymethod]
     fn set_state(zelf: rustpython_vm::PyRef<Self>, state: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        stateful("set_state", vm)?;
         let state = super::convert::to_tensor(&state).ok_or_else(|| vm.new_type_error("expected a torch.ByteTensor"))?;
         zelf.0.set_state(&state).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())

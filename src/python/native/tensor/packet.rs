@@ -156,6 +156,27 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     // What writes to a list of tensors gives that list.
     let gives = args.args.first().filter(|_| crate::dispatch::foreach::is_foreach(bound.entry) && bound.entry.is_mutable());
     let _written = written.enter();
+    // Dynamo does not look at `requires_grad` in the call of a method.
+    let makes_leaf = bound.requires_grad && matches!(written, Written::Function(..)) && makes_new(bound.entry);
+    let has_generator =
+        bound.entry.schema.arguments.iter().zip(&bound.args).any(|(a, v)| a.name == "generator" && !matches!(v, Value::None));
+    if (makes_leaf || has_generator) && bound.out.is_none() {
+        let (entry, requires_grad, given) = (bound.entry, bound.requires_grad, std::mem::take(&mut bound.args));
+        let mut make = |current: &mut dyn FnMut(&Tensor) -> Tensor| {
+            let now = given.iter().map(|v| v.map_tensors(&mut |t| Ok(current(t)))).collect::<Result<Vec<_>>>();
+            let made = now.and_then(|mut now| {
+                fill_factory_options(entry, &mut now);
+                dispatch(entry, now, requires_grad)
+            });
+            results(entry, made.map_err(|e| raise(e, vm))?, vm)
+        };
+        let name = base_name(packet);
+        let reason = || if makes_leaf { crate::dynamo::tracing::leaf(name, args, vm) } else { crate::dynamo::tracing::proxy(args, vm) };
+        if let Some(made) = crate::dynamo::tracing::outside(reason, &mut make, vm)? {
+            return Ok(made);
+        }
+        bound.args = given;
+    }
     let result = run(bound, vm)?;
     Ok(gives.filter(|_| !matches!(written, Written::Function("torch.ops.", _))).cloned().unwrap_or(result))
 }

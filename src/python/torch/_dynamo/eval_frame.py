@@ -519,6 +519,7 @@ def call_outside(module, args, kwargs):
 
 def reset():
     """Forgets every compiled graph."""
+    _native_compile._leave("skipped", "reset", "torch._dynamo", "torch/_dynamo")
     _native_compile._forget()
 
 
