@@ -34,7 +34,7 @@ fn place(whole: &mut [u8], g: &Geometry, n: usize, part: &[u8]) -> Result<()> {
 
 /// The elements of `n` bytes that a geometry over dense bytes selects, in its order.
 fn pick(whole: &[u8], sizes: &[usize], strides: &[isize], offset: usize, n: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(sizes.iter().product::<usize>() * n);
+    let mut out = Vec::with_capacity(tensor::elements(sizes) * n);
     for_each_offset(sizes, strides, offset, &mut |o| out.extend_from_slice(whole.get(o * n..o * n + n).unwrap_or_default()));
     out
 }

@@ -125,6 +125,24 @@ pub enum Family {
 /// The degree from which on no recurrence is followed to its end.
 pub const LONG: f64 = (1u64 << 24) as f64;
 
+/// A Chebyshev polynomial outside of its interval. The recurrence ends as NaN where it overflows.
+fn outside(family: Family, x: f64, n: f64) -> f64 {
+    use Family::*;
+    let angle = x.abs().acosh();
+    // Below the interval the two of half steps change places.
+    let value = match (family, x < 0.0) {
+        (ChebyshevT, _) => (n * angle).cosh(),
+        (ChebyshevU, _) => ((n + 1.0) * angle).sinh() / angle.sinh(),
+        (ChebyshevV, false) | (ChebyshevW, true) => ((n + 0.5) * angle).cosh() / (angle / 2.0).cosh(),
+        _ => ((n + 0.5) * angle).sinh() / (angle / 2.0).sinh(),
+    };
+    match value.is_finite() {
+        true if x < 0.0 && n % 2.0 != 0.0 => -value,
+        true => value,
+        false => f64::NAN,
+    }
+}
+
 /// The polynomial of degree `n`; zero where the degree is negative.
 pub fn polynomial(family: Family, x: f64, n: f64) -> f64 {
     use Family::*;
@@ -146,6 +164,7 @@ pub fn polynomial(family: Family, x: f64, n: f64) -> f64 {
         ChebyshevW if x == 1.0 => return n + n + 1.0,
         ChebyshevW if x == -1.0 => return sign(true),
         Legendre if x.abs() == 1.0 => return sign(x < 0.0),
+        ChebyshevT | ChebyshevU | ChebyshevV | ChebyshevW if n > LONG && x.abs() > 1.0 => return outside(family, x, n),
         ChebyshevT if n > 6.0 && x.abs() < 1.0 => return (n * x.acos()).cos(),
         ChebyshevU if n > 8.0 && x.abs() < 1.0 && x.acos().sin() != 0.0 => return ((n + 1.0) * x.acos()).sin() / x.acos().sin(),
         ChebyshevV if n > 8.0 && x.abs() < 1.0 && ((x.acos() / 2.0).sin() != 1.0 || n > LONG) => {

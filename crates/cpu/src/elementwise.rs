@@ -7,6 +7,7 @@
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use half::{bf16, f16};
+use std::ops::{Add, Mul};
 use tensor::{Concrete, Dtype, Element, Tensor};
 
 /// An element of any dtype, convertible to and from the types that kernels compute in.
@@ -99,16 +100,27 @@ pub trait Compute: Number + PartialOrd + Default {
     fn write<S: Number>(self) -> S;
     /// Whether it counts as true.
     fn truth(self) -> bool;
+    /// The sum; of integers, what is left of it.
+    fn plus(self, other: Self) -> Self;
+    /// The product; of integers, what is left of it.
+    fn times(self, other: Self) -> Self;
 }
 
 macro_rules! compute {
-    ($($t:ty, $to:ident, $of:ident, $zero:expr;)*) => { $(impl Compute for $t {
+    ($($t:ty, $to:ident, $of:ident, $zero:expr, $plus:expr, $times:expr;)*) => { $(impl Compute for $t {
         fn read<S: Number>(v: S) -> Self { v.$to() as $t }
         fn write<S: Number>(self) -> S { S::$of(self as _) }
         fn truth(self) -> bool { self != $zero }
+        fn plus(self, other: Self) -> Self { $plus(self, other) }
+        fn times(self, other: Self) -> Self { $times(self, other) }
     })* };
 }
-compute! { f32, to_f32, of_f32, 0.0; f64, to_f64, of_f64, 0.0; i64, to_i64, of_i64, 0; u8, to_i64, of_i64, 0; }
+compute! {
+    f32, to_f32, of_f32, 0.0, f32::add, f32::mul;
+    f64, to_f64, of_f64, 0.0, f64::add, f64::mul;
+    i64, to_i64, of_i64, 0, i64::wrapping_add, i64::wrapping_mul;
+    u8, to_i64, of_i64, 0, u8::wrapping_add, u8::wrapping_mul;
+}
 
 /// Runs `$body` with `$t` as the Rust type of the dtype's elements; complex dtypes are refused in PyTorch's words.
 macro_rules! with_element {
@@ -222,7 +234,7 @@ pub fn gather<C: Compute>(t: &Tensor, sizes: &[usize]) -> Result<Vec<C>> {
         return Err(Error::runtime("an operand has more dimensions than its result"));
     }
     let strides = broadcast_strides(&g, sizes);
-    let mut out = Vec::with_capacity(sizes.iter().product());
+    let mut out = Vec::with_capacity(tensor::elements(sizes));
     with_element!(t.dtype(), "copy_", S => t.with_slice::<S, _>(|data| {
         for_runs(sizes, &strides, g.offset as isize, &mut |start, stride, length| {
             if stride == 1 {

@@ -37,6 +37,9 @@ fn embedding(c: &Call, out: &[Tensor]) -> Result<()> {
 fn dense_backward(c: &Call, out: &[Tensor]) -> Result<()> {
     let sizes = out[0].concrete()?.sizes;
     let (count, width) = (sizes[0], sizes[1]);
+    if count == 0 || width == 0 {
+        return Ok(());
+    }
     let (rows, padding) = (i64::read(c.tensor("indices")?)?, c.int("padding_idx")?);
     // What is no row has no gradient.
     let used = |row: &i64| (0..count as i64).contains(row);

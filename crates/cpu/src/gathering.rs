@@ -290,7 +290,7 @@ fn index_write(call: &Call, outs: &[Tensor]) -> Result<()> {
             let (mut values, given) = (read_values::<C>(tensor)?, read_values::<C>(source)?);
             let alpha = super::elementwise::number::<C>(call.get("alpha"))?;
             for (o, value) in offsets.iter().zip(given) {
-                values[*o] += value * alpha;
+                values[*o] = values[*o].plus(value.times(alpha));
             }
             write_values(&outs[0], &values)
         }),
@@ -417,7 +417,7 @@ fn unfold_backward(call: &Call, outs: &[Tensor]) -> Result<()> {
         let mut given = read_values::<C>(grad)?.into_iter();
         tensor::strided::for_each_offset(&sizes, &strides, 0, &mut |o| {
             if let Some(g) = given.next() {
-                values[o] += g;
+                values[o] = values[o].plus(g);
             }
         });
         write_values(out, &values)
@@ -445,7 +445,7 @@ fn linalg_cross(call: &Call, outs: &[Tensor]) -> Result<()> {
             .map(|i| {
                 let (row, k) = (i - i / after % 3 * after, i / after % 3);
                 let (p, q) = (row + (k + 1) % 3 * after, row + (k + 2) % 3 * after);
-                a[p] * b[q] + a[q] * b[p] * minus
+                a[p].times(b[q]).plus(a[q].times(b[p]).times(minus))
             })
             .collect();
         write_values(out, &result)

@@ -145,11 +145,21 @@ fn lu_solve(c: &Call, out: &[Tensor]) -> Result<()> {
     let sizes = out[0].sizes();
     let batch = &sizes[..sizes.len() - 2];
     let pivots = i64::read(&batched(c.tensor("pivots")?, batch, 1)?)?;
+    let rows = c.tensor("LU")?.size(c.tensor("LU")?.dim() - 2).guard_int()?;
+    for (bound, outside) in
+        [("greater or equal to 1", pivots.iter().any(|p| *p < 1)), ("smaller or equal to LU.size(-2)", pivots.iter().any(|p| *p > rows))]
+    {
+        if outside {
+            return Err(Error::runtime(format!(
+                "Pivots given to lu_solve must all be {bound}. Did you properly pass the result of lu_factor?"
+            )));
+        }
+    }
     for_floats!("linalg_lu_solve", out[0].dtype(), T => {
         let lus = read::<T>(&batched(c.tensor("LU")?, batch, 2)?)?;
         let solved: Vec<Mat<T>> = lus
             .iter()
-            .zip(read(c.tensor("B")?)?)
+            .zip(read(&batched(c.tensor("B")?, batch, 2)?)?)
             .enumerate()
             .map(|(i, (lu, b))| {
                 let pivots = &pivots[i * lu.rows..][..lu.rows];

@@ -237,9 +237,11 @@ fn write_solutions(out: &Tensor, mats: &[Mat], vector: bool) -> Result<()> {
 fn exponential(a: Mat) -> Mat {
     let n = a.rows;
     let norm = (0..n).map(|j| (0..n).map(|i| a.at(i, j).abs()).sum::<f64>()).fold(0.0f64, f64::max);
-    let squarings = if norm > 0.5 && norm.is_finite() { (norm / 0.5).log2().ceil() as i32 } else { 0 };
+    let squarings = if norm > 0.5 && norm.is_finite() { (norm.log2() + 1.0).ceil() as i32 } else { 0 };
     let mut scaled = a;
-    scaled.data.iter_mut().for_each(|v| *v /= 2f64.powi(squarings));
+    // The whole power may be more than a number holds.
+    let half = squarings / 2;
+    scaled.data.iter_mut().for_each(|v| *v = *v / 2f64.powi(half) / 2f64.powi(squarings - half));
     let (mut term, mut sum) = (Mat::identity(n), Mat::identity(n));
     for k in 1..=18 {
         term = product(&term, &scaled);

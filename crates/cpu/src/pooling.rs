@@ -83,7 +83,7 @@ impl Planes {
 
     /// For every output place of a plane, its index along each dimension and the input places its window covers, in order.
     fn windows(&self, window: &Window) -> Vec<(Vec<usize>, Vec<usize>)> {
-        if self.count == 0 {
+        if self.count == 0 || self.output.contains(&0) {
             return Vec::new();
         }
         let per_dim: Vec<Vec<Vec<usize>>> =

@@ -158,6 +158,11 @@ fn random(c: &Call, o: &[Tensor]) -> Result<()> {
 fn in_range(c: &Call) -> Result<(Tensor, Value, Value)> {
     let x = c.tensor("self")?.clone();
     let shape = sizes(&x)?;
+    let given = c.get("indices").list()?.len();
+    if given > shape.len() {
+        let dims = shape.len();
+        return Err(Error::index(format!("too many indices for tensor of dimension {dims} (got {given})")));
+    }
     let mut indices = Vec::new();
     for (d, index) in c.get("indices").list()?.iter().enumerate() {
         indices.push(match index {

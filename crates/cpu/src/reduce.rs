@@ -25,8 +25,8 @@ fn chunks<C: Compute>(x: &Tensor, dims: &[usize], f: &mut dyn FnMut(&[C])) -> Re
     let kept: Vec<usize> = (0..g.sizes.len()).filter(|d| !dims.contains(d)).collect();
     let mut reduced = dims.to_vec();
     reduced.sort_unstable();
-    let outer: usize = kept.iter().map(|d| g.sizes[*d]).product();
-    let inner: usize = reduced.iter().map(|d| g.sizes[*d]).product();
+    let count = |dims: &[usize]| tensor::elements(&dims.iter().map(|d| g.sizes[*d]).collect::<Vec<_>>());
+    let (outer, inner) = (count(&kept), count(&reduced));
     let mut each = |all: &[C]| (0..outer).for_each(|i| f(&all[i * inner..(i + 1) * inner]));
     let trailing = kept.iter().zip(0..).all(|(d, i)| *d == i);
     if trailing && g.is_contiguous() && x.dtype() == C::DTYPE {

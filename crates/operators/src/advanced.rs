@@ -312,8 +312,22 @@ pub fn register(b: &mut OpBuilder) {
             index_put_grad(b, |g, i, zeros| t!("index_put", g, i, zeros, false), |g, i| t!("index.Tensor", g, i))
         })
         .inplace();
-    b.op("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor", Rule::Fresh(index))
-        .not_differentiable();
+    b.op(
+        "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+        Rule::Fresh(|c| {
+            let mut indices = c.get("indices").list()?.iter().filter_map(Value::as_tensor);
+            if let Some(index) = indices.find(|index| !matches!(index.dtype(), Dtype::Int64 | Dtype::Int32)) {
+                let dtype = index.dtype().scalar_type();
+                return Err(Error::runtime(format!("_unsafe_masked_index found unexpected index type {dtype}")));
+            }
+            let specs = index(c)?;
+            for spec in specs.iter().flatten() {
+                super::shapes::need_broadcast_to(&spec.geometry.sizes, &[c.tensor("mask")?])?;
+            }
+            Ok(specs)
+        }),
+    )
+    .not_differentiable();
     b.op(
         "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
         Rule::Fresh(index_put),

@@ -154,6 +154,22 @@ fn index_source(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
             ),
         }));
     }
+    let (dims, from) = (tensor.dim(), source.dim());
+    if name == "index_copy" && dims != from && dims > 0 && from > 0 {
+        return Err(Error::index(format!(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({from}), destination dimensionality ({dims})"
+        )));
+    }
+    if name != "index_copy" && d > 0 && d >= from {
+        return Err(Error::runtime(format!("{name}_(): Indexing dim {d} is out of bounds of the source tensor with dim {from}")));
+    }
+    if dims != from && dims.max(from) > 1 {
+        return Err(Error::runtime(format!(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {} source.shape = {}",
+            geo::list(&tensor.sizes()),
+            geo::list(&source.sizes())
+        )));
+    }
     let count = size_at(&source.sizes(), d);
     if !index.numel().sym_eq(count.clone())? {
         let text = format!("{name}_(): Number of indices ({}) should be equal to source.size(dim)", index.numel());
@@ -235,7 +251,7 @@ fn take_along_dim(call: &Call) -> Result<Value> {
             indices.dim()
         )));
     }
-    let d = wrap_dim(call.int("dim")?, tensor.dim())?;
+    let d = super::shapes::dim_of(tensor, call.int("dim")?)?;
     let with = |t: &Tensor, size: SymInt| -> Vec<SymInt> {
         let mut sizes = t.sizes();
         sizes[d] = size;

@@ -466,7 +466,18 @@ pub fn as_strided(base: &Geometry, size: &[SymInt], stride: &[SymInt], offset: O
     if stride.iter().any(|s| s.as_int().is_some_and(|s| s < 0)) {
         return Err(Error::runtime(format!("as_strided: Negative strides are not supported at the moment, got strides: {}", list(stride))));
     }
-    Ok(Geometry { sizes: size.to_vec(), strides: stride.to_vec(), offset: offset.unwrap_or(&base.offset).clone() })
+    let offset = offset.unwrap_or(&base.offset);
+    if offset.as_int().is_some_and(|offset| offset < 0) {
+        return Err(Error::runtime(format!("Tensor: invalid storage offset {offset}")));
+    }
+    let reach = |(size, stride): (&SymInt, &SymInt)| {
+        size.as_int().zip(stride.as_int()).map_or(Some(0), |(size, stride)| size.saturating_sub(1).checked_mul(stride))
+    };
+    let is_empty = size.iter().any(|size| size.as_int() == Some(0));
+    if !is_empty && size.iter().zip(stride).map(reach).try_fold(0i64, |all, one| all.checked_add(one?)).is_none() {
+        return Err(Error::runtime(format!("Storage size calculation overflowed with sizes={} and strides={}", list(size), list(stride))));
+    }
+    Ok(Geometry { sizes: size.to_vec(), strides: stride.to_vec(), offset: offset.clone() })
 }
 
 /// `split_with_sizes(sizes, dim)`

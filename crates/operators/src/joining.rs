@@ -629,7 +629,7 @@ pub fn register(b: &mut OpBuilder) {
         .auto_linear(&["self"])
         .tags(Tags::COMPLEX_GRAD)
         .grad("Rot90Backward0", &[], |b| {
-            let k = -b.call().int("k")?;
+            let k = b.call().int("k")?.wrapping_neg();
             Grads::one(b, "self", || t!("rot90", b.grad()?, k, b.arg("dims")))
         });
     b.op("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", Rule::Fresh(constant_pad))

@@ -1,7 +1,7 @@
 //! `torch.linalg`: solving and determinants, with derivatives. Factors lie column by column, as LAPACK leaves them.
 
 use crate::nll::first;
-use crate::shapes::broadcast_two;
+use crate::shapes::{broadcast_two, may_be_same};
 use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Batch, Call, CastPolicy, Grads, OpBuilder, Rule, Tags, Value};
 use dispatch::{aten, t};
@@ -47,7 +47,34 @@ fn register_solving(b: &mut OpBuilder) {
             if pivots.dtype() != Dtype::Int32 {
                 return Err(Error::runtime("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32"));
             }
-            Ok(vec![if c.bool("left")? { Some(columns(b.sizes(), b.dtype(), b)) } else { plain(&b.sizes(), b.dtype(), b) }])
+            if lu.dtype() != b.dtype() {
+                return Err(Error::runtime(format!(
+                    "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {} and B of type {} instead",
+                    lu.dtype().scalar_type(),
+                    b.dtype().scalar_type()
+                )));
+            }
+            let (sizes, sb, left) = (lu.sizes(), b.sizes(), c.bool("left")?);
+            let (lead, at) = (sizes.len() - 2, if left { sb.len() - 2 } else { sb.len() - 1 });
+            if !may_be_same(&sizes[lead + 1..], &sb[at..=at]) {
+                return Err(Error::runtime(format!(
+                    "linalg.lu_solve: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
+                    if left { "AX = B" } else { "XA = B" },
+                    sizes[lead],
+                    sizes[lead + 1],
+                    sb[sb.len() - 2],
+                    sb[sb.len() - 1]
+                )));
+            }
+            if !may_be_same(&pivots.sizes(), &sizes[..=lead]) {
+                return Err(Error::runtime(format!(
+                    "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {:?} instead",
+                    pivots.sizes()
+                )));
+            }
+            let mut whole = broadcast_two(&sizes[..lead], &sb[..sb.len() - 2])?;
+            whole.extend_from_slice(&sb[sb.len() - 2..]);
+            Ok(vec![if left { Some(columns(whole, b.dtype(), b)) } else { plain(&whole, b.dtype(), b) }])
         }),
     )
     .doc("Solves a system from its LU factorization.");

@@ -2,6 +2,7 @@
 //! nothing is differentiated. They have no derivative.
 
 use crate::loss::like;
+use crate::shapes::may_be_same;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, CastPolicy, OpBuilder, Rule};
 use shape::SymInt;
@@ -34,9 +35,19 @@ fn check_heads(c: &Call, query: &Tensor, heads: i64) -> Result<()> {
             return Err(Error::runtime(format!("expected 2-D `{name}`, got {}-D tensor", weight.dim())));
         }
     }
-    let width = query.size(2);
+    let (width, dim) = (query.size(2), c.sym_int("embed_dim")?);
+    if !may_be_same(std::slice::from_ref(&dim), std::slice::from_ref(&width)) {
+        return Err(Error::runtime(format!("passed-in embed_dim {dim} didn't match last dim of query {width}")));
+    }
+    let (weight, bias) = (c.tensor("qkv_weight")?, c.tensor("qkv_bias")?);
+    if bias.dim() != 1 {
+        return Err(Error::runtime(format!("expected 1-D `qkv_bias`, got {}-D tensor", bias.dim())));
+    }
+    if !may_be_same(&[weight.size(0)], &[&dim * 3]) {
+        return Err(Error::runtime("expected `qkv_weight` first dim to be 3x embed_dim"));
+    }
     if heads <= 0 || !width.modulo(&heads.into())?.sym_eq(0)? {
-        return Err(Error::runtime(format!("`embed_dim` ({width}) must divide evenly by `num_heads` ({heads})")));
+        return Err(Error::runtime("`embed_dim` must divide evenly by `num_heads`"));
     }
     Ok(())
 }
@@ -44,6 +55,15 @@ fn check_heads(c: &Call, query: &Tensor, heads: i64) -> Result<()> {
 fn attention_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (query, heads) = (c.tensor("query")?, c.int("num_head")?);
     check_heads(c, query, heads)?;
+    for name in ["key", "value"] {
+        let t = c.tensor(name)?;
+        if t.dim() != 3 {
+            return Err(Error::runtime(format!("expected 3-D `{name}`, got {}-D tensor", t.dim())));
+        }
+        if !may_be_same(&t.sizes(), &query.sizes()) {
+            return Err(Error::runtime("expected `query`/`key`/`value` shapes to match"));
+        }
+    }
     let made = |sizes: Vec<SymInt>| Some(TensorSpec::contiguous(sizes, query.dtype(), query.device()));
     let (batch, length) = (query.size(0), query.size(1));
     let output = made(vec![batch.clone(), length.clone(), c.tensor("proj_weight")?.size(0)]);

@@ -462,6 +462,11 @@ fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
         }
     }
     need_counted("X.numel() == N * C * HxW", input, &group_norm_elements(c)?)?;
+    for (name, count) in [("number of channels", &channels), ("HxW", &c.sym_int("HxW")?)] {
+        if count.as_int().is_some_and(|count| count <= 0) {
+            return Err(Error::runtime(format!("Expected {name} to be greater than 0, got {count}")));
+        }
+    }
     let stats = vec![c.sym_int("N")?, SymInt::Int(groups)];
     let make = || Some(TensorSpec::contiguous(stats.clone(), input.dtype(), input.device()));
     Ok(vec![Some(spec(input.sizes(), suggested(input), input)), make(), make()])

@@ -107,14 +107,18 @@ fn unpooled(c: &Call) -> Specs {
     if indices.dtype() != Dtype::Int64 {
         return Err(Error::runtime(format!("elements in indices should be type int64 but got: {}", indices.dtype().scalar_type())));
     }
-    if output.len() >= x.dim() {
-        let n = output.len();
+    let n = crate::pooling::spatial(c);
+    if x.dim() != n + 1 && x.dim() != n + 2 {
         return Err(Error::runtime(format!(
             "Input to {name} should be a {}d or {}d Tensor, but got a tensor with {} dimensions.",
             n + 1,
             n + 2,
             x.dim()
         )));
+    }
+    if output.len() != n {
+        let elements = if n == 2 { "two elements (height, width)" } else { "three elements (depth, height, width)" };
+        return Err(Error::runtime(format!("There should be exactly {elements} in output_size, but got {} elements.", output.len())));
     }
     let same = x.sizes().iter().zip(&indices.sizes()).all(|(a, b)| a.statically_eq(b.clone())) && x.dim() == indices.dim();
     if !same {

@@ -296,6 +296,9 @@ fn padded(c: &Call) -> Specs {
     if padding.len() != 2 * n {
         return Err(Error::runtime(format!("padding size is expected to be {}, but got: {}", 2 * n, padding.len())));
     }
+    if padding.iter().any(|pad| pad.as_int().is_some_and(|pad| pad < -(1 << 62))) {
+        return Err(Error::runtime("SymIntArrayRef expected to contain only concrete integers"));
+    }
     let is_empty = |sizes: &[SymInt]| sizes.iter().any(|size| size.as_int() == Some(0));
     if (sizes.len() != n + 1 && sizes.len() != n + 2) || is_empty(&sizes[sizes.len() - n - 1..]) {
         return Err(Error::runtime(format!(

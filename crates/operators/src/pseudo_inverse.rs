@@ -116,6 +116,9 @@ fn lstsq_spec(c: &Call) -> Specs {
     let (a, rhs) = (c.tensor("self")?, c.tensor("b")?);
     check_matrix(a, "torch.linalg.lstsq")?;
     if rhs.dim() == 0 {
+        return Err(Error::runtime("torch.linalg.lstsq: other must have at least 1 dimension."));
+    }
+    if rhs.dim() > a.dim() || rhs.dim() + 1 < a.dim() {
         return Err(Error::runtime(
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1",
         ));

@@ -63,6 +63,12 @@ fn check_factors(a: &Tensor, tau: &Tensor, name: &str, rows: &SymInt) -> Result<
             tau.dim()
         )));
     }
+    if !super::shapes::may_be_same(&tau.sizes()[..n - 2], &a.sizes()[..n - 2]) {
+        return Err(Error::runtime(format!(
+            "{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {:?}",
+            &tau.sizes()[..n - 2]
+        )));
+    }
     Ok(())
 }
 
@@ -92,6 +98,29 @@ fn ormqr_spec(c: &Call) -> Specs {
     let (a, tau, other) = (c.tensor("self")?, c.tensor("input2")?, c.tensor("input3")?);
     check_matrix(a, "torch.ormqr")?;
     check_matrix(other, "torch.ormqr")?;
+    if other.dim() != a.dim() {
+        return Err(Error::runtime(format!(
+            "torch.ormqr: Expected other to have the same number of dimensions as input, but got other.ndim equal to {} and input.ndim is equal to {}",
+            other.dim(),
+            a.dim()
+        )));
+    }
+    for (name, x) in [("tau", tau), ("other", other)] {
+        if x.dtype() != a.dtype() {
+            return Err(Error::runtime(format!(
+                "torch.ormqr: Expected input and {name} to have the same dtype, but input has dtype{} and {name} has dtype {}",
+                a.dtype().scalar_type(),
+                x.dtype().scalar_type()
+            )));
+        }
+    }
+    let batch = a.sizes()[..a.dim() - 2].to_vec();
+    if !super::shapes::may_be_same(&batch, &other.sizes()[..a.dim() - 2]) {
+        return Err(Error::runtime(format!(
+            "torch.ormqr: Expected batch dimensions of other to be equal to input.shape[:-2], but got {:?}",
+            &other.sizes()[..a.dim() - 2]
+        )));
+    }
     let side = if c.bool("left")? { 2 } else { 1 };
     let rows = other.size(other.dim() - side);
     if !rows.sym_eq(a.size(a.dim() - 2))? {

@@ -20,4 +20,4 @@ pub use number::{Number, from_values};
 pub use spec::{Geometry, TensorSpec, contiguous_strides};
 pub use storage::{Element, OfFakeMode, Storage, check_count, check_room, not_enough_memory, set_memory_limit};
 pub use subclass::{Parts, Recipe, Subclass};
-pub use tensor::{Concrete, MathBits, Tensor, TensorImpl};
+pub use tensor::{Concrete, MathBits, Tensor, TensorImpl, elements};

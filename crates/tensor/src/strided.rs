@@ -16,10 +16,8 @@ pub fn for_each_offset(sizes: &[usize], strides: &[isize], offset: usize, f: &mu
     let mut index = vec![0usize; outer.len()];
     let mut at = offset as isize;
     loop {
-        let mut place = at;
-        for _ in 0..*inner {
-            f(place as usize);
-            place += step;
+        for i in 0..*inner as isize {
+            f((at + i * step) as usize);
         }
         let mut d = outer.len();
         loop {

@@ -65,10 +65,15 @@ pub struct Concrete {
     pub offset: usize,
 }
 
+/// How many elements there are of such sizes; the largest number where there are more.
+pub fn elements(sizes: &[usize]) -> usize {
+    if sizes.contains(&0) { 0 } else { sizes.iter().fold(1, |n: usize, size| n.saturating_mul(*size)) }
+}
+
 impl Concrete {
     /// Number of elements; the largest number where there are more.
     pub fn numel(&self) -> usize {
-        if self.sizes.contains(&0) { 0 } else { self.sizes.iter().fold(1, |n: usize, size| n.saturating_mul(*size)) }
+        elements(&self.sizes)
     }
 
     /// Whether elements lie densely in row-major order.
