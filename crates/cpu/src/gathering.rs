@@ -319,13 +319,6 @@ fn put(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (tensor, source) = (call.tensor("self")?, call.tensor("source")?);
     let offsets = flat_positions(tensor, call.tensor("index")?)?;
     let places = (0..offsets.len()).collect();
-    if source.concrete()?.numel() != offsets.len() {
-        return Err(Error::runtime(format!(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
-            source.numel(),
-            offsets.len()
-        )));
-    }
     let meet = if call.bool("accumulate")? { Meet::Sum } else { Meet::Replace };
     meet_at(&outs[0], tensor, &offsets, &Source::Elements(source, places), meet, "take_put_cpu")
 }

@@ -197,7 +197,16 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             if let (false, Some(Kernel::Make(made))) = (fake, real_kernel(entry)) {
                 return made(&call);
             }
-            let make = |spec: &TensorSpec| if fake { Tensor::fake(spec) } else { Tensor::zeros(spec) };
+            let make = |spec: &TensorSpec| {
+                if fake {
+                    return Tensor::fake(spec);
+                }
+                // Strides of zero make more elements than there is memory for: kernels go through all of them.
+                if let Some(elements) = spec.geometry.numel().as_int() {
+                    tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())?;
+                }
+                Tensor::zeros(spec)
+            };
             let made: Vec<Option<Tensor>> = specs.iter().map(|s| s.as_ref().map(make).transpose()).collect::<Result<_>>()?;
             if !fake {
                 let outs: Vec<Tensor> = made.iter().flatten().cloned().collect();

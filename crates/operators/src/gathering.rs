@@ -232,6 +232,28 @@ fn source_grad(b: &Backward) -> Result<Tensor> {
     t!("expand", t!("index_select", b.grad()?, dim, index)?, source)
 }
 
+fn put(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
+    let (tensor, index, source) = (call.tensor("self")?, call.tensor("index")?, call.tensor("source")?);
+    if index.dtype() != Dtype::Int64 {
+        return Err(Error::runtime(format!("put_(): Expected a long tensor for index, but got {}", index.dtype().scalar_type())));
+    }
+    if tensor.dtype() != source.dtype() {
+        return Err(Error::runtime(format!(
+            "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
+            tensor.dtype().scalar_type(),
+            source.dtype().scalar_type()
+        )));
+    }
+    if !super::shapes::may_be_same(&[index.numel()], &[source.numel()]) {
+        return Err(Error::index(format!(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
+            source.numel(),
+            index.numel()
+        )));
+    }
+    preserved(tensor)
+}
+
 fn take_along_dim(call: &Call) -> Result<Value> {
     let (tensor, indices) = (call.tensor("self")?, call.tensor("indices")?);
     if indices.dtype() != Dtype::Int64 {
@@ -469,7 +491,7 @@ pub fn register(b: &mut OpBuilder) {
         .grad("TakeBackward", &["self", "index"], |b| {
             Grads::one(b, "self", || t!("put", t!("zeros_like", b.saved("self")?)?, b.saved("index")?, b.grad()?, true))
         });
-    b.op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", Rule::Fresh(|c| preserved(c.tensor("self")?)))
+    b.op("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", Rule::Fresh(put))
         .doc("Elements set by flat index.")
         .grad("PutBackward", &["index"], |b| {
             let mut grads = Grads::new(b);

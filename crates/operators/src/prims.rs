@@ -113,6 +113,7 @@ fn converted(c: &Call) -> Specs {
 pub fn pooling_call(c: &Call) -> Result<(&'static dispatch::OpEntry, Vec<dispatch::Value>)> {
     let n = c.get("kernel_size").list()?.len();
     let entry = dispatch::lookup(&format!("aten.max_pool{n}d_with_indices.default"))
+        .filter(|entry| matches!(entry.rule, Rule::Fresh(_)))
         .ok_or_else(|| diagnostics::error::Error::not_implemented(format!("max_pool of {n} dimensions")))?;
     let names = ["self", "kernel_size", "stride", "padding", "dilation", "ceil_mode"];
     Ok((entry, names.iter().map(|name| c.get(name).clone()).collect()))
