@@ -131,7 +131,8 @@ fn named_offsets(sizes: &[usize], index: &Tensor, d: usize) -> Result<Vec<usize>
 
 /// For every element of an index tensor, the dense offset of the same place in a tensor that is at least as large.
 fn same_place(sizes: &[usize], index: &Tensor) -> Result<Vec<usize>> {
-    let wanted = index.concrete()?.sizes;
+    // A scalar is one place of a vector.
+    let wanted = if index.dim() == 0 { vec![1; sizes.len()] } else { index.concrete()?.sizes };
     let (strides, own) = (strides_of(sizes), strides_of(&wanted));
     let count: usize = wanted.iter().product();
     Ok((0..count).map(|i| (0..sizes.len()).map(|k| i / own[k] % wanted[k].max(1) * strides[k]).sum()).collect())
