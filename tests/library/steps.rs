@@ -1,5 +1,5 @@
 //! What a program costs that is twice as long as another: at most 2.3 times as much. Counted are allocations and nodes of graphs that are
-//! looked at, which are the same on every machine.
+//! visited, which are the same on every machine.
 
 use crate::script::run_in;
 use aot_playground::graph::steps;
@@ -75,7 +75,7 @@ const FAMILIES: &[Family] = &[
 
 const RUN: &str = "inputs = [t.requires_grad_() for t in make()]\nfunction(*inputs).backward()\n";
 
-/// Allocations and nodes looked at, by a program after its imports.
+/// Allocations and nodes visited, by a program after its imports.
 fn cost(interpreter: &Interpreter, program: &str, backend: &str) -> [u64; 2] {
     let options = RunOptions { backend: backend.to_owned(), ..RunOptions::default() };
     interpreter.warm_up();
@@ -100,7 +100,7 @@ fn twice_the_length_costs_twice_as_much() {
                 // The first run imports what the others find. What does not depend on the length is taken off.
                 cost(&interpreter, &program(family.length), backend);
                 let [once, twice, thrice] = [1, 2, 4].map(|times| cost(&interpreter, &program(times * family.length), backend));
-                for (what, at) in [("allocations", 0), ("nodes looked at", 1)] {
+                for (what, at) in [("allocations", 0), ("nodes visited", 1)] {
                     let [first, second] = [twice[at] as f64 - once[at] as f64, thrice[at] as f64 - twice[at] as f64];
                     if second > MOST * first {
                         wrong.push(format!("{}, {way}: {what} {} {} {}", family.name, once[at], twice[at], thrice[at]));

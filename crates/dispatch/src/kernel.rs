@@ -134,7 +134,46 @@ fn check_room(args: &[Value]) -> Result<()> {
 /// Runs an operator: allocates by its rule and fills by its kernel, or, where an argument is fake (or `fake` says so), by the
 /// rule alone.
 pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
-    super::contained(entry.name, || run(entry, args, fake))
+    super::contained(entry.name, || run(entry, args, fake)).map_err(|error| of_meta(error, entry, args))
+}
+
+/// Refuses tensors with values beside tensors on the meta device, which has none. Tensors without dimensions are numbers.
+fn check_devices(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
+    let mut devices = Vec::new();
+    let mut has_values = false;
+    let mut note = |t: &Tensor| {
+        if t.dim() > 0 && !devices.contains(&t.device()) {
+            devices.push(t.device());
+        }
+        has_values |= t.dim() > 0 && !t.is_fake();
+    };
+    args.iter().for_each(|v| v.for_each_tensor(&mut note));
+    let [expected, other] = devices[..] else { return Ok(()) };
+    if !has_values || [expected, other].iter().all(|d| d.kind != tensor::DeviceType::Meta) {
+        return Ok(());
+    }
+    if std::ptr::eq(entry, named::COPY_.get()) {
+        // Values may be left behind; they cannot be made up.
+        let from_meta = other.kind == tensor::DeviceType::Meta;
+        return if from_meta { Err(Error::not_implemented("Cannot copy out of meta tensor; no data!")) } else { Ok(()) };
+    }
+    Err(Error::runtime(format!("Tensor on device {other} is not on the expected device {expected}!")))
+}
+
+/// What is said where the values of a tensor on the meta device are asked for: it has none, and nothing is pretended about that.
+fn of_meta(error: Error, entry: &'static OpEntry, args: &[Value]) -> Error {
+    let mut on_meta = false;
+    args.iter().for_each(|v| v.for_each_tensor(&mut |t| on_meta |= t.device().kind == tensor::DeviceType::Meta));
+    if error.kind != ErrorKind::DataDependent || !on_meta {
+        return error;
+    }
+    if std::ptr::eq(entry, named::LOCAL_SCALAR_DENSE.get()) {
+        return Error::runtime("Tensor.item() cannot be called on meta tensors");
+    }
+    Error::not_implemented(format!(
+        "aten::{}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. You may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order to use this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html",
+        entry.base_name()
+    ))
 }
 
 /// Refuses a list of booleans of another length than its array has.
@@ -158,6 +197,9 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
     check_arrays(entry, args)?;
     let pretended = fake;
     let fake = fake || Value::any_fake(args);
+    if fake && !pretended {
+        check_devices(entry, args)?;
+    }
     if !fake {
         if !matches!(entry.rule, Rule::View(_) | Rule::Script | Rule::Composite(_)) {
             check_room(args)?;

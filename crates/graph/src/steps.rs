@@ -1,11 +1,11 @@
-//! What passes over graphs cost, independent of machine and load: how often they look at a node. Counted in builds with debug assertions.
+//! What passes over graphs cost, independent of machine and load: how often they visit a node. Counted in builds with debug assertions.
 
 #[cfg(debug_assertions)]
 thread_local! {
     static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How often nodes were looked at on this thread; 0 where that is not counted.
+/// How often nodes were visited on this thread; 0 where that is not counted.
 pub fn steps() -> u64 {
     #[cfg(debug_assertions)]
     return STEPS.get();

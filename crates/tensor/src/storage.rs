@@ -201,19 +201,22 @@ impl Storage {
         Ok(())
     }
 
-    fn no_data() -> Error {
+    fn no_data(&self) -> Error {
+        if self.0.device.kind == DeviceType::Meta {
+            return Error::not_implemented("Cannot copy out of meta tensor; no data!");
+        }
         Error::new(ErrorKind::DataDependent, "the values of a fake tensor were asked for")
     }
 
     /// The bytes.
     pub fn bytes(&self) -> Result<Ref<'_, [u8]>> {
-        Ref::filter_map(self.0.buffer.borrow(), |b| b.as_ref().map(Buffer::bytes)).map_err(|_| Self::no_data())
+        Ref::filter_map(self.0.buffer.borrow(), |b| b.as_ref().map(Buffer::bytes)).map_err(|_| self.no_data())
     }
 
     /// The bytes, to write.
     pub fn bytes_mut(&self) -> Result<RefMut<'_, [u8]>> {
         let guard = self.0.buffer.try_borrow_mut().map_err(|_| Error::runtime("a storage is read and written at once"))?;
-        RefMut::filter_map(guard, |b| b.as_mut().map(Buffer::bytes_mut)).map_err(|_| Self::no_data())
+        RefMut::filter_map(guard, |b| b.as_mut().map(Buffer::bytes_mut)).map_err(|_| self.no_data())
     }
 
     /// The elements of the whole storage, for the Rust type of the tensor's dtype.

@@ -86,13 +86,18 @@ pub fn run(
     }
     let size: usize =
         inputs.iter().filter_map(Value::as_tensor).filter_map(|t| Some(t.numel().hint()? as usize * t.dtype().itemsize())).sum();
-    if size > LIMIT {
+    // What has no values cannot be run elsewhere.
+    let is_real = |v: &Value| v.as_tensor().is_none_or(|t| !t.is_fake());
+    if size > LIMIT || !inputs.iter().all(is_real) {
         return go(inputs);
     }
     let names: Vec<String> = graph.placeholders().map(|n| n.name.to_string()).collect();
     let given: Vec<Named> = names.iter().zip(inputs.iter()).map(|(n, v)| named(n.clone(), v)).collect::<Result<_>>()?;
     let generator = draws(graph).then(|| ByteBuf::from(default_generator().state_bytes()));
     let outputs = go(inputs)?;
+    if !outputs.iter().all(is_real) {
+        return Ok(outputs);
+    }
     let out_names: Vec<String> = graph
         .outputs()
         .iter()
