@@ -5,9 +5,12 @@ use super::output_graph::tracer::Recorder;
 use crate::dispatch::{OpEntry, Rule, Value};
 use crate::error::{Error, ErrorKind};
 use crate::span::{Source, Written, current_source};
+use crate::tensor::Tensor;
 
 /// A call that failed.
 pub struct Failure {
+    /// The class of what PyTorch's rule for fake tensors raises.
+    pub(in crate::dynamo) class: &'static str,
     /// What the call itself said.
     pub message: String,
     pub(in crate::dynamo) written: String,
@@ -42,10 +45,20 @@ fn quoted(text: &str) -> String {
 
 impl Recorder {
     /// Remembers that a call failed.
-    pub fn note_failure(&self, entry: &OpEntry, args: &[Value], error: &Error) {
+    pub fn note_failure(&self, entry: &'static OpEntry, args: &[Value], error: &Error) {
         // What a script's own operator raises passes through the script's functions.
         let is_own = matches!(entry.rule, Rule::Script);
-        if error.kind != ErrorKind::Runtime || (error.foreign.is_some() && !is_own) {
+        let class = match error.kind {
+            // PyTorch's rules for fake tensors say so of what its kernels have not.
+            ErrorKind::Runtime => "RuntimeError",
+            // What begins with a name in quotes a kernel says, when the graph runs.
+            ErrorKind::NotImplemented if crate::dispatch::has_kernel(entry) && !error.message.starts_with('"') => "RuntimeError",
+            ErrorKind::Index if std::ptr::eq(entry, crate::dispatch::named::INDEX.get()) => "RuntimeError",
+            ErrorKind::Type => "TypeError",
+            ErrorKind::Value => "ValueError",
+            _ => return,
+        };
+        if error.foreign.is_some() && !is_own {
             return;
         }
         let called = match Written::current() {
@@ -63,7 +76,29 @@ impl Recorder {
         let given: Vec<String> = args.iter().take(last.map_or(0, |l| l + 1)).map(|value| shown(&self.as_seen(value))).collect();
         let comma = if given.len() == 1 { "," } else { "" };
         let written = format!("{called}(*({}{comma}), **{{}})", given.join(", "));
-        *self.failure.borrow_mut() = Some(Failure { message: error.message.clone(), written, source: current_source() });
+        *self.failure.borrow_mut() = Some(Failure { class, message: error.message.clone(), written, source: current_source() });
+    }
+
+    /// Remembers that an operator does not take what stands to the right of a tensor of the graph.
+    pub fn note_operands(&self, symbol: &str, left: &Tensor, right: &str, kind: &str) {
+        let name = match symbol {
+            "+" => "add",
+            "-" => "sub",
+            "*" => "mul",
+            "/" => "truediv",
+            "//" => "floordiv",
+            "%" => "mod",
+            "@" => "matmul",
+            _ => "pow",
+        };
+        let left = shown(&self.as_seen(&Value::Tensor(left.clone())));
+        let symbol = if symbol == "**" { "** or pow()" } else { symbol };
+        *self.failure.borrow_mut() = Some(Failure {
+            class: "TypeError",
+            message: format!("unsupported operand type(s) for {symbol}: 'Tensor' and '{kind}'"),
+            written: format!("call_function <built-in function {name}>(*({left}, {right}), **{{}})"),
+            source: current_source(),
+        });
     }
 
     /// A value with the caller's tensors replaced by their fake tensors.
@@ -97,9 +132,10 @@ impl Recorder {
         Some(Error::new(
             ErrorKind::TorchRuntime,
             format!(
-                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got RuntimeError({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
+                "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: {}: got {}({})\n  Hint: Your code may result in an error when running in eager. Please double check that your code doesn't contain a similar error when actually running eager/uncompiled. You can do this by removing the `torch.compile` call, or by using `torch.compiler.set_stance(\"force_eager\")`. \n\n  Developer debug context: \n\n For more details about this graph break, please visit: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb4315.html{}",
                 failure.written,
-                quoted(&self.with_hints(&failure.message)),
+                failure.class,
+                quoted(&self.with_hints(&failure.message.replace("'Tensor' and", "'FakeTensor' and"))),
                 from_user_code(failure.source.as_ref())
             ),
         ))

@@ -191,7 +191,7 @@ fn check(c: &Call) -> Result<()> {
     let spatial = input.dim() - 2;
     for name in ["stride", "padding", "dilation", "output_padding"] {
         let given = c.sym_ints(name)?;
-        if given.len() != spatial {
+        if given.len() != 1 && given.len() != spatial {
             return Err(Error::runtime(format!(
                 "expected {name} to be a single integer value or a list of {spatial} values to match the convolution dimensions, but got {name}={given:?}"
             )));

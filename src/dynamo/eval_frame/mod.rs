@@ -171,7 +171,9 @@ fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
 
 /// What Dynamo says of an error that a call under fake tensors raised, where that is not the error itself.
 fn uncaught(e: &PyBaseExceptionRef, function: &CompiledFunction, recorder: &Recorder, vm: &VirtualMachine) -> Option<Error> {
-    if !e.class().is(vm.ctx.exceptions.runtime_error) {
+    let classes = &vm.ctx.exceptions;
+    let of_operators = [classes.runtime_error, classes.not_implemented_error, classes.index_error, classes.type_error, classes.value_error];
+    if !of_operators.iter().any(|class| e.class().is(*class)) {
         return None;
     }
     let said = said(e, vm);

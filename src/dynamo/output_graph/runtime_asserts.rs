@@ -85,7 +85,8 @@ impl Recorder {
     /// A condition that the script checks does not hold.
     pub fn check_failed(&self, message: &str, condition: &str) {
         let written = format!("call_function <function _check>(*({condition},), **{{}})");
-        *self.failure.borrow_mut() = Some(Failure { message: message.to_owned(), written, source: current_source() });
+        *self.failure.borrow_mut() =
+            Some(Failure { class: "RuntimeError", message: message.to_owned(), written, source: current_source() });
     }
 
     /// The graph checks what holds of a number that only the run knows.

@@ -83,7 +83,13 @@ fn binary(packet: &'static str, symbol: &'static str, a: &PyObject, b: &PyObject
         Ok(Some(result)) => return Ok(result),
         Err(e) => return or_not_implemented(Err(e), vm),
     }
-    calculated(packet, symbol, a, b, vm)
+    let result = calculated(packet, symbol, a, b, vm)?;
+    if result.is(&vm.ctx.not_implemented)
+        && let (Some(left), Some(recorder)) = (to_tensor(a), crate::dynamo::tracing::recorder())
+    {
+        recorder.note_operands(symbol, &left, &b.repr(vm)?.to_string_lossy(), &b.class().name());
+    }
+    Ok(result)
 }
 
 /// The same where nobody else is asked.
