@@ -243,6 +243,8 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 if fake {
                     return Tensor::fake(spec);
                 }
+                // What nobody could count is refused in other words than what there is no memory for.
+                spec.storage_bytes()?;
                 // Strides of zero make more elements than there is memory for: kernels go through all of them.
                 if let Some(elements) = spec.geometry.numel().as_int() {
                     tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())?;
