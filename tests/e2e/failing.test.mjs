@@ -7,10 +7,12 @@ const MINE = 'import torch\nprint("mine, and dear")\n';
 
 describe("a network that fails", () => {
   const pages = playground();
+  // Without a service worker, which would fetch what the test keeps away.
+  const failing = { provoked: /Failed to load resource|net::ERR/, serviceWorkers: "block" };
 
   it("before the interpreter has arrived is said, and it can be loaded again", async () => {
     const gone = /\/interpreter_bg.*\.wasm/;
-    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(gone, (route) => route.abort()) });
+    const page = await pages.open("", { ...failing, prepare: (page) => page.route(gone, (route) => route.abort()) });
     await shows(page.locator(".status"), "The interpreter could not be loaded");
     await write(page, MINE);
     await page.unroute(gone);
@@ -20,7 +22,7 @@ describe("a network that fails", () => {
   });
 
   it("before the rest of the library has arrived is an exception of the script's", async () => {
-    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(/\/library.*\.bin/, (route) => route.abort()) });
+    const page = await pages.open("", { ...failing, prepare: (page) => page.route(/\/library.*\.bin/, (route) => route.abort()) });
     await settled(page);
     await write(page, "import datetime\nprint(datetime.date(2026, 1, 2))\n");
     await shows(output(page), /the rest of the library could not be fetched/);
@@ -31,7 +33,7 @@ describe("a network that fails", () => {
 
   it("before the GPU's module has arrived is said, and the next run runs", async () => {
     const gone = /\/gpu_bg.*\.wasm/;
-    const page = await pages.open("", { provoked: /Failed to load resource|net::ERR/, prepare: (page) => page.route(gone, (route) => route.abort()) });
+    const page = await pages.open("", { ...failing, prepare: (page) => page.route(gone, (route) => route.abort()) });
     await settled(page);
     await page.getByRole("tab", { name: "Run on GPU" }).click();
     const run = page.getByRole("button", { name: "Run forward and backward" });
