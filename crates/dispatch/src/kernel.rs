@@ -162,9 +162,12 @@ fn check_devices(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
 
 /// What is said where the values of a tensor on the meta device are asked for: it has none, and nothing is pretended about that.
 fn of_meta(error: Error, entry: &'static OpEntry, args: &[Value]) -> Error {
+    if error.kind != ErrorKind::DataDependent {
+        return error;
+    }
     let mut on_meta = false;
     args.iter().for_each(|v| v.for_each_tensor(&mut |t| on_meta |= t.device().kind == tensor::DeviceType::Meta));
-    if error.kind != ErrorKind::DataDependent || !on_meta {
+    if !on_meta {
         return error;
     }
     if std::ptr::eq(entry, named::LOCAL_SCALAR_DENSE.get()) {
@@ -243,11 +246,12 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 if fake {
                     return Tensor::fake(spec);
                 }
-                // What nobody could count is refused in other words than what there is no memory for.
-                spec.storage_bytes()?;
                 // Strides of zero make more elements than there is memory for: kernels go through all of them.
-                if let Some(elements) = spec.geometry.numel().as_int() {
-                    tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())?;
+                if let Some(elements) = spec.geometry.numel().as_int()
+                    && let Err(no_room) = tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())
+                {
+                    // What nobody could count is refused in other words.
+                    return spec.storage_bytes().and(Err(no_room));
                 }
                 Tensor::zeros(spec)
             };

@@ -385,13 +385,8 @@ fn instance_norm(c: &Call) -> Result<Value> {
     Ok(t!("view", result, sizes)?.into())
 }
 
-fn group_norm(c: &Call) -> Result<Value> {
-    let (input, groups) = (c.tensor("input")?, c.int("num_groups")?);
-    let (weight, bias) = (c.opt_tensor("weight"), c.opt_tensor("bias"));
-    if input.dim() < 2 {
-        return Err(Error::runtime(format!("Expected at least 2 dimensions for input tensor but received {}", input.dim())));
-    }
-    let (n, channels) = (input.size(0), input.size(1));
+/// Refuses groups that an input's channels cannot be divided into.
+fn check_groups(input: &Tensor, channels: &SymInt, groups: i64) -> Result<()> {
     if groups <= 0 {
         return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
     }
@@ -401,6 +396,17 @@ fn group_norm(c: &Call) -> Result<Value> {
             input.sizes()
         )));
     }
+    Ok(())
+}
+
+fn group_norm(c: &Call) -> Result<Value> {
+    let (input, groups) = (c.tensor("input")?, c.int("num_groups")?);
+    let (weight, bias) = (c.opt_tensor("weight"), c.opt_tensor("bias"));
+    if input.dim() < 2 {
+        return Err(Error::runtime(format!("Expected at least 2 dimensions for input tensor but received {}", input.dim())));
+    }
+    let (n, channels) = (input.size(0), input.size(1));
+    check_groups(input, &channels, groups)?;
     for (name, t) in [("weight", weight), ("bias", bias)] {
         if let Some(t) = t
             && !(t.dim() == 1 && t.numel().sym_eq(channels.clone())?)
@@ -441,15 +447,7 @@ fn group_norm_elements(c: &Call) -> Result<SymInt> {
 fn group_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
     let (groups, channels) = (c.int("group")?, c.sym_int("C")?);
-    if groups <= 0 {
-        return Err(Error::runtime(format!("Expected num groups to be greater than 0, got {groups}")));
-    }
-    if !channels.modulo(&SymInt::Int(groups))?.sym_eq(0)? {
-        return Err(Error::runtime(format!(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape {:?} and num_groups={groups}",
-            input.sizes()
-        )));
-    }
+    check_groups(input, &channels, groups)?;
     for (name, t) in [("weight", c.opt_tensor("weight")), ("bias", c.opt_tensor("bias"))] {
         if let Some(t) = t
             && !may_be_same(&t.sizes(), std::slice::from_ref(&channels))
