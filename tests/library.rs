@@ -1,6 +1,11 @@
 //! What needs more than a script and its texts: questions, random functions, the command line, the shape of the code. docs/tests.md
 //! says what is tested where.
 
+use aot_playground::python::Counted;
+use std::alloc::System;
+
+#[path = "library/allocations.rs"]
+mod allocations;
 #[path = "library/aot_aliasing.rs"]
 mod aot_aliasing;
 #[path = "library/catalogue.rs"]
@@ -46,6 +51,6 @@ mod what_if;
 #[path = "library/words.rs"]
 mod words;
 
-/// Counts, so that a script's memory limit holds.
+/// Counts bytes, so that a script's memory limit holds, and allocations.
 #[global_allocator]
-static ALLOCATOR: aot_playground::python::Counted<std::alloc::System> = aot_playground::python::Counted(std::alloc::System);
+static ALLOCATOR: allocations::Counting<Counted<System>> = allocations::Counting(Counted(System));

@@ -138,27 +138,14 @@ pub(crate) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<
     }
 }
 
-/// `open`: a script's own file ends the graph of the function that opens it.
-pub(crate) fn open(plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
-    if recorder().is_some() && is_script(0) {
-        break_graph(&compiled_function::builtin_reason("open", &args)).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
-    }
-    plain.call(args, vm)
-}
-
 /// A builtin that asks the elements of its argument one by one: of a tensor, the graph ends before the call, which is Python's.
 pub(crate) fn of_elements(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     let tensor = args.args.first().and_then(|o| crate::python::native::tensor::to_tensor(o)).filter(|t| t.dim() > 0);
-    if tensor.is_none() || recorder().is_none() {
-        return plain.call(args, vm);
-    }
-    break_graph(&compiled_function::builtin_reason(name, &args)).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
-    let result = {
-        let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
-        plain.call(args, vm)?
+    let outside = match tensor {
+        Some(_) => outside(|| compiled_function::builtin_reason(name, &args), &mut |_| plain.call(args.clone(), vm), vm)?,
+        None => None,
     };
-    call::note_returned(&result, vm);
-    Ok(result)
+    outside.map_or_else(|| plain.call(args, vm), Ok)
 }
 
 /// Forgets what an earlier run compiled.

@@ -35,7 +35,6 @@ const RESERVE: isize = 64 << 20;
 
 thread_local! {
     static OWN: Cell<isize> = const { Cell::new(0) };
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
     static BOUND: Cell<bool> = const { Cell::new(false) };
     static IS_SUPERVISED: Cell<bool> = const { Cell::new(false) };
 }
@@ -81,10 +80,6 @@ pub struct Counted<A>(pub A);
 fn count(bytes: isize) {
     if cfg!(target_arch = "wasm32") {
         return;
-    }
-    if bytes > 0 {
-        // Like what follows: not of a thread that ends.
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
     }
     // A thread that ends is not counted to the last byte.
     let Ok(own) = OWN.try_with(|own| {
@@ -187,11 +182,6 @@ pub(super) fn take() -> usize {
     // In this order: who passes it again wakes whoever asks.
     IS_ASKED.store(false, SeqCst);
     PASSED.swap(0, SeqCst)
-}
-
-/// How often this thread allocated: what computing costs, independent of machine and load.
-pub fn allocations() -> u64 {
-    ALLOCATIONS.get()
 }
 
 /// Bytes of the allocation for which a bound run's thread stopped for good.

@@ -35,7 +35,7 @@ pub use current::{RunOptions, Sink};
 #[cfg(target_arch = "wasm32")]
 pub use frozen::set_library;
 use limit::Interrupter;
-pub use memory::{Counted, allocations, exhausted, on_failed_allocation};
+pub use memory::{Counted, exhausted, on_failed_allocation};
 use session::Session;
 #[cfg(not(target_arch = "wasm32"))]
 pub use supervise::supervised;

@@ -1,9 +1,10 @@
 //! What a program costs that is twice as long as another: at most 2.3 times as much. Counted are allocations and nodes of graphs that are
 //! visited, which are the same on every machine.
 
+use crate::allocations::allocations;
 use crate::script::run_in;
 use aot_playground::graph::steps;
-use aot_playground::python::{Interpreter, RunOptions, allocations, on_large_stack};
+use aot_playground::python::{Interpreter, RunOptions, on_large_stack};
 
 /// How much more a program of twice the length may cost.
 const MOST: f64 = 2.3;

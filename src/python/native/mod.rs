@@ -20,7 +20,8 @@ mod transforms;
 mod unicodedata;
 
 use rustpython_vm::builtins::PyModuleDef;
-use rustpython_vm::{Context, PyResult, VirtualMachine};
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::{AsObject, Context, PyObject, PyResult, VirtualMachine};
 
 use crate::dynamo::tracing;
 
@@ -45,59 +46,49 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
     ]
 }
 
-/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len` give symbolic sizes, lets `min` and `max` do so too, ends graphs where something is printed
-/// or opened, and makes `open` what it is here: the file system
-/// is empty but for the script, and read-only.
+/// Adds to `builtins` what comes from elsewhere in CPython (`exit`, `quit`), lets `len`, `min` and `max` give symbolic sizes, ends graphs
+/// at calls that Dynamo leaves to Python, and makes `open` what it is here: the file system is empty but for the script, and
+/// read-only.
 pub(super) fn extend_builtins(vm: &VirtualMachine) -> PyResult<()> {
     let playground = vm.import("_playground", 0)?;
     let open = playground.get_attr("open", vm)?;
     vm.import("_io", 0)?.set_attr("open", open.clone(), vm)?;
-    let open = vm.new_function("open", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tracing::open(&open, args, vm));
     vm.builtins.set_attr("open", open, vm)?;
     vm.builtins.set_attr("len", playground.get_attr("len", vm)?, vm)?;
-    let print = vm.builtins.get_attr("print", vm)?;
-    let print =
-        vm.new_function("print", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| tracing::print(&print, args, vm));
-    vm.builtins.set_attr("print", print, vm)?;
+    replace(vm.builtins.as_object(), "print", tracing::print, vm)?;
     for name in ["all", "any", "sorted"] {
-        let plain = vm.builtins.get_attr(name, vm)?;
-        let of_elements = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-            tracing::of_elements(name, &plain, args, vm)
-        });
-        vm.builtins.set_attr(name, of_elements, vm)?;
+        replace(vm.builtins.as_object(), name, move |plain, args, vm| tracing::of_elements(name, plain, args, vm), vm)?;
     }
-    for name in ["dir", "globals"] {
-        let plain = vm.builtins.get_attr(name, vm)?;
-        let function = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-            tracing::untraced_builtin(name, &plain, args, vm)
-        });
-        vm.builtins.set_attr(name, function, vm)?;
+    for name in ["dir", "globals", "open"] {
+        replace(vm.builtins.as_object(), name, move |plain, args, vm| tracing::untraced_builtin(name, plain, args, vm), vm)?;
     }
     for name in ["min", "max"] {
-        let plain = vm.builtins.get_attr(name, vm)?;
-        let extremum = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-            tensor::builtins::extremum(name, &plain, args, vm)
-        });
-        vm.builtins.set_attr(name, extremum, vm)?;
+        replace(vm.builtins.as_object(), name, move |plain, args, vm| tensor::builtins::extremum(name, plain, args, vm), vm)?;
     }
-    let plain = vm.builtins.get_attr("sum", vm)?;
-    let sum = vm.new_function("sum", move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-        tensor::builtins::summed(&plain, args, vm)
-    });
-    vm.builtins.set_attr("sum", sum, vm)?;
+    replace(vm.builtins.as_object(), "sum", tensor::builtins::summed, vm)?;
     for (module, names) in UNKNOWN_TO_DYNAMO {
         // What a module lacks here nobody can call.
         let Ok(owner) = vm.import(*module, 0) else { continue };
         for name in *names {
-            let Ok(plain) = owner.get_attr(*name, vm) else { continue };
-            let function = vm.new_function(name, move |args: rustpython_vm::function::FuncArgs, vm: &VirtualMachine| {
-                tracing::unknown_builtin(module, name, &plain, args, vm)
-            });
-            owner.set_attr(*name, function, vm)?;
+            let call = move |plain: &PyObject, args, vm: &VirtualMachine| tracing::unknown_builtin(module, name, plain, args, vm);
+            if owner.get_attr(*name, vm).is_ok() {
+                replace(&owner, name, call, vm)?;
+            }
         }
     }
     vm.builtins.set_attr("exit", playground.get_attr("exit", vm)?, vm)?;
     vm.builtins.set_attr("quit", playground.get_attr("exit", vm)?, vm)
+}
+
+/// Puts a function in the place of a module's, which it is given together with what it is called with.
+fn replace(
+    owner: &PyObject,
+    name: &'static str,
+    call: impl Fn(&PyObject, FuncArgs, &VirtualMachine) -> PyResult + 'static,
+    vm: &VirtualMachine,
+) -> PyResult<()> {
+    let plain = owner.get_attr(name, vm)?;
+    owner.set_attr(name, vm.new_function(name, move |args: FuncArgs, vm: &VirtualMachine| call(&plain, args, vm)), vm)
 }
 
 /// Functions that CPython has in C and Dynamo does not know, by the module that PyTorch's messages name.

@@ -158,8 +158,8 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     let _written = written.enter();
     // Dynamo does not look at `requires_grad` in the call of a method.
     let makes_leaf = bound.requires_grad && matches!(written, Written::Function(..)) && makes_new(bound.entry);
-    let has_generator =
-        bound.entry.schema.arguments.iter().zip(&bound.args).any(|(a, v)| a.name == "generator" && !matches!(v, Value::None));
+    // What only an operator understands: a generator.
+    let has_generator = bound.args.iter().any(|v| matches!(v, Value::Opaque(_)));
     if (makes_leaf || has_generator) && bound.out.is_none() {
         let (entry, requires_grad, given) = (bound.entry, bound.requires_grad, std::mem::take(&mut bound.args));
         let mut make = |current: &mut dyn FnMut(&Tensor) -> Tensor| {
