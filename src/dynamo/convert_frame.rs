@@ -5,9 +5,10 @@ use std::rc::Rc;
 use web_time::Instant;
 
 use super::backends::{backend_failed, compile_graph};
+use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
     CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time, note_recompiled,
-    recompile_limit, stance, switch,
+    reached_limit, stance, switch,
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::is_whole;
@@ -103,13 +104,15 @@ fn run_as_it_is(captured: &CapturedGraph) -> Result<Vec<Value>> {
 
 fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place: usize, about: &About) -> Result<Vec<Value>> {
     let verdict = about.verdict.borrow().clone();
-    let found = function.cache.borrow().find(place, &captured, &verdict.unmet);
+    let (stance, has_ended) = (stance(), function.ended.borrow().contains(&place));
+    // Where nothing is compiled any more, nobody asks why.
+    let most = if has_ended && stance != "fail_on_recompile" { 0 } else { MOST_REASONS };
+    let found = function.cache.borrow().find(place, &captured, &verdict.unmet, most);
     let reasons = match found {
         Lookup::Hit(entry) => return entry.run(&captured.inputs, &entry.values(&captured)),
         Lookup::Miss(reasons) => verdict.counted(reasons),
     };
     let frame = function.frame(place);
-    let stance = stance();
     let listed: String = reasons.iter().map(|r| format!("\n    - {frame}/{r}")).collect();
     let triggered = if reasons.is_empty() { String::new() } else { format!("\n    triggered by the following guard failure(s):{listed}") };
     let (file, line) = about.home();
@@ -120,7 +123,7 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
             about.name
         )));
     }
-    if stance == "eager_on_recompile" || function.ended.borrow().contains(&place) {
+    if stance == "eager_on_recompile" || has_ended {
         return run_as_it_is(&captured);
     }
     if !reasons.is_empty() {
@@ -130,13 +133,14 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
         }
         note_recompiled(frame, &reasons);
     }
-    if function.cache.borrow().len(place) >= recompile_limit() {
+    let entries = function.cache.borrow().len(place);
+    if let Some(limit) = reached_limit(entries) {
+        warn_of_limit(limit, &about.name, &file, line, &frame, &reasons);
         if is_whole() || switch("fail_on_recompile_limit_hit") {
             let why = if is_whole() { "fullgraph=True" } else { "fail_on_recompile_limit_hit" };
             return Err(dynamo_error("FailOnRecompileLimitHit", &format!("Hard failure due to {why}")));
         }
         count("frames", "total", 1);
-        warn_of_limit(&about.name, &file, line, &frame, &reasons);
         function.ended.borrow_mut().insert(place);
         return run_as_it_is(&captured);
     }
@@ -220,12 +224,11 @@ fn compile_until_it_holds(
 }
 
 /// What PyTorch logs where a function is not compiled again.
-fn warn_of_limit(name: &str, file: &str, line: u32, frame: &u32, reasons: &[String]) {
-    let limit = recompile_limit();
+fn warn_of_limit((kind, limit): (&str, usize), name: &str, file: &str, line: u32, frame: &u32, reasons: &[String]) {
     let last = reasons.first().map(|r| format!("{frame}/{r}")).unwrap_or_default();
     emit(Event::Stderr {
         text: format!(
-            "torch._dynamo hit config.recompile_limit ({limit})\n   function: '{name}' ({file}:{line})\n   last reason: {last}\nTo log all recompilation reasons, use TORCH_LOGS=\"recompiles\".\nTo diagnose recompilation issues, see https://docs.pytorch.org/docs/main/user_guide/torch_compiler/compile/programming_model.recompilation.html\n"
+            "torch._dynamo hit config.{kind} ({limit})\n   function: '{name}' ({file}:{line})\n   last reason: {last}\nTo log all recompilation reasons, use TORCH_LOGS=\"recompiles\".\nTo diagnose recompilation issues, see https://docs.pytorch.org/docs/main/user_guide/torch_compiler/compile/programming_model.recompilation.html\n"
         ),
     });
 }

@@ -1,5 +1,5 @@
-//! What a program costs that is twice as long as another: at most 2.3 times as much. Counted are allocations and nodes of graphs that are
-//! visited, which are the same on every machine.
+//! What a program costs that is twice as long as another: at most 2.3 times as much. Counted are allocations and the steps of passes over
+//! graphs, which are the same on every machine.
 
 use crate::allocations::allocations;
 use crate::script::run_in;
@@ -76,7 +76,7 @@ const FAMILIES: &[Family] = &[
 
 const RUN: &str = "inputs = [t.requires_grad_() for t in make()]\nfunction(*inputs).backward()\n";
 
-/// Allocations and nodes visited, by a program after its imports.
+/// Allocations and steps, by a program after its imports.
 fn cost(interpreter: &Interpreter, program: &str, backend: &str) -> [u64; 2] {
     let options = RunOptions { backend: backend.to_owned(), ..RunOptions::default() };
     interpreter.warm_up();
@@ -101,7 +101,7 @@ fn twice_the_length_costs_twice_as_much() {
                 // The first run imports what the others find. What does not depend on the length is taken off.
                 cost(&interpreter, &program(family.length), backend);
                 let [once, twice, thrice] = [1, 2, 4].map(|times| cost(&interpreter, &program(times * family.length), backend));
-                for (what, at) in [("allocations", 0), ("nodes visited", 1)] {
+                for (what, at) in [("allocations", 0), ("steps", 1)] {
                     let [first, second] = [twice[at] as f64 - once[at] as f64, thrice[at] as f64 - twice[at] as f64];
                     if second > MOST * first {
                         wrong.push(format!("{}, {way}: {what} {} {} {}", family.name, once[at], twice[at], thrice[at]));
@@ -113,4 +113,25 @@ fn twice_the_length_costs_twice_as_much() {
     })
     .unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_function_that_recompiles_costs_what_its_calls_are() {
+    // Beyond PyTorch's limit of cache entries a call is one more of the same kind: it asks each entry, and is not compiled.
+    let program = |n: usize| {
+        format!(
+            "import torch\ntorch._dynamo.config.recompile_limit = 10**6\n@torch.compile(dynamic=False)\ndef f(x):\n    return x.sin()\n\
+             for n in range({n}): f(torch.ones(n))\n"
+        )
+    };
+    let costs = on_large_stack(|| {
+        let interpreter = Interpreter::new();
+        cost(&interpreter, &program(2), "aot_eager");
+        [300, 600, 1200].map(|n| cost(&interpreter, &program(n), "aot_eager"))
+    })
+    .unwrap();
+    for at in [0, 1] {
+        let [first, second] = [costs[1][at] - costs[0][at], costs[2][at] - costs[1][at]];
+        assert!(second as f64 <= MOST * first as f64, "{costs:?}");
+    }
 }

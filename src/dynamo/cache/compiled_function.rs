@@ -19,6 +19,9 @@ use crate::report::Event;
 use crate::span::Source;
 use crate::tensor::Tensor;
 
+/// How many cache entries a code object may have, whatever a script sets the other limit to.
+pub const ACCUMULATED_RECOMPILE_LIMIT: usize = 256;
+
 /// Codes with their functions.
 type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;
 
@@ -301,13 +304,19 @@ impl CompiledFunction {
     }
 }
 
-/// How many cache entries a code object may have; after that it runs as it is.
-pub fn recompile_limit() -> usize {
+/// Which limit of `torch._dynamo.config` a place with so many cache entries has reached, and what it is: the code runs as it is from
+/// then on. The accumulated limit holds where a script raises the other one, so that no call asks more entries than that.
+pub fn reached_limit(entries: usize) -> Option<(&'static str, usize)> {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let limit = |name| manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(what_if::RECOMPILE_LIMIT);
         // Two names of one switch: the one that was changed counts.
-        let (new, old) = (limit("recompile_limit"), limit("cache_size_limit"));
-        if new == what_if::RECOMPILE_LIMIT { old } else { new }
+        let limit = |name, old_name, default| {
+            let value = |name| manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default);
+            let new = value(name);
+            (name, if new == default { value(old_name) } else { new })
+        };
+        let accumulated = limit("accumulated_recompile_limit", "accumulated_cache_size_limit", ACCUMULATED_RECOMPILE_LIMIT);
+        let specific = limit("recompile_limit", "cache_size_limit", what_if::RECOMPILE_LIMIT);
+        [accumulated, specific].into_iter().find(|(_, limit)| entries >= *limit)
     })
 }
 

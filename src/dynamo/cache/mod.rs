@@ -23,6 +23,10 @@ use std::rc::Rc;
 /// Said where every guard holds and Python took another way.
 pub(in crate::dynamo) const GRAPH_DIFFERS: &str = "the captured graph differs";
 
+/// For how many cache entries a miss says which guard failed: as many as there are, where the script does not raise PyTorch's limit of them.
+/// What recompiles ever more often would otherwise report ever more each time.
+pub(super) const MOST_REASONS: usize = compiled_function::ACCUMULATED_RECOMPILE_LIMIT;
+
 /// What runs a compiled graph, on its symbolic sizes and tensors in the order of its placeholders.
 pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
 
@@ -82,20 +86,21 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Looks up a captured graph. `unmet` says per entry which facts about Python values the call does not meet.
-    pub fn find(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>]) -> Lookup {
+    /// Looks up a captured graph. `unmet` says per entry which facts about Python values the call does not meet; a miss says of the first
+    /// `most` entries which guard failed.
+    pub fn find(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>], most: usize) -> Lookup {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
         let hints = captured.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
         let asked = self.asked(place);
         let none = Vec::new();
         // Asking is what counts how often guards fail.
-        let mut failed = vec![String::new(); entries.len()];
+        let mut failed = Vec::new();
         let serves = |i: &usize| {
             let e = &entries[*i];
             let serves = meets(*i) && e.is_guarded_for(captured) && e.captured.repeats(&e.values(captured), captured, &hints);
-            if !serves {
-                failed[*i] = e.failed_guard(captured, unmet.get(*i).unwrap_or(&none));
+            if !serves && failed.len() < most {
+                failed.push(e.failed_guard(captured, unmet.get(*i).unwrap_or(&none)));
             }
             serves
         };
@@ -108,7 +113,11 @@ impl Cache {
             if place > 0 && failed.iter().all(|f| f == GRAPH_DIFFERS) {
                 return Lookup::Miss(Vec::new());
             }
-            return Lookup::Miss(asked.into_iter().map(|i| format!("{i}: {}", failed[i])).collect());
+            let mut reasons: Vec<String> = asked.iter().zip(&failed).map(|(i, failed)| format!("{i}: {failed}")).collect();
+            if let Some(unlisted @ [first, ..]) = asked.get(failed.len()..) {
+                reasons.push(format!("{first}: the reasons of {} cache entries are not listed", unlisted.len()));
+            }
+            return Lookup::Miss(reasons);
         };
         let served = [index].into_iter().chain(asked.into_iter().filter(|i| *i != index)).collect();
         self.order.borrow_mut().insert(place, served);
@@ -126,7 +135,7 @@ impl Cache {
     /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
     /// one may have been hit.
     pub fn missed(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>]) -> Vec<String> {
-        match self.find(place, captured, unmet) {
+        match self.find(place, captured, unmet, MOST_REASONS) {
             Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(GRAPH_DIFFERS)) => reasons,
             _ => Vec::new(),
         }
