@@ -25,4 +25,4 @@ pub use parse::{Parsed, parse, parse_size};
 pub use print::{Printed, Style, code, print_readable, readable, recompute_name};
 pub use runnable::{Known, runnable};
 pub use sizes::{FloatNodes, SizeNodes, compute as compute_size, compute_float, node_name};
-pub use steps::steps;
+pub use steps::{step, steps};

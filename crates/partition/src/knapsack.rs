@@ -3,16 +3,23 @@
 //! Memory is in shares of what the fastest partition saves beyond its inputs, so a budget of 1 holds all of it. Every solver
 //! answers with the items left out, which are recomputed. `dp` and its sliding variant count memory in ten-thousandths and
 //! values in float32, as PyTorch's do, with the same choice among equals; `ilp` is exact.
+//!
+//! Bounds, for n items and C ten-thousandths in the budget (10,000 at most, since a budget is at most 1): `dp` takes O(n C) steps and a bit
+//! of memory for each; `dp_knapsack_sliding_hirschberg` twice the steps in O(C) memory; `dynamic_memory_budget_dp` a hundred times the
+//! steps of `dp`; `greedy` O(n log n). The exact search would take O(2ⁿ): it ends with an error after [`MOST_STEPS`] steps.
 
 use super::config::MemoryBudgetSolver;
 use super::cost::float32;
 use diagnostics::error::{Error, ErrorKind, Result};
+use graph::step;
 
 /// Parts that the quantizing solvers divide the budget's unit into.
 const SCALE: f64 = 10_000.0;
 /// By how much a solver of integer programs lets a constraint be missed.
 const TOLERANCE: f64 = 1e-7;
-/// States the exact search may hold.
+/// Steps the exact search may take: states that it looks at and items that it fills their room with.
+const MOST_STEPS: usize = 100_000_000;
+/// States it may hold, which fit a browser's memory.
 const MOST_STATES: usize = 4_000_000;
 
 /// Items to recompute: those that do not go into the knapsack.
@@ -43,6 +50,7 @@ fn dynamic_program(memory: &[f64], runtime: &[f64], budget: f64) -> Vec<usize> {
         let value = float32(runtime[i]);
         // From the largest room down, entries below are still those without this item.
         for room in (0..=capacity).rev() {
+            step();
             let with = match (*weight, room.checked_sub(*weight)) {
                 (0, _) => best[room] + value,
                 (_, Some(rest)) => best[room].max(best[rest] + value),
@@ -76,7 +84,9 @@ fn knee_point(memory: &[f64], runtime: &[f64], most: f64) -> f64 {
             let budget = LEAST + i as f64 * (most - LEAST) / (POINTS - 1) as f64;
             let recomputed = dynamic_program(memory, runtime, budget);
             let time = recomputed.iter().map(|i| runtime[*i]).sum::<f64>() / sum(runtime);
-            let saved = (0..memory.len()).filter(|i| !recomputed.contains(i)).map(|i| memory[i]).sum::<f64>() / sum(memory);
+            let mut is_saved = vec![true; memory.len()];
+            recomputed.iter().for_each(|i| is_saved[*i] = false);
+            let saved = (0..memory.len()).filter(|i| is_saved[*i]).map(|i| memory[i]).sum::<f64>() / sum(memory);
             (budget, time, saved)
         })
         .collect();
@@ -97,9 +107,13 @@ fn profile(items: std::ops::Range<usize>, weights: &[usize], runtime: &[f64], si
     for i in items {
         let value = float32(runtime[i]);
         match weights[i] {
-            0 => best.iter_mut().for_each(|b| *b += value),
+            0 => best.iter_mut().for_each(|b| {
+                step();
+                *b += value;
+            }),
             weight => {
                 for room in (weight..size).rev() {
+                    step();
                     best[room] = best[room].max(best[room - weight] + value);
                 }
             }
@@ -147,6 +161,7 @@ fn greedy(memory: &[f64], runtime: &[f64], budget: f64) -> Result<Vec<usize>> {
     let mut left_out = Vec::new();
     let mut used = 0.0;
     for i in by_ratio(memory, runtime) {
+        step();
         if used + memory[i] <= budget {
             used += memory[i];
         } else {
@@ -172,7 +187,8 @@ struct State {
     from: Option<(usize, usize)>,
 }
 
-/// An optimum: item by item, the choices that no other beats, without those that cannot reach the best value known.
+/// An optimum: item by item, the choices that no other beats, without those that cannot reach the best value known. An error after
+/// [`MOST_STEPS`] steps, or where it would hold more than [`MOST_STATES`] states.
 fn exact(memory: &[f64], runtime: &[f64], budget: f64) -> Result<Vec<usize>> {
     let order = by_ratio(memory, runtime);
     let room = budget + TOLERANCE;
@@ -193,6 +209,7 @@ fn exact(memory: &[f64], runtime: &[f64], budget: f64) -> Result<Vec<usize>> {
     };
     let filled = |position: usize, mut state: State| {
         for i in &order[position..] {
+            step();
             if state.memory + memory[*i] <= room {
                 state.memory += memory[*i];
                 state.value += runtime[*i];
@@ -203,29 +220,33 @@ fn exact(memory: &[f64], runtime: &[f64], budget: f64) -> Result<Vec<usize>> {
     let mut arena = vec![State { memory: 0.0, value: 0.0, from: None }];
     let mut front = vec![0];
     let mut known = filled(0, arena[0]);
+    let mut steps = order.len();
     for (position, item) in order.iter().enumerate() {
         let mut both: Vec<(Option<usize>, State)> = front.iter().map(|s| (Some(*s), arena[*s])).collect();
         both.extend(front.iter().filter_map(|s| {
             let (memory, value) = (arena[*s].memory + memory[*item], arena[*s].value + runtime[*item]);
             (memory <= room).then_some((None, State { memory, value, from: Some((*s, *item)) }))
         }));
+        steps += both.len();
         both.sort_by(|(_, a), (_, b)| a.memory.total_cmp(&b.memory).then(b.value.total_cmp(&a.value)));
         let mut best = f64::NEG_INFINITY;
         front.clear();
         for (place, state) in both {
+            step();
             let hopeless = state.value + bound(position + 1, room - state.memory) < known * (1.0 - 1e-12);
             if state.value <= best || hopeless {
                 continue;
             }
             best = state.value;
             front.push(place.unwrap_or_else(|| {
+                steps += order.len() - position;
                 known = known.max(filled(position + 1, state));
                 arena.push(state);
                 arena.len() - 1
             }));
         }
-        if arena.len() > MOST_STATES {
-            return Err(Error::runtime("The exact search for a memory budget needs too much memory; use the dp solver"));
+        if arena.len() > MOST_STATES || steps > MOST_STEPS {
+            return Err(Error::runtime("The exact search for a memory budget takes too many steps; use the dp solver"));
         }
     }
     let best = front.iter().copied().max_by(|a, b| arena[*a].value.total_cmp(&arena[*b].value));
@@ -283,6 +304,14 @@ mod tests {
         let (memory, runtime) = (vec![0.0073; 300], vec![2.0; 300]);
         let (_, found) = value(&MemoryBudgetSolver::Ilp, &memory, &runtime, 0.5);
         assert_eq!(found, 2.0 * 68.0);
+    }
+
+    #[test]
+    fn the_exact_solver_ends_where_every_choice_has_to_be_looked_at() {
+        // Of items whose cost is their memory, no choice beats another.
+        let memory: Vec<f64> = (0..200).map(|i| f64::from(i + 1).sqrt() / 3000.0).collect();
+        let error = solve(&MemoryBudgetSolver::Ilp, &memory, &memory, 0.5).unwrap_err();
+        assert_eq!(error.message, "The exact search for a memory budget takes too many steps; use the dp solver");
     }
 
     #[test]

@@ -4,3 +4,4 @@ mod op_sets;
 mod random;
 mod random_graph;
 mod recorded;
+mod steps;
