@@ -8,22 +8,23 @@ pub use tensor::pyfloat::python_float as float_repr;
 /// Python's `repr` of a string.
 pub fn str_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut out = String::from(quote);
+    format!("{quote}{}{quote}", escaped(text, quote))
+}
+
+/// What Python writes between these quotes for a text: nothing in it ends the line, whoever reads it.
+pub(super) fn escaped(text: &str, quote: char) -> String {
+    let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\\' => out.push_str("\\\\"),
+            c if c == '\\' || c == quote => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", c as u32)),
             c => out.push(c),
         }
     }
-    out.push(quote);
     out
 }
 
@@ -182,5 +183,6 @@ mod tests {
         assert_eq!(str_repr("mean"), "'mean'");
         assert_eq!(str_repr("don't"), "\"don't\"");
         assert_eq!(str_repr("a\n\\"), "'a\\n\\\\'");
+        assert_eq!(str_repr("'\"\u{7f}\u{85}\u{2028}é"), "'\\'\"\\x7f\\x85\\u2028é'");
     }
 }

@@ -4,7 +4,7 @@
 //! a comment stands where the place in the script changes; subgraphs follow as nested classes. [`super::parse`] reads the
 //! text back. What a script may call as it likes (attributes, files, annotations) stays on its line and in its quotes.
 
-use super::literal::{arg_repr, symbol_of};
+use super::literal::{arg_repr, escaped, symbol_of};
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Recompute, Shown, Target};
 use shape::SymInt;
 use std::borrow::Cow;
@@ -251,7 +251,7 @@ fn annotation(node: &Node, style: Style) -> Option<String> {
 /// `base.a.b`, with `getattr` where a part is no identifier.
 fn attribute(base: &str, path: &str) -> String {
     path.split('.').fold(base.to_owned(), |base, part| {
-        if is_identifier(part) { format!("{base}.{part}") } else { format!("getattr({base}, \"{}\")", escaped(part)) }
+        if is_identifier(part) { format!("{base}.{part}") } else { format!("getattr({base}, \"{}\")", escaped(part, '"')) }
     })
 }
 
@@ -283,19 +283,6 @@ fn class_name(name: &str) -> Cow<'_, str> {
 fn on_one_line(text: &str) -> Cow<'_, str> {
     let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     if text.contains(breaks) { Cow::Owned(text.replace(breaks, " ")) } else { Cow::Borrowed(text) }
-}
-
-/// What stands between double quotes for a text.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 fn is_identifier(text: &str) -> bool {

@@ -1,6 +1,7 @@
 //! A graph as a Python file that runs by itself: its code as `print_readable` has it, and inputs that fit its types.
 
-use super::print::{Style, attribute_names, escaped, print_readable};
+use super::literal::escaped;
+use super::print::{Style, attribute_names, print_readable};
 use super::{FakeValue, Graph, Node, Opcode, Target, opcode};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -91,10 +92,10 @@ fn class(graph: &Graph, name: &str, out: &mut String) {
             let _ = write!(owner, "{}{name}", if owner.is_empty() { "" } else { "." });
             if made.insert(owner.clone()) {
                 let (outer, name) = owner.rsplit_once('.').unwrap_or(("", &owner));
-                let _ = writeln!(lines, "        setattr({}, \"{}\", torch.nn.Module())", get("self", outer), escaped(name));
+                let _ = writeln!(lines, "        setattr({}, \"{}\", torch.nn.Module())", get("self", outer), escaped(name, '"'));
             }
         }
-        let _ = writeln!(lines, "        setattr({}, \"{}\", {value})", get("self", &owner), escaped(last));
+        let _ = writeln!(lines, "        setattr({}, \"{}\", {value})", get("self", &owner), escaped(last, '"'));
     }
     if !lines.is_empty() {
         let _ = write!(out, "    def __init__(self):\n        super().__init__()\n{lines}\n");
@@ -105,7 +106,7 @@ fn class(graph: &Graph, name: &str, out: &mut String) {
 
 /// `self.get_submodule("a.b")`, or `self` alone.
 fn get(base: &str, path: &str) -> String {
-    if path.is_empty() { base.to_owned() } else { format!("{base}.get_submodule(\"{}\")", escaped(path)) }
+    if path.is_empty() { base.to_owned() } else { format!("{base}.get_submodule(\"{}\")", escaped(path, '"')) }
 }
 
 /// An expression for the value of an input or a constant.

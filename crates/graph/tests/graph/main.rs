@@ -189,7 +189,7 @@ fn names_of_a_script_stay_names() {
         input_1 = x____import_os__os_system__ls___________evil___1___
 
         # File: x"); import os; os.system('ls')         evil = 1  #:3 in x"); import os; os.system('ls')         evil = 1  #, code: x"); import os; os.system('ls')         evil = 1  #
-        weight = getattr(getattr(self, "x\"); import os; os"), "system('ls')\u000a        evil = 1\u000d\u2028#")
+        weight = getattr(getattr(self, "x\"); import os; os"), "system('ls')\n        evil = 1\r\u2028#")
         add = torch.ops.aten.add.Tensor(input_1, weight, x____import_os__os_system__ls___________evil___1___ = 1);  input_1 = weight = None
         return (add, 'x"); import os; os.system(\'ls\')\n        evil = 1\r\u2028#')
 "#;
