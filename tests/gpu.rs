@@ -5,6 +5,8 @@
 
 #[path = "gpu/compare.rs"]
 mod compare;
+#[path = "gpu/generated.rs"]
+mod generated;
 
 use aot_playground::backend::cpu::bundle::{distance, output_names, parse_graph, run_bundle_cpu};
 use aot_playground::backend::cpu::training::CpuTrainer;

@@ -1,5 +1,5 @@
 // Name, inputs, lines, results of small graphs. A name that ends in "(CPU)" may run nodes on the CPU.
-const CASES: &[(&str, &str, &str, &str)] = &[
+pub const CASES: &[(&str, &str, &str, &str)] = &[
     ("mm", r#"a: "f32[3, 5][5, 1]", b: "f32[5, 4][1, 5]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
     ("mm in tiles", r#"a: "f32[70, 33][1, 70]", b: "f32[33, 65][65, 1]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),
     ("mm over much", r#"a: "f32[3, 3000][3000, 1]", b: "f32[3000, 4][4, 1]""#, "mm = torch.ops.aten.mm.default(a, b)", "mm"),

@@ -244,6 +244,7 @@ impl X {
             (Kind::Bool(v), Ty::Int) => int((*v).into()),
             (Kind::Int(v), Ty::Bool) => truth(*v != 0),
             (Kind::Float(v), Ty::Bool) => truth(*v != 0.0),
+            (Kind::Float(v), Ty::Int) => node(ty, Kind::Int(*v as i32)),
             _ => node(ty, Kind::Cast(self.clone())),
         }
     }
@@ -285,10 +286,25 @@ impl X {
                 _ => {}
             }
         }
+        // WGSL refuses an operation of constants that overflows: it is done here.
+        if let (Kind::Float(x), Kind::Float(y)) = (&a.0.kind, &b.0.kind) {
+            let value = match op {
+                "+" => Some(x + y),
+                "-" => Some(x - y),
+                "*" => Some(x * y),
+                "/" => Some(x / y),
+                _ => None,
+            };
+            if let Some(value) = value {
+                return node(Ty::Float, Kind::Float(value));
+            }
+        }
         match (op, a.as_int(), b.as_int()) {
             ("+", Some(0), _) | ("*", Some(1), _) => return b,
             ("+" | "-", _, Some(0)) | ("*" | "/", _, Some(1)) => return a,
             ("*", Some(0), _) | ("*", _, Some(0)) | ("%", _, Some(1)) | ("/", Some(0), _) | ("%", Some(0), _) => return int(0),
+            // The length of nothing: what divides by it is in a loop without turns. WGSL refuses the text.
+            ("/" | "%", _, Some(0)) => return int(0),
             _ => {}
         }
         node(a.ty(), Kind::Infix(op, a, b))
@@ -484,6 +500,9 @@ impl std::ops::Neg for X {
     type Output = X;
     fn neg(self) -> X {
         let x = if self.ty() == Ty::Bool { self.i() } else { self };
+        if let Kind::Int(v) = x.0.kind {
+            return node(Ty::Int, Kind::Int(v.wrapping_neg()));
+        }
         node(x.ty(), Kind::Prefix("-", x))
     }
 }

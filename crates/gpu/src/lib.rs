@@ -43,7 +43,7 @@ pub use bundle::run_bundle;
 pub use device::GpuDevice;
 pub use lower::{supported, supports};
 #[cfg(feature = "device")]
-pub use plan::{FallbackInfo, Input, Outcome, Plan, Resident, compile, compile_for};
+pub use plan::{FallbackInfo, Input, Outcome, Plan, Resident, compile, compile_for, kernels};
 pub use program::{Argument, argument_of, arguments_of};
 #[cfg(feature = "device")]
 pub use training::GpuTrainer;

@@ -6,6 +6,8 @@
 /// A function: its name, and its text, which may call functions that stand before it. Source: Cephes, sinf.c, tanhf.c, ndtrf.c.
 const FUNCTIONS: &[(&str, &str)] = &[
     ("inf", "fn inf() -> f32 { var bits = 0x7f800000u; return bitcast<f32>(bits); }"),
+    ("variable", "fn variable(x: f32) -> f32 { var y = x; return y; }"),
+    ("variable_int", "fn variable_int(x: i32) -> i32 { var y = x; return y; }"),
     ("nan", "fn nan() -> f32 { var bits = 0x7fc00000u; return bitcast<f32>(bits); }"),
     ("is_nan", "fn is_nan(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }"),
     ("is_inf", "fn is_inf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }"),

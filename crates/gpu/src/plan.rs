@@ -93,9 +93,22 @@ pub async fn compile_for(device: &GpuDevice, graph: &Graph, arguments: &[Argumen
     compile_with(device, graph, arguments, false).await
 }
 
-/// Compiles a graph for given arguments. Where inputs are kept, no other value takes the place of one that is read for the
-/// last time: the plan can run again on what it left.
-pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
+/// What a graph is made of before a device is asked for anything.
+struct Written {
+    program: Program,
+    steps: Vec<Step>,
+    kernels: Vec<bundle::Kernel>,
+    fallbacks: Vec<FallbackInfo>,
+    /// Per step, its kernel's source.
+    sources: Vec<Option<kernel::Source>>,
+}
+
+/// The kernels of a graph for the sizes that its own metadata says, without a device. A node that runs on the CPU has no text.
+pub fn kernels(graph: &Graph) -> Result<Vec<bundle::Kernel>> {
+    Ok(write(graph, &program::arguments_of(graph)?)?.kernels)
+}
+
+fn write(graph: &Graph, arguments: &[Argument]) -> Result<Written> {
     let program = program::lower(graph, arguments)?;
     let scheduled = schedule(&program);
     let name_of = |id: NodeId| graph.node(id).name.to_string();
@@ -131,9 +144,16 @@ pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &
             }
         }
     }
-    let (buffers, bytes) = allocate(device, &program, &scheduled.steps, &sources, keep_inputs);
+    Ok(Written { program, steps: scheduled.steps, kernels, fallbacks, sources })
+}
+
+/// Compiles a graph for given arguments. Where inputs are kept, no other value takes the place of one that is read for the
+/// last time: the plan can run again on what it left.
+pub(super) async fn compile_with(device: &GpuDevice, graph: &Graph, arguments: &[Argument], keep_inputs: bool) -> Result<Plan> {
+    let Written { program, steps: scheduled, kernels, fallbacks, sources } = write(graph, arguments)?;
+    let (buffers, bytes) = allocate(device, &program, &scheduled, &sources, keep_inputs);
     let mut steps = Vec::new();
-    for (i, (step, source)) in scheduled.steps.into_iter().zip(sources).enumerate() {
+    for (i, (step, source)) in scheduled.into_iter().zip(sources).enumerate() {
         match (step, source) {
             (Step::Fallback(fallback), _) => steps.push(Planned::Cpu { kernel: i, fallback }),
             (Step::Kernel(..), Some(source)) => {

@@ -286,6 +286,12 @@ pub fn lower(graph: &Graph, arguments: &[Argument]) -> Result<Program> {
         };
         values[node.id.0 as usize] = value;
     }
+    for item in &b.items {
+        if let Item::Prim(prim) = item {
+            is_countable(prim, &b.storages)
+                .map_err(|e| Error { message: format!("{}: {}", graph.node(prim.node).name, e.message), ..e })?;
+        }
+    }
     let has = |dtype: Dtype| b.storages.iter().any(|s| s.dtype == dtype);
     if has(Dtype::Float64) {
         notes.push("float64 is computed in float32: WebGPU has no wider float".to_owned());
@@ -294,6 +300,19 @@ pub fn lower(graph: &Graph, arguments: &[Argument]) -> Result<Program> {
         notes.push("int64 is computed in 32 bits; inputs that do not fit are refused".to_owned());
     }
     Ok(Program { storages: b.storages, items: b.items, inputs, outputs, constants, notes })
+}
+
+/// Whether a kernel, which counts in 32 bits, can count a loop's turns and the elements of what it reads and writes.
+fn is_countable(prim: &Prim, storages: &[StorageInfo]) -> Result<()> {
+    let counts = |sizes: &[i64]| sizes.iter().try_fold(1i32, |n, size| n.checked_mul(i32::try_from(*size).ok()?)).is_some();
+    let over: &[i64] = match &prim.body {
+        Loop::Reduce { over, .. } | Loop::Matmul { over, .. } => over,
+        Loop::Pointwise(_) | Loop::Scan { .. } => &[],
+    };
+    let fits = |view: &View| i32::try_from(storages[view.storage].elements).is_ok();
+    let mut all = counts(&prim.out.sizes) && counts(over) && fits(&prim.out);
+    prim.body.bodies().iter().for_each(|body| body.for_each_load(&mut |view, _| all &= fits(view)));
+    if all { Ok(()) } else { Err(Error::not_implemented("more elements than a kernel can count in 32 bits")) }
 }
 
 fn target_name(node: &Node) -> Rc<str> {

@@ -190,7 +190,15 @@ impl<'a> Emitter<'a> {
                 self.short(format!("({a} {op} {b})"))
             }
             Kind::Call(name, args) => {
-                let args: Vec<String> = args.iter().map(|a| strip(self.x(a))).collect();
+                let is_constant = |a: &X| matches!(a.0.kind, Kind::Float(_) | Kind::Int(_));
+                // WGSL refuses a call of constants that overflows.
+                let all = args.iter().all(is_constant);
+                let argument = |(i, a): (usize, &X), e: &mut Self| match (strip(e.x(a)), a.ty()) {
+                    (text, Ty::Float) if all && i == 0 => format!("variable({text})"),
+                    (text, Ty::Int) if all && i == 0 => format!("variable_int({text})"),
+                    (text, _) => text,
+                };
+                let args: Vec<String> = args.iter().enumerate().map(|a| argument(a, self)).collect();
                 self.name("t", format!("{name}({})", args.join(", ")))
             }
             Kind::Prefix(op, a) => {
@@ -202,11 +210,11 @@ impl<'a> Emitter<'a> {
                 self.short(format!("select({b}, {a}, {c})"))
             }
             Kind::Cast(a) => {
-                let text = strip(self.x(a));
+                let text = self.x(a);
                 match (a.ty(), x.ty()) {
                     (Ty::Float, Ty::Bool) => format!("({text} != 0.0f)"),
                     (Ty::Int, Ty::Bool) => format!("({text} != 0)"),
-                    (_, to) => format!("{}({text})", to.wgsl()),
+                    (_, to) => format!("{}({})", to.wgsl(), strip(text)),
                 }
             }
         }
