@@ -36,6 +36,8 @@ mod numbers;
 mod partition_questions;
 #[path = "library/random_functions.rs"]
 mod random_functions;
+#[path = "library/reports.rs"]
+mod reports;
 #[path = "library/rooms.rs"]
 mod rooms;
 #[path = "library/script.rs"]
