@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_solver_ends_where_every_choice_has_to_be_looked_at() {
+    fn the_exact_solver_ends_where_no_choice_can_be_left_out() {
         // Of items whose cost is their memory, no choice beats another.
         let memory: Vec<f64> = (0..200).map(|i| f64::from(i + 1).sqrt() / 3000.0).collect();
         let error = solve(&MemoryBudgetSolver::Ilp, &memory, &memory, 0.5).unwrap_err();

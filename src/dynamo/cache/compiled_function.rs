@@ -7,6 +7,7 @@ use std::rc::Rc;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
+use super::ACCUMULATED_RECOMPILE_LIMIT;
 use crate::aot;
 use crate::dynamo::backends::Backend;
 use crate::dynamo::bytecode_analysis::decoded::Chain;
@@ -18,9 +19,6 @@ use crate::python::native::tensor::raised;
 use crate::report::Event;
 use crate::span::Source;
 use crate::tensor::Tensor;
-
-/// How many cache entries a code object may have, whatever a script sets the other limit to.
-pub const ACCUMULATED_RECOMPILE_LIMIT: usize = 256;
 
 /// Codes with their functions.
 type Functions = Vec<(PyObjectRef, Rc<CompiledFunction>)>;

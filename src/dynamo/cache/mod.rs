@@ -23,9 +23,11 @@ use std::rc::Rc;
 /// Said where every guard holds and Python took another way.
 pub(in crate::dynamo) const GRAPH_DIFFERS: &str = "the captured graph differs";
 
+/// How many cache entries a code object may have, whatever a script sets the other limit to.
+pub(super) const ACCUMULATED_RECOMPILE_LIMIT: usize = 256;
 /// For how many cache entries a miss says which guard failed: as many as there are, where the script does not raise PyTorch's limit of them.
 /// What recompiles ever more often would otherwise report ever more each time.
-pub(super) const MOST_REASONS: usize = compiled_function::ACCUMULATED_RECOMPILE_LIMIT;
+pub(super) const MOST_REASONS: usize = ACCUMULATED_RECOMPILE_LIMIT;
 
 /// What runs a compiled graph, on its symbolic sizes and tensors in the order of its placeholders.
 pub type Runner = Rc<dyn Fn(Vec<Value>) -> Result<Vec<Value>>>;
