@@ -60,6 +60,16 @@ pub fn size_as_tensor(size: i64) -> Result<Tensor> {
     crate::t!("full", Vec::<i64>::new(), size; dtype = Dtype::Int64)
 }
 
+thread_local! {
+    /// How many functions were compiled (PyTorch's `AOT_COUNTER`).
+    static COMPILATIONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Counts compilations from the beginning.
+pub fn forget_compilations() {
+    COMPILATIONS.set(0);
+}
+
 /// Compiles a function for inputs like these.
 pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
     higher_order::register();
@@ -74,6 +84,7 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 }
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
+    let id = COMPILATIONS.replace(COMPILATIONS.get() + 1);
     // Whether gradients are on where the function is called does not matter: it may turn them on.
     let wants_grad = inputs.iter().any(|i| i.requires_grad);
     let mut metadata = collect(&**f, inputs, config.keep_input_mutations)?;
@@ -151,7 +162,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let num_inputs = tokens + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>();
         let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
         let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
-        let runtime = Runtime::joint(metadata, forward, views, (backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
+        let runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);

@@ -8,7 +8,8 @@ use super::epilogue::Epilogue;
 use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
-use crate::autograd::{Body, CreationMeta, Edge, Node, SavedVariable, compiled, gradient_edge, keep_view, keeps_graph, meta, set_creation};
+use crate::autograd::lift::{AotBackward, Lift, Lifted};
+use crate::autograd::{Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation};
 use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
@@ -40,7 +41,9 @@ enum Kind {
 
 /// The compiled backward, made when it is first needed.
 struct Backward {
-    graph: Graph,
+    /// The number of the compilation.
+    id: u64,
+    graph: Rc<Graph>,
     /// What the gradients that it returns are made of.
     gradients: Vec<MaybeSubclass>,
     compiler: GraphCompiler,
@@ -55,7 +58,7 @@ impl Backward {
             return Ok(compiled);
         }
         self.keeps.set(keeps_graph);
-        let graph = self.graph.clone();
+        let graph = (*self.graph).clone();
         let examples: Vec<Value> = graph
             .placeholders()
             .map(|n| match &n.meta.value {
@@ -107,11 +110,11 @@ impl Runtime {
         metadata: ViewAndMutationMeta,
         forward: Rc<dyn GraphCallable>,
         views: Vec<bool>,
-        (graph, gradients): (Graph, Vec<MaybeSubclass>),
+        (id, graph, gradients): (u64, Graph, Vec<MaybeSubclass>),
         at_once: bool,
         compiler: GraphCompiler,
     ) -> Result<Self> {
-        let backward = Rc::new(Backward { graph, gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
+        let backward = Rc::new(Backward { id, graph: Rc::new(graph), gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             backward.get(false)?;
         }
@@ -165,7 +168,13 @@ impl Runtime {
             .collect::<Result<Vec<_>>>()?;
         let mut all = subclass::wrap_values(all, made_of)?;
         let positions = tangent_positions(&self.metadata);
-        let body = CompiledBackward { backward: backward.clone(), saved: RefCell::new(Some(kept)), tangents: RefCell::default(), donated };
+        let body = CompiledBackward {
+            backward: backward.clone(),
+            saved: RefCell::new(Some(kept)),
+            tangents: RefCell::default(),
+            donated,
+            inputs: inputs.iter().map(InputMeta::of).collect(),
+        };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
         let (mut tangents, mut views) = (Vec::new(), Vec::<(u64, Tensor)>::new());
         let first_output = self.metadata.runtime_mutated().len();
@@ -256,6 +265,7 @@ enum Kept {
 }
 
 /// A tangent of the backward.
+#[derive(Clone)]
 struct Tangent {
     /// Which of the node's gradients it is.
     slot: usize,
@@ -274,19 +284,45 @@ struct CompiledBackward {
     tangents: RefCell<Vec<Tangent>>,
     /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
     donated: bool,
+    /// What the function was given.
+    inputs: Vec<InputMeta>,
+}
+
+/// Inputs of a backward graph: symbolic integers, saved tensors, and tangents from the gradients that come.
+fn prologue(
+    graph: &Graph,
+    tangents: &[Tangent],
+    numbers: Vec<Value>,
+    saved: Vec<Value>,
+    mut grads: Vec<Option<Tensor>>,
+) -> Result<Vec<Value>> {
+    let mut inputs = numbers;
+    inputs.extend(saved);
+    let mut traced = graph.placeholders().skip(inputs.len()).map(|n| n.tensor().cloned()).collect::<Vec<_>>().into_iter();
+    for (i, tangent) in tangents.iter().enumerate() {
+        // A partition by the script may leave tangents out.
+        if traced.len() == 0 {
+            break;
+        }
+        let grad = match grads.get_mut(tangent.slot).and_then(Option::take) {
+            Some(g) => g,
+            None => t!("zeros", &tangent.spec.geometry.sizes; dtype = tangent.spec.dtype)?,
+        };
+        for plain in subclass::plain_tangent(&grad, &tangent.made_of, i, tangent.output)? {
+            inputs.push(Value::Tensor(coerce(plain, traced.next().flatten().as_ref())?));
+        }
+    }
+    Ok(inputs)
 }
 
 impl Body for CompiledBackward {
-    fn apply(&self, node: &Rc<Node>, mut grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        // A backward that is recorded has the calls of the graph in it.
-        let is_recorded = compiled::is_recording();
-        let compiled = if is_recorded { None } else { Some(self.backward.get(keeps_graph())?) };
-        if !is_recorded && self.donated && keeps_graph() && !self.backward.keeps.get() {
+    fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        let compiled = self.backward.get(keeps_graph())?;
+        if self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
                 "This backward function was compiled with non-empty donated buffers which requires create_graph=False and retain_graph=False. Please keep backward(create_graph=False, retain_graph=False) across all backward() function calls, or set torch._functorch.config.donated_buffer=False to disable donated buffer.",
             ));
         }
-        let graph = &self.backward.graph;
         let (mut tensors, mut numbers) = (Vec::new(), Vec::new());
         {
             // Where the graph is not kept, nothing but the list of inputs holds saved values: they go as the graph consumes them.
@@ -300,31 +336,9 @@ impl Body for CompiledBackward {
         }
         let create_graph = modes().grad;
         let _no_grad = Grad::set(false);
-        // Symbolic integers come first, then saved tensors, then tangents.
-        let mut inputs = numbers;
-        inputs.append(&mut tensors);
-        let mut traced = graph.placeholders().skip(inputs.len()).map(|n| n.tensor().cloned()).collect::<Vec<_>>().into_iter();
-        for (i, tangent) in self.tangents.borrow().iter().enumerate() {
-            // A partition by the script may leave tangents out.
-            if traced.len() == 0 {
-                break;
-            }
-            let grad = match grads.get_mut(tangent.slot).and_then(Option::take) {
-                Some(g) => g,
-                None => t!("zeros", &tangent.spec.geometry.sizes; dtype = tangent.spec.dtype)?,
-            };
-            for plain in subclass::plain_tangent(&grad, &tangent.made_of, i, tangent.output)? {
-                inputs.push(Value::Tensor(coerce(plain, traced.next().flatten().as_ref())?));
-            }
-        }
+        let mut inputs = prologue(&self.backward.graph, &self.tangents.borrow(), numbers, tensors, grads)?;
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
-        let out = match compiled {
-            Some(compiled) => super::interpret::watched(|| compiled.call(&mut inputs))?,
-            None => {
-                inputs.iter().filter_map(Value::as_tensor).try_for_each(compiled::lift_to_input)?;
-                super::interpret::run(graph, &mut inputs, true)?
-            }
-        };
+        let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
         let out = subclass::wrap_values(out, &self.backward.gradients)?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
         // Whatever they come from, so that the mistake shows where they are differentiated.
@@ -334,6 +348,43 @@ impl Body for CompiledBackward {
             grads.iter().flatten().for_each(|g| meta::set_history(g, &twice));
         }
         Ok(grads)
+    }
+
+    fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
+        let backward = &self.backward;
+        if backward.gradients.iter().any(Option::is_some) || self.tangents.borrow().iter().any(|t| t.made_of.is_some()) {
+            return Err(Error::not_implemented("compiled autograd: tensor subclasses in a compiled function are not supported in the playground"));
+        }
+        lift.number(backward.id as usize);
+        let (mut saved, mut sizes) = (Vec::new(), Vec::new());
+        {
+            let held = self.saved.borrow();
+            let held = held.as_ref().ok_or_else(freed)?;
+            for kept in held {
+                if let Kept::Other(value) = kept {
+                    sizes.push(lift.size(&value.sym_int()?)?);
+                }
+            }
+            for kept in held {
+                if let Kept::Tensor(v) = kept {
+                    saved.push(lift.saved(v, node)?);
+                }
+            }
+        }
+        // PyTorch's node keeps what its results and its inputs are like, too; nothing in the graph reads it.
+        for meta in node.inputs.borrow().iter().chain(&self.inputs) {
+            lift.list_of_sizes(&meta.sizes)?;
+        }
+        let context = lift.object(Rc::new(node.clone()));
+        let (graph, tangents) = (backward.graph.clone(), self.tangents.borrow().clone());
+        let of_graph = graph.clone();
+        let prologue = move |saved: Vec<Value>, numbers: Vec<Value>, grads: Vec<Option<Tensor>>| {
+            let _no_grad = Grad::set(false);
+            prologue(&of_graph, &tangents, numbers, saved, grads)
+        };
+        let gradients = (0..backward.gradients.len()).map(Some).collect();
+        let backward = AotBackward { graph, id: backward.id, saved, sizes, prologue: Rc::new(prologue), gradients };
+        Ok(Lifted::Compiled { context, backward })
     }
 
     fn release(&self) {

@@ -386,6 +386,19 @@ mod native {
         compiled_function::set_stance(stance.to_string_lossy().into_owned())
     }
 
+    /// How compiled functions are called.
+    #[pyfunction]
+    fn _stance() -> String {
+        compiled_function::stance().to_owned()
+    }
+
+    /// Tells that compiled autograd has captured a graph.
+    #[pyfunction]
+    fn _note_compiled_autograd(graph: &Py<graph_module::PyGraphModule>) {
+        let readable = crate::graph::print_readable(&graph.graph.borrow(), crate::graph::Style::FULL).text;
+        crate::python::current::emit(crate::report::Event::CompiledAutograd { readable });
+    }
+
     /// Settings of the program that compiled code depends on.
     #[pyfunction]
     fn _set_state(deterministic: bool, warn_only: bool, threads: u32) {

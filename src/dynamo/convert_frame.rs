@@ -36,7 +36,9 @@ pub fn flush(
 ) -> Result<bool> {
     let (read_again, outputs): (Vec<_>, Vec<_>) = outputs.iter().cloned().partition(|o| recorder.attribute_of_input(o).is_some());
     let attributes: Vec<_> = read_again.iter().filter_map(|o| Some((o.as_tensor()?.clone(), recorder.attribute_of_input(o)?))).collect();
+    let gradients = recorder.output().gradients.borrow().clone();
     let computes = run(function, recorder, place, &outputs, about, compiles)?;
+    recorder.settle_gradients(&gradients);
     let _capture = Exclude::only(Key::Capture);
     for (fake, (of, attribute)) in attributes {
         let real = match attribute {

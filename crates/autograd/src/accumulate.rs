@@ -1,5 +1,6 @@
 //! Where the tape ends: a leaf's gradient is added up in its `.grad`.
 
+use super::lift::{Lift, Lifted, Packed};
 use super::meta;
 use super::node::{Body, Node};
 use diagnostics::error::Result;
@@ -26,9 +27,20 @@ impl Body for AccumulateGrad {
         accumulate(variable, grad)?;
         let hooks: Vec<_> = meta::peek(variable, |m| m.post_accumulate_hooks.clone());
         for (_, hook) in hooks {
-            hook(Some(variable))?;
+            (hook.call)(Some(variable))?;
         }
         Ok(Vec::new())
+    }
+
+    fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
+        let has_post_hooks = !node.post_hooks.borrow().is_empty();
+        lift.specialize(&format!("{} {}", modes().grad, has_post_hooks));
+        if !meta::requires_grad(&self.variable) {
+            return Ok(Lifted::Accumulate { variable: None, grad: Packed::None, has_post_hooks });
+        }
+        let variable = Some(lift.tensor(&self.variable));
+        let grad = lift.optional(meta::grad(&self.variable).as_ref());
+        Ok(Lifted::Accumulate { variable, grad, has_post_hooks })
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -45,14 +57,6 @@ pub fn accumulated_variable(node: &Node) -> Option<Tensor> {
 pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
     match meta::grad(variable) {
         None => {
-            if super::compiled::is_recording() {
-                // Who else holds the gradient is not known yet.
-                super::compiled::lift_to_input(variable)?;
-                let stored = t!("_first_gradient", variable, grad)?;
-                super::compiled::received(variable, &stored);
-                meta::set_grad(variable, Some(stored));
-                return Ok(());
-            }
             let keeps_graph = modes().grad;
             let fits = obeys_layout(&grad, variable);
             let stored = if keeps_graph {
@@ -75,6 +79,17 @@ pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The gradient of a variable with another one added, without writing it to the variable.
+pub fn accumulated(variable: &Tensor, have: Option<Tensor>, grad: Tensor) -> Result<Tensor> {
+    match have {
+        None if modes().grad => t!("clone", grad),
+        // Who else holds it is not known where a graph has it.
+        None => t!("_first_gradient", variable, grad),
+        Some(have) if modes().grad => t!("add.Tensor", have, grad),
+        Some(have) => t!("add_.Tensor", have, grad),
+    }
 }
 
 /// A copy of a gradient that lies in memory as its variable does, or row by row where the variable has gaps.

@@ -234,7 +234,7 @@ fn run_hooks(node: &Rc<Node>, grads: &mut Vec<Option<Tensor>>) -> Result<()> {
     let hooks = node.tensor_hooks.borrow().clone();
     for (index, _, hook) in hooks {
         if let Some(grad) = grads.get_mut(index)
-            && let Some(replaced) = hook(grad.as_ref())?
+            && let Some(replaced) = (hook.call)(grad.as_ref())?
         {
             *grad = Some(replaced);
         }
@@ -244,7 +244,7 @@ fn run_hooks(node: &Rc<Node>, grads: &mut Vec<Option<Tensor>>) -> Result<()> {
         let hooks: Vec<_> = meta::peek(&accumulate.variable, |m| m.hooks.clone());
         for (_, hook) in hooks {
             if let Some(grad) = grads.first_mut()
-                && let Some(replaced) = hook(grad.as_ref())?
+                && let Some(replaced) = (hook.call)(grad.as_ref())?
             {
                 *grad = Some(replaced);
             }
@@ -252,7 +252,7 @@ fn run_hooks(node: &Rc<Node>, grads: &mut Vec<Option<Tensor>>) -> Result<()> {
     }
     let pre: Vec<_> = node.pre_hooks.borrow().clone();
     for (_, hook) in pre {
-        *grads = hook(std::mem::take(grads), &[])?;
+        *grads = (hook.call)(std::mem::take(grads), &[])?;
     }
     let retain: Vec<_> = node.retain_grad.borrow().clone();
     for (index, weak) in retain {
@@ -275,7 +275,7 @@ fn call_node(node: &Rc<Node>, grads: Vec<Option<Tensor>>, retain: bool) -> Resul
         node.body.release();
     }
     for (_, hook) in post {
-        outputs = hook(outputs, &seen)?;
+        outputs = (hook.call)(outputs, &seen)?;
     }
     Ok(outputs)
 }
@@ -297,14 +297,18 @@ fn validate(node: &Rc<Node>, edges: &[Option<Edge>], outputs: Vec<Option<Tensor>
         .map(|(i, (grad, edge))| match (grad, edge) {
             (Some(grad), Some(edge)) => {
                 let expected = edge.node.inputs.borrow().get(edge.index).cloned();
-                expected.map_or(Ok(Some(grad.clone())), |m| fit(node, i, grad, &m).map(Some))
+                expected.map_or(Ok(Some(grad.clone())), |m| fit_gradient(&node.name, i, grad, &m).map(Some))
             }
             _ => Ok(None),
         })
         .collect()
 }
 
-fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
+/// Brings gradient `index` of the node of a name to the sizes and the dtype that its receiver expects.
+///
+/// # Errors
+/// PyTorch's, where its sizes can't be reduced to those.
+pub fn fit_gradient(node: &str, index: usize, grad: Tensor, expected: &InputMeta) -> Result<Tensor> {
     // A real input of a complex result: only the real part reaches it.
     let grad = if grad.dtype().is_complex() && !expected.dtype.is_complex() { t!("real", grad)? } else { grad };
     let sizes = grad.sizes();
@@ -317,8 +321,8 @@ fn fit(node: &Rc<Node>, index: usize, grad: Tensor, expected: &InputMeta) -> Res
     } else {
         sum_to(&grad, &expected.sizes)?.ok_or_else(|| {
             Error::runtime(format!(
-                "Function {} returned an invalid gradient at index {index} - got {sizes:?} but expected shape compatible with {:?}",
-                node.name, expected.sizes
+                "Function {node} returned an invalid gradient at index {index} - got {sizes:?} but expected shape compatible with {:?}",
+                expected.sizes
             ))
         })?
     };

@@ -1,12 +1,14 @@
 //! The autograd layer: builds the tape, makes views views, counts versions. It calls what lies below and nothing else.
 
 use super::forward::DualCall;
+use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
 use super::saved::SavedVariable;
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
 use diagnostics::error::{Error, Result};
 use dispatch::foreach::{self, is_foreach};
+use dispatch::saved_fields::FieldKind;
 use dispatch::t;
 use dispatch::{
     Backward, Call, Derivative, Grad, Key, Layer, OpEntry, Part, Rule, Tags, Value, call_below, call_script, has_layer, modes, named,
@@ -102,20 +104,26 @@ fn converts_to_integers(entry: &OpEntry, args: &[Value]) -> bool {
     named::TO_COPY.is(entry) && matches!(args.get(1), Some(Value::Dtype(dtype)) if dtype.is_integral())
 }
 
-/// The names a derivative saves, split into arguments and results.
+/// The arguments that a node keeps: those that the formula reads, and those that PyTorch's node keeps besides.
 fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], written: Option<&Tensor>) -> Result<Vec<(usize, Saved)>> {
-    let mut saved = Vec::new();
-    for name in derivative.saves {
-        let Some(i) = entry.schema.position(name) else { continue };
-        let served = derivative.serves.iter().find(|(saved, _)| saved == name).and_then(|(_, other)| entry.schema.position(other));
-        let has_edge = |other: usize| {
-            let mut has = false;
-            args[other].for_each_tensor(&mut |t| has |= meta::has_edge(t));
-            has
-        };
-        if served.is_some_and(|other| !has_edge(other)) {
+    let has_edge = |other: usize| {
+        let mut has = false;
+        args[other].for_each_tensor(&mut |t| has |= meta::has_edge(t));
+        has
+    };
+    let serving = |name: &str| derivative.serves.iter().find(|(saved, _)| *saved == name).and_then(|(_, other)| entry.schema.position(other));
+    let read = derivative.saves.iter().filter(|name| serving(name).is_none_or(has_edge)).filter_map(|name| entry.schema.position(name));
+    let mut kept: Vec<usize> = read.collect();
+    for (fields, field) in derivative.fields.iter().flat_map(|f| f.fields.iter().map(move |field| (f, field))) {
+        if field.is_result || !matches!(field.kind, FieldKind::Tensor | FieldKind::Tensors) {
             continue;
         }
+        let asked = |i: &usize| fields.inputs.get(*i).and_then(|(name, _)| entry.schema.position(name)).is_some_and(has_edge);
+        let is_kept = field.serves.is_empty() || field.serves.iter().any(asked);
+        kept.extend(entry.schema.position(field.name).filter(|i| is_kept && !kept.contains(i)));
+    }
+    let mut saved = Vec::new();
+    for i in kept {
         match &args[i] {
             Value::Tensor(t) => {
                 // What is about to be overwritten is kept as it was; a second argument that is the same tensor is not, as in PyTorch.
@@ -183,9 +191,7 @@ fn make_node(entry: &'static OpEntry, args: &[Value], written: Option<&Tensor>) 
         results: RefCell::new(Some(Vec::new())),
         result_specs: RefCell::default(),
     };
-    // Overloads after the first say their number themselves; what PyTorch wrote by hand (`CopyBackwards`) has none.
-    let number = if derivative.node.ends_with("Backward") { "0" } else { "" };
-    Ok((Node::with_seq_nr(format!("{}{number}", derivative.node), seq_nr, edges, Box::new(body)), Some(derivative)))
+    Ok((Node::with_seq_nr(derivative.node_name(), seq_nr, edges, Box::new(body)), Some(derivative)))
 }
 
 fn body_of(node: &Node) -> Option<&OpBody> {
@@ -413,28 +419,86 @@ fn inplace_each(entry: &'static OpEntry, args: Vec<Value>, wants_grad: bool) -> 
     Ok(out)
 }
 
-enum Saved {
+pub(super) enum Saved {
     One(SavedVariable),
     Many(Vec<Option<SavedVariable>>),
 }
 
+/// What an argument is to the tape.
 #[derive(Clone)]
-enum Shape {
+pub(super) enum Shape {
     Tensor,
     List(Vec<bool>),
     Other,
 }
 
+impl Shape {
+    /// How many edges it has.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Shape::Tensor => 1,
+            Shape::List(items) => items.len(),
+            Shape::Other => 0,
+        }
+    }
+}
+
 /// The backward of an operator of the catalogue.
-struct OpBody {
-    entry: &'static OpEntry,
-    derivative: &'static Derivative,
-    args: Vec<Value>,
-    specs: Vec<Vec<TensorSpec>>,
-    shapes: Vec<Shape>,
-    saved: RefCell<Option<Vec<(usize, Saved)>>>,
-    results: RefCell<Option<Vec<(usize, SavedVariable)>>>,
-    result_specs: RefCell<Vec<Option<TensorSpec>>>,
+pub(super) struct OpBody {
+    pub(super) entry: &'static OpEntry,
+    pub(super) derivative: &'static Derivative,
+    pub(super) args: Vec<Value>,
+    pub(super) specs: Vec<Vec<TensorSpec>>,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) saved: RefCell<Option<Vec<(usize, Saved)>>>,
+    pub(super) results: RefCell<Option<Vec<(usize, SavedVariable)>>>,
+    pub(super) result_specs: RefCell<Vec<Option<TensorSpec>>>,
+}
+
+/// The formula of a derivative, with what its arguments are to the tape.
+pub(super) struct Formula<'a> {
+    pub(super) entry: &'static OpEntry,
+    pub(super) derivative: &'static Derivative,
+    pub(super) shapes: &'a [Shape],
+}
+
+impl Formula<'_> {
+    /// A gradient per tensor of the arguments. `needs`: per argument, whether its gradient is asked for.
+    pub(super) fn run(
+        &self,
+        args: &[Value],
+        specs: &[Vec<TensorSpec>],
+        results: &[Option<Tensor>],
+        result_specs: &[Option<TensorSpec>],
+        grads: Vec<Option<Tensor>>,
+        needs: &[bool],
+    ) -> Result<Vec<Option<Tensor>>> {
+        let slots: usize = self.shapes.iter().map(Shape::count).sum();
+        if grads.iter().all(Option::is_none) {
+            return Ok(vec![None; slots]);
+        }
+        let complex = specs.iter().flatten().chain(result_specs.iter().flatten()).any(|spec| spec.dtype.is_complex());
+        if complex && !self.entry.tags.has(Tags::COMPLEX_GRAD) {
+            let name = &self.entry.schema.name;
+            return Err(Error::runtime(format!("{name} does not support automatic differentiation for outputs with complex dtype.")));
+        }
+        let holomorphic = complex && self.entry.tags.has(Tags::HOLOMORPHIC);
+        let conjugate = |grad: Tensor| if grad.dtype().is_complex() { t!("conj", grad) } else { Ok(grad) };
+        let grads = if holomorphic { grads.into_iter().map(|g| g.map(conjugate).transpose()).collect::<Result<_>>()? } else { grads };
+        let backward = Backward { entry: self.entry, args, specs, results, result_specs, grads: &grads, needs };
+        let computed = dispatch::contained(backward.entry.name, || (self.derivative.formula)(&backward))?;
+        let mut out = Vec::with_capacity(slots);
+        for (shape, grad) in self.shapes.iter().zip(computed.0) {
+            match (shape, grad) {
+                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(if holomorphic { conjugate(t)? } else { t })),
+                (Shape::Tensor, _) => out.push(None),
+                (Shape::List(_), Grad::List(items)) => out.extend(items),
+                (Shape::List(items), _) => out.extend(items.iter().map(|_| None)),
+                (Shape::Other, _) => {}
+            }
+        }
+        Ok(out)
+    }
 }
 
 impl Body for OpBody {
@@ -470,47 +534,15 @@ impl Body for OpBody {
         // Which arguments ask for a gradient: edges follow the tensor slots.
         let (mut needs, mut slot) = (vec![false; self.shapes.len()], 0);
         for (i, shape) in self.shapes.iter().enumerate() {
-            let count = match shape {
-                Shape::Tensor => 1,
-                Shape::List(items) => items.len(),
-                Shape::Other => 0,
-            };
-            needs[i] = (slot..slot + count).any(|s| node.should_compute(s));
-            slot += count;
+            needs[i] = (slot..slot + shape.count()).any(|s| node.should_compute(s));
+            slot += shape.count();
         }
-        if grads.iter().all(Option::is_none) {
-            return Ok(vec![None; slot]);
-        }
-        let result_specs = self.result_specs.borrow();
-        let complex = self.specs.iter().flatten().chain(result_specs.iter().flatten()).any(|spec| spec.dtype.is_complex());
-        if complex && !self.entry.tags.has(Tags::COMPLEX_GRAD) {
-            let name = &self.entry.schema.name;
-            return Err(Error::runtime(format!("{name} does not support automatic differentiation for outputs with complex dtype.")));
-        }
-        let holomorphic = complex && self.entry.tags.has(Tags::HOLOMORPHIC);
-        let conjugate = |grad: Tensor| if grad.dtype().is_complex() { t!("conj", grad) } else { Ok(grad) };
-        let grads = if holomorphic { grads.into_iter().map(|g| g.map(conjugate).transpose()).collect::<Result<_>>()? } else { grads };
-        let backward = Backward {
-            entry: self.entry,
-            args: &args,
-            specs: &self.specs,
-            results: &results,
-            result_specs: &result_specs,
-            grads: &grads,
-            needs: &needs,
-        };
-        let computed = dispatch::contained(backward.entry.name, || (self.derivative.formula)(&backward))?;
-        let mut out = Vec::with_capacity(slot);
-        for (shape, grad) in self.shapes.iter().zip(computed.0) {
-            match (shape, grad) {
-                (Shape::Tensor, Grad::Tensor(t)) => out.push(Some(if holomorphic { conjugate(t)? } else { t })),
-                (Shape::Tensor, _) => out.push(None),
-                (Shape::List(_), Grad::List(items)) => out.extend(items),
-                (Shape::List(items), _) => out.extend(items.iter().map(|_| None)),
-                (Shape::Other, _) => {}
-            }
-        }
-        Ok(out)
+        let formula = Formula { entry: self.entry, derivative: self.derivative, shapes: &self.shapes };
+        formula.run(&args, &self.specs, &results, &self.result_specs.borrow(), grads, &needs)
+    }
+
+    fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
+        self.lift_fields(node, lift)
     }
 
     fn release(&self) {

@@ -3,7 +3,7 @@
 //! - [`layer`](AutogradLayer): the dispatch layer that builds the tape, tracks views and counts versions
 //! - [`meta`]: what autograd knows of a tensor (requires_grad, grad, grad_fn, view of what)
 //! - [`node`](Node): one function of the tape; [`saved`](SavedVariable): a value kept for it
-//! - [`compiled`]: a backward that is recorded, to be compiled
+//! - [`lift`]: a tape taken apart, to be compiled; [`functional`](lift::Functional): a derivative as a function of what its node saved
 //! - [`anomaly`]: what a node remembers of its making, for backwards that fail
 //! - [`engine`](run_backward): backward in order of falling sequence number, as PyTorch's engine
 //!
@@ -11,20 +11,21 @@
 
 mod accumulate;
 pub mod anomaly;
-pub mod compiled;
 mod engine;
 pub mod forward;
+mod functional;
 mod layer;
+pub mod lift;
 pub mod meta;
 mod node;
 mod ready;
 mod saved;
 mod views;
 
-pub use accumulate::{accumulate, accumulated_variable, in_layout_of};
-pub use engine::{BackwardOptions, adding_up, current_graph_task, keeps_graph, last_node, run_backward};
+pub use accumulate::{accumulate, accumulated, accumulated_variable, in_layout_of};
+pub use engine::{BackwardOptions, adding_up, current_graph_task, fit_gradient, keeps_graph, last_node, run_backward};
 pub use layer::{AutogradLayer, install};
 pub use meta::CreationMeta;
-pub use node::{Body, Edge, GradHook, InputMeta, Node, NodeHook, current_node, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
+pub use node::{Body, Edge, GradHook, Hook, InputMeta, Node, NodeHook, current_node, gradient_edge, next_seq_nr, peek_seq_nr, set_seq_nr};
 pub use saved::{SavedTensorHooks, SavedVariable, WithoutSavedTensorHooks, pop_saved_tensor_hooks, push_saved_tensor_hooks};
 pub use views::{ViewInfo, ViewStep, keep_view, rebase_history, replay, set_creation};

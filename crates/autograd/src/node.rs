@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tensor::{Device, Dtype, Tensor};
 
+use super::lift::{Lift, Lifted};
 use super::meta;
 
 thread_local! {
@@ -63,6 +64,10 @@ impl InputMeta {
 pub trait Body {
     /// Gradients of the inputs, one per edge, from gradients of the outputs. `None` is zero.
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>>;
+    /// What it is to compiled autograd: what it keeps becomes inputs of a graph, and what it does there.
+    fn lift(&self, node: &Rc<Node>, _lift: &mut Lift) -> Result<Lifted> {
+        Err(super::lift::unsupported(node))
+    }
     /// Frees what was saved.
     fn release(&self) {}
     /// What was saved, where a script may ask: of a compiled function.
@@ -78,9 +83,23 @@ pub trait Body {
 }
 
 /// A tensor hook: sees a gradient, which no gradient reached where it is `None`, and may replace it.
-pub type GradHook = Rc<dyn Fn(Option<&Tensor>) -> Result<Option<Tensor>>>;
+pub type GradHook = Hook<dyn Fn(Option<&Tensor>) -> Result<Option<Tensor>>>;
 /// A node hook: sees gradients before (`pre`) or after the node ran and may replace them.
-pub type NodeHook = Rc<dyn Fn(Vec<Option<Tensor>>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>>>;
+pub type NodeHook = Hook<dyn Fn(Vec<Option<Tensor>>, &[Option<Tensor>]) -> Result<Vec<Option<Tensor>>>>;
+
+/// A hook: what the engine calls, and the script's function, which a graph calls.
+pub struct Hook<F: ?Sized> {
+    /// Calls it.
+    pub call: Rc<F>,
+    /// The script's function, as the room above knows it; none of a hook that is the project's own.
+    pub function: Option<Rc<dyn Any>>,
+}
+
+impl<F: ?Sized> Clone for Hook<F> {
+    fn clone(&self) -> Self {
+        Hook { call: self.call.clone(), function: self.function.clone() }
+    }
+}
 
 /// One function of the tape.
 pub struct Node {

@@ -15,6 +15,8 @@ pub trait SavedTensorHooks {
     fn pack(&self, t: &Tensor) -> Result<Rc<dyn Any>>;
     /// Turns what was kept into the tensor again.
     fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor>;
+    /// The script's function that unpacks, as the room above knows it.
+    fn unpack_function(&self) -> Rc<dyn Any>;
 }
 
 thread_local! {
@@ -98,6 +100,14 @@ impl SavedVariable {
         }
         let bare = detach(t)?;
         Ok(SavedVariable { version: t.version(), checked: Some(bare.clone()), kept: Kept::Result(bare, index) })
+    }
+
+    /// The script's function that unpacks it, and what that is given, where there is one.
+    pub fn packed(&self) -> Option<(Rc<dyn Any>, Rc<dyn Any>)> {
+        match &self.kept {
+            Kept::Packed(hooks, packed) => Some((hooks.unpack_function(), packed.clone())),
+            _ => None,
+        }
     }
 
     /// The value; an error where it was written to in place.

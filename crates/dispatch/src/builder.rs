@@ -1,6 +1,7 @@
 //! Builds entries: an operator's family says its signature and rule, then, in the same statement, what else holds of it.
 
 use super::entry::{Backward, Call, CastPolicy, Complex, Derivative, Dual, Forward, ForwardFormula, Grads, OpEntry, Refusal, Rule, Tags};
+use super::saved_fields::{SavedFields, parse_table};
 use super::{Batch, Value};
 use diagnostics::error::Result;
 use operator_classes::OpClasses;
@@ -13,12 +14,14 @@ pub struct OpBuilder {
     pub(super) entries: Vec<OpEntry>,
     /// The entry that is spoken of.
     at: usize,
+    /// What nodes save, by name.
+    saved_fields: HashMap<&'static str, SavedFields>,
 }
 
 impl OpBuilder {
     /// No entries.
     pub fn new() -> Self {
-        OpBuilder { entries: Vec::new(), at: 0 }
+        OpBuilder { entries: Vec::new(), at: 0, saved_fields: HashMap::new() }
     }
 
     /// Starts an entry of the `aten` namespace: PyTorch's signature string and how results come about.
@@ -116,7 +119,13 @@ impl OpBuilder {
 
     /// Gives the entry its derivative.
     pub fn grad(&mut self, node: &'static str, saves: &'static [&'static str], formula: fn(&Backward) -> Result<Grads>) -> &mut Self {
-        self.last().derivative = Some(Derivative { node, saves, serves: &[], formula });
+        self.last().derivative = Some(Derivative { node, saves, serves: &[], formula, fields: None });
+        self
+    }
+
+    /// Says what nodes save: a [table](super::saved_fields).
+    pub fn saved_fields(&mut self, table: &'static str) -> &mut Self {
+        self.saved_fields = parse_table(table);
         self
     }
 
@@ -274,6 +283,10 @@ impl OpBuilder {
             let batch = self.entries[of].batch.filter(|b| matches!(b, Batch::Elementwise | Batch::Shifted));
             let entry = &mut self.entries[inplace];
             entry.batch = entry.batch.or(batch);
+        }
+        let saved_fields: &'static HashMap<&'static str, SavedFields> = Box::leak(Box::new(self.saved_fields));
+        for derivative in self.entries.iter_mut().filter_map(|entry| entry.derivative.as_mut()) {
+            derivative.fields = saved_fields.get(derivative.node_name().as_str());
         }
         self.entries
     }

@@ -3,6 +3,7 @@
 //! An entry says its schema, tags, shape rule (or how it is composed of others) and derivative; what is not there yet is
 //! absent, not wrong. Each backend has one lowering for it, registered beside the backend.
 
+use super::saved_fields::SavedFields;
 use super::{Batch, Schema, Type, Value};
 use diagnostics::error::{Error, Result};
 use operator_classes::OpClasses;
@@ -363,6 +364,15 @@ pub struct Derivative {
     pub serves: &'static [(&'static str, &'static str)],
     /// The formula.
     pub formula: fn(&Backward) -> Result<Grads>,
+    /// What PyTorch's node saves, in its order: the arguments of the node's call in a graph of compiled autograd.
+    pub fields: Option<&'static SavedFields>,
+}
+
+impl Derivative {
+    /// The node's name with its number. Overloads after the first say theirs themselves; what PyTorch wrote by hand has none.
+    pub fn node_name(&self) -> String {
+        format!("{}{}", self.node, if self.node.ends_with("Backward") { "0" } else { "" })
+    }
 }
 
 /// How the tangents of results come of those of arguments.

@@ -18,6 +18,7 @@ pub mod named;
 mod overlap;
 mod refusals;
 mod registry;
+pub mod saved_fields;
 mod schema;
 mod script;
 mod stack;

@@ -142,4 +142,5 @@ fn register(builder: &mut OpBuilder) {
     forward::register(builder);
     prims::register(builder);
     foreach::register(builder);
+    builder.saved_fields(include_str!("saved_fields.txt"));
 }

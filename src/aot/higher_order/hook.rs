@@ -2,7 +2,7 @@
 
 use super::operator::{HigherOrderCall, HigherOrderOperator};
 use crate::aot::interpret::run;
-use crate::autograd::meta;
+use crate::autograd::{Hook, meta};
 use crate::dispatch::{Value, modes};
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -18,13 +18,13 @@ fn register_hook(call: &HigherOrderCall) -> Result<Value> {
         && let Some((node, index)) = meta::grad_fn(&t)?
     {
         let (body, free) = (body.clone(), args[2..].to_vec());
-        let hook = Rc::new(move |grad: Option<&Tensor>| {
+        let call = Rc::new(move |grad: Option<&Tensor>| {
             let Some(grad) = grad else { return Ok(None) };
             let mut inputs = vec![Value::from(grad)];
             inputs.extend(free.iter().cloned());
             Ok(run(&body, &mut inputs, false)?.first().and_then(Value::as_tensor).cloned())
         });
-        node.tensor_hooks.borrow_mut().push((index, 0, hook));
+        node.tensor_hooks.borrow_mut().push((index, 0, Hook { call, function: None }));
     }
     Ok(Value::Tensor(t))
 }

@@ -44,6 +44,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub read_around: RefCell<Vec<u64>>,
     /// Inputs that were written to and stored back where they came from, and the calls that did it.
     pub stored: RefCell<Vec<(Tensor, NodeId)>>,
+    /// Tensors of the caller's whose `.grad` was set to a value of the graph.
+    pub gradients: RefCell<Vec<Tensor>>,
     /// The mode around those that are left where the graph ends.
     pub around: Cell<Option<bool>>,
     /// Whether what a called function recorded was taken out of the graph that ends.
@@ -87,6 +89,7 @@ impl Default for OutputGraph {
             glances: Default::default(),
             read_around: Default::default(),
             stored: Default::default(),
+            gradients: Default::default(),
             around: Default::default(),
             is_split: Default::default(),
             has_side_effect: Default::default(),

@@ -174,7 +174,7 @@ pub fn is_among(t: &Tensor, values: &[Value]) -> bool {
 
 /// Fake tensors that are live in Python, or that the call that breaks the graph reads.
 pub fn alive(recorder: &Recorder) -> Vec<Tensor> {
-    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some()).collect()
+    recorder.alive().into_iter().filter(|t| known_to_python(t) || recorder.needs(t).is_some() || recorder.is_gradient(t)).collect()
 }
 
 pub fn known_to_python(t: &Tensor) -> bool {

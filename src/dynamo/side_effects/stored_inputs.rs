@@ -1,6 +1,7 @@
 //! Outputs of a graph besides what it computes: inputs that the script writes to and stores back where they came from (`self.n += 1`),
 //! which Dynamo returns, and numbers of the call, which it does not.
 
+use crate::autograd::meta;
 use crate::dynamo::Recorder;
 use crate::dynamo::dynamic_shapes::Place;
 use crate::graph::NodeId;
@@ -28,6 +29,32 @@ impl Recorder {
         let mut stored = output.stored.borrow_mut();
         if !stored.iter().any(|(known, _)| known.is(&fake_tensor)) {
             stored.push((fake_tensor, call));
+        }
+    }
+
+    /// The gradient of a tensor of the caller's was set to a value of the graph: the graph gives it back.
+    pub fn note_gradient(&self, of: &Tensor, gradient: &Tensor) {
+        let output = self.output();
+        let mut known = output.gradients.borrow_mut();
+        if self.is_traced(gradient) && !of.is_fake() && !known.iter().any(|t| t.is(of)) {
+            known.push(of.clone());
+        }
+    }
+
+    /// Whether a value of the graph is the gradient of a tensor of the caller's.
+    pub fn is_gradient(&self, t: &Tensor) -> bool {
+        self.output().gradients.borrow().iter().any(|of| meta::grad(of).is_some_and(|g| g.is(t)))
+    }
+
+    /// The graph has run: gradients that were set to values of it have those.
+    pub fn settle_gradients(&self, of: &[Tensor]) {
+        for of in of {
+            if let Some(gradient) = meta::grad(of) {
+                let now = self.current(&gradient);
+                if !now.is(&gradient) {
+                    meta::set_grad(of, Some(now));
+                }
+            }
         }
     }
 

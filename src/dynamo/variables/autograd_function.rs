@@ -7,7 +7,8 @@ use std::rc::Rc;
 use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::higher_order_ops::{self, Called};
-use crate::autograd::{Body, Node, SavedVariable, gradient_edge, meta, rebase_history};
+use crate::autograd::lift::{Lift, Lifted, Packed};
+use crate::autograd::{Body, InputMeta, Node, SavedVariable, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::dynamo::eval_frame::call::Waiting;
 use crate::dynamo::{Recorder, Unsupported};
@@ -19,6 +20,8 @@ use crate::tensor::Tensor;
 struct CustomBody {
     context: PyObjectRef,
     saved: Rc<RefCell<Saved>>,
+    /// What its tensor arguments were like.
+    inputs: Vec<InputMeta>,
 }
 
 /// What `save_for_backward` kept: tensors, or None where None was given.
@@ -27,12 +30,15 @@ struct Saved {
     node: std::rc::Weak<Node>,
 }
 
+/// What was saved is asked for when it is gone.
+fn freed() -> Error {
+    Error::runtime("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
+}
+
 impl Saved {
     fn unpack(&self) -> Result<Vec<Option<Tensor>>> {
         let node = self.node.upgrade().ok_or_else(|| Error::runtime("the node of a custom function is gone"))?;
-        let values = self.values.as_ref().ok_or_else(|| {
-            Error::runtime("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
-        })?;
+        let values = self.values.as_ref().ok_or_else(freed)?;
         values.iter().map(|v| v.as_ref().map(|v| v.unpack(&node)).transpose()).collect()
     }
 }
@@ -52,6 +58,44 @@ impl Body for CustomBody {
             let wanted: Vec<usize> = wanted.try_to_value(vm).map_err(raised)?;
             Ok(wanted.into_iter().map(|i| out.get(i).and_then(|o| to_tensor(o))).collect())
         })
+    }
+
+    fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
+        let (class, materializes, is_result, is_tensor) = rustpython_vm::vm::thread::with_current_vm(|vm| {
+            let read = |name: &str| self.context.get_attr(vm.ctx.intern_str(name), vm);
+            let likes: PyObjectRef = read("_output_likes")?;
+            let likes = items(&likes).unwrap_or_default();
+            let is_result: Vec<bool> = likes.iter().map(|like| !vm.is_none(like)).collect();
+            let count: usize = read("_argument_count")?.try_to_value(vm)?;
+            let positions: Vec<usize> = read("_tensor_positions")?.try_to_value(vm)?;
+            let is_tensor: Vec<bool> = (0..count).map(|i| positions.contains(&i)).collect();
+            let class = read("_forward_cls")?.get_id();
+            Ok((class, read("materialize_grads")?.is(&vm.ctx.true_value), is_result, is_tensor))
+        })
+        .map_err(raised)?;
+        lift.number(class);
+        let mut saved = Vec::new();
+        {
+            let held = self.saved.borrow();
+            for value in held.values.as_ref().ok_or_else(freed)? {
+                saved.push(match value {
+                    Some(value) => lift.saved(value, node)?,
+                    None => lift.optional(None),
+                });
+            }
+        }
+        lift.specialize(&format!("{materializes} {is_tensor:?} {is_result:?}"));
+        let mut zeros = Vec::new();
+        for (result, is_result) in node.inputs.borrow().iter().zip(&is_result) {
+            let sizes = if *is_result { lift.list_of_sizes(&result.sizes)? } else { Packed::List(Vec::new()) };
+            let Packed::List(sizes) = sizes else { continue };
+            zeros.push((materializes && *is_result).then_some((sizes, result.dtype, result.device)));
+        }
+        for input in &self.inputs {
+            lift.list_of_sizes(&input.sizes)?;
+        }
+        let context = lift.object(Rc::new(self.context.clone()));
+        Ok(Lifted::Script { context, saved, zeros, gradients: is_tensor })
     }
 
     fn release(&self) {
@@ -133,7 +177,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     let saved = Rc::new(RefCell::new(Saved { values: Some(Vec::new()), node: std::rc::Weak::new() }));
     let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
     let node = differentiable
-        .then(|| Node::new(format!("{name}Backward"), edges, Box::new(CustomBody { context: context.clone(), saved: saved.clone() })));
+        .then(|| Node::new(format!("{name}Backward"), edges, Box::new(CustomBody { context: context.clone(), saved: saved.clone(), inputs: inputs.iter().flatten().map(InputMeta::of).collect() })));
     set_modes(Modes { grad: false, ..before });
     let result = match early {
         Some(result) => Ok(result),

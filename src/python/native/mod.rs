@@ -34,7 +34,7 @@ pub(super) fn modules(ctx: &Context) -> Vec<&'static PyModuleDef> {
         tensor::fake::module_def(ctx),
         tensor::subclass::module_def(ctx),
         tensor::torch_function::module_def(ctx),
-        tensor::tape::module_def(ctx),
+        tensor::compiled_autograd::module_def(ctx),
         aot_functions::module_def(ctx),
         crate::dynamo::bindings::module_def(ctx),
         math::module_def(ctx),

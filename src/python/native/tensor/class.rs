@@ -380,6 +380,9 @@ impl TensorBase {
                 vm,
             ));
         }
+        if let Some(recorder) = crate::dynamo::tracing::recorder() {
+            recorder.note_gradient(&t, &g);
+        }
         meta::set_grad(&t, Some(g));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Hooks of the script as the autograd engine calls them.
 
+use std::any::Any;
 use std::rc::Rc;
 
 use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
@@ -7,13 +8,14 @@ use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 use super::convert::to_tensor;
 use super::errors::raised;
 use super::payload::wrap;
-use crate::autograd::{GradHook, Node, NodeHook};
+use crate::autograd::{GradHook, Hook, Node, NodeHook};
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
 /// A Python hook on gradients as the engine calls it.
 pub fn grad_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |grad: Option<&Tensor>| {
+    let function: Option<Rc<dyn Any>> = Some(Rc::new(hook.clone()));
+    let call = move |grad: Option<&Tensor>| {
         with_vm(|vm| {
             let given = grad.map_or_else(|| Ok(vm.ctx.none()), |g| wrap(g, vm));
             let result = given.and_then(|g| hook.call((g,), vm)).map_err(raised)?;
@@ -33,7 +35,8 @@ pub fn grad_hook(hook: PyObjectRef) -> GradHook {
             }
             Ok(Some(replaced))
         })
-    })
+    };
+    Hook { call: Rc::new(call), function }
 }
 
 /// The class of tensors of a dtype in older code.
@@ -43,7 +46,8 @@ fn legacy_type(dtype: crate::tensor::Dtype) -> String {
 
 /// A hook that is called when a leaf's gradient is there.
 pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
-    Rc::new(move |leaf: Option<&Tensor>| {
+    let function: Option<Rc<dyn Any>> = Some(Rc::new(hook.clone()));
+    let call = move |leaf: Option<&Tensor>| {
         let Some(leaf) = leaf else { return Ok(None) };
         with_vm(|vm| {
             let result = wrap(leaf, vm).and_then(|t| hook.call((t,), vm)).map_err(raised)?;
@@ -52,7 +56,8 @@ pub fn post_accumulate_hook(hook: PyObjectRef) -> GradHook {
             }
             Err(Error::runtime("Tensor post accumulate grad hooks should return None."))
         })
-    })
+    };
+    Hook { call: Rc::new(call), function }
 }
 
 fn with_vm<R>(f: impl FnOnce(&VirtualMachine) -> Result<R>) -> Result<R> {
@@ -70,7 +75,8 @@ fn tuple_of(grads: &[Option<Tensor>], vm: &VirtualMachine) -> Result<PyObjectRef
 
 /// Registers a Python hook on a node: before it runs (`hook(grad_outputs)`), or after (`hook(grad_inputs, grad_outputs)`).
 pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: bool) {
-    let call: NodeHook = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
+    let function: Option<Rc<dyn Any>> = Some(Rc::new(hook.clone()));
+    let call = Rc::new(move |grads: Vec<Option<Tensor>>, outputs: &[Option<Tensor>]| {
         with_vm(|vm| {
             let first = tuple_of(&grads, vm)?;
             let result = if before { hook.call((first,), vm) } else { hook.call((first, tuple_of(outputs, vm)?), vm) }.map_err(raised)?;
@@ -83,9 +89,10 @@ pub fn register_node_hook(node: &Rc<Node>, id: u64, hook: PyObjectRef, before: b
             }
         })
     });
+    let hook: NodeHook = Hook { call, function };
     if before {
-        node.pre_hooks.borrow_mut().push((id, call))
+        node.pre_hooks.borrow_mut().push((id, hook))
     } else {
-        node.post_hooks.borrow_mut().push((id, call))
+        node.post_hooks.borrow_mut().push((id, hook))
     };
 }

@@ -6,6 +6,7 @@
 mod bind;
 pub(in crate::python) mod builtins;
 mod class;
+pub(super) mod compiled_autograd;
 pub(in crate::python) mod convert;
 mod errors;
 pub(super) mod fake;
@@ -47,7 +48,7 @@ pub(crate) fn forget_classes() {
     library::forget();
     subclass::forget();
     torch_function::forget();
-    tape::forget();
+    compiled_autograd::forget();
     payload::forget();
     size::forget();
 }

@@ -41,6 +41,10 @@ impl SavedTensorHooks for Hooks {
         Ok(Rc::new(packed?))
     }
 
+    fn unpack_function(&self) -> Rc<dyn Any> {
+        Rc::new(self.unpack.clone())
+    }
+
     fn unpack(&self, packed: &Rc<dyn Any>) -> Result<Tensor> {
         let packed = packed.downcast_ref::<PyObjectRef>().ok_or_else(|| Error::runtime("a saved tensor that hooks did not pack"))?;
         rustpython_vm::vm::thread::with_current_vm(|vm| {

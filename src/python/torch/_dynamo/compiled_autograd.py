@@ -1,109 +1,193 @@
-"""Compiled autograd: `loss.backward()` as one compiled function over the gradients it starts from, what the tape kept, and hooks.
+"""Compiled autograd: `loss.backward()` as a graph that a compiler is given.
 
-The engine runs the tape as it always does, with calls recorded as those of a compiled function are: so hooks are part of it, and the
-compiled backward graph is a part of what is recorded. The same tape is the same function; sizes that vary become symbols."""
+The tape is taken apart natively (`crates/compiled_autograd`). A tape like one that was met before runs what was compiled for it; any
+other is captured as `CompiledAutogradN`, given to the compiler, and kept.
+"""
 
 import contextlib
-import types
+import itertools
 
 import torch
 from torch import _C, _native_compile, _native_tape
 
 compiled_autograd_enabled = False
 compiled_autograd_enabled_force_eager = False
+in_compiled_autograd_region = False
 active_disable_ctx = False
+depth = 0
+
+COMPILE_COUNTER = itertools.count()
 
 _compiler = None
-_captured = {}
+_dynamic = False
+_is_running = False
+
+TURN_OFF_MSG = """You can turn off compiled autograd by either:
+1. Moving the unsupported autograd call outside of the torch.compile'd region.
+2. Wrapping the unsupported autograd call in the torch._dynamo.compiled_autograd._disable() context manager.
+3. Setting torch._dynamo.config.compiled_autograd=False for the torch.compile call containing the unsupported autograd call.
+4. Setting torch._dynamo.config.compiled_autograd=False at the start of the program."""
+
+
+class OpNamespace:
+    """What graphs call besides the derivatives of operators, which each graph brings along."""
+
+    @staticmethod
+    def validate_outputs(gradients, metadata):
+        return _native_tape.validate_outputs(gradients, metadata)
+
+    @staticmethod
+    def AccumulateGrad(gradients, variable, variable_grad, has_post_hooks):
+        return [_native_tape.accumulate_grad(variable, variable_grad, gradients[0])]
+
+
+ops = OpNamespace()
+
+
+def call_cpp_tensor_pre_hooks(index, gradient):
+    """Keeps a gradient for the tensor that retains it (`retain_grad`), and gives it on."""
+    _native_tape.keep_gradient(index, gradient)
+    return gradient
+
+
+def copy_slices_prologue(inputs, base_sizes, base_strides, base_storage_offset, view_sizes, view_strides, view_storage_offset):
+    """Before the derivative of a write through a view: the gradient laid out as the base, the part that was written, and a copy of that."""
+    grad = inputs[0]
+    result = grad.new_empty_strided(base_sizes, base_strides)
+    result.copy_(grad)
+    grad_slice = result.as_strided(view_sizes, view_strides, view_storage_offset - base_storage_offset)
+    return [result, grad_slice, grad_slice.clone(memory_format=torch.contiguous_format)]
+
+
+def copy_slices_epilogue(needs_input_grad, result, res, grad_slice):
+    """After it: the gradient of what was written before takes the place of the part."""
+    gradients = [None] * len(needs_input_grad)
+    for place, needed in enumerate(needs_input_grad):
+        if not needed or res[place] is None:
+            continue
+        if place == 0:
+            grad_slice.copy_(res[place])
+            gradients[place] = result
+        else:
+            gradients[place] = res[place]
+    return gradients
 
 
 @contextlib.contextmanager
 def _enable(compiler_fn, dynamic=True, ignore_active_disable_ctx=True):
-    """Backwards in this block are compiled by `compiler_fn`."""
+    """Backwards in this block are compiled by `compiler_fn`. `dynamic`: sizes are inputs of graphs from the first on."""
+    global depth, compiled_autograd_enabled_force_eager
     if not ignore_active_disable_ctx and active_disable_ctx:
         yield
         return
-    before = _set(compiler_fn)
+    if dynamic and type(dynamic) is not bool:
+        raise AssertionError(f"Expected dynamic to be bool, got {type(dynamic)}")
+    if _native_compile._stance() == "force_eager":
+        compiled_autograd_enabled_force_eager = True
+        try:
+            yield
+        finally:
+            compiled_autograd_enabled_force_eager = False
+        return
+    before = _set(compiler_fn, dynamic)
+    prior_depth = depth
+    depth += 1
     try:
         yield
     finally:
-        _set(before)
+        _set(*before)
+        depth -= 1
+        if depth != prior_depth:
+            raise AssertionError("Nested Compiled Autograd Contexts must return before their parent context")
 
 
 @contextlib.contextmanager
 def _disable():
     """Backwards in this block are not compiled."""
     global active_disable_ctx
-    before, was_active = _set(None), active_disable_ctx
+    before = _set(None, False)
     active_disable_ctx = True
     try:
         yield
     finally:
-        active_disable_ctx = was_active
-        _set(before)
+        active_disable_ctx = False
+        _set(*before)
 
 
-def _set(compiler_fn):
-    global _compiler, compiled_autograd_enabled
-    before, _compiler = _compiler, compiler_fn
+def _set(compiler_fn, dynamic):
+    global _compiler, _dynamic, compiled_autograd_enabled
+    before = (_compiler, _dynamic)
+    _compiler, _dynamic = compiler_fn, dynamic
     compiled_autograd_enabled = compiler_fn is not None
     return before
 
 
 def reset():
     """Forgets every tape."""
-    _set(None)
-    _captured.clear()
+    global COMPILE_COUNTER, compiled_autograd_enabled
+    if in_compiled_autograd_region:
+        raise AssertionError("Cannot reset while in_compiled_autograd_region is True")
+    _set(None, False)
+    _native_tape.clear_cache()
+    COMPILE_COUNTER = itertools.count()
 
 
-class _Tape:
-    """What was compiled for tapes of one shape: the sizes it was compiled for, those that vary as None."""
+def _capture(tape):
+    from torch._dynamo.utils import counters
 
-    def __init__(self, sizes):
-        self.sizes = sizes
-        self.compile()
-
-    def compile(self):
-        from torch._dynamo.utils import counters
-
-        name = f"compiled_autograd_{len(_captured)}"
-        function = types.FunctionType(_run_tape.__code__.replace(co_name=name), _run_tape.__globals__, name)
-        counters["compiled_autograd"]["captures"] += 1
-        self.compiled = _compiler(function)
-
-    def serves(self, sizes):
-        return all(known is None or known == size for known, size in zip(self.sizes, sizes))
-
-    def vary(self, sizes):
-        self.sizes = [known if known == size else None for known, size in zip(self.sizes, sizes)]
-        self.compile()
+    counters["compiled_autograd"]["captures"] += 1
+    number = next(COMPILE_COUNTER)
+    graph = tape.capture(number)
+    _native_compile._note_compiled_autograd(graph._native)
+    tape.keep(_compiler(graph))
 
 
-def _run_tape(inputs):
-    return _native_tape.run_tape(inputs)
+def _size(value):
+    """A size as an argument that can be dynamic: an integer can't."""
+    if value <= 0:
+        return value
+    holder = torch.empty(0, value)
+    torch._dynamo.maybe_mark_dynamic(holder, 1)
+    return holder
 
 
 def _run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad):
     """What `backward()` and `grad()` call while backwards are compiled."""
-    if create_graph:
-        # A backward that is differentiated is not compiled.
-        return _C._run_backward(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
     _native_compile._end_for_backward()
+    return _native_compile._outside_of_calls(
+        lambda: _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad)
+    )
 
-    def run():
-        key, sizes = _native_tape.shape_of_tape(tensors)
-        tape = _captured.get(key)
-        if tape is None:
-            tape = _captured[key] = _Tape(sizes)
-        elif not tape.serves(sizes):
-            tape.vary(sizes)
-        roots = [torch.ones_like(t) if g is None else g for t, g in zip(tensors, grads)]
-        _native_tape.begin_tape((tensors, roots, retain_graph, False, inputs, allow_unreachable, accumulate_grad))
+
+def _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, accumulate_grad):
+    global in_compiled_autograd_region, _is_running
+    if _is_running:
+        raise RuntimeError(
+            "Trying to run compiled autograd within another compiled autograd call (e.g. reentrant checkpointing), this is not "
+            "supported yet."
+        )
+    _is_running = True
+    try:
+        tape = _native_tape.take_apart(tensors, grads, create_graph, inputs, accumulate_grad, _dynamic)
+        if tape.compiled is None:
+            _capture(tape)
+        compiled = tape.compiled
+        given, sizes, hooks, packed_data = tape.arguments(retain_graph)
+        in_compiled_autograd_region = True
         try:
-            with torch.no_grad():
-                result = tape.compiled(roots)
-            return _native_tape.settle_tape(result)
+            with _disable(), torch.set_grad_enabled(create_graph):
+                result = compiled(given, [_size(size) for size in sizes], [], hooks, packed_data)
         finally:
-            _native_tape.end_tape()
-
-    return _native_compile._outside_of_calls(run)
+            in_compiled_autograd_region = False
+            _native_tape.end_backward()
+    finally:
+        _is_running = False
+    if accumulate_grad or not inputs:
+        return ()
+    for place, gradient in enumerate(result):
+        if gradient is None and not allow_unreachable:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set allow_unused=True if "
+                "this is the desired behavior."
+            )
+    return tuple(result)

@@ -1,0 +1,318 @@
+//! Compiled autograd as Python sees it: a backward is looked up by its tape, captured as a `GraphModule`, and called with what its tape keeps.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustpython_vm::function::FuncArgs;
+use rustpython_vm::types::{Callable, Representable};
+use rustpython_vm::{AsObject, Py, PyObjectRef, PyPayload, PyResult, VirtualMachine};
+
+use super::convert::{from_value, items, to_tensor, to_value};
+use super::errors::raise;
+use super::payload::wrap;
+use super::tape::{edges, roots};
+use crate::autograd::lift::Functional;
+use crate::autograd::{Node, meta};
+use crate::dispatch::Value;
+use crate::error::{Error, Result};
+use crate::graph;
+use crate::python::native::graph_module::{PyGraphModule, script_module};
+use crate::tensor::Tensor;
+use compiled_autograd::cache::{Cache, KnownSize};
+use compiled_autograd::capture::{Captured, Function, Prologue, capture};
+use compiled_autograd::functions;
+use compiled_autograd::tape::{Retained, Tape};
+
+pub(in crate::python::native) use module::module_def;
+
+/// What is kept for tapes of a kind.
+struct Entry {
+    used_sizes: Vec<usize>,
+    /// What the compiler made of the graph.
+    compiled: PyObjectRef,
+}
+
+thread_local! {
+    static CACHE: RefCell<Cache<Entry>> = RefCell::default();
+    /// Tensors that retain their gradient in the backwards that are running, the innermost last.
+    static RETAINED: RefCell<Vec<Vec<Retained>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Forgets all tapes.
+pub fn forget() {
+    CACHE.take();
+    RETAINED.take();
+}
+
+/// A function that graphs of compiled autograd call: `torch._dynamo.compiled_autograd.ops.MulBackward0`.
+#[pyclass(module = "torch._dynamo.compiled_autograd", name = "Op")]
+#[derive(PyPayload)]
+struct PyOp {
+    name: Rc<str>,
+    function: Rc<dyn Functional>,
+}
+
+impl std::fmt::Debug for PyOp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Op")
+    }
+}
+
+fn value_of(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Value> {
+    to_value(o, vm).ok_or_else(|| vm.new_type_error(format!("a graph of compiled autograd can't be given a {}", o.class().name())))
+}
+
+fn optional_tensors(o: &PyObjectRef) -> Vec<Option<Tensor>> {
+    items(o).unwrap_or_default().iter().map(|o| to_tensor(o)).collect()
+}
+
+fn wrapped(tensors: Vec<Option<Tensor>>, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
+    tensors.into_iter().map(|t| t.map_or_else(|| Ok(vm.ctx.none()), |t| wrap(&t, vm))).collect()
+}
+
+impl Callable for PyOp {
+    type Args = FuncArgs;
+    fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let [grads, needs, rest @ ..] = &args.args[..] else {
+            return Err(vm.new_type_error(format!("{}: gradients, which are asked for, and saved values are needed", zelf.name)));
+        };
+        let needs: Vec<bool> = items(needs).unwrap_or_default().iter().map(|o| o.is(&vm.ctx.true_value)).collect();
+        let given = rest.iter().map(|o| value_of(o, vm)).collect::<PyResult<Vec<_>>>()?;
+        let out = zelf.function.call(&optional_tensors(grads), &needs, &given).map_err(|e| raise(e, vm))?;
+        Ok(vm.ctx.new_list(wrapped(out, vm)?).into())
+    }
+}
+
+impl Representable for PyOp {
+    fn repr_str(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<String> {
+        Ok(format!("torch._dynamo.compiled_autograd.ops.{}", zelf.name))
+    }
+}
+
+#[pyclass(with(Callable, Representable))]
+impl PyOp {
+    #[pygetset]
+    fn __name__(zelf: &Py<Self>) -> String {
+        zelf.name.to_string()
+    }
+}
+
+/// A tape that was taken apart.
+#[pyclass(module = "torch._native_tape", name = "Tape")]
+#[derive(PyPayload)]
+struct PyTape {
+    tape: RefCell<Option<Tape>>,
+    sizes: Vec<KnownSize>,
+    found: RefCell<Option<Rc<Entry>>>,
+    used_sizes: RefCell<Vec<usize>>,
+    reasons: Vec<String>,
+    creates_graph: bool,
+}
+
+impl std::fmt::Debug for PyTape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tape")
+    }
+}
+
+/// A hook, a context or what a hook packed, as Python knows it.
+fn object(known: &Rc<dyn Any>, vm: &VirtualMachine) -> PyObjectRef {
+    if let Some(o) = known.downcast_ref::<PyObjectRef>() {
+        return o.clone();
+    }
+    match known.downcast_ref::<Rc<Node>>() {
+        Some(node) => super::objects::PyNode::object(node.clone(), vm).unwrap_or_else(|_| vm.ctx.none()),
+        None => vm.ctx.none(),
+    }
+}
+
+#[pyclass]
+impl PyTape {
+    /// What the compiler made for tapes like it, or None.
+    #[pygetset]
+    fn compiled(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        zelf.found.borrow().as_ref().map_or_else(|| vm.ctx.none(), |entry| entry.compiled.clone())
+    }
+
+    /// Why nothing was there.
+    #[pygetset]
+    fn reasons(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        vm.ctx.new_list(zelf.reasons.iter().map(|r| vm.ctx.new_str(r.as_str()).into()).collect()).into()
+    }
+
+    /// Captures it as graph number `number`.
+    #[pymethod]
+    fn capture(zelf: &Py<Self>, number: usize, vm: &VirtualMachine) -> PyResult {
+        let captured = {
+            let tape = zelf.tape.borrow();
+            let tape = tape.as_ref().ok_or_else(|| vm.new_runtime_error("the tape was released"))?;
+            capture(tape, number, &zelf.sizes, zelf.creates_graph).map_err(|e| raise(e, vm))?
+        };
+        let Captured { graph, code, functions, used_sizes } = captured;
+        *zelf.used_sizes.borrow_mut() = used_sizes;
+        let names = vm.ctx.new_dict();
+        for (name, function) in functions {
+            names.set_item(name.as_str(), function_object(function, vm)?, vm)?;
+        }
+        let text = graph::code(&code);
+        let module = script_module(PyGraphModule::new(graph), vm)?;
+        let made = crate::python::native::calls::imported("torch.fx.graph_module", vm)?;
+        made.get_attr("_run_code", vm)?.call((module.clone(), text, names), vm)?;
+        Ok(module)
+    }
+
+    /// Keeps what the compiler made of the graph.
+    #[pymethod]
+    fn keep(zelf: &Py<Self>, compiled: PyObjectRef) {
+        let entry = Rc::new(Entry { used_sizes: zelf.used_sizes.take(), compiled });
+        if let Some(tape) = &*zelf.tape.borrow() {
+            CACHE.with_borrow_mut(|cache| cache.insert(tape, entry.clone()));
+        }
+        *zelf.found.borrow_mut() = Some(entry);
+    }
+
+    /// What the graph is called with: tensors, sizes that it reads, hooks, and what hooks packed. Frees what nodes saved where the
+    /// graph is not kept.
+    #[pymethod]
+    fn arguments(zelf: &Py<Self>, retain_graph: bool, vm: &VirtualMachine) -> PyResult {
+        let tape = zelf.tape.take().ok_or_else(|| vm.new_runtime_error("the tape was released"))?;
+        if !retain_graph {
+            tape.calls.iter().filter_map(|call| call.node.as_ref()).for_each(|node| node.body.release());
+        }
+        let found = zelf.found.borrow().clone();
+        let used = found.as_ref().map(|entry| entry.used_sizes.as_slice()).unwrap_or_default();
+        let dynamic: Vec<i64> = zelf.sizes.iter().filter(|size| size.is_dynamic).map(|size| size.value).collect();
+        let sizes = used.iter().map(|i| vm.ctx.new_int(dynamic.get(*i).copied().unwrap_or(0)).into()).collect();
+        let inputs = tape.lift.inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
+        let objects = |all: &[Rc<dyn Any>]| vm.ctx.new_tuple(all.iter().map(|o| object(o, vm)).collect()).into();
+        RETAINED.with_borrow_mut(|all| all.push(tape.retained));
+        let parts: Vec<PyObjectRef> = vec![
+            vm.ctx.new_list(inputs).into(),
+            vm.ctx.new_list(sizes).into(),
+            objects(&tape.lift.objects),
+            objects(&tape.lift.packed_data),
+        ];
+        Ok(vm.ctx.new_tuple(parts).into())
+    }
+}
+
+fn function_object(function: Function, vm: &VirtualMachine) -> PyResult {
+    match function {
+        Function::Derivative(name, function) => Ok(PyOp { name, function }.into_pyobject(vm)),
+        Function::Prologue(prologue) => Ok(prologue_object(prologue, vm)),
+        Function::Library("torch._dynamo.compiled_autograd.ops", name) => {
+            let module = crate::python::native::calls::imported("torch._dynamo.compiled_autograd", vm)?;
+            module.get_attr("ops", vm)?.get_attr(vm.ctx.intern_str(name), vm)
+        }
+        Function::Library(module, name) => {
+            let module = crate::python::native::calls::imported(module, vm)?;
+            module.get_attr(vm.ctx.intern_str(name), vm)
+        }
+    }
+}
+
+fn prologue_object(prologue: Prologue, vm: &VirtualMachine) -> PyObjectRef {
+    let call = move |saved: PyObjectRef, sizes: PyObjectRef, _opaque: PyObjectRef, grads: PyObjectRef, vm: &VirtualMachine| -> PyResult {
+        let values = |o: &PyObjectRef| items(o).unwrap_or_default().iter().map(|o| value_of(o, vm)).collect::<PyResult<Vec<_>>>();
+        let out = prologue(values(&saved)?, values(&sizes)?, optional_tensors(&grads)).map_err(|e| raise(e, vm))?;
+        let out = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_list(out).into())
+    };
+    vm.new_function("call_aot_bwd_prologue", call).into()
+}
+
+fn values(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Vec<Value>> {
+    items(o).unwrap_or_default().iter().map(|o| value_of(o, vm)).collect()
+}
+
+#[pymodule(name = "torch._native_tape")]
+mod module {
+    use super::*;
+    use rustpython_vm::builtins::PyTypeRef;
+    use rustpython_vm::class::PyClassImpl;
+
+    #[pyattr(name = "Op")]
+    fn class_op(_vm: &VirtualMachine) -> PyTypeRef {
+        PyOp::make_static_type()
+    }
+
+    #[pyattr(name = "Tape")]
+    fn class_tape(_vm: &VirtualMachine) -> PyTypeRef {
+        PyTape::make_static_type()
+    }
+
+    /// `take_apart(tensors, grads, create_graph, inputs, accumulate_grad, dynamic)`: the tape behind a backward.
+    #[pyfunction]
+    fn take_apart(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let list = |i: usize| args.args.get(i).and_then(|o| items(o)).unwrap_or_default();
+        let flag = |i: usize| args.args.get(i).is_some_and(|o| o.is(&vm.ctx.true_value));
+        let error = |e: Error| raise(e, vm);
+        let roots = roots(&list(0), &list(1), vm)?;
+        let inputs: Vec<Tensor> = list(3).iter().filter_map(|o| to_tensor(o)).collect();
+        let edges = edges(&inputs, vm)?;
+        let edges = (!edges.is_empty()).then_some(edges.as_slice());
+        let tape = Tape::new(&roots, edges, flag(4)).map_err(error)?;
+        let found = CACHE.with_borrow_mut(|cache| cache.find(&tape, flag(5)));
+        let tape = PyTape {
+            tape: RefCell::new(Some(tape)),
+            sizes: found.sizes,
+            found: RefCell::new(found.captured),
+            used_sizes: RefCell::default(),
+            reasons: found.reasons,
+            creates_graph: flag(2),
+        };
+        Ok(tape.into_pyobject(vm))
+    }
+
+    /// The backward whose arguments were taken last is over.
+    #[pyfunction]
+    fn end_backward() {
+        RETAINED.with_borrow_mut(Vec::pop);
+    }
+
+    /// Whether no tape was captured.
+    #[pyfunction]
+    fn is_cache_empty() -> bool {
+        CACHE.with_borrow(Cache::is_empty)
+    }
+
+    /// Forgets all tapes.
+    #[pyfunction]
+    fn clear_cache() {
+        super::forget();
+    }
+
+    /// `ops.validate_outputs`
+    #[pyfunction]
+    fn validate_outputs(gradients: PyObjectRef, metadata: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        let out = functions::validate_outputs(&values(&gradients, vm)?, &values(&metadata, vm)?).map_err(|e| raise(e, vm))?;
+        let out = out.into_iter().map(|v| from_value(v, vm)).collect::<PyResult<Vec<_>>>()?;
+        Ok(vm.ctx.new_list(out).into())
+    }
+
+    /// `ops.AccumulateGrad`: the gradient that the variable is to have.
+    #[pyfunction]
+    fn accumulate_grad(args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let tensor = |i: usize| args.args.get(i).and_then(|o| to_tensor(o));
+        let wrong = || vm.new_type_error("AccumulateGrad: a variable and a gradient are needed");
+        let (variable, have, grad) = (tensor(0).ok_or_else(wrong)?, tensor(1), tensor(2).ok_or_else(wrong)?);
+        let total = functions::accumulate_grad(&variable, have.as_ref(), grad).map_err(|e| raise(e, vm))?;
+        wrap(&total, vm)
+    }
+
+    /// Keeps a gradient where a tensor retains it: number `index` of those of the backward that is running.
+    #[pyfunction]
+    fn keep_gradient(index: usize, grad: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let tensor = RETAINED.with_borrow(|all| all.last().and_then(|tensors| tensors.get(index)).and_then(Tensor::upgrade));
+        if let (Some(tensor), Some(grad)) = (tensor, to_tensor(&grad)) {
+            let total: Result<Tensor> = match meta::grad(&tensor) {
+                Some(have) => crate::t!("add.Tensor", have, grad),
+                None => Ok(grad),
+            };
+            meta::set_grad(&tensor, Some(total.map_err(|e| raise(e, vm))?));
+        }
+        Ok(())
+    }
+}
+
