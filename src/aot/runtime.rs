@@ -155,12 +155,21 @@ impl Runtime {
             .iter()
             .filter_map(Value::as_tensor)
             .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
+        // What a graph of dynamic sizes saved is dynamic to the graphs that read it later.
+        let numbers = saved.iter().filter(|v| v.as_tensor().is_none()).count();
+        let specs: Vec<Option<TensorSpec>> = backward.graph.placeholders().skip(numbers).map(|n| n.tensor().cloned()).collect();
+        let mut specs = specs.into_iter();
+        let mut note_dynamic = |t: &Tensor| {
+            let sizes = specs.next().flatten().map(|spec| spec.geometry.sizes).unwrap_or_default();
+            (0..t.dim()).filter(|d| sizes.get(*d).is_some_and(|size| size.as_int().is_none())).for_each(|d| t.mark_dynamic_dim(d));
+        };
         // Saved inputs are saved as the tensors the caller knows, so that writes to them are noticed.
         let kept = saved
             .into_iter()
             .map(|v| match v {
                 Value::Tensor(t) => {
                     let original = plain_inputs.iter().find(|i| same_view(i, &t)).cloned().unwrap_or(t);
+                    note_dynamic(&original);
                     SavedVariable::input(&original).map(Kept::Tensor)
                 }
                 other => Ok(Kept::Other(other)),
@@ -362,7 +371,7 @@ impl Body for CompiledBackward {
             let held = held.as_ref().ok_or_else(freed)?;
             for kept in held {
                 if let Kept::Other(value) = kept {
-                    sizes.push(lift.size(&value.sym_int()?)?);
+                    sizes.push(lift.symbolic_size(&value.sym_int()?)?);
                 }
             }
             for kept in held {

@@ -392,6 +392,13 @@ mod native {
         compiled_function::stance().to_owned()
     }
 
+    /// `_announce_inputs(tensors, holders)`: what the next compiled call has as inputs, whether it reads it or not.
+    #[pyfunction]
+    fn _announce_inputs(tensors: Vec<PyObjectRef>, holders: Vec<PyObjectRef>) {
+        let all = |objects: Vec<PyObjectRef>| objects.iter().filter_map(|o| to_tensor(o)).collect();
+        eval_frame::announce_inputs(all(tensors), all(holders));
+    }
+
     /// Tells that compiled autograd has captured a graph.
     #[pyfunction]
     fn _note_compiled_autograd(graph: &Py<graph_module::PyGraphModule>) {

@@ -25,6 +25,7 @@ DATA = {
     },
     "decompositions": (["operators/decompositions.py"], "tests/data/decompositions.json"),
     "random_functions": (["random_functions.py"], "tests/data/random_functions.txt"),
+    "saved_fields": (["saved_fields.py"], "crates/operators/src/saved_fields.txt"),
     "op_sets": (["operators/op_sets.py"], "crates/partition/tests/partition/op_sets.txt"),
     "pytorch_names": (["pytorch_names.py"], "src/python/torch/_names.py"),
     "page_logs": (["page_logs.py"], "tests/e2e/recorded/aot_graphs.txt"),

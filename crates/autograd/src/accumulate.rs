@@ -96,7 +96,8 @@ pub fn accumulated(variable: &Tensor, have: Option<Tensor>, grad: Tensor) -> Res
 pub fn in_layout_of(variable: &Tensor, grad: &Tensor) -> Result<Tensor> {
     if is_dense(variable) {
         let g = variable.geometry();
-        let like = t!("new_empty_strided", grad, &g.sizes, &g.strides)?;
+        let like = t!("new_empty_strided", grad, &g.sizes, &g.strides;
+            dtype = grad.dtype(), layout = dispatch::Value::Layout(tensor::Layout::Strided), device = grad.device())?;
         return t!("copy_", like, grad);
     }
     t!("clone", grad; memory_format = tensor::MemoryFormat::Contiguous)

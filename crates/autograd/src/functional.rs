@@ -156,7 +156,8 @@ impl OpBody {
 
     fn lift_field(&self, node: &Rc<Node>, field: &SavedField, could: &[bool], lift: &mut Lift) -> Result<Packed> {
         if field.kind == FieldKind::RetainVariables {
-            return Ok(Packed::Bool(super::keeps_graph()));
+            // The node has not been told that it will be freed.
+            return Ok(Packed::Bool(true));
         }
         let is_kept = field.serves.is_empty() || field.serves.iter().any(|i| could.get(*i).copied().unwrap_or(false));
         let Some(place) = place_of(self.entry, &self.specs, field) else { return Err(unsupported(node)) };
@@ -301,8 +302,8 @@ impl Functional for FunctionalDerivative {
                         *slot = value.as_tensor().cloned();
                     }
                 }
-                // What stood for a number stays one to the formula.
-                (Place::Argument(at), FieldKind::Tensor) if self.args[at].is_scalar() => {}
+                // What stands for a number is none where the formula does not read it.
+                (Place::Argument(at), FieldKind::Tensor) if self.args[at].is_scalar() && value.is_none() => {}
                 (Place::Argument(at), FieldKind::Tensor | FieldKind::Tensors) => args[at] = value.clone(),
                 (Place::Argument(at), FieldKind::Sizes) => args[at] = value.clone(),
                 (Place::Geometry(at, part), _) => {

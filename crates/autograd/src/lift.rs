@@ -128,6 +128,8 @@ pub struct Lift {
     known: HashMap<u64, usize>,
     /// Sizes, in the order in which the tape says them.
     pub sizes: Vec<i64>,
+    /// Sizes, by number, that are inputs of the graph in any case: a compiled function saved them as symbols.
+    pub symbolic: HashSet<usize>,
     /// Hooks and contexts.
     pub objects: Vec<Rc<dyn Any>>,
     /// What hooks of saved tensors packed.
@@ -231,6 +233,12 @@ impl Lift {
     pub fn size(&mut self, size: &SymInt) -> Result<Packed> {
         self.sizes.push(size.guard_int()?);
         Ok(Packed::Size(self.sizes.len() - 1))
+    }
+
+    /// A size that a compiled function saved as a symbol becomes an input.
+    pub fn symbolic_size(&mut self, size: &SymInt) -> Result<Packed> {
+        self.symbolic.insert(self.sizes.len());
+        self.size(size)
     }
 
     /// Sizes become inputs.

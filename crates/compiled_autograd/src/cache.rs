@@ -85,7 +85,8 @@ impl<T> Cache<T> {
         let end = &mut place.end;
         let values = &tape.lift.sizes;
         if end.sizes.len() != values.len() {
-            end.sizes = values.iter().map(|value| KnownSize { value: *value, is_dynamic: dynamic }).collect();
+            let is_dynamic = |i: usize| dynamic || tape.lift.symbolic.contains(&i);
+            end.sizes = values.iter().enumerate().map(|(i, value)| KnownSize { value: *value, is_dynamic: is_dynamic(i) }).collect();
         }
         let mut is_hit = end.captured.is_some();
         for (number, (known, value)) in end.sizes.iter_mut().zip(values).enumerate() {

@@ -191,17 +191,16 @@ impl Builder<'_> {
         let Some(lifted) = &call.lifted else { return Ok(()) };
         for hook in &call.pre_hooks {
             let id = self.hook(*hook, vec![Arg::List(grads.clone())], "pre_hook");
-            grads = (0..grads.len()).map(|i| (i, self.item(id, i))).map(|(i, item)| if grads[i] == Arg::None { Arg::None } else { Arg::Node(item) }).collect();
+            grads = self.items_of(id, &grads);
         }
         let mut gives = self.lifted(lifted, call, &grads, creates_graph)?;
-        let metadata: Vec<Arg> = call.next.iter().map(|next| next.as_ref().map_or(Arg::None, |next| self.arg(&next.metadata))).collect();
-        let metadata = if gives.is_empty() { Vec::new() } else { metadata };
-        let args = vec![Arg::List(gives.clone()), Arg::List(metadata)];
-        let checked = self.library("torch._dynamo.compiled_autograd.ops", "validate_outputs", args, Vec::new());
-        gives = (0..gives.len()).map(|i| (i, self.item(checked, i))).map(|(i, item)| if gives[i] == Arg::None { Arg::None } else { Arg::Node(item) }).collect();
+        // The gradients of a compiled function are as its backward gives them.
+        if !matches!(lifted, Lifted::Compiled { .. }) {
+            gives = self.checked(call, gives);
+        }
         for hook in &call.post_hooks {
             let id = self.hook(*hook, vec![Arg::List(gives.clone()), Arg::List(grads.clone())], "post_hook");
-            gives = (0..gives.len()).map(|i| (i, self.item(id, i))).map(|(i, item)| if gives[i] == Arg::None { Arg::None } else { Arg::Node(item) }).collect();
+            gives = self.items_of(id, &gives);
         }
         for (next, grad) in call.next.iter().zip(gives) {
             let (Some(next), Arg::Node(grad)) = (next, grad) else { continue };
@@ -216,6 +215,23 @@ impl Builder<'_> {
             buffers.insert(place, total);
         }
         Ok(())
+    }
+
+    /// Gradients as their receivers expect them.
+    fn checked(&mut self, call: &NodeCall, gives: Vec<Arg>) -> Vec<Arg> {
+        let metadata = match gives.is_empty() {
+            true => Vec::new(),
+            false => call.next.iter().map(|next| next.as_ref().map_or(Arg::None, |next| self.arg(&next.metadata))).collect(),
+        };
+        let args = vec![Arg::List(gives.clone()), Arg::List(metadata)];
+        let checked = self.library("torch._dynamo.compiled_autograd.ops", "validate_outputs", args, Vec::new());
+        self.items_of(checked, &gives)
+    }
+
+    /// What a call gives in place of values: an item for each, none for those that are none.
+    fn items_of(&mut self, id: NodeId, values: &[Arg]) -> Vec<Arg> {
+        let items: Vec<NodeId> = (0..values.len()).map(|i| self.item(id, i)).collect();
+        items.into_iter().zip(values).map(|(item, value)| if *value == Arg::None { Arg::None } else { Arg::Node(item) }).collect()
     }
 
     /// What follows belongs to a node's call.
@@ -361,7 +377,9 @@ impl Builder<'_> {
                 }
                 Opcode::Call => {
                     let mut copy = node.clone();
-                    copy.meta = Meta::default();
+                    // Where it comes from is still said; what it gives is not known here.
+                    let Meta { source, is_backward, own_source, .. } = node.meta.clone();
+                    copy.meta = Meta { source, is_backward, own_source, ..Meta::default() };
                     // The forward's gradients may have other strides than those that the view was traced with.
                     if copy.op() == Some("aten.view.default") {
                         copy.target = Target::Op("aten.reshape.default".into());
@@ -408,7 +426,7 @@ impl Builder<'_> {
             let Target::Torch { op, shown: Shown::Function(name) } = self.graph.node(id).target.clone() else { continue };
             let own = match function {
                 Function::Library(..) => name.to_string(),
-                _ => format!("{name}__{number}"),
+                _ => format!("{name}__call_{number}"),
             };
             code.node_mut(id).target = Target::Torch { op, shown: Shown::Function(own.as_str().into()) };
             if !functions.iter().any(|(known, _)| *known == own) {

@@ -6,6 +6,7 @@ pub(super) mod inlined;
 pub(super) mod recorder;
 pub(super) mod skipped;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyBaseExceptionRef;
@@ -81,6 +82,8 @@ pub fn call(
     let around = Around::enter(&recorder, &call);
     let layer = Pushed::new(Rc::new(CaptureLayer(recorder.clone())));
     super::variables::nn_module::enter_root(callee, vm);
+    let (tensors, holders) = ANNOUNCED.take();
+    recorder.keep_inputs(&tensors, &holders).map_err(|e| raise(e, vm))?;
     let result = callee.call(args, vm);
     super::variables::nn_module::reset();
     let mut flushed = call.leave_called(&recorder, result.is_ok());
@@ -118,6 +121,17 @@ pub fn call(
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
     }
+}
+
+thread_local! {
+    /// Tensors that are inputs of the next graph whether they are read or not, and those that hold a size.
+    static ANNOUNCED: RefCell<(Vec<Tensor>, Vec<Tensor>)> = RefCell::default();
+}
+
+/// Says what the next compiled call has as inputs, whether its first graph reads it or not: `tensors`, and sizes that `holders` have in
+/// their second dimension.
+pub fn announce_inputs(tensors: Vec<Tensor>, holders: Vec<Tensor>) {
+    ANNOUNCED.set((tensors, holders));
 }
 
 /// What records a call: it asks the call for what only the frames that run know.

@@ -231,9 +231,11 @@ impl Recorder {
         let unused = |id: NodeId| readers[id.0 as usize] == 0;
         let touched = self.output().inputs.take();
         let mut inputs = touched.clone();
-        let given = self.output().given.take();
+        let mut given = self.output().given.take();
+        let (kept, sizes) = kept_inputs(&touched, &self.output().kept.borrow(), &self.output().holders.borrow(), &symbols.env);
         // A float that is only compared is none either.
-        inputs.retain(|i| !unused(i.node) || i.source.is_number && given.contains(&i.node));
+        inputs.retain(|i| !unused(i.node) || kept.contains(&i.node) || i.source.is_number && given.contains(&i.node));
+        given.extend(kept);
         let in_shapes = |i: &GraphArg| {
             let geometry = &i.spec.spec.geometry;
             geometry.sizes.iter().chain(&geometry.strides).flat_map(|s| s.expr().symbols()).collect::<Vec<_>>()
@@ -246,7 +248,8 @@ impl Recorder {
         // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
-                !unused(n.id) || given.contains(&n.id) || size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s))
+                let of_shapes = size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s) || sizes.contains(s));
+                !unused(n.id) || given.contains(&n.id) || of_shapes
             }
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
             _ => true,
@@ -273,6 +276,21 @@ impl Recorder {
         let (env, witnesses, inference, state) = (symbols.env, symbols.witnesses, modes().inference, State::now());
         Ok(CapturedGraph { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
     }
+}
+
+/// Inputs that the graph has in any case, and symbols: what holds a size is an input where that turned out to be a number.
+fn kept_inputs(touched: &[GraphArg], kept: &[u64], holders: &[u64], env: &ShapeEnv) -> (HashSet<NodeId>, HashSet<Symbol>) {
+    let mut nodes: HashSet<NodeId> = touched.iter().filter(|i| kept.contains(&i.real.id())).map(|i| i.node).collect();
+    let mut symbols = HashSet::new();
+    for input in touched.iter().filter(|i| holders.contains(&i.real.id())) {
+        let Some(SymInt::Sym(size, _)) = input.spec.spec.geometry.sizes.get(1) else { continue };
+        match (env.simplify(size).as_int(), size.as_symbol()) {
+            (Some(_), _) => drop(nodes.insert(input.node)),
+            (None, Some(symbol)) => drop(symbols.insert(symbol.clone())),
+            _ => {}
+        }
+    }
+    (nodes, symbols)
 }
 
 /// `x[:, i]` takes no slice of a dimension whose size is known: of one that became a number later on, either.

@@ -46,6 +46,10 @@ pub(in crate::dynamo) struct OutputGraph {
     pub stored: RefCell<Vec<(Tensor, NodeId)>>,
     /// Tensors of the caller's whose `.grad` was set to a value of the graph.
     pub gradients: RefCell<Vec<Tensor>>,
+    /// Inputs that the graph has whether they are read or not.
+    pub kept: RefCell<Vec<u64>>,
+    /// Tensors that hold a size: the graph has the size where that is a symbol, else the tensor.
+    pub holders: RefCell<Vec<u64>>,
     /// The mode around those that are left where the graph ends.
     pub around: Cell<Option<bool>>,
     /// Whether what a called function recorded was taken out of the graph that ends.
@@ -90,6 +94,8 @@ impl Default for OutputGraph {
             read_around: Default::default(),
             stored: Default::default(),
             gradients: Default::default(),
+            kept: Default::default(),
+            holders: Default::default(),
             around: Default::default(),
             is_split: Default::default(),
             has_side_effect: Default::default(),
@@ -108,7 +114,12 @@ impl Default for OutputGraph {
 impl OutputGraph {
     /// The graph that begins where this one ends. A call that is under way goes on in it.
     pub fn next(&self) -> Self {
-        OutputGraph { epoch: self.epoch + 1, writing: self.writing.in_next_graph(), ..OutputGraph::default() }
+        OutputGraph {
+            epoch: self.epoch + 1,
+            writing: self.writing.in_next_graph(),
+            gradients: self.gradients.clone(),
+            ..OutputGraph::default()
+        }
     }
 
     /// Takes away the nodes that are `inside`, and the inputs behind the first `inputs`.

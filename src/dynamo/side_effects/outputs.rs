@@ -125,6 +125,7 @@ pub fn add_escaped(
     escaped.extend(recorder.stored_back().into_iter().map(|(fake_tensor, known)| (Value::Tensor(fake_tensor), known)));
     if symbols.is_empty() && escaped.len() < 2 && result.is_none_or(|r| r.dict().is_none()) {
         outputs.extend(escaped.into_iter().map(|(value, _)| value));
+        recorder.in_order_of_leaves(outputs);
         return Left::default();
     }
     let tensors = escaped.iter().map(|(_, known)| wrap(known, vm).map_or(0, |o| o.get_id()));
@@ -149,6 +150,7 @@ pub fn add_escaped(
     let mut values: Vec<Value> = ranked.into_iter().map(|(_, value)| value).collect();
     outputs.extend(values.split_off(first));
     outputs.splice(0..0, values);
+    recorder.in_order_of_leaves(outputs);
     let symbol = |id: usize| symbols.iter().find(|o| o.get_id() == id).cloned();
     Left(kept.holders.into_iter().filter_map(|(holder, id)| Some((holder, symbol(id)?))).collect())
 }

@@ -2,7 +2,9 @@
 //! which Dynamo returns, and numbers of the call, which it does not.
 
 use crate::autograd::meta;
+use crate::dispatch::Value;
 use crate::dynamo::Recorder;
+use crate::error::Result;
 use crate::dynamo::dynamic_shapes::Place;
 use crate::graph::NodeId;
 use crate::shape::{Expr, SymInt, Symbol};
@@ -64,6 +66,33 @@ impl Recorder {
         let inputs = output.inputs.borrow();
         let known = |t: &Tensor| inputs.iter().find(|i| i.fake_tensor.is(t)).map(|i| i.real.clone());
         self.output().stored.borrow().iter().filter_map(|(t, _)| Some((t.clone(), known(t)?))).collect()
+    }
+
+    /// These are inputs, in this order, whether they are read or not. Of the `holders` only the size in the second dimension is wanted.
+    pub fn keep_inputs(&self, tensors: &[Tensor], holders: &[Tensor]) -> Result<()> {
+        for t in tensors.iter().chain(holders) {
+            self.touch(t, false)?;
+        }
+        self.output().kept.borrow_mut().extend(tensors.iter().map(Tensor::id));
+        self.output().holders.borrow_mut().extend(holders.iter().map(Tensor::id));
+        Ok(())
+    }
+
+    /// Values that are gradients of the caller's tensors, in the order in which those are inputs.
+    pub fn in_order_of_leaves(&self, outputs: &mut [Value]) {
+        let output = self.output();
+        let (gradients, by_real) = (output.gradients.borrow(), output.by_real.borrow());
+        let place = |v: &Value| {
+            let t = v.as_tensor()?;
+            let leaf = gradients.iter().find(|of| meta::grad(of).is_some_and(|g| g.is(t)))?;
+            by_real.get(&leaf.id()).copied()
+        };
+        let slots: Vec<usize> = (0..outputs.len()).filter(|i| place(&outputs[*i]).is_some()).collect();
+        let mut values: Vec<Value> = slots.iter().map(|i| outputs[*i].clone()).collect();
+        values.sort_by_key(|v| place(v));
+        for (slot, value) in slots.into_iter().zip(values) {
+            outputs[slot] = value;
+        }
     }
 
     /// Whether a symbolic size is a number of the call as it was given: Python has it already.

@@ -46,6 +46,8 @@ ops = OpNamespace()
 
 def call_cpp_tensor_pre_hooks(index, gradient):
     """Keeps a gradient for the tensor that retains it (`retain_grad`), and gives it on."""
+    if torch.compiler.is_compiling():
+        _native_compile._graph_break("unknown_builtin", "call_cpp_tensor_pre_hooks", "torch._C._dynamo.autograd_compiler")
     _native_tape.keep_gradient(index, gradient)
     return gradient
 
@@ -175,9 +177,12 @@ def _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, 
         given, sizes, hooks, packed_data = tape.arguments(retain_graph)
         in_compiled_autograd_region = True
         try:
+            sizes = [_size(size) for size in sizes]
+            _native_compile._announce_inputs(given, sizes)
             with _disable(), torch.set_grad_enabled(create_graph):
-                result = compiled(given, [_size(size) for size in sizes], [], hooks, packed_data)
+                result = compiled(given, sizes, [], hooks, packed_data)
         finally:
+            _native_compile._announce_inputs([], [])
             in_compiled_autograd_region = False
             _native_tape.end_backward()
     finally:

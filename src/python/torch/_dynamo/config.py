@@ -16,6 +16,7 @@ capture_scalar_outputs = False
 capture_dynamic_output_shape_ops = False
 specialize_int = False
 compiled_autograd = False
+compiled_autograd_kwargs_override = {}
 inline_inbuilt_nn_modules = True
 allow_rnn = False
 rewrite_assert_with_torch_assert = True

@@ -173,9 +173,18 @@ class _Call:
         # Backwards that the function runs are compiled likewise.
         from torch._dynamo.compiled_autograd import _enable
 
-        backend, _, dynamic, settings = self.how
-        # A tape is one graph: where a hook would end it, that is an error.
-        with _enable(lambda tape: _optimize_function(tape, backend, True, dynamic, settings), dynamic=False):
+        backend, fullgraph, dynamic, settings = self.how
+        override = config.compiled_autograd_kwargs_override
+        if override:
+            if set(override) != {"fullgraph"}:
+                raise AssertionError(f"Only `fullgraph` kwarg override is supported for now, but got {override.keys()}")
+            fullgraph = override["fullgraph"]
+        sizes = not config.assume_static_by_default if dynamic is None else dynamic
+
+        def compiler_fn(graph):
+            return _optimized(graph, backend, fullgraph, dynamic, settings)
+
+        with _enable(compiler_fn, dynamic=sizes, ignore_active_disable_ctx=False):
             return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
 
 
@@ -521,6 +530,9 @@ def reset():
     """Forgets every compiled graph."""
     _native_compile._leave("skipped", "reset", "torch._dynamo", "torch/_dynamo")
     _native_compile._forget()
+    compiled_autograd = sys.modules.get("torch._dynamo.compiled_autograd")
+    if compiled_autograd is not None:
+        compiled_autograd.reset()
 
 
 class _GuardManager:

@@ -55,14 +55,17 @@ class _HigherOrder:
         raise NotImplementedError(f"calling torch.ops.higher_order.{self.__name__} from Python is not available in the playground")
 
 
-def python_graph(native):
-    """The graph, and the constants and subgraphs it names."""
+def python_graph(native, functions=()):
+    """The graph, and the constants and subgraphs it names. `functions`: what stands behind names that are no paths."""
     from torch.fx.graph_module import of_native
     from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
     graph = Graph()
 
-    found = {"function": _named, "operator": _operator, "higher_order": _HigherOrder}
+    def named(path):
+        return functions[path] if path in functions else _named(path)
+
+    found = {"function": named, "operator": _operator, "higher_order": _HigherOrder}
 
     def make(op, name, kind, target, args, kwargs, type_name, meta):
         if kind in found:

@@ -90,7 +90,7 @@ class GraphModule(Module):
         if self.__dict__["_graph"] is None:
             from torch.fx._native_graph import python_graph
 
-            graph, constants = python_graph(self._native)
+            graph, constants = python_graph(self._native, self.__dict__.get("_functions", ()))
             for path, value in constants.items():
                 _assign(value, self, path)
             graph.owning_module = self
@@ -222,12 +222,14 @@ def _next_key():
     return next(_keys)
 
 
-def _run_code(module, source, names):
+def _run_code(module, source, functions):
     """Has a module over a native graph run Python code for it: its calls are functions that the native graph does not know."""
-    names = dict(names, torch=torch, device=torch.device)
+    names = dict(functions, torch=torch, device=torch.device)
     exec(compile(source.strip("\n ") + "\n", f"<eval_with_key>.{_next_key()}", "exec"), names)
     type(module).forward = names["forward"]
     module.__dict__["_runs_code"] = True
+    # The graph names a function once, by its name; the code has a name for each.
+    module.__dict__["_functions"] = {name.partition("__call_")[0]: function for name, function in functions.items()}
 
 
 def of_native(native):
