@@ -162,7 +162,8 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let num_inputs = tokens + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>();
         let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
         let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
-        let runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
+        let runtime =
+            Runtime::joint(metadata, forward, views, (id, backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);

@@ -9,7 +9,9 @@ use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
 use crate::autograd::lift::{AotBackward, Lift, Lifted};
-use crate::autograd::{Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation};
+use crate::autograd::{
+    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation,
+};
 use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
@@ -114,7 +116,8 @@ impl Runtime {
         at_once: bool,
         compiler: GraphCompiler,
     ) -> Result<Self> {
-        let backward = Rc::new(Backward { id, graph: Rc::new(graph), gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
+        let backward =
+            Rc::new(Backward { id, graph: Rc::new(graph), gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
             backward.get(false)?;
         }
@@ -362,7 +365,9 @@ impl Body for CompiledBackward {
     fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
         let backward = &self.backward;
         if backward.gradients.iter().any(Option::is_some) || self.tangents.borrow().iter().any(|t| t.made_of.is_some()) {
-            return Err(Error::not_implemented("compiled autograd: tensor subclasses in a compiled function are not supported in the playground"));
+            return Err(Error::not_implemented(
+                "compiled autograd: tensor subclasses in a compiled function are not supported in the playground",
+            ));
         }
         lift.number(backward.id as usize);
         let (mut saved, mut sizes) = (Vec::new(), Vec::new());

@@ -58,6 +58,16 @@ pub(crate) fn graph_break_on_requires_grad(t: &crate::tensor::Tensor, requires: 
     graph_break(&if is_asked { Unsupported::grad(true) } else { Unsupported::other(what) })
 }
 
+/// Ends the graph, if one is captured, before a tensor's values are read: the tensor that has them.
+pub(crate) fn before_reading(
+    t: &crate::tensor::Tensor,
+    reason: impl FnOnce() -> Unsupported,
+) -> crate::error::Result<crate::tensor::Tensor> {
+    let Some(recorder) = recorder() else { return Ok(t.clone()) };
+    call::break_graph_at(&reason(), vec![crate::dispatch::Value::Tensor(t.clone())])?;
+    Ok(recorder.current(t))
+}
+
 /// Makes a call outside of the graph, which ends before it: `make` is given what replaces a tensor of the graph. Gives nothing where no
 /// graph is captured.
 pub(crate) fn outside(

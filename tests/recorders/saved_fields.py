@@ -11,6 +11,9 @@ HEAD = """\
 # tools/autograd/derivatives.yaml (BSD-3-Clause); `python tests/record.py saved_fields` writes this table.
 """
 
+# Nodes that are written by hand, in torch/csrc/autograd/functions/tensor.cpp.
+BY_HAND = ["CopyBackwards self,src | src_options:options"]
+
 SHORT = {
     "at::Tensor": "t", "at::TensorList": "t[]", "c10::SymIntArrayRef": "n[]", "int64_t": "i", "bool": "b", "at::Scalar": "s",
     "c10::SymInt": "n", "at::IntArrayRef": "i[]", "double": "f", "torch::autograd::generated::TypeAndSize": "info",
@@ -75,7 +78,7 @@ def main():
     )
     every = [by_key["Default"] for by_key in infos.values() if "Default" in by_key]
     lines = {line(info) for info in every if info.op and info.args_with_derivatives}
-    print(HEAD + "\n".join(sorted(lines)))
+    print(HEAD + "\n".join(sorted({*lines, *BY_HAND})))
 
 
 if __name__ == "__main__":

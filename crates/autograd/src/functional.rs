@@ -23,14 +23,34 @@ enum Place {
     Of(usize),
     /// A result.
     Result(usize),
+    /// A size of a result.
+    ResultSize(usize, usize),
+    /// This operator has nothing of that name, where another with the same node has.
+    Nowhere,
 }
 
-/// Where a field's value is; none where this operator has nothing of that name.
-fn place_of(entry: &OpEntry, specs: &[Vec<TensorSpec>], field: &SavedField) -> Option<Place> {
+/// Which dimension `_sym_argsize_1` or `_sym_argsize_minus_1` names.
+fn dimension(index: &str, rank: usize) -> Option<usize> {
+    match index.strip_prefix("minus_") {
+        Some(from_end) => rank.checked_sub(from_end.parse().ok()?),
+        None => index.parse().ok(),
+    }
+}
+
+/// Where a field's value is.
+fn place_of(entry: &OpEntry, specs: &[Vec<TensorSpec>], results: &[Option<TensorSpec>], field: &SavedField) -> Place {
+    found_place(entry, specs, results, field).unwrap_or(Place::Nowhere)
+}
+
+fn found_place(entry: &OpEntry, specs: &[Vec<TensorSpec>], results: &[Option<TensorSpec>], field: &SavedField) -> Option<Place> {
     if field.is_result {
-        let numbered = || field.name.strip_prefix("result").and_then(|n| if n.is_empty() { Some(0) } else { n.parse().ok() });
-        let named = || entry.schema.returns.iter().position(|r| r.name.as_deref() == Some(field.name));
-        return named().or_else(numbered).map(Place::Result);
+        let numbered = |name: &str| name.strip_prefix("result").and_then(|n| if n.is_empty() { Some(0) } else { n.parse().ok() });
+        let named = |name: &str| entry.schema.returns.iter().position(|r| r.name.as_deref() == Some(name)).or_else(|| numbered(name));
+        if let Some((name, index)) = field.name.split_once("_sym_argsize_") {
+            let at = named(name)?;
+            return Some(Place::ResultSize(at, dimension(index, results.get(at)?.as_ref()?.geometry.sizes.len())?));
+        }
+        return named(field.name).map(Place::Result);
     }
     if let Some(at) = entry.schema.position(field.name) {
         return Some(Place::Argument(at));
@@ -39,11 +59,7 @@ fn place_of(entry: &OpEntry, specs: &[Vec<TensorSpec>], field: &SavedField) -> O
     let geometry = |suffix: &str, part: Part| of(suffix).map(|at| Place::Geometry(at, part));
     if let Some((name, index)) = field.name.split_once("_sym_argsize_") {
         let at = entry.schema.position(name)?;
-        let rank = specs[at].first()?.geometry.sizes.len();
-        let index = match index.strip_prefix("minus_") {
-            Some(from_end) => rank.checked_sub(from_end.parse().ok()?)?,
-            None => index.parse().ok()?,
-        };
+        let index = dimension(index, specs[at].first()?.geometry.sizes.len())?;
         return Some(Place::Geometry(at, Part::At(index)));
     }
     let kinds = ["_scalar_type", "_layout", "_options", "_info", "_geometry", "_args_scalartypes", "_args_sizes", "_args_sizes_symint"];
@@ -101,6 +117,13 @@ impl OpBody {
         for at in &extra {
             args.push(self.lift_saved(node, *at, lift)?);
         }
+        let extra_results = self.unlisted_results(fields);
+        for at in &extra_results {
+            let kept = self.results.borrow();
+            if let Some((_, saved)) = kept.iter().flatten().find(|(i, _)| i == at) {
+                args.push(lift.saved(saved, node)?);
+            }
+        }
         let results = self.differentiable_results();
         let function = FunctionalDerivative {
             results: results.clone(),
@@ -112,8 +135,9 @@ impl OpBody {
             result_specs: self.result_specs.borrow().clone(),
             shapes: self.shapes.clone(),
             extra,
+            extra_results,
         };
-        Ok(Lifted::Call { name: fields.node.into(), needs, args, function: Rc::new(function), edges, results })
+        Ok(Lifted::Call { name: node.full_name().into(), needs, args, function: Rc::new(function), edges, results })
     }
 
     /// Results that have gradients; undefined ones keep their place.
@@ -130,6 +154,18 @@ impl OpBody {
         let saved = self.saved.borrow();
         let saved = saved.iter().flatten().map(|(at, _)| *at);
         saved.filter(|at| !fields.fields.iter().any(|f| !f.is_result && self.entry.schema.position(f.name) == Some(*at))).collect()
+    }
+
+    /// Results that the formula reads, and PyTorch's does not.
+    fn unlisted_results(&self, fields: &SavedFields) -> Vec<usize> {
+        let specs = self.result_specs.borrow();
+        let is_listed = |at: usize| {
+            fields.fields.iter().any(|f| match place_of(self.entry, &self.specs, &specs, f) {
+                Place::Result(i) => i == at || f.kind == FieldKind::Tensors,
+                _ => false,
+            })
+        };
+        self.results.borrow().iter().flatten().map(|(at, _)| *at).filter(|at| !is_listed(*at)).collect()
     }
 
     fn lift_saved(&self, node: &Rc<Node>, at: usize, lift: &mut Lift) -> Result<Packed> {
@@ -160,10 +196,18 @@ impl OpBody {
             return Ok(Packed::Bool(true));
         }
         let is_kept = field.serves.is_empty() || field.serves.iter().any(|i| could.get(*i).copied().unwrap_or(false));
-        let Some(place) = place_of(self.entry, &self.specs, field) else { return Err(unsupported(node)) };
+        let place = place_of(self.entry, &self.specs, &self.result_specs.borrow(), field);
         let needs_edge = |at: usize| self.slots()[at].clone().any(|slot| node.should_compute(slot));
         match (place, field.kind) {
             (_, FieldKind::Tensor) if !is_kept => Ok(lift.optional(None)),
+            (Place::Nowhere, _) => Ok(lift.optional(None)),
+            (Place::ResultSize(i, dim), _) => {
+                let size = self.result_specs.borrow().get(i).and_then(|s| Some(s.as_ref()?.geometry.sizes.get(dim)?.clone()));
+                match size {
+                    Some(size) => lift.size(&size),
+                    None => Ok(lift.optional(None)),
+                }
+            }
             (Place::Result(i), FieldKind::Tensors) => {
                 let kept = self.results.borrow();
                 let mut each = Vec::new();
@@ -270,7 +314,9 @@ struct FunctionalDerivative {
     specs: Vec<Vec<TensorSpec>>,
     result_specs: Vec<Option<TensorSpec>>,
     shapes: Vec<Shape>,
+    /// Arguments, and results, that the formula reads besides the fields.
     extra: Vec<usize>,
+    extra_results: Vec<usize>,
     /// Results that have gradients.
     results: Vec<usize>,
 }
@@ -290,8 +336,8 @@ impl Functional for FunctionalDerivative {
         let missing = || Error::type_error(format!("{}: too few arguments", self.fields.node));
         for field in &self.fields.fields {
             let value = given.next().ok_or_else(missing)?;
-            let Some(place) = place_of(self.entry, &self.specs, field) else { continue };
-            match (place, field.kind) {
+            match (place_of(self.entry, &self.specs, &self.result_specs, field), field.kind) {
+                (Place::Nowhere | Place::ResultSize(..), _) => {}
                 (Place::Result(i), FieldKind::Tensors) => {
                     for (slot, value) in results.iter_mut().skip(i).zip(value.list()?) {
                         *slot = value.as_tensor().cloned();
@@ -333,6 +379,11 @@ impl Functional for FunctionalDerivative {
         }
         for at in &self.extra {
             args[*at] = given.next().ok_or_else(missing)?.clone();
+        }
+        for at in &self.extra_results {
+            if let Some(slot) = results.get_mut(*at) {
+                *slot = given.next().ok_or_else(missing)?.as_tensor().cloned();
+            }
         }
         // What is there says its own sizes.
         for (arg, specs) in args.iter().zip(&mut specs) {

@@ -111,7 +111,8 @@ fn save_arguments(derivative: &Derivative, entry: &OpEntry, args: &[Value], writ
         args[other].for_each_tensor(&mut |t| has |= meta::has_edge(t));
         has
     };
-    let serving = |name: &str| derivative.serves.iter().find(|(saved, _)| *saved == name).and_then(|(_, other)| entry.schema.position(other));
+    let serving =
+        |name: &str| derivative.serves.iter().find(|(saved, _)| *saved == name).and_then(|(_, other)| entry.schema.position(other));
     let read = derivative.saves.iter().filter(|name| serving(name).is_none_or(has_edge)).filter_map(|name| entry.schema.position(name));
     let mut kept: Vec<usize> = read.collect();
     for (fields, field) in derivative.fields.iter().flat_map(|f| f.fields.iter().map(move |field| (f, field))) {

@@ -49,9 +49,9 @@ pub(crate) fn shown_name(module: &str, name: &str) -> String {
     format!("{}_{name}", module.replace('.', "_"))
 }
 
-/// A node's name as an identifier: `torch::autograd::CopyBackwards` is `torch__autograd__CopyBackwards`.
+/// A node's name as an identifier: `torch::autograd::CopyBackwards` is `torch_autograd_CopyBackwards`.
 fn operation_name(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect()
+    name.split("::").collect::<Vec<_>>().join("_")
 }
 
 struct Builder<'a> {
@@ -96,7 +96,10 @@ pub fn capture(tape: &Tape, number: usize, sizes: &[KnownSize], creates_graph: b
         .map(|item| builder.library(DYNAMO, "unwrap_maybe_dynamic_int", vec![Arg::Node(*item)], Vec::new()))
         .collect::<Vec<_>>()
         .into_iter();
-    builder.sizes = sizes.iter().map(|size| if size.is_dynamic { unwrapped.next().map_or(Arg::None, Arg::Node) } else { Arg::Int(size.value) }).collect();
+    builder.sizes = sizes
+        .iter()
+        .map(|size| if size.is_dynamic { unwrapped.next().map_or(Arg::None, Arg::Node) } else { Arg::Int(size.value) })
+        .collect();
     let mut buffers: HashMap<(usize, usize), NodeId> = HashMap::new();
     let mut outputs: Vec<Arg> = vec![Arg::None; tape.num_outputs];
     for (number, call) in tape.calls.iter().enumerate() {
@@ -278,8 +281,9 @@ impl Builder<'_> {
                 Ok(Vec::new())
             }
             Lifted::CopySlices { base, view, inner } => {
-                let args: Vec<Arg> =
-                    std::iter::once(Arg::List(grads.to_vec())).chain(base.iter().chain(view).map(|p| self.arg(p)).collect::<Vec<_>>()).collect();
+                let args: Vec<Arg> = std::iter::once(Arg::List(grads.to_vec()))
+                    .chain(base.iter().chain(view).map(|p| self.arg(p)).collect::<Vec<_>>())
+                    .collect();
                 let prologue = self.library(CAPTURE, "copy_slices_prologue", args, Vec::new());
                 let [result, slice, clone] = [0, 1, 2].map(|i| self.item(prologue, i));
                 let gives = self.lifted(inner, call, &[Arg::Node(clone)], creates_graph)?;
@@ -398,7 +402,9 @@ impl Builder<'_> {
     fn finish(mut self, sizes: NodeId) -> Captured {
         reorder(&mut self.graph);
         let placeholders: HashSet<NodeId> = self.graph.placeholders().map(|n| n.id).collect();
-        let is_read_off = |node: &graph::Node| node.target == Target::Getitem && matches!(node.args.first(), Some(Arg::Node(of)) if placeholders.contains(of));
+        let is_read_off = |node: &graph::Node| {
+            node.target == Target::Getitem && matches!(node.args.first(), Some(Arg::Node(of)) if placeholders.contains(of))
+        };
         let has_effect = |node: &graph::Node| {
             let by_name = matches!(
                 self.functions.get(&node.id),

@@ -52,7 +52,8 @@ impl Pass<'_> {
 
     /// Calls of hooks of a kind, in their order now.
     fn hooks(&self, kind: &str) -> Vec<NodeId> {
-        let is_of_kind = |node: &Node| calls(node, "call_hook") && node.kwargs.iter().any(|(_, v)| matches!(v, Arg::Str(s) if **s == *kind));
+        let is_of_kind =
+            |node: &Node| calls(node, "call_hook") && node.kwargs.iter().any(|(_, v)| matches!(v, Arg::Str(s) if **s == *kind));
         self.order.nodes().into_iter().filter(|id| is_of_kind(self.node(*id))).collect()
     }
 
@@ -88,7 +89,9 @@ impl Pass<'_> {
     /// A hook on a gradient runs when the gradient is there.
     fn tensor_pre_hooks(&mut self) {
         for hook in self.hooks("tensor_pre_hook") {
-            let (Some(function), Some(grad)) = (node_of(self.node(hook).args.first()), node_of(self.node(hook).args.get(1))) else { continue };
+            let (Some(function), Some(grad)) = (node_of(self.node(hook).args.first()), node_of(self.node(hook).args.get(1))) else {
+                continue;
+            };
             if self.has_to_move(grad, hook) {
                 self.order.put_after(grad, function);
                 self.order.put_after(function, hook);

@@ -147,7 +147,8 @@ impl Tape {
         let executed = inputs.map(|inputs| Executed::of(inputs, &order));
         let outputs: &[Edge] = if accumulates { &[] } else { inputs.unwrap_or(&[]) };
         let mut numbers = Numbers::default();
-        let mut tape = Tape { calls: Vec::new(), lift: Lift::default(), retained: Vec::new(), keys: Vec::new(), num_outputs: outputs.len() };
+        let mut tape =
+            Tape { calls: Vec::new(), lift: Lift::default(), retained: Vec::new(), keys: Vec::new(), num_outputs: outputs.len() };
         for output in outputs {
             numbers.of(address(&output.node));
         }
@@ -239,12 +240,8 @@ impl Tape {
         let lift = &mut self.lift;
         lift.number(numbers.of(address(node)));
         lift.specialize(&node.name);
-        let outputs: Vec<(usize, usize)> = outputs
-            .iter()
-            .enumerate()
-            .filter(|(_, e)| Rc::ptr_eq(&e.node, node))
-            .map(|(place, e)| (e.index, place))
-            .collect();
+        let outputs: Vec<(usize, usize)> =
+            outputs.iter().enumerate().filter(|(_, e)| Rc::ptr_eq(&e.node, node)).map(|(place, e)| (e.index, place)).collect();
         lift.specialize(&format!("{outputs:?}"));
         let leaf = autograd::accumulated_variable(node);
         let mut tensor_pre_hooks = Vec::new();
@@ -298,7 +295,8 @@ impl Tape {
 }
 
 fn lift_hook(lift: &mut Lift, function: &Option<Rc<dyn Any>>) -> Result<usize> {
-    let none = || Error::not_implemented("compiled autograd: a hook that a compiled function registered is not supported in the playground");
+    let none =
+        || Error::not_implemented("compiled autograd: a hook that a compiled function registered is not supported in the playground");
     function.as_ref().map(|function| lift.object(function.clone())).ok_or_else(none)
 }
 

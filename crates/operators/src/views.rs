@@ -368,7 +368,7 @@ pub fn register(b: &mut OpBuilder) {
         }),
     )
     .complex(Complex::ByParts)
-    .grad("DiagonalCopyBackward", &[], diagonal_grad);
+    .grad("DiagonalBackward0_copy", &[], diagonal_grad);
 }
 
 /// `grad.reshape(self.sizes())`

@@ -108,7 +108,14 @@ impl Extent {
         }
         outputs.extend(recorder.stored_back().into_iter().map(|(fake_tensor, _)| Value::Tensor(fake_tensor)));
         // What is a leaf's gradient now is no variable's.
-        outputs.extend(recorder.alive().into_iter().filter(|t| recorder.is_gradient(t) && !is_among(t, &outputs)).map(Value::Tensor).collect::<Vec<_>>());
+        outputs.extend(
+            recorder
+                .alive()
+                .into_iter()
+                .filter(|t| recorder.is_gradient(t) && !is_among(t, &outputs))
+                .map(Value::Tensor)
+                .collect::<Vec<_>>(),
+        );
         recorder.in_order_of_leaves(&mut outputs);
         Ok(outputs)
     }

@@ -4,8 +4,8 @@
 use crate::autograd::meta;
 use crate::dispatch::Value;
 use crate::dynamo::Recorder;
-use crate::error::Result;
 use crate::dynamo::dynamic_shapes::Place;
+use crate::error::Result;
 use crate::graph::NodeId;
 use crate::shape::{Expr, SymInt, Symbol};
 use crate::span::Written;

@@ -32,7 +32,9 @@ struct Saved {
 
 /// What was saved is asked for when it is gone.
 fn freed() -> Error {
-    Error::runtime("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.")
+    Error::runtime(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+    )
 }
 
 impl Saved {
@@ -176,8 +178,17 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
     let edges = inputs.iter().flatten().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;
     let saved = Rc::new(RefCell::new(Saved { values: Some(Vec::new()), node: std::rc::Weak::new() }));
     let name = cls.get_attr("__name__", vm)?.str(vm)?.to_string_lossy().into_owned();
-    let node = differentiable
-        .then(|| Node::new(format!("{name}Backward"), edges, Box::new(CustomBody { context: context.clone(), saved: saved.clone(), inputs: inputs.iter().flatten().map(InputMeta::of).collect() })));
+    let node = differentiable.then(|| {
+        Node::new(
+            format!("{name}Backward"),
+            edges,
+            Box::new(CustomBody {
+                context: context.clone(),
+                saved: saved.clone(),
+                inputs: inputs.iter().flatten().map(InputMeta::of).collect(),
+            }),
+        )
+    });
     set_modes(Modes { grad: false, ..before });
     let result = match early {
         Some(result) => Ok(result),

@@ -315,4 +315,3 @@ mod module {
         Ok(())
     }
 }
-

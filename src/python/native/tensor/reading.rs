@@ -2,9 +2,8 @@
 
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::convert::{from_value, to_tensor};
+use super::convert::from_value;
 use super::errors::raise;
-use super::payload::wrap;
 use crate::dispatch::Value;
 use crate::dynamo::Unsupported;
 use crate::error::{Error, Result};
@@ -60,9 +59,7 @@ pub fn with_values(t: &Tensor, reason: impl FnOnce() -> Unsupported, vm: &Virtua
     if !t.is_fake() || !crate::dynamo::tracing::is_called() {
         return Ok(t.clone());
     }
-    let object = wrap(t, vm)?;
-    crate::dynamo::tracing::break_graph(&reason()).map_err(|e| raise(e, vm))?;
-    to_tensor(&object).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+    crate::dynamo::tracing::before_reading(t, reason).map_err(|e| raise(e, vm))
 }
 
 /// A nested list of the elements.
@@ -72,8 +69,7 @@ pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         return nested_symbols(t, vm);
     }
     // Also a tensor of the caller's breaks the graph.
-    crate::dynamo::tracing::graph_break(&Unsupported::tolist()).map_err(|e| raise(e, vm))?;
-    let t = &with_values(t, Unsupported::tolist, vm)?;
+    let t = &crate::dynamo::tracing::before_reading(t, Unsupported::tolist).map_err(|e| raise(e, vm))?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;
