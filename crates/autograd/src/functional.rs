@@ -234,7 +234,8 @@ impl OpBody {
             },
             (Place::Argument(at), _) => lift.constant(&self.args[at]),
             (Place::Geometry(at, part), _) => {
-                let Some(spec) = self.specs[at].first() else { return Ok(lift.optional(None)) };
+                // An undefined tensor has one size, zero.
+                let Some(spec) = self.specs[at].first() else { return lift.list_of_sizes(&[SymInt::Int(0)]) };
                 match part {
                     Part::Sizes => lift.list_of_sizes(&spec.geometry.sizes),
                     Part::Strides if needs_edge(at) => lift.list_of_sizes(&spec.geometry.strides),
@@ -334,6 +335,7 @@ impl Functional for FunctionalDerivative {
         let lists = self.fields.inputs.iter().filter(|(_, is_list)| *is_list).count();
         let mut given = given.iter().skip(lists);
         let missing = || Error::type_error(format!("{}: too few arguments", self.fields.node));
+        let mut said: Vec<(usize, Part, &Value)> = Vec::new();
         for field in &self.fields.fields {
             let value = given.next().ok_or_else(missing)?;
             match (place_of(self.entry, &self.specs, &self.result_specs, field), field.kind) {
@@ -352,11 +354,7 @@ impl Functional for FunctionalDerivative {
                 (Place::Argument(at), FieldKind::Tensor) if self.args[at].is_scalar() && value.is_none() => {}
                 (Place::Argument(at), FieldKind::Tensor | FieldKind::Tensors) => args[at] = value.clone(),
                 (Place::Argument(at), FieldKind::Sizes) => args[at] = value.clone(),
-                (Place::Geometry(at, part), _) => {
-                    if let Some(spec) = specs[at].first_mut() {
-                        with_sizes(spec, value, part)?;
-                    }
-                }
+                (Place::Geometry(at, part), _) => said.push((at, part, value)),
                 (Place::Of(at), FieldKind::Info) => {
                     if let (Some(spec), Some(sizes)) = (specs[at].first_mut(), value.list()?.first()) {
                         with_sizes(spec, sizes, Part::Sizes)?;
@@ -385,7 +383,7 @@ impl Functional for FunctionalDerivative {
                 *slot = given.next().ok_or_else(missing)?.as_tensor().cloned();
             }
         }
-        // What is there says its own sizes.
+        // What is there says its own sizes, where no field does.
         for (arg, specs) in args.iter().zip(&mut specs) {
             match arg {
                 Value::Tensor(t) => specs.iter_mut().for_each(|spec| *spec = t.spec()),
@@ -397,6 +395,11 @@ impl Functional for FunctionalDerivative {
                     }
                 }
                 _ => {}
+            }
+        }
+        for (at, part, value) in said {
+            if let Some(spec) = specs[at].first_mut() {
+                with_sizes(spec, value, part)?;
             }
         }
         for (i, spec) in result_specs.iter_mut().enumerate() {

@@ -232,7 +232,7 @@ impl Recorder {
         let touched = self.output().inputs.take();
         let mut inputs = touched.clone();
         let mut given = self.output().given.take();
-        let (kept, sizes) = kept_inputs(&touched, &self.output().kept.borrow(), &self.output().holders.borrow(), &symbols.env);
+        let (kept, mut sizes) = kept_inputs(&touched, &self.output().kept.borrow(), &self.output().holders.borrow(), &symbols.env);
         // A float that is only compared is none either.
         inputs.retain(|i| !unused(i.node) || kept.contains(&i.node) || i.source.is_number && given.contains(&i.node));
         given.extend(kept);
@@ -248,8 +248,11 @@ impl Recorder {
         // Of symbols that turned out to be equal, those that are used are inputs, and the first of the others.
         graph.retain(|n| match (&n.meta.value, n.opcode) {
             (Some(FakeValue::Int(size)), crate::graph::Opcode::Placeholder) => {
-                let of_shapes = size.expr().as_symbol().is_some_and(|s| in_shapes.remove(s) || sizes.contains(s));
-                !unused(n.id) || given.contains(&n.id) || of_shapes
+                let symbol = size.expr().as_symbol().cloned();
+                // Of a size that several hold, the first is an input.
+                let is_first = symbol.as_ref().is_some_and(|s| sizes.remove(s));
+                let used = !unused(n.id) || given.contains(&n.id);
+                used || is_first || symbol.is_some_and(|s| in_shapes.remove(&s))
             }
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
             _ => true,
@@ -284,10 +287,13 @@ fn kept_inputs(touched: &[GraphArg], kept: &[u64], holders: &[u64], env: &ShapeE
     let mut symbols = HashSet::new();
     for input in touched.iter().filter(|i| holders.contains(&i.real.id())) {
         let Some(SymInt::Sym(size, _)) = input.spec.spec.geometry.sizes.get(1) else { continue };
-        match (env.simplify(size).as_int(), size.as_symbol()) {
-            (Some(_), _) => drop(nodes.insert(input.node)),
-            (None, Some(symbol)) => drop(symbols.insert(symbol.clone())),
-            _ => {}
+        let now = env.simplify(size);
+        if now.as_int().is_some() {
+            nodes.insert(input.node);
+        } else if now == *size
+            && let Some(symbol) = size.as_symbol()
+        {
+            symbols.insert(symbol.clone());
         }
     }
     (nodes, symbols)
