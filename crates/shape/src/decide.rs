@@ -133,7 +133,8 @@ impl Inner {
     /// A symbol is an expression from here on.
     pub(super) fn replace(&mut self, symbol: Symbol, value: Expr) {
         let with = |s: &Symbol| (*s == symbol).then(|| value.clone());
-        for known in self.replacements.values_mut() {
+        // Most symbols are numbers by then.
+        for known in self.replacements.values_mut().filter(|known| known.as_int().is_none() && known.symbols().contains(&symbol)) {
             *known = known.substitute(&with);
         }
         self.replacements.insert(symbol, value);
