@@ -37,4 +37,5 @@ mod tracing;
 
 pub use compile::{Compiled, compile};
 pub use run::{Program, replay_graph, run_graph};
+pub use runtime::saved_dynamic_dims;
 pub use schemas::{Config, Function, GraphCallable, GraphCompiler, InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

@@ -16,10 +16,11 @@ use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
 use crate::t;
-use crate::tensor::{Tensor, TensorSpec};
+use crate::tensor::{Tensor, TensorImpl, TensorSpec};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::collections::HashMap;
+use std::rc::{Rc, Weak};
 
 /// Sets the grad mode until dropped. Autocast is off meanwhile: the casts are in the graphs.
 struct Grad(Modes);
@@ -158,13 +159,14 @@ impl Runtime {
             .iter()
             .filter_map(Value::as_tensor)
             .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
-        // What a graph of dynamic sizes saved is dynamic to the graphs that read it later.
+        // What a graph of dynamic sizes saved is dynamic to the backward that reads it.
         let numbers = saved.iter().filter(|v| v.as_tensor().is_none()).count();
         let specs: Vec<Option<TensorSpec>> = backward.graph.placeholders().skip(numbers).map(|n| n.tensor().cloned()).collect();
         let mut specs = specs.into_iter();
         let mut note_dynamic = |t: &Tensor| {
             let sizes = specs.next().flatten().map(|spec| spec.geometry.sizes).unwrap_or_default();
-            (0..t.dim()).filter(|d| sizes.get(*d).is_some_and(|size| size.as_int().is_none())).for_each(|d| t.mark_dynamic_dim(d));
+            let dims: Vec<usize> = (0..t.dim()).filter(|d| sizes.get(*d).is_some_and(|size| size.as_int().is_none())).collect();
+            note_dynamic_dims(t, dims);
         };
         // Saved inputs are saved as the tensors the caller knows, so that writes to them are noticed.
         let kept = saved
@@ -414,6 +416,28 @@ impl Body for CompiledBackward {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+thread_local! {
+    /// Tensors that graphs of dynamic sizes saved, by number, with their dynamic dimensions.
+    static DYNAMIC: RefCell<HashMap<u64, (Weak<TensorImpl>, Vec<usize>)>> = RefCell::default();
+}
+
+fn note_dynamic_dims(t: &Tensor, dims: Vec<usize>) {
+    if dims.is_empty() {
+        return;
+    }
+    DYNAMIC.with_borrow_mut(|known| {
+        if known.len() == known.capacity() {
+            known.retain(|_, (t, _)| t.strong_count() > 0);
+        }
+        known.insert(t.id(), (t.downgrade(), dims));
+    });
+}
+
+/// The dimensions of a tensor whose sizes were symbols in a compiled function that saved it.
+pub fn saved_dynamic_dims(t: &Tensor) -> Vec<usize> {
+    DYNAMIC.with_borrow(|known| known.get(&t.id()).map(|(_, dims)| dims.clone()).unwrap_or_default())
 }
 
 /// What was saved is asked for when it is gone.

@@ -45,11 +45,12 @@ pub struct InputSource {
 }
 
 impl InputSource {
-    /// With what the compiled graph that returned the tensor says of its sizes. No guard depends on that.
-    pub(in crate::dynamo) fn propagated(&self, t: &Tensor) -> std::borrow::Cow<'_, InputSource> {
+    /// With what the compiled graph that returned the tensor says of its sizes, and that these dimensions were dynamic where it was
+    /// `saved`. No guard depends on that.
+    pub(in crate::dynamo) fn propagated(&self, t: &Tensor, saved: &[usize]) -> std::borrow::Cow<'_, InputSource> {
         let is_new = |d: &usize| {
             let outranked = |mark: &DimMark| matches!(mark, DimMark::Dynamic(..) | DimMark::Unbacked(..) | DimMark::Maybe(..));
-            t.is_dynamic_dim(*d) && !self.marks.iter().any(|(known, mark)| known == d && outranked(mark))
+            (t.is_dynamic_dim(*d) || saved.contains(d)) && !self.marks.iter().any(|(known, mark)| known == d && outranked(mark))
         };
         let told: Vec<(usize, DimMark)> = (0..t.dim()).filter(is_new).map(|d| (d, DimMark::Maybe(None, None))).collect();
         if told.is_empty() {

@@ -1,7 +1,8 @@
 //! The derivative of an operator for compiled autograd: what its node saved as the arguments of a call, and that call.
 
 use super::layer::{OpBody, Saved, Shape};
-use super::lift::{Functional, Lift, Lifted, Packed, Part, dtype_number, options, unsupported, with_sizes};
+use super::lift::{Functional, Lift, Lifted, Packed, Part, dtype_number, options, with_sizes};
+use super::lift_nodes::unsupported;
 use super::node::Node;
 use diagnostics::error::{Error, Result};
 use dispatch::saved_fields::{FieldKind, SavedField, SavedFields};
@@ -101,7 +102,7 @@ impl OpBody {
                     args.push(Packed::Int(range.len() as i64));
                     edges.extend(range.map(Some));
                 }
-                false => edges.push(Some(range.start).filter(|_| !range.is_empty())),
+                false => edges.push((!range.is_empty()).then_some(range.start)),
             }
         }
         lift.specialize(self.entry.name);

@@ -1,9 +1,7 @@
 //! A tape taken apart for compiled autograd: what nodes keep becomes inputs of a graph, and the rest a key that says which tapes are alike.
 //!
-//! PyTorch's `CompiledNodeArgs`: tensors and sizes are inputs, and everything else is specialized. A node's own part is [`Body::lift`].
+//! PyTorch's `CompiledNodeArgs`: tensors and sizes are inputs, and everything else is specialized. A node's own part is `Body::lift`.
 
-use super::node::{Body, Node};
-use super::saved::SavedVariable;
 use diagnostics::error::{Error, Result};
 use dispatch::Value;
 use shape::SymInt;
@@ -125,7 +123,7 @@ pub enum Lifted {
 pub struct Lift {
     /// Inputs that are tensors.
     pub inputs: Vec<Tensor>,
-    known: HashMap<u64, usize>,
+    pub(super) known: HashMap<u64, usize>,
     /// Sizes, in the order in which the tape says them.
     pub sizes: Vec<i64>,
     /// Sizes, by number, that are inputs of the graph in any case: a compiled function saved them as symbols.
@@ -136,7 +134,7 @@ pub struct Lift {
     pub packed_data: Vec<Rc<dyn Any>>,
     key: Vec<u8>,
     /// Nodes whose gradients are asked for, by address, where not all are.
-    executed: Option<HashSet<usize>>,
+    pub(super) executed: Option<HashSet<usize>>,
 }
 
 /// PyTorch's number of a dtype (`c10::ScalarType`).
@@ -187,46 +185,6 @@ impl Lift {
     /// Says whose gradients are asked for, by address; of all nodes where there is nothing.
     pub fn executes(&mut self, nodes: Option<HashSet<usize>>) {
         self.executed = nodes;
-    }
-
-    /// Whether the gradient that goes along an edge is asked for.
-    pub fn asks(&self, node: &Node, edge: usize) -> bool {
-        let edges = node.edges.borrow();
-        let Some(Some(edge)) = edges.get(edge) else { return false };
-        self.executed.as_ref().is_none_or(|nodes| nodes.contains(&(Rc::as_ptr(&edge.node) as usize)))
-    }
-
-    /// A tensor becomes an input.
-    pub fn tensor(&mut self, t: &Tensor) -> Packed {
-        let next = self.inputs.len();
-        let number = *self.known.entry(t.id()).or_insert(next);
-        if number == next {
-            self.inputs.push(t.clone());
-        }
-        self.number(number + 1);
-        self.specialize(&format!("{} {} {} {}", t.device(), t.dtype(), super::meta::requires_grad(t), t.dim()));
-        Packed::Tensor(number)
-    }
-
-    /// A tensor that may be undefined.
-    pub fn optional(&mut self, t: Option<&Tensor>) -> Packed {
-        match t {
-            Some(t) => self.tensor(t),
-            None => {
-                self.number(0);
-                Packed::None
-            }
-        }
-    }
-
-    /// What a node saved.
-    pub fn saved(&mut self, saved: &SavedVariable, node: &Rc<Node>) -> Result<Packed> {
-        if let Some((hook, data)) = saved.packed() {
-            self.objects.push(hook);
-            self.packed_data.push(data);
-            return Ok(Packed::Unpack(self.objects.len() - 1, self.packed_data.len() - 1));
-        }
-        Ok(self.tensor(&saved.unpack(node)?))
     }
 
     /// A size becomes an input.
@@ -297,18 +255,6 @@ fn pack_constant(value: &Value) -> Result<Packed> {
     })
 }
 
-/// What a gradient must look like: `InputMetadata` as the graph has it.
-pub fn metadata(lift: &mut Lift, spec: &super::InputMeta) -> Result<Packed> {
-    let options = lift.options(spec.dtype, spec.device);
-    let sizes = lift.list_of_sizes(&spec.sizes)?;
-    Ok(Packed::Tuple(vec![options, sizes, Packed::Bool(false), Packed::Int(dtype_number(spec.dtype))]))
-}
-
-/// The refusal of a node that a graph can't have.
-pub(super) fn unsupported(node: &Node) -> Error {
-    Error::not_implemented(format!("compiled autograd: {} is not supported in the playground", node.full_name()))
-}
-
 /// Sizes of a tensor argument, where the call says them.
 pub(super) fn with_sizes(spec: &mut TensorSpec, value: &Value, part: Part) -> Result<()> {
     let list = || value.list()?.iter().map(Value::sym_int).collect::<Result<Vec<_>>>();
@@ -336,10 +282,4 @@ pub(super) enum Part {
     Sizes,
     Strides,
     At(usize),
-}
-
-/// Lifts the body of a node.
-pub fn lift_node(node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
-    let body: &dyn Body = &*node.body;
-    body.lift(node, lift)
 }

@@ -2,7 +2,7 @@
 //!
 //! Dropping a deep tape must not recurse: edges of a dying node are taken apart in a loop.
 
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use shape::SymInt;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -66,7 +66,7 @@ pub trait Body {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>>;
     /// What it is to compiled autograd: what it keeps becomes inputs of a graph, and what it does there.
     fn lift(&self, node: &Rc<Node>, _lift: &mut Lift) -> Result<Lifted> {
-        Err(super::lift::unsupported(node))
+        Err(Error::not_implemented(format!("compiled autograd: {} is not supported in the playground", node.full_name())))
     }
     /// Frees what was saved.
     fn release(&self) {}

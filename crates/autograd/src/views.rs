@@ -4,7 +4,7 @@
 //! (its version tells). Real tensors regenerate through `as_strided`, functional ones, and views in another dtype, by replaying the
 //! view operators, as in PyTorch.
 
-use super::lift::{Lift, Lifted, lift_node};
+use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Edge, Node, gradient_edge};
 use diagnostics::error::{Error, Result};
@@ -305,7 +305,7 @@ impl Body for CopySlices {
         let (base, view) = (lift.geometry(&self.base)?, lift.geometry(&self.view)?);
         let edges: Vec<Option<Edge>> = node.edges.borrow().clone();
         let own = self.inner.edges.replace(edges);
-        let inner = lift_node(&self.inner, lift);
+        let inner = self.inner.body.lift(&self.inner, lift);
         self.inner.edges.replace(own);
         Ok(Lifted::CopySlices { base, view, inner: Box::new(inner?) })
     }

@@ -319,7 +319,7 @@ impl Builder<'_> {
                 let saved = Arg::Tuple(saved.iter().map(|p| self.arg(p)).collect());
                 let args = [Arg::Node(context), saved].into_iter().chain(given).collect();
                 let id = self.library(DYNAMO, "call_backward", args, Vec::new());
-                // Each gradient is looked at before it is taken.
+                // PyTorch asks for each gradient once before it takes it, which takes a name.
                 for i in (0..gradients.len()).filter(|i| gradients[*i]) {
                     self.item(id, i);
                 }

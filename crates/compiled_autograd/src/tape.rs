@@ -1,7 +1,7 @@
 //! The tape behind a backward, node by node in the order in which PyTorch's compiled autograd calls them.
 
-use autograd::lift::{Lift, Lifted, Packed, lift_node, metadata};
-use autograd::{Edge, Node, meta};
+use autograd::lift::{Lift, Lifted, Packed};
+use autograd::{Edge, Node, lift_node, meta, metadata};
 use diagnostics::error::{Error, Result};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};

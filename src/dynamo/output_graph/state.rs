@@ -48,6 +48,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub gradients: RefCell<Vec<Tensor>>,
     /// Inputs that the graph has whether they are read or not.
     pub kept: RefCell<Vec<u64>>,
+    /// Whether such inputs are being made.
+    pub keeping: Cell<bool>,
     /// Tensors that hold a size: the graph has the size where that is a symbol, else the tensor.
     pub holders: RefCell<Vec<u64>>,
     /// The mode around those that are left where the graph ends.
@@ -95,6 +97,7 @@ impl Default for OutputGraph {
             stored: Default::default(),
             gradients: Default::default(),
             kept: Default::default(),
+            keeping: Default::default(),
             holders: Default::default(),
             around: Default::default(),
             is_split: Default::default(),

@@ -300,7 +300,9 @@ impl Recorder {
         let index = self.output().inputs.borrow().len();
         let source = (self.input_name)(t, index);
         spec.is_static = source.is_static || source.is_held;
-        let dims = (self.plan)(&source.propagated(t), &spec.spec.geometry);
+        // A backward goes on with the sizes that its forward had.
+        let saved = if self.output().keeping.get() { crate::aot::saved_dynamic_dims(t) } else { Vec::new() };
+        let dims = (self.plan)(&source.propagated(t, &saved), &spec.spec.geometry);
         crate::dynamo::guards::constraints::check(&dims, &spec.spec.geometry)?;
         let (geometry, made) = self.output().symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
         for size in &made {

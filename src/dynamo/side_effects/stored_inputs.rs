@@ -70,9 +70,10 @@ impl Recorder {
 
     /// These are inputs, in this order, whether they are read or not. Of the `holders` only the size in the second dimension is wanted.
     pub fn keep_inputs(&self, tensors: &[Tensor], holders: &[Tensor]) -> Result<()> {
-        for t in tensors.iter().chain(holders) {
-            self.touch(t, false)?;
-        }
+        self.output().keeping.set(true);
+        let touched = tensors.iter().chain(holders).try_for_each(|t| self.touch(t, false));
+        self.output().keeping.set(false);
+        touched?;
         self.output().kept.borrow_mut().extend(tensors.iter().map(Tensor::id));
         self.output().holders.borrow_mut().extend(holders.iter().map(Tensor::id));
         Ok(())
