@@ -146,7 +146,8 @@ def _capture(tape):
 
 def _size(value):
     """A size as an argument that can be dynamic: an integer can't."""
-    if value <= 0:
+    # No tensor holds what stands for the end of a slice.
+    if value <= 0 or value >= 1 << 62:
         return value
     holder = torch.empty(0, value)
     torch._dynamo.maybe_mark_dynamic(holder, 1)

@@ -224,7 +224,7 @@ def _next_key():
 
 def _run_code(module, source, functions):
     """Has a module over a native graph run Python code for it: its calls are functions that the native graph does not know."""
-    names = dict(functions, torch=torch, device=torch.device)
+    names = dict(functions, torch=torch, device=torch.device, inf=float("inf"), nan=float("nan"))
     exec(compile(source.strip("\n ") + "\n", f"<eval_with_key>.{_next_key()}", "exec"), names)
     type(module).forward = names["forward"]
     module.__dict__["_runs_code"] = True
