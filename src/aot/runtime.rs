@@ -398,8 +398,8 @@ impl Body for CompiledBackward {
             let _no_grad = Grad::set(false);
             prologue(&of_graph, &tangents, numbers, saved, grads)
         };
-        let gradients = (0..backward.gradients.len()).map(Some).collect();
-        let backward = AotBackward { graph, id: backward.id, saved, sizes, prologue: Rc::new(prologue), gradients };
+        let num_gradients = backward.gradients.len();
+        let backward = AotBackward { graph, id: backward.id, saved, sizes, prologue: Rc::new(prologue), num_gradients };
         Ok(Lifted::Compiled { context, backward })
     }
 

@@ -83,35 +83,32 @@ pub struct BackwardOptions {
     pub create_graph: bool,
 }
 
-fn key(node: &Rc<Node>) -> usize {
+/// What a node is known by in the tables of a backward: its address.
+pub fn node_key(node: &Rc<Node>) -> usize {
     Rc::as_ptr(node) as usize
 }
 
-/// Everything below the roots: nodes, how many edges lead to each, and (if inputs are given) which nodes lead to an input.
-struct Plan {
-    dependencies: HashMap<usize, usize>,
-    needed: Option<HashSet<usize>>,
-}
-
-fn plan(roots: &[Edge], inputs: Option<&[Edge]>) -> Plan {
-    let mut dependencies: HashMap<usize, usize> = HashMap::new();
+/// How many edges lead to each node below `roots` (by [`node_key`]), and all these nodes in postorder: what a node needs comes
+/// before it.
+pub fn dependencies(roots: &[Edge]) -> (HashMap<usize, usize>, Vec<Rc<Node>>) {
+    let mut count: HashMap<usize, usize> = HashMap::new();
     let mut order: Vec<Rc<Node>> = Vec::new();
     let mut seen = HashSet::new();
     let mut stack: Vec<(Rc<Node>, usize)> = Vec::new();
     for root in roots {
-        *dependencies.entry(key(&root.node)).or_insert(0) += 1;
-        if seen.insert(key(&root.node)) {
+        *count.entry(node_key(&root.node)).or_insert(0) += 1;
+        if seen.insert(node_key(&root.node)) {
             stack.push((root.node.clone(), 0));
         }
-        // Depth first, so that `order` is a postorder: what a node needs comes before it.
+        // Depth first, so that `order` is a postorder.
         while let Some((node, at)) = stack.pop() {
             let next = node.edges.borrow().get(at).cloned();
             match next {
                 Some(edge) => {
                     stack.push((node, at + 1));
                     if let Some(edge) = edge {
-                        *dependencies.entry(key(&edge.node)).or_insert(0) += 1;
-                        if seen.insert(key(&edge.node)) {
+                        *count.entry(node_key(&edge.node)).or_insert(0) += 1;
+                        if seen.insert(node_key(&edge.node)) {
                             stack.push((edge.node, 0));
                         }
                     }
@@ -120,23 +117,32 @@ fn plan(roots: &[Edge], inputs: Option<&[Edge]>) -> Plan {
             }
         }
     }
-    let needed = inputs.map(|inputs| {
-        let mut needed: HashSet<usize> = inputs.iter().map(|e| key(&e.node)).collect();
-        for node in &order {
-            if node.edges.borrow().iter().flatten().any(|e| needed.contains(&key(&e.node))) {
-                needed.insert(key(node));
-            }
+    (count, order)
+}
+
+/// Which nodes of a postorder have an edge from which one of `inputs` is reached. An input itself is among them only if it
+/// leads to another.
+pub fn leading_to(inputs: &HashSet<usize>, order: &[Rc<Node>]) -> HashSet<usize> {
+    let mut leads = HashSet::new();
+    for node in order {
+        let reaches = |e: &Edge| inputs.contains(&node_key(&e.node)) || leads.contains(&node_key(&e.node));
+        if node.edges.borrow().iter().flatten().any(reaches) {
+            leads.insert(node_key(node));
         }
-        needed
-    });
-    Plan { dependencies, needed }
+    }
+    leads
 }
 
 /// Runs backward from `roots` with their gradients. With `inputs`, nothing is accumulated: the gradients that arrive at them
 /// are returned. Without, leaves accumulate into `.grad` and the result is empty.
 pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options: BackwardOptions) -> Result<Vec<Option<Tensor>>> {
     let root_edges: Vec<Edge> = roots.iter().map(|(e, _)| e.clone()).collect();
-    let Plan { mut dependencies, needed } = plan(&root_edges, inputs);
+    let (mut dependencies, order) = dependencies(&root_edges);
+    let needed: Option<HashSet<usize>> = inputs.map(|inputs| {
+        let inputs: HashSet<usize> = inputs.iter().map(|e| node_key(&e.node)).collect();
+        leading_to(&inputs, &order).into_iter().chain(inputs).collect()
+    });
+    drop(order);
     let mut captured: Vec<Option<Tensor>> = vec![None; inputs.map_or(0, <[Edge]>::len)];
     let mut buffers: HashMap<usize, Vec<Option<Tensor>>> = HashMap::new();
     let mut waiting: HashMap<usize, Rc<Node>> = HashMap::new();
@@ -153,7 +159,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
                    waiting: &mut HashMap<usize, Rc<Node>>,
                    ready: &mut ReadyQueue|
      -> Result<()> {
-        let k = key(&edge.node);
+        let k = node_key(&edge.node);
         if needed.as_ref().is_some_and(|n| !n.contains(&k)) {
             return Ok(());
         }
@@ -193,12 +199,12 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         if let Some(inputs) = inputs {
             let mut wanted_below = false;
             for (slot, edge) in captured.iter_mut().zip(inputs) {
-                if key(&edge.node) == next_key {
+                if node_key(&edge.node) == next_key {
                     *slot = grads.get(edge.index).cloned().flatten();
                 }
             }
             if let Some(needed) = &needed {
-                wanted_below = node.edges.borrow().iter().flatten().any(|e| needed.contains(&key(&e.node)));
+                wanted_below = node.edges.borrow().iter().flatten().any(|e| needed.contains(&node_key(&e.node)));
             }
             if !wanted_below {
                 continue;
@@ -207,7 +213,7 @@ pub fn run_backward(roots: Vec<(Edge, Tensor)>, inputs: Option<&[Edge]>, options
         let edges = node.edges.borrow().clone();
         // With inputs, only edges that lead to one are computed.
         if let Some(needed) = &needed {
-            let pruned = edges.iter().map(|e| e.clone().filter(|e| needed.contains(&key(&e.node)))).collect();
+            let pruned = edges.iter().map(|e| e.clone().filter(|e| needed.contains(&node_key(&e.node)))).collect();
             *node.edges.borrow_mut() = pruned;
         }
         CURRENT.with_borrow_mut(|c| c.push(node.clone()));

@@ -77,11 +77,6 @@ fn number_of(spec: Option<&TensorSpec>) -> Packed {
 }
 
 impl OpBody {
-    /// Per argument, which of the node's edges are its tensors'.
-    fn slots(&self) -> Vec<Range<usize>> {
-        ranges(&self.shapes)
-    }
-
     fn spec(&self, at: usize) -> Result<&TensorSpec> {
         self.specs[at].first().ok_or_else(|| Error::runtime(format!("{}: a saved field of what is no tensor", self.entry.name)))
     }
@@ -89,7 +84,7 @@ impl OpBody {
     /// What the node keeps, lifted.
     pub(super) fn lift_fields(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
         let Some(fields) = self.derivative.fields else { return Err(unsupported(node)) };
-        let (ranges, mut needs, mut edges, mut args) = (self.slots(), Vec::new(), Vec::new(), Vec::new());
+        let (ranges, mut needs, mut edges, mut args) = (ranges(&self.shapes), Vec::new(), Vec::new(), Vec::new());
         // Whose gradients could be asked for: that decides on what was saved.
         let mut could = Vec::new();
         for (name, is_list) in &fields.inputs {
@@ -111,7 +106,7 @@ impl OpBody {
             specs.iter().for_each(|spec| lift.specialize(&format!("{} {}", spec.dtype, spec.geometry.sizes.len())));
         }
         for field in &fields.fields {
-            args.push(self.lift_field(node, field, &could, lift)?);
+            args.push(self.lift_field(node, field, &ranges, &could, lift)?);
         }
         // What the formula reads besides.
         let extra = self.unlisted(fields);
@@ -191,14 +186,14 @@ impl OpBody {
         }
     }
 
-    fn lift_field(&self, node: &Rc<Node>, field: &SavedField, could: &[bool], lift: &mut Lift) -> Result<Packed> {
+    fn lift_field(&self, node: &Rc<Node>, field: &SavedField, slots: &[Range<usize>], could: &[bool], lift: &mut Lift) -> Result<Packed> {
         if field.kind == FieldKind::RetainVariables {
             // The node has not been told that it will be freed.
             return Ok(Packed::Bool(true));
         }
         let is_kept = field.serves.is_empty() || field.serves.iter().any(|i| could.get(*i).copied().unwrap_or(false));
         let place = place_of(self.entry, &self.specs, &self.result_specs.borrow(), field);
-        let needs_edge = |at: usize| self.slots()[at].clone().any(|slot| node.should_compute(slot));
+        let needs_edge = |at: usize| slots[at].clone().any(|slot| node.should_compute(slot));
         match (place, field.kind) {
             (_, FieldKind::Tensor) if !is_kept => Ok(lift.optional(None)),
             (Place::Nowhere, _) => Ok(lift.optional(None)),

@@ -57,8 +57,8 @@ pub struct AotBackward {
     pub sizes: Vec<Packed>,
     /// Inputs of the graph from saved tensors, saved integers and gradients.
     pub prologue: Rc<dyn Fn(Vec<Value>, Vec<Value>, Vec<Option<Tensor>>) -> Result<Vec<Value>>>,
-    /// Which of the graph's outputs each gradient is.
-    pub gradients: Vec<Option<usize>>,
+    /// How many gradients it gives: the graph's first outputs.
+    pub num_gradients: usize,
 }
 
 /// What a node becomes in the graph.
@@ -175,11 +175,6 @@ impl Lift {
     /// The key of what was lifted since the last.
     pub fn take_key(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.key)
-    }
-
-    /// How long the key is so far.
-    pub fn key_len(&self) -> usize {
-        self.key.len()
     }
 
     /// Says whose gradients are asked for, by address; of all nodes where there is nothing.

@@ -13,7 +13,7 @@ impl Lift {
     pub fn asks(&self, node: &Node, edge: usize) -> bool {
         let edges = node.edges.borrow();
         let Some(Some(edge)) = edges.get(edge) else { return false };
-        self.executed.as_ref().is_none_or(|nodes| nodes.contains(&(Rc::as_ptr(&edge.node) as usize)))
+        self.executed.as_ref().is_none_or(|nodes| nodes.contains(&super::engine::node_key(&edge.node)))
     }
 
     /// A tensor becomes an input.

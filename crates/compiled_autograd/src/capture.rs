@@ -168,7 +168,7 @@ impl Builder<'_> {
         buffers: &mut HashMap<(usize, usize), NodeId>,
         outputs: &mut [Arg],
     ) -> Result<()> {
-        let key = call.node.as_ref().map_or(0, |node| Rc::as_ptr(node) as usize);
+        let key = call.node.as_ref().map_or(0, autograd::node_key);
         self.set_origin(number, call);
         let mut grads: Vec<Arg> = (0..call.width).map(|i| buffers.remove(&(key, i)).map_or(Arg::None, Arg::Node)).collect();
         for (hook, index) in &call.tensor_pre_hooks {
@@ -395,7 +395,8 @@ impl Builder<'_> {
             }
         }
         self.source = before;
-        Ok(backward.gradients.iter().map(|at| at.and_then(|at| gives.get(at).cloned()).unwrap_or(Arg::None)).collect())
+        gives.resize(backward.num_gradients, Arg::None);
+        Ok(gives)
     }
 
     /// The graph in its last order, without what nobody reads.

@@ -1,7 +1,7 @@
 //! The tape behind a backward, node by node in the order in which PyTorch's compiled autograd calls them.
 
 use autograd::lift::{Lift, Lifted, Packed};
-use autograd::{Edge, Node, lift_node, meta, metadata};
+use autograd::{Edge, Node, dependencies, leading_to, lift_node, meta, metadata, node_key};
 use diagnostics::error::{Error, Result};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -48,8 +48,6 @@ pub struct NodeCall {
     pub outputs: Vec<(usize, usize)>,
     /// How many sizes were lifted when it was done.
     pub sizes: usize,
-    /// How long its key is.
-    pub key_size: usize,
 }
 
 /// The tape, taken apart.
@@ -66,40 +64,6 @@ pub struct Tape {
     pub num_outputs: usize,
 }
 
-fn address(node: &Rc<Node>) -> usize {
-    Rc::as_ptr(node) as usize
-}
-
-/// How many edges lead to each node below the roots, and all nodes, those that a node needs before it.
-fn dependencies(roots: &[Edge]) -> (HashMap<usize, usize>, Vec<Rc<Node>>) {
-    let mut count: HashMap<usize, usize> = HashMap::new();
-    let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    let mut stack: Vec<(Rc<Node>, usize)> = Vec::new();
-    for root in roots {
-        *count.entry(address(&root.node)).or_insert(0) += 1;
-        if seen.insert(address(&root.node)) {
-            stack.push((root.node.clone(), 0));
-        }
-        while let Some((node, at)) = stack.pop() {
-            let next = node.edges.borrow().get(at).cloned();
-            match next {
-                Some(edge) => {
-                    stack.push((node, at + 1));
-                    if let Some(edge) = edge {
-                        *count.entry(address(&edge.node)).or_insert(0) += 1;
-                        if seen.insert(address(&edge.node)) {
-                            stack.push((edge.node, 0));
-                        }
-                    }
-                }
-                None => order.push(node),
-            }
-        }
-    }
-    (count, order)
-}
-
 /// Nodes that lead to an input, and those that are inputs and lead to none.
 struct Executed {
     leads: HashSet<usize>,
@@ -108,19 +72,12 @@ struct Executed {
 
 impl Executed {
     fn of(inputs: &[Edge], order: &[Rc<Node>]) -> Self {
-        let captured: HashSet<usize> = inputs.iter().map(|e| address(&e.node)).collect();
-        let mut leads = HashSet::new();
-        for node in order {
-            let reaches = |e: &Edge| captured.contains(&address(&e.node)) || leads.contains(&address(&e.node));
-            if node.edges.borrow().iter().flatten().any(reaches) {
-                leads.insert(address(node));
-            }
-        }
-        Executed { leads, captured }
+        let captured: HashSet<usize> = inputs.iter().map(|e| node_key(&e.node)).collect();
+        Executed { leads: leading_to(&captured, order), captured }
     }
 
     fn has(&self, node: &Rc<Node>) -> bool {
-        self.leads.contains(&address(node)) || self.captured.contains(&address(node))
+        self.leads.contains(&node_key(node)) || self.captured.contains(&node_key(node))
     }
 }
 
@@ -150,7 +107,7 @@ impl Tape {
         let mut tape =
             Tape { calls: Vec::new(), lift: Lift::default(), retained: Vec::new(), keys: Vec::new(), num_outputs: outputs.len() };
         for output in outputs {
-            numbers.of(address(&output.node));
+            numbers.of(node_key(&output.node));
         }
         if let Some(executed) = &executed {
             tape.lift.executes(Some(executed.leads.union(&executed.captured).copied().collect()));
@@ -162,7 +119,7 @@ impl Tape {
                 if executed.as_ref().is_some_and(|e| !e.has(&edge.node)) {
                     continue;
                 }
-                let left = count.entry(address(&edge.node)).or_insert(1);
+                let left = count.entry(node_key(&edge.node)).or_insert(1);
                 *left -= 1;
                 if *left == 0 {
                     worklist.push(edge.node.clone());
@@ -171,7 +128,7 @@ impl Tape {
         };
         reach(&edges.into_iter().map(Some).collect::<Vec<_>>(), &mut worklist);
         while let Some(node) = worklist.pop() {
-            let needed = executed.as_ref().is_none_or(|e| e.leads.contains(&address(&node)) || accumulates);
+            let needed = executed.as_ref().is_none_or(|e| e.leads.contains(&node_key(&node)) || accumulates);
             tape.node(&node, needed, outputs, &mut numbers)?;
             let next = node.edges.borrow().clone();
             reach(&next, &mut worklist);
@@ -197,14 +154,12 @@ impl Tape {
             post_acc_grad_hooks: Vec::new(),
             outputs: Vec::new(),
             sizes: 0,
-            key_size: 0,
         });
         Ok(())
     }
 
     fn push(&mut self, mut call: NodeCall) {
         call.sizes = self.lift.sizes.len();
-        call.key_size = self.lift.key_len();
         self.keys.push(self.lift.take_key());
         self.calls.push(call);
     }
@@ -217,14 +172,14 @@ impl Tape {
                 next.push(None);
                 continue;
             };
-            self.lift.number(numbers.of(address(&edge.node)));
+            self.lift.number(numbers.of(node_key(&edge.node)));
             self.lift.number(edge.index);
             let expected = edge.node.inputs.borrow().get(edge.index).cloned();
             let metadata = match &expected {
                 Some(expected) => metadata(&mut self.lift, expected)?,
                 None => Packed::None,
             };
-            next.push(Some(Next { node: address(&edge.node), index: edge.index, metadata }));
+            next.push(Some(Next { node: node_key(&edge.node), index: edge.index, metadata }));
         }
         // Two edges to one place have one description, which has the sizes that were lifted last.
         for i in (0..next.len()).rev() {
@@ -238,7 +193,7 @@ impl Tape {
 
     fn node(&mut self, node: &Rc<Node>, needed: bool, outputs: &[Edge], numbers: &mut Numbers) -> Result<()> {
         let lift = &mut self.lift;
-        lift.number(numbers.of(address(node)));
+        lift.number(numbers.of(node_key(node)));
         lift.specialize(&node.name);
         let outputs: Vec<(usize, usize)> =
             outputs.iter().enumerate().filter(|(_, e)| Rc::ptr_eq(&e.node, node)).map(|(place, e)| (e.index, place)).collect();
@@ -288,7 +243,6 @@ impl Tape {
             post_acc_grad_hooks,
             outputs,
             sizes: 0,
-            key_size: 0,
         });
         Ok(())
     }
