@@ -1,5 +1,6 @@
-// What can fail around a run: the network, memory, a device that is too slow. Each ends in a sentence and a button, and the script stays.
+// What can fail around a run: the network, memory, a device that is too slow, a page of another version. Each ends in a sentence and a button, and the script stays.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { output, playground, settled, shows, text, write } from "./lib/page.mjs";
 
@@ -42,6 +43,30 @@ describe("a network that fails", () => {
     await page.unroute(gone);
     await run.click();
     await page.locator("[data-pane=run] .summary").waitFor();
+  });
+});
+
+describe("a page of another version in another tab", () => {
+  const pages = playground();
+
+  it("keeps scripts in a form that this one can't read: they can be downloaded, and stay", async () => {
+    const page = await pages.open();
+    await write(page, MINE);
+    await shows(output(page), "mine, and dear");
+    const other = await page.context().newPage();
+    await other.goto(pages.base());
+    await shows(output(other), "mine, and dear");
+    const theirs = '{"version":2,"scripts":["theirs"]}';
+    await other.evaluate((text) => localStorage.setItem("aot-playground/script", text), theirs);
+    await write(page, `${MINE}print("and longer")\n`);
+    await shows(output(page), "and longer");
+    await shows(page.locator(".notice"), "in a form that this version of the page can't read");
+    const downloaded = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download it" }).click();
+    assert.equal(await readFile(await (await downloaded).path(), "utf8"), theirs);
+    await other.close();
+    await page.reload();
+    await shows(output(page), "and longer");
   });
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 import { ROOT } from "../../scripts/lib/config.mjs";
 import { serve } from "../../scripts/serve.mjs";
 import { COMPILED, output, playground, settled, shows, stage, write } from "./lib/page.mjs";
@@ -44,13 +44,14 @@ describe("a newer version", () => {
   const pages = playground();
   let folder;
   let server;
-  after(async () => {
+  afterEach(async () => {
     server?.closeAllConnections();
     server?.close();
     if (folder) await rm(folder, { recursive: true });
   });
 
-  it("is offered, and loses nothing", async () => {
+  /** A tab of a version of the page, and what brings a newer one to the server. */
+  async function withNewer() {
     folder = await mkdtemp(join(tmpdir(), "playground-"));
     await cp(`${ROOT}www/dist`, folder, { recursive: true, filter: (name) => !name.endsWith(".br") });
     server = await serve(folder, 0);
@@ -61,16 +62,40 @@ describe("a newer version", () => {
     await write(page, 'print("mine")');
     await shows(output(page), "mine");
     // Another build: its files have other names or other content, and its service worker another version.
-    const index = await readFile(join(folder, "index.html"), "utf8");
-    await writeFile(join(folder, "index.html"), index.replace("<title>AOT Playground", "<title>A newer AOT Playground"));
-    const worker = await readFile(join(folder, "sw.js"), "utf8");
-    await writeFile(join(folder, "sw.js"), worker.replace(/version\\":\\"\w+/, 'version\\":\\"newer'));
+    const bring = async () => {
+      const index = await readFile(join(folder, "index.html"), "utf8");
+      await writeFile(join(folder, "index.html"), index.replace("<title>AOT Playground", "<title>A newer AOT Playground"));
+      const worker = await readFile(join(folder, "sw.js"), "utf8");
+      await writeFile(join(folder, "sw.js"), worker.replace(/version\\":\\"\w+/, 'version\\":\\"newer'));
+    };
+    return { page, address, bring };
+  }
+  const isNewer = (page) => page.waitForFunction(() => document.title === "A newer AOT Playground");
+
+  it("is offered, and loses nothing", async () => {
+    const { page, bring } = await withNewer();
+    await bring();
     await page.reload();
     assert.equal(await page.title(), "AOT Playground");
     await shows(page.locator(".notice"), "A newer version of this page has arrived.");
     await page.getByRole("button", { name: "Use it" }).click();
-    await page.waitForFunction(() => document.title === "A newer AOT Playground");
+    await isNewer(page);
     await shows(output(page), "mine");
     assert.equal((await page.evaluate(() => caches.keys())).length, 1);
+  });
+
+  it("that another tab has let take over is offered here, too", async () => {
+    const { page, address, bring } = await withNewer();
+    await bring();
+    const other = await page.context().newPage();
+    await other.goto(address);
+    await other.getByRole("button", { name: "Use it" }).click();
+    await isNewer(other);
+    await write(page, 'print("mine, edited")');
+    await shows(output(page), "mine, edited");
+    await shows(page.locator(".notice"), "A newer version of this page has arrived.");
+    await page.getByRole("button", { name: "Use it" }).click();
+    await isNewer(page);
+    await shows(output(page), "mine, edited");
   });
 });

@@ -38,12 +38,23 @@ describe("what is kept", () => {
     expect(second.loadDrafts()).toEqual([]);
   });
 
-  it.each([["not JSON"], ["[1]"], ['{"program": 1}'], ["null"]])("is nothing where another hand wrote %s", async (text) => {
+  it.each([["not JSON"], ["[1]"], ['{"program": 1}'], ["null"]])("is nothing where another hand wrote %s, which stays", async (text) => {
     localStorage.setItem(KEY, text);
-    const { loadScript, saveScript, loadDrafts } = await tab();
+    const { loadScript, saveScript, loadDrafts, unread } = await tab();
     expect(loadScript()).toBeUndefined();
+    expect(unread.value).toBe(text);
     expect(saveScript("mine", DEFAULTS)).toBe(true);
     expect(loadDrafts()).toEqual([]);
+    expect(localStorage.getItem(`${KEY}/unread`)).toBe(text);
+  });
+
+  it("of a version that kept drafts otherwise stays beside the new ones", async () => {
+    localStorage.setItem("aot-playground/drafts", '{"version": 2}');
+    const { addDraft, loadDrafts, unread } = await tab();
+    addDraft({ program: "mine", options: DEFAULTS });
+    expect(loadDrafts().map(({ program }) => program)).toEqual(["mine"]);
+    expect(unread.value).toBe('{"version": 2}');
+    expect(localStorage.getItem("aot-playground/drafts/unread")).toBe('{"version": 2}');
   });
 
   it("says so where storage is full or forbidden, until it is not", async () => {

@@ -10,6 +10,12 @@ export async function keepOffline(): Promise<void> {
   const { serviceWorker } = navigator;
   try {
     const registration = await serviceWorker.register("./sw.js", { updateViaCache: "none" });
+    // Another tab may have let the newer version take over: the files of the one that this tab shows are no longer kept.
+    let hasController = serviceWorker.controller !== null;
+    serviceWorker.addEventListener("controllerchange", () => {
+      if (hasController) update.value = () => location.reload();
+      hasController = true;
+    });
     const offer = (waiting: ServiceWorker | null): void => {
       // Without a controller it is the first version, and nothing newer.
       if (waiting && serviceWorker.controller) update.value = () => takeOver(waiting);

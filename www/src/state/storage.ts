@@ -13,6 +13,9 @@ const MOST_DRAFTS = 20;
 /** Whether the visitor's script could not be kept when it was last to be. */
 export const keepsNothing = signal(false);
 
+/** What is kept of a script in a form that this version of the page can't read: another version, or another hand, wrote it. */
+export const unread = signal<string | undefined>(undefined);
+
 /** The kept script as this tab last read or wrote it. */
 let seen: string | null = null;
 
@@ -45,7 +48,9 @@ function write(key: string, text: string): boolean {
 /** The visitor's own script, as it was last. */
 export function loadScript(): Shared | undefined {
   seen = readText(SCRIPT);
-  return readShared(parsed(seen));
+  const script = readShared(parsed(seen));
+  if (seen !== null && !script) unread.value = seen;
+  return script;
 }
 
 function readShared(saved: unknown): Shared | undefined {
@@ -57,18 +62,27 @@ function textOf({ program, options }: Shared): string {
   return JSON.stringify({ program, options: withoutDefaults(options) });
 }
 
-/** Keeps the visitor's script, and says whether it could. What another tab has kept since is put aside before. */
+/**
+ * Keeps the visitor's script, and says whether it could. What another tab has kept since is put aside before; so is what this version of
+ * the page can't read.
+ */
 export function saveScript(program: string, options: Options): boolean {
   const text = textOf({ program, options });
   const there = readText(SCRIPT);
-  if (there !== null && there !== seen && there !== text) {
+  if (there !== null && there !== text) {
     const theirs = readShared(parsed(there));
-    if (theirs) addDraft(theirs);
+    if (theirs && there !== seen) addDraft(theirs);
+    if (!theirs) putUnreadAside(SCRIPT, there);
   }
   const kept = write(SCRIPT, text);
   if (kept) seen = text;
   keepsNothing.value = !kept;
   return kept;
+}
+
+function putUnreadAside(key: string, text: string): void {
+  unread.value = text;
+  write(`${key}/unread`, text);
 }
 
 /** Calls `changed` when another tab has kept another script. */
@@ -87,6 +101,8 @@ export function loadDrafts(): Shared[] {
 /** Keeps a script beside the others; the oldest goes where there are too many, or no room for it. */
 export function addDraft({ program, options }: Shared): void {
   if (program.trim() === "") return;
+  const there = readText(DRAFTS);
+  if (there !== null && !Array.isArray(parsed(there))) putUnreadAside(DRAFTS, there);
   const others = loadDrafts().filter((draft) => draft.program !== program);
   const all = [{ program, options }, ...others].slice(0, MOST_DRAFTS);
   for (let most = all.length; most > 0; most = Math.floor(most / 2)) {

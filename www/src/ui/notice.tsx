@@ -4,7 +4,7 @@ import { update } from "../offline/register";
 import { notice, restore } from "../state/address";
 import { download } from "../exports/deliver";
 import { keep, program } from "../state/script";
-import { keepsNothing } from "../state/storage";
+import { keepsNothing, unread } from "../state/storage";
 
 export function NoticeBar(): JSX.Element {
   const now = notice.value;
@@ -33,6 +33,17 @@ export function NoticeBar(): JSX.Element {
           <p>This browser keeps nothing: its storage is full or forbidden. What you write is gone when this tab closes.</p>
           <button type="button" class="button" onClick={() => download(new Blob([program()], { type: "text/x-python" }), "script.py")}>
             Download my script
+          </button>
+        </div>
+      )}
+      {unread.value !== undefined && (
+        <div class="notice info">
+          <p>What this browser keeps of your scripts is in a form that this version of the page can't read: another version wrote it.</p>
+          <button type="button" class="button" onClick={() => download(new Blob([unread.value ?? ""], { type: "text/plain" }), "kept.txt")}>
+            Download it
+          </button>
+          <button type="button" class="button" onClick={() => (unread.value = undefined)}>
+            Dismiss
           </button>
         </div>
       )}
