@@ -91,6 +91,22 @@ describe("a script that uses up the memory", () => {
   });
 });
 
+describe("a worker that has ended", () => {
+  const pages = playground();
+
+  it("is replaced when its script has had its time; the next run runs", async () => {
+    const page = await pages.open();
+    await settled(page);
+    const worker = page.workers().find((one) => one.url().includes("interpreter"));
+    // It answers before it ends.
+    await worker.evaluate(() => void setTimeout(() => self.close()));
+    await write(page, "print('to nobody')\n");
+    await shows(output(page), "Stopped after 10.0 s");
+    await write(page, MINE);
+    await shows(output(page), "mine, and dear");
+  });
+});
+
 describe("a run on the device", () => {
   const pages = playground();
 

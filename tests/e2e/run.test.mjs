@@ -33,17 +33,17 @@ async function train(page, pane) {
   return Number(await pane.locator("[data-loss]").getAttribute("data-loss"));
 }
 
-/** Destroys the device in the middle of what it is asked to do next. */
-async function loseDevice(page) {
+/** Destroys the device when it is next asked to do something. */
+async function loseDevice(page, method = "createCommandEncoder") {
   const worker = page.workers().find((one) => one.url().includes("gpu.worker"));
-  await worker.evaluate(() => {
-    const { createCommandEncoder } = GPUDevice.prototype;
-    GPUDevice.prototype.createCommandEncoder = function (...args) {
+  await worker.evaluate((method) => {
+    const done = GPUDevice.prototype[method];
+    GPUDevice.prototype[method] = function (...args) {
       this.destroy();
-      GPUDevice.prototype.createCommandEncoder = createCommandEncoder;
-      return createCommandEncoder.apply(this, args);
+      GPUDevice.prototype[method] = done;
+      return done.apply(this, args);
     };
-  });
+  }, method);
 }
 
 describe("a run on the GPU", () => {
@@ -152,6 +152,20 @@ describe("a device that is lost", () => {
     await shows(page.locator("[data-pane=graphs]"), "tanh");
     await run.click();
     await shows(pane.locator(".summary"), /Backward/);
+    assert.ok((await distance(pane)) < 1e-5);
+  });
+
+  it("while pipelines are built is said so, and the next run builds them", async () => {
+    const page = await pages.open();
+    const pane = await runExample(page);
+    await loseDevice(page, "createComputePipeline");
+    await write(page, "import torch\nprint(torch.compile(lambda x: (x.cos() * 3).erf())(torch.zeros(7)))\n");
+    await shows(page.locator("[data-pane=output]"), "tensor([1.0000");
+    const run = pane.getByRole("button", { name: /^Run / }).first();
+    await run.click();
+    await shows(pane.locator(".note.error"), /lost/);
+    await run.click();
+    await pane.locator(".summary").waitFor();
     assert.ok((await distance(pane)) < 1e-5);
   });
 
