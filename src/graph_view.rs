@@ -1,9 +1,14 @@
 //! Graphs as the report shows them: readable text, and one row per node.
 
-use crate::graph::{Arg, Graph, Opcode, Style, listing_row, print_readable};
+use std::collections::HashSet;
+
+use crate::graph::{
+    Arg, FakeValue, FunctionLines, Graph, Node, Opcode, Style, float_repr, identifier, imports, listing_row, print_readable, returned,
+    signature,
+};
 use crate::partition::is_tangent;
 use crate::partition::op_sets::{is_impure, is_mutable};
-use crate::report::{GraphView, NodeView};
+use crate::report::{ExampleValue, GraphView, InputView, ModuleView, NodeView};
 use crate::shape::SymInt;
 
 /// The text and the nodes of a graph. Ids are positions in the graph's order.
@@ -40,7 +45,71 @@ pub fn view(graph: &Graph) -> GraphView {
             }
         })
         .collect();
-    GraphView { readable: printed.text, nodes }
+    let mut modules = Modules { functions: printed.functions.into_iter(), made: Vec::new(), names: HashSet::new() };
+    modules.add(graph, "GraphModule");
+    GraphView { readable: printed.text, nodes, modules: modules.made }
+}
+
+/// The modules of a graph, as they are found.
+struct Modules<F> {
+    functions: F,
+    made: Vec<ModuleView>,
+    names: HashSet<String>,
+}
+
+impl<F: Iterator<Item = FunctionLines>> Modules<F> {
+    /// Adds a graph and its subgraphs, in the order of the text; gives the name of its class.
+    fn add(&mut self, graph: &Graph, wanted: &str) -> String {
+        let mut name = identifier(wanted).into_owned();
+        while !self.names.insert(name.clone()) {
+            name.push('_');
+        }
+        let Some(FunctionLines { first, body, end }) = self.functions.next() else { return name };
+        let at = self.made.len();
+        self.made.push(ModuleView { name: name.clone(), first, body, end, ..ModuleView::default() });
+        let subgraphs: Vec<(&str, String)> =
+            graph.subgraphs.iter().map(|(part, body)| (&**part, self.add(body, &format!("{name}_{part}")))).collect();
+        let module = &mut self.made[at];
+        module.flat = graph.nodes().find(|node| graph.joint_signature && node.opcode == Opcode::Output).map(|output| {
+            let returned = returned(graph, output);
+            (signature(graph, Some(Style::FULL)), format!("return {returned}"))
+        });
+        module.inputs = graph.placeholders().map(|node| InputView { name: node.name.to_string(), value: example(node) }).collect();
+        let mut met = HashSet::new();
+        for node in graph.nodes().filter(|node| node.opcode == Opcode::GetAttr) {
+            let path = node.target.text();
+            if !met.insert(path.clone()) {
+                continue;
+            }
+            let value = match subgraphs.iter().find(|(part, _)| *part == path) {
+                Some((_, class)) => ExampleValue::Module { name: class.clone() },
+                None => example(node),
+            };
+            module.attributes.push(InputView { name: path, value });
+        }
+        module.imports = imports(graph).into_iter().map(str::to_owned).collect();
+        name
+    }
+}
+
+/// What stands for a node's value. A size whose number nobody knows has to be some number.
+fn example(node: &Node) -> ExampleValue {
+    let number = |size: &SymInt| size.hint().unwrap_or(4);
+    let numbers = |sizes: &[SymInt]| sizes.iter().map(number).collect();
+    let truth = |value: bool| if value { "True" } else { "False" }.to_owned();
+    let text = match &node.meta.value {
+        Some(FakeValue::Tensor(spec)) => {
+            let (shape, stride) = (numbers(&spec.geometry.sizes), numbers(&spec.geometry.strides));
+            return ExampleValue::Tensor { dtype: spec.dtype.name().to_owned(), shape, stride };
+        }
+        Some(FakeValue::Int(size)) => number(size).to_string(),
+        Some(FakeValue::Float(value)) => float_repr(value.unwrap_or(1.0)),
+        Some(FakeValue::SymFloat(float)) => float_repr(float.hint().unwrap_or(1.0)),
+        Some(FakeValue::Condition(_)) => truth(true),
+        Some(FakeValue::Bool(value)) => truth(value.unwrap_or(false)),
+        Some(FakeValue::List(_) | FakeValue::None) | None => return ExampleValue::None,
+    };
+    ExampleValue::Literal { text }
 }
 
 /// The functionalized stage: what a joint graph computes before anything is differentiated. That is its first outputs with

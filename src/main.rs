@@ -212,7 +212,7 @@ fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {
         _ => compilation.inference.as_ref(),
     };
     let graph = graph.ok_or_else(|| format!("compilation {id} has no {stage} graph"))?;
-    export::graph(&graph.readable, format, &export::about(stage, id), known.bundles.get(&id)).map_err(|error| error.to_string())
+    export::graph(graph, format, &export::about(stage, id), known.bundles.get(&id)).map_err(|error| error.to_string())
 }
 
 /// Runs a script, asks about one of its compilations and prints the answer instead of what the script prints.

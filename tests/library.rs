@@ -18,6 +18,8 @@ mod decompositions;
 mod dynamic_shapes;
 #[path = "library/examples.rs"]
 mod examples;
+#[path = "library/exports.rs"]
+mod exports;
 #[path = "library/forgetting.rs"]
 mod forgetting;
 #[path = "library/graph_breaks.rs"]

@@ -14,8 +14,8 @@ use crate::report::protocol::{FromExport, ToExport};
 pub fn serve_exports(waiting: Vec<JsValue>) -> Result<(), JsValue> {
     scope::serve(waiting, |message| {
         let made = from_js(message).and_then(|message| match message {
-            ToExport::Graph { readable, format, about, bundle } => {
-                export::graph(&readable, format, &about, bundle.as_ref()).map_err(|error| error.to_string())
+            ToExport::Graph { graph, format, about, bundle } => {
+                export::graph(&graph, format, &about, bundle.as_ref()).map_err(|error| error.to_string())
             }
             ToExport::Logs { report } => Ok(export::logs(&report)),
         });

@@ -19,8 +19,8 @@ fn exported(name: &str, stage: &str, id: u32) -> String {
         "forward" => &compilation.forward,
         _ => &compilation.backward,
     };
-    let readable = &graph.as_ref().unwrap_or_else(|| panic!("{name} has no {stage}")).readable;
-    export::graph(readable, GraphFormat::Python, &export::about(stage, id), ran.bundles.get(&id)).unwrap()
+    let graph = graph.as_ref().unwrap_or_else(|| panic!("{name} has no {stage}"));
+    export::graph(graph, GraphFormat::Python, &export::about(stage, id), ran.bundles.get(&id)).unwrap()
 }
 
 /// What a visitor sees first comes without another fetch.

@@ -160,7 +160,7 @@ fn check(report: Value, bundle: Value) -> Result<bool, String> {
     for graph in graphs {
         for format in [GraphFormat::Python, GraphFormat::Dot, GraphFormat::Table] {
             // A text, or why there is none.
-            drop(export::graph(&graph.readable, format, &export::about("forward", 0), bundle.as_ref()));
+            drop(export::graph(graph, format, &export::about("forward", 0), bundle.as_ref()));
         }
     }
     Ok(true)

@@ -205,13 +205,13 @@ impl<'a> Cursor<'a> {
                 Some('n') => out.push('\n'),
                 Some('r') => out.push('\r'),
                 Some('t') => out.push('\t'),
-                Some('x') => {
-                    let hex: String = chars.by_ref().take(2).map(|(_, c)| c).collect();
-                    let code = u8::from_str_radix(&hex, 16).map_err(|_| start.expected("a string with valid escapes"))?;
-                    out.push(code as char);
-                }
-                Some('u') => {
-                    let hex: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
+                Some(kind @ ('x' | 'u' | 'U')) => {
+                    let digits = match kind {
+                        'x' => 2,
+                        'u' => 4,
+                        _ => 8,
+                    };
+                    let hex: String = chars.by_ref().take(digits).map(|(_, c)| c).collect();
                     let code = u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32);
                     out.push(code.ok_or_else(|| start.expected("a string with valid escapes"))?);
                 }

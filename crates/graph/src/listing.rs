@@ -1,6 +1,7 @@
-//! A graph as lists: `print(graph)`, `graph.print_tabular()`, and Graphviz.
+//! A graph as lists: `print(graph)`, and the rows of `graph.print_tabular()`.
 
 use super::literal::{arg_listing, arg_repr, str_repr};
+use super::print::on_one_line;
 use super::{Arg, Graph, Node, Opcode, Shown, Target};
 use std::fmt::Write;
 
@@ -37,56 +38,9 @@ pub fn listing_row(graph: &Graph, node: &Node) -> [String; 5] {
         Target::Getitem => "<built-in function getitem>".to_owned(),
         Target::Operator(name) => format!("<built-in function {}>", super::node_name(name)),
         Target::HigherOrder(name) => name.to_string(),
-        other => other.text(),
+        other => on_one_line(&other.text()).into_owned(),
     };
     [opcode(node).to_owned(), node.name.to_string(), target, args, format!("{{{}}}", kwargs.join(", "))]
-}
-
-/// `gm.graph.print_tabular()`, without the last newline.
-pub fn tabular(graph: &Graph) -> String {
-    let headers = ["opcode", "name", "target", "args", "kwargs"].map(str::to_owned);
-    let rows: Vec<[String; 5]> = graph.nodes().map(|node| listing_row(graph, node)).collect();
-    // A column is two wider than its header at least.
-    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).chain([headers[i].len() + 2]).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..5).map(width).collect();
-    let line = |cells: &[String; 5]| {
-        let padded: Vec<_> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        padded.join("  ").trim_end().to_owned()
-    };
-    let rule = widths.iter().map(|w| "-".repeat(*w)).collect::<Vec<_>>().join("  ");
-    let mut lines = vec![line(&headers), rule];
-    lines.extend(rows.iter().map(line));
-    lines.join("\n")
-}
-
-/// The graph for Graphviz: a box per node, with its type, and an edge per use; backward nodes are grey.
-pub fn dot(graph: &Graph) -> String {
-    let mut out = String::from("digraph {\n    node [shape=box, fontname=\"monospace\"];\n");
-    for node in graph.nodes() {
-        let kind = node.tensor().map(|t| format!("\n{}", t.annotation())).unwrap_or_default();
-        let label = match node.opcode {
-            Opcode::Call => format!("{}\n{}{kind}", node.name, node.target.text()),
-            _ => format!("{}{kind}", node.name),
-        };
-        let shape = match node.opcode {
-            Opcode::Placeholder => ", shape=ellipse",
-            Opcode::Output => ", shape=doubleoctagon",
-            _ => "",
-        };
-        let fill = if node.meta.is_backward { ", style=filled, fillcolor=\"#e0e0e0\"" } else { "" };
-        let _ = writeln!(out, "    n{} [label=\"{}\"{shape}{fill}];", node.id.0, escape(&label));
-    }
-    for node in graph.nodes() {
-        for input in node.inputs() {
-            let _ = writeln!(out, "    n{} -> n{};", input.0, node.id.0);
-        }
-    }
-    out.push_str("}\n");
-    out
-}
-
-fn escape(label: &str) -> String {
-    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// torch.fx's name of a node's kind.

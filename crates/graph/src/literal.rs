@@ -11,6 +11,13 @@ pub fn str_repr(text: &str) -> String {
     format!("{quote}{}{quote}", escaped(text, quote))
 }
 
+/// Python's `str.isprintable`: whether a character is seen where it stands. Controls, unusual blanks and what turns the direction of
+/// writing are not.
+pub(super) fn is_printable(c: char) -> bool {
+    // Rust's rule is Python's but for combining characters at the beginning of a text, and for quotes.
+    c == ' ' || c.is_ascii_graphic() || String::from_iter(['a', c]).escape_debug().nth(1) == Some(c)
+}
+
 /// What Python writes between these quotes for a text: nothing in it ends the line, whoever reads it.
 pub(super) fn escaped(text: &str, quote: char) -> String {
     let mut out = String::with_capacity(text.len());
@@ -20,9 +27,10 @@ pub(super) fn escaped(text: &str, quote: char) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
-            '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
+            c if is_printable(c) => out.push(c),
+            '\0'..='\u{ff}' => out.push_str(&format!("\\x{:02x}", c as u32)),
+            '\u{100}'..='\u{ffff}' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            _ => out.push_str(&format!("\\U{:08x}", c as u32)),
         }
     }
     out

@@ -4,10 +4,11 @@
 //! a comment stands where the place in the script changes; subgraphs follow as nested classes. [`super::parse`] reads the
 //! text back. What a script may call as it likes (attributes, files, annotations) stays on its line and in its quotes.
 
-use super::literal::{arg_repr, escaped, symbol_of};
+use super::literal::{arg_repr, escaped, is_printable, symbol_of};
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Recompute, Shown, Target};
 use shape::SymInt;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// What `print_readable` shows of each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,19 @@ pub struct Printed {
     pub text: String,
     /// Indexed by node id: the line of the text, counted from 0, that defines the node. Subgraphs' nodes are not in it.
     pub line_of_node: Vec<Option<u32>>,
+    /// Where each `forward` stands: the graph's, then those of its subgraphs, each before its own.
+    pub functions: Vec<FunctionLines>,
+}
+
+/// Lines of the text, counted from 0, that are a `forward`. The last of them returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionLines {
+    /// The first.
+    pub first: u32,
+    /// The first after those that take the inputs.
+    pub body: u32,
+    /// The first that is none of them.
+    pub end: u32,
 }
 
 /// `gm.print_readable(include_stride=True, include_device=True)`.
@@ -60,6 +74,7 @@ struct Lines {
     count: u32,
     /// Lines of the outermost graph's nodes.
     nodes: Vec<(NodeId, u32)>,
+    functions: Vec<FunctionLines>,
 }
 
 impl Lines {
@@ -80,7 +95,7 @@ impl Lines {
         for (id, line) in self.nodes {
             line_of_node[id.0 as usize] = Some(line);
         }
-        Printed { text: self.text, line_of_node }
+        Printed { text: self.text, line_of_node, functions: self.functions }
     }
 }
 
@@ -98,11 +113,7 @@ fn class(graph: &Graph, name: &str, style: Style, indent: usize, lines: &mut Lin
 /// The `forward` function; with a style, with types and comments.
 fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Lines) {
     let releases = releases(graph);
-    let annotate = |node: &Node| style.and_then(|s| annotation(node, s)).map(|a| format!(": \"{a}\"")).unwrap_or_default();
-    let parameter = |node: &Node| match &node.target {
-        Target::Name(raw) => identifier(raw).into_owned(),
-        _ => node.name.to_string(),
-    };
+    let annotate = |node: &Node| annotated(node, style);
     let parameters: Vec<(&Node, String)> = graph.placeholders().map(|n| (n, parameter(n))).collect();
     let signature_line = lines.count;
     let body = indent + 4;
@@ -120,14 +131,10 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
             lines.push(body, &format!("{}, = fx_pytree.tree_flatten_spec([primals, tangents], self._in_spec)", names.join(", ")));
         }
     } else {
-        let mut header = String::from("def forward(self");
-        for (node, raw) in &parameters {
-            let default = node.args.first().map(|a| format!(" = {}", arg_repr(graph, a))).unwrap_or_default();
-            header.push_str(&format!(", {raw}{}{default}", annotate(node)));
-            lines.nodes.push((node.id, signature_line));
-        }
-        lines.push(indent, &format!("{header}):"));
+        lines.nodes.extend(parameters.iter().map(|(n, _)| (n.id, signature_line)));
+        lines.push(indent, &signature(graph, style));
     }
+    let after_inputs = lines.count;
     let mut place: Option<String> = None;
     let mut first = true;
     for node in graph.nodes() {
@@ -153,14 +160,8 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
             }
             Opcode::GetAttr => format!("{}{} = {}", node.name, annotate(node), attribute("self", &node.target.text())),
             Opcode::Call => call(graph, node, &annotate(node)),
-            Opcode::Output => {
-                let value = node.args.first().map(|a| arg_repr(graph, a)).unwrap_or_else(|| "None".to_owned());
-                if graph.joint_signature {
-                    format!("return pytree.tree_unflatten({value}, self._out_spec)")
-                } else {
-                    format!("return {value}")
-                }
-            }
+            Opcode::Output if graph.joint_signature => format!("return pytree.tree_unflatten({}, self._out_spec)", returned(graph, node)),
+            Opcode::Output => format!("return {}", returned(graph, node)),
         };
         let released = match node.opcode {
             Opcode::Call | Opcode::GetAttr => releases[node.id.0 as usize].as_slice(),
@@ -179,6 +180,51 @@ fn function(graph: &Graph, style: Option<Style>, indent: usize, lines: &mut Line
         lines.push(body, &line);
         first = false;
     }
+    lines.functions.push(FunctionLines { first: signature_line, body: after_inputs, end: lines.count });
+}
+
+/// The head of a `forward` that takes its inputs one by one.
+pub fn signature(graph: &Graph, style: Option<Style>) -> String {
+    let mut header = String::from("def forward(self");
+    for node in graph.placeholders() {
+        let default = node.args.first().map(|a| format!(" = {}", arg_repr(graph, a))).unwrap_or_default();
+        header.push_str(&format!(", {}{}{default}", parameter(node), annotated(node, style)));
+    }
+    header + "):"
+}
+
+/// The value that a graph's output returns.
+pub fn returned(graph: &Graph, output: &Node) -> String {
+    output.args.first().map(|a| arg_repr(graph, a)).unwrap_or_else(|| "None".to_owned())
+}
+
+/// What a graph's code, without its subgraphs', takes from Python's `operator` and, with `math_` before the name, from `math`.
+pub fn imports(graph: &Graph) -> BTreeSet<&str> {
+    let from_modules = |node: &&Node| node.opcode == Opcode::Call;
+    graph
+        .nodes()
+        .filter(from_modules)
+        .filter_map(|node| match &node.target {
+            Target::Operator(name) if symbol_of(name).is_none() => Some(&**name),
+            _ => None,
+        })
+        .filter(|name| {
+            !name.starts_with("sym_") && !name.starts_with("_sym_") && !matches!(*name, "neg" | "pos" | "invert" | "setitem" | "round")
+        })
+        .collect()
+}
+
+/// The name under which `forward` takes an input.
+fn parameter(node: &Node) -> String {
+    match &node.target {
+        Target::Name(raw) => identifier(raw).into_owned(),
+        _ => node.name.to_string(),
+    }
+}
+
+/// `: "f32[2]"`, with a style.
+fn annotated(node: &Node, style: Option<Style>) -> String {
+    style.and_then(|s| annotation(node, s)).map(|a| format!(": \"{a}\"")).unwrap_or_default()
 }
 
 /// Per node, the values it is the last to read, itself included where nobody reads it.
@@ -255,15 +301,8 @@ fn attribute(base: &str, path: &str) -> String {
     })
 }
 
-/// The owners of an attribute, outermost first, and its own name: `a.b.c` is `["a", "b"]` and `c`.
-pub(super) fn attribute_names(path: &str) -> (Vec<&str>, &str) {
-    let mut names: Vec<&str> = path.split('.').collect();
-    let last = names.pop().unwrap_or_default();
-    (names, last)
-}
-
 /// A name that Python takes for one; what can't be part of it is `_`, as in torch.fx.
-fn identifier(text: &str) -> Cow<'_, str> {
+pub fn identifier(text: &str) -> Cow<'_, str> {
     if is_identifier(text) {
         return Cow::Borrowed(text);
     }
@@ -279,10 +318,10 @@ fn class_name(name: &str) -> Cow<'_, str> {
     if name == "<lambda>" { Cow::Borrowed(name) } else { identifier(name) }
 }
 
-/// A text that ends no line.
-fn on_one_line(text: &str) -> Cow<'_, str> {
-    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    if text.contains(breaks) { Cow::Owned(text.replace(breaks, " ")) } else { Cow::Borrowed(text) }
+/// A text that ends no line, all of which is seen.
+pub(super) fn on_one_line(text: &str) -> Cow<'_, str> {
+    let hidden = |c: char| !is_printable(c);
+    if text.contains(hidden) { Cow::Owned(text.replace(hidden, " ")) } else { Cow::Borrowed(text) }
 }
 
 fn is_identifier(text: &str) -> bool {

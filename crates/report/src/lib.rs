@@ -103,6 +103,74 @@ pub struct GraphView {
     pub readable: String,
     /// Its nodes, in order.
     pub nodes: Vec<NodeView>,
+    /// Where it and its subgraphs stand in the text, each before its own.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<ModuleView>>"))]
+    pub modules: Vec<ModuleView>,
+}
+
+/// A graph or subgraph as a module: its lines in the text, and what a Python file of its own needs beside them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct ModuleView {
+    /// A name for its class that none of the others has.
+    pub name: String,
+    /// The first line of its `forward`, counted from 0.
+    pub first: u32,
+    /// The first line after those that take the inputs.
+    pub body: u32,
+    /// The first line that is no longer of its `forward`.
+    pub end: u32,
+    /// Of a joint graph, whose inputs and outputs are trees: the head that takes them one by one, and what it returns then.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub flat: Option<(String, String)>,
+    /// What it takes, in order.
+    pub inputs: Vec<InputView>,
+    /// What it reads of itself: the path of each attribute, and what is there.
+    pub attributes: Vec<InputView>,
+    /// What its code takes from Python's `operator` and, with `math_` before the name, from `math`.
+    pub imports: Vec<String>,
+}
+
+/// An input or an attribute of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct InputView {
+    /// Its name; of an attribute, the path.
+    pub name: String,
+    /// What is known of it.
+    pub value: ExampleValue,
+}
+
+/// What stands for a value in a call that nobody made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ExampleValue {
+    /// `None`
+    #[default]
+    None,
+    /// A number or a truth value, as Python writes it.
+    Literal {
+        /// `1.0`
+        text: String,
+    },
+    /// A tensor of this geometry.
+    Tensor {
+        /// Name of the dtype.
+        dtype: String,
+        /// Sizes; 4 where nobody knows the number.
+        #[cfg_attr(test, ts(type = "Array<number>"))]
+        shape: Vec<i64>,
+        /// Strides in elements.
+        #[cfg_attr(test, ts(type = "Array<number>"))]
+        stride: Vec<i64>,
+    },
+    /// A subgraph.
+    Module {
+        /// The name of its class.
+        name: String,
+    },
 }
 
 /// A graph that `torch.compile` captured, before autograd or functionalization.

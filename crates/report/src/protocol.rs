@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::{Bundle, Named, Recipe, RunResult, TensorData, Training};
-use crate::{Answer, CapturedGraph, Event, Question, Report, Trial, WhatIf};
+use crate::{Answer, CapturedGraph, Event, GraphView, Question, Report, Trial, WhatIf};
 
 /// How a script is to be run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -269,8 +269,8 @@ impl GraphFormat {
 pub enum ToExport {
     /// One graph in another form.
     Graph {
-        /// As it is printed.
-        readable: String,
+        /// The graph.
+        graph: GraphView,
         /// The form.
         format: GraphFormat,
         /// Which graph it is, for people.

@@ -65,6 +65,7 @@ fn typescript_fold_sample_is_current() {
     let graph = |readable: &str| GraphView {
         readable: readable.to_owned(),
         nodes: vec![NodeView { name: "x".to_owned(), op: "placeholder".to_owned(), ..NodeView::default() }],
+        modules: Vec::new(),
     };
     let joint = Compilation { id: 0, region: Some(0), joint: Some(graph("joint")), ..Compilation::default() };
     let both = Compilation { forward: Some(graph("forward")), backward: Some(graph("backward")), ..joint.clone() };

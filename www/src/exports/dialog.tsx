@@ -135,7 +135,7 @@ async function produce(format: Format, unit: Unit, stage: Stage): Promise<Made> 
       const id = unit.compilation?.id;
       const bundle: Bundle | null = (id === undefined ? undefined : run.bundles.get(id)) ?? null;
       const about = `The ${stage} graph of ${unit.title}, as AOTAutograd makes it. Runs with PyTorch ${run.report.pytorch}.`;
-      return { text: await make({ type: "graph", readable: graph.readable, format: format.key, about, bundle }) };
+      return { text: await make({ type: "graph", graph, format: format.key, about, bundle }) };
     }
     default:
       return { error: `there is no format ${format.key}` };

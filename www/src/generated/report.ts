@@ -686,6 +686,31 @@ exception: Exception | null,
 seconds: number, };
 
 /**
+ * What stands for a value in a call that nobody made.
+ */
+export type ExampleValue = { "kind": "none" } | { "kind": "literal",
+/**
+ * `1.0`
+ */
+text: string, } | { "kind": "tensor",
+/**
+ * Name of the dtype.
+ */
+dtype: string,
+/**
+ * Sizes; 4 where nobody knows the number.
+ */
+shape: Array<number>,
+/**
+ * Strides in elements.
+ */
+stride: Array<number>, } | { "kind": "module",
+/**
+ * The name of its class.
+ */
+name: string, };
+
+/**
  * An exception that ended the script.
  */
 export type Exception = {
@@ -867,7 +892,11 @@ readable: string,
 /**
  * Its nodes, in order.
  */
-nodes: Array<NodeView>, };
+nodes: Array<NodeView>,
+/**
+ * Where it and its subgraphs stand in the text, each before its own.
+ */
+modules?: Array<ModuleView>, };
 
 /**
  * A condition under which a compiled graph may be used again.
@@ -926,6 +955,19 @@ words: string,
  * Lines that write to it.
  */
 written_at: Array<Span>, };
+
+/**
+ * An input or an attribute of a graph.
+ */
+export type InputView = {
+/**
+ * Its name; of an attribute, the path.
+ */
+name: string,
+/**
+ * What is known of it.
+ */
+value: ExampleValue, };
 
 /**
  * A generated kernel.
@@ -1035,6 +1077,43 @@ output_info: Array<OutputInfo>,
  * Intermediates returned only because an output is a view of them.
  */
 num_intermediate_bases: number, };
+
+/**
+ * A graph or subgraph as a module: its lines in the text, and what a Python file of its own needs beside them.
+ */
+export type ModuleView = {
+/**
+ * A name for its class that none of the others has.
+ */
+name: string,
+/**
+ * The first line of its `forward`, counted from 0.
+ */
+first: number,
+/**
+ * The first line after those that take the inputs.
+ */
+body: number,
+/**
+ * The first line that is no longer of its `forward`.
+ */
+end: number,
+/**
+ * Of a joint graph, whose inputs and outputs are trees: the head that takes them one by one, and what it returns then.
+ */
+flat?: [string, string] | null,
+/**
+ * What it takes, in order.
+ */
+inputs: Array<InputView>,
+/**
+ * What it reads of itself: the path of each attribute, and what is there.
+ */
+attributes: Array<InputView>,
+/**
+ * What its code takes from Python's `operator` and, with `math_` before the name, from `math`.
+ */
+imports: Array<string>, };
 
 /**
  * A value and the name of the node that takes or gives it.
@@ -1541,9 +1620,9 @@ bytes: Uint8Array, };
  */
 export type ToExport = { "type": "graph",
 /**
- * As it is printed.
+ * The graph.
  */
-readable: string,
+graph: GraphView,
 /**
  * The form.
  */
