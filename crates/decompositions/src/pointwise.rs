@@ -2,7 +2,7 @@
 
 use super::expr::*;
 use super::table::{Decomposed, Table, computation_dtype};
-use diagnostics::error::Result;
+use diagnostics::error::{Error, Result};
 use dispatch::t;
 use dispatch::{Call, Value};
 use operators::shapes::result_type;
@@ -156,8 +156,11 @@ fn clamp_tensors(c: &Call) -> Decomposed {
 }
 
 fn gelu(c: &Call) -> Decomposed {
-    let x = c.tensor("self")?;
-    if c.str("approximate")? == "tanh" {
+    let (x, approximate) = (c.tensor("self")?, c.str("approximate")?);
+    if !matches!(approximate, "none" | "tanh") {
+        return Err(Error::runtime("approximate argument must be either none or tanh."));
+    }
+    if approximate == "tanh" {
         let cube = mul(mul(x, x)?, x)?;
         let inner = mul(add(x, mul(cube, TANH_GELU.1)?)?, TANH_GELU.0)?;
         let half = mul(x, 0.5)?;

@@ -128,9 +128,8 @@ fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Resu
 /// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
 pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
     let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
-    let sizes = |o: &PyObject| items(o).into_iter().flatten().filter_map(|o| to_value(&o, vm)?.int().ok()).collect();
     if let Some(size) = args.kwargs.get("size") {
-        return empty(sizes(size));
+        return empty(sizes(&items(size).unwrap_or_default(), vm)?);
     }
     let Some(first) = args.args.first() else { return empty(vec![0]) };
     if let Some(t) = to_tensor(first) {
@@ -147,7 +146,7 @@ pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyRe
         return crate::t!("alias", t).map_err(|e| raise(e, vm));
     }
     if first.class().name().to_string() == "Size" {
-        return empty(sizes(first));
+        return empty(sizes(&items(first).unwrap_or_default(), vm)?);
     }
     if sequence(first, vm)?.is_some() {
         let t = tensor_from(first, Some(dtype), vm)?;
@@ -157,9 +156,22 @@ pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyRe
     }
     match to_value(first, vm) {
         Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
-        Some(Value::Float(_)) => Err(vm.new_type_error("new(): data must be a sequence (got float)")),
-        _ => empty(args.args.iter().filter_map(|o| to_value(o, vm)?.int().ok()).collect()),
+        Some(Value::Int(_)) => empty(sizes(&args.args, vm)?),
+        _ => Err(vm.new_type_error(format!("new(): data must be a sequence (got {})", first.class().name()))),
     }
+}
+
+/// Sizes as they are given to the constructors of older code.
+fn sizes(given: &[PyObjectRef], vm: &VirtualMachine) -> PyResult<Vec<i64>> {
+    let size = |(at, object): (usize, &PyObjectRef)| match to_value(object, vm) {
+        Some(value @ Value::Int(_)) => value.int().map_err(|e| raise(e, vm)),
+        Some(Value::Bool(value)) => Ok(i64::from(value)),
+        _ => {
+            let what = format!("type must be tuple of ints,but got {}", object.class().name());
+            Err(vm.new_type_error(format!("new(): argument 'size' failed to unpack the object at pos {} with error \"{what}\"", at + 1)))
+        }
+    };
+    given.iter().enumerate().map(size).collect()
 }
 
 fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
