@@ -256,9 +256,18 @@ impl Graph {
 
     /// Makes every reader of one node read another value.
     pub fn replace_uses(&mut self, old: NodeId, new: &Arg) {
-        for id in self.order.clone() {
+        self.replace_all(&HashMap::from([(old, new.clone())]));
+    }
+
+    /// Puts arguments in the place of all uses of nodes, in one walk.
+    pub fn replace_all(&mut self, new: &HashMap<NodeId, Arg>) {
+        let mut map = |n| new.get(&n).cloned().unwrap_or(Arg::Node(n));
+        for id in &self.order {
             let node = &mut self.arena[id.0 as usize];
-            let mut map = |n| if n == old { new.clone() } else { Arg::Node(n) };
+            // Most nodes read none of them.
+            if !node.reads().iter().any(|n| new.contains_key(n)) {
+                continue;
+            }
             node.args = node.args.iter().map(|a| a.map_nodes(&mut map)).collect();
             node.kwargs = node.kwargs.iter().map(|(k, a)| (k.clone(), a.map_nodes(&mut map))).collect();
             if node.written.as_ref().is_some_and(|w| w.says.is_some()) {

@@ -65,16 +65,20 @@ impl Inner {
         Some(left.substitute(&multiple).expanded().sub(&right.substitute(&multiple).expanded()))
     }
 
+    /// A condition holds from here on.
+    pub(super) fn hold(&mut self, left: &Expr, relation: Relation, right: &Expr) {
+        let (difference, number) = left.sub(right).without_number();
+        self.holding.entry(difference).or_default().push((number, relation));
+    }
+
     /// Where a difference lies, or whether it is zero, by conditions that hold of it up to a number.
     fn implied(&self, difference: &Expr, relation: Relation) -> Option<bool> {
-        let guarded = self.guards.iter().map(|g| (&g.left, g.relation, &g.right));
-        let mut known = guarded.chain(self.expected.iter().map(|(l, known, r)| (l, *known, r)));
         let (difference, number) = difference.without_number();
         let opposite = difference.scale(-1);
-        known.find_map(|(l, known, r)| {
-            let (held, from) = l.sub(r).without_number();
-            [(&difference, 1, known), (&opposite, -1, known.flipped())].into_iter().find_map(|(asked, sign, known)| {
-                let further = (*asked == held).then(|| i128::from(number) - sign * i128::from(from))?;
+        [(difference, false), (opposite, true)].into_iter().find_map(|(asked, is_opposite)| {
+            self.holding.get(&asked)?.iter().find_map(|(from, known)| {
+                let (from, known) = if is_opposite { (-i128::from(*from), known.flipped()) } else { (i128::from(*from), *known) };
+                let further = i128::from(number) - from;
                 if known == Relation::Ne {
                     return match relation {
                         Relation::Eq if further == 0 => Some(false),

@@ -72,8 +72,9 @@ pub(super) struct Inner {
     positive: BTreeSet<Symbol>,
     pub(super) replacements: BTreeMap<Symbol, Expr>,
     pub(super) guards: Vec<ShapeGuard>,
-    /// Conditions on numbers that only the run knows, which the graph checks.
-    pub(super) expected: Vec<(Expr, Relation, Expr)>,
+    /// What holds of differences, without their numbers: by guards, and by conditions that the graph checks. The number and the relation
+    /// to zero of the whole.
+    pub(super) holding: HashMap<Expr, Vec<(i64, Relation)>>,
     floats: BTreeMap<Symbol, Float>,
     /// Floats that are no symbols any more.
     former_floats: BTreeMap<Symbol, f64>,
@@ -354,13 +355,14 @@ impl ShapeEnv {
     /// The graph checks a condition on numbers that only the run knows: it holds from here on.
     pub fn expect(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
-        inner.expected.push((left.expanded(), relation, right.expanded()));
+        inner.hold(&left.expanded(), relation, &right.expanded());
         inner.narrow(left, relation, right);
     }
 
     fn install(&self, left: &Expr, relation: Relation, right: &Expr) {
         let mut inner = self.0.borrow_mut();
         let source = diagnostics::source::asking();
+        inner.hold(left, relation, right);
         inner.guards.push(ShapeGuard { left: left.clone(), relation, right: right.clone(), source });
         if relation == Relation::Eq
             && right.as_int() == Some(0)

@@ -376,37 +376,33 @@ fn readers(graph: &Graph) -> Vec<usize> {
 /// Symbols that turned out to be the same number are one input, the first.
 fn unify_sizes(graph: &mut Graph) {
     let mut first: HashMap<Expr, NodeId> = HashMap::new();
-    let mut again = Vec::new();
+    let mut again = HashMap::new();
     for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
         let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
         if size.expr().as_int().is_none() {
             continue;
         }
         match first.get(&size.expr()) {
-            Some(known) => again.push((node.id, *known)),
+            Some(known) => drop(again.insert(node.id, Arg::Node(*known))),
             None => drop(first.insert(size.expr(), node.id)),
         }
     }
-    for (id, known) in again {
-        graph.replace_uses(id, &Arg::Node(known));
-        graph.erase(id);
-    }
+    graph.replace_all(&again);
+    graph.retain(|n| !again.contains_key(&n.id));
 }
 
 /// Sizes of tensors that turned out to be numbers are no inputs: what read them has the number.
 fn drop_known_sizes(graph: &mut Graph) {
-    let known: Vec<(NodeId, i64)> = graph
+    let known: HashMap<NodeId, Arg> = graph
         .placeholders()
         .filter_map(|n| match &n.meta.value {
             // The placeholder of a size is called by its symbol, that of a Python number by its place.
             Some(FakeValue::Int(SymInt::Sym(size, env))) if size.as_symbol().is_some_and(|s| *s.0 == *n.target.text()) => {
-                Some((n.id, env.simplify(size).as_int()?))
+                Some((n.id, Arg::Int(env.simplify(size).as_int()?)))
             }
             _ => None,
         })
         .collect();
-    for (id, number) in known {
-        graph.replace_uses(id, &Arg::Int(number));
-        graph.erase(id);
-    }
+    graph.replace_all(&known);
+    graph.retain(|n| !known.contains_key(&n.id));
 }
