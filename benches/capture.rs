@@ -1,5 +1,5 @@
 //! What a call of a compiled function costs once its graph is in the cache, next to the same call without `torch.compile`, and what
-//! the guards of its entry cost alone: `capture.py` measures.
+//! the guards of its entry cost alone, and what compiled autograd costs next to an eager backward: `capture.py` measures.
 //!
 //! `cargo bench --no-default-features --features python --bench capture`
 

@@ -10,7 +10,7 @@ use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
 use crate::autograd::lift::{AotBackward, Lift, Lifted};
 use crate::autograd::{
-    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, gradient_edge, keep_view, keeps_graph, meta, set_creation,
+    Body, CreationMeta, Edge, InputMeta, Node, SavedVariable, freed, gradient_edge, keep_view, keeps_graph, meta, set_creation,
 };
 use crate::dispatch::{Modes, Value, lookup, modes, named, set_modes};
 use crate::error::{Error, Result};
@@ -438,13 +438,6 @@ fn note_dynamic_dims(t: &Tensor, dims: Vec<usize>) {
 /// The dimensions of a tensor whose sizes were symbols in a compiled function that saved it.
 pub fn saved_dynamic_dims(t: &Tensor) -> Vec<usize> {
     DYNAMIC.with_borrow(|known| known.get(&t.id()).map(|(_, dims)| dims.clone()).unwrap_or_default())
-}
-
-/// What was saved is asked for when it is gone.
-fn freed() -> Error {
-    Error::runtime(
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
-    )
 }
 
 /// What differentiating a compiled backward comes to.

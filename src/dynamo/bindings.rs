@@ -392,18 +392,12 @@ mod native {
         compiled_function::stance().to_owned()
     }
 
-    /// `_announce_inputs(tensors, holders)`: what the next compiled call has as inputs, whether it reads it or not.
+    /// `_announce_inputs(tensors, holders, tape)`: what the next compiled call has as inputs, whether it reads it or not, and the tape
+    /// whose backward it is.
     #[pyfunction]
-    fn _announce_inputs(tensors: Vec<PyObjectRef>, holders: Vec<PyObjectRef>) {
+    fn _announce_inputs(tensors: Vec<PyObjectRef>, holders: Vec<PyObjectRef>, tape: Option<u32>) {
         let all = |objects: Vec<PyObjectRef>| objects.iter().filter_map(|o| to_tensor(o)).collect();
-        eval_frame::announce_inputs(all(tensors), all(holders));
-    }
-
-    /// Tells that compiled autograd has captured a graph.
-    #[pyfunction]
-    fn _note_compiled_autograd(graph: &Py<graph_module::PyGraphModule>) {
-        let readable = crate::graph::print_readable(&graph.graph.borrow(), crate::graph::Style::FULL).text;
-        crate::python::current::emit(crate::report::Event::CompiledAutograd { readable });
+        eval_frame::announce_inputs(all(tensors), all(holders), tape);
     }
 
     /// Settings of the program that compiled code depends on.

@@ -1,5 +1,6 @@
 //! A captured graph that has ended: looked up in the cache, compiled after a cache miss, and run; its fake tensors get their values.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use web_time::Instant;
@@ -12,22 +13,24 @@ use super::cache::compiled_function::{
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::is_whole;
+use super::eval_frame::replay;
 use super::guards::explain;
 use super::resume_functions::About;
 use crate::aot::replay_graph;
 use crate::dispatch::{Exclude, Key, Value};
+use crate::dynamo::output_graph::graph_arg::GraphArg;
 use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, Lookup, Recorder, Runner, what_if};
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::FakeValue;
 use crate::python::current::emit;
 use crate::python::native::tensor::replace_payload;
 use crate::report::{self, Event};
-use crate::shape::SymInt;
+use crate::shape::{SymInt, Symbol};
 use crate::tensor::Tensor;
 
 /// Ends the graph that is captured: `outputs` get their values. Gives whether it computes anything.
 pub fn flush(
-    function: &CompiledFunction,
+    function: &Rc<CompiledFunction>,
     recorder: &Recorder,
     place: usize,
     outputs: &[Value],
@@ -53,7 +56,14 @@ pub fn flush(
 }
 
 /// Runs the graph, compiled or as it is; its outputs get their values.
-fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: &[Value], about: &About, compiles: bool) -> Result<bool> {
+fn run(
+    function: &Rc<CompiledFunction>,
+    recorder: &Recorder,
+    place: usize,
+    outputs: &[Value],
+    about: &About,
+    compiles: bool,
+) -> Result<bool> {
     let captured = recorder.end(outputs)?;
     let env = captured.env.clone();
     let fake_tensors: Vec<Tensor> = captured.touched.iter().map(|i| i.fake_tensor.clone()).collect();
@@ -65,7 +75,7 @@ fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: 
     // The graph runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
     crate::dispatch::set_modes(crate::dispatch::Modes { grad: captured.grad, autocast: captured.autocast, ..before });
-    let outcome = if compiles { run_compiled(function, captured, place, about) } else { run_as_it_is(&captured) };
+    let outcome = if compiles { run_compiled(function, captured, place, about) } else { run_uncompiled(function, place, &captured) };
     env.settle();
     crate::dispatch::set_modes(before);
     for (output, value) in outputs.iter().zip(outcome?) {
@@ -89,6 +99,26 @@ fn run(function: &CompiledFunction, recorder: &Recorder, place: usize, outputs: 
     Ok(true)
 }
 
+/// Runs a graph that has no cache entry.
+fn run_uncompiled(function: &Rc<CompiledFunction>, place: usize, captured: &CapturedGraph) -> Result<Vec<Value>> {
+    let outputs = run_as_it_is(captured)?;
+    replay::note(function, place, None, &outputs);
+    Ok(outputs)
+}
+
+/// Runs a cache entry.
+fn run_entry(
+    function: &Rc<CompiledFunction>,
+    place: usize,
+    entry: &Rc<CacheEntry>,
+    inputs: &[GraphArg],
+    values: &HashMap<Symbol, i64>,
+) -> Result<Vec<Value>> {
+    let outputs = entry.run(inputs, values)?;
+    replay::note(function, place, Some(entry), &outputs);
+    Ok(outputs)
+}
+
 /// Runs a graph without compiling it.
 fn run_as_it_is(captured: &CapturedGraph) -> Result<Vec<Value>> {
     let hints = captured.hints();
@@ -104,14 +134,14 @@ fn run_as_it_is(captured: &CapturedGraph) -> Result<Vec<Value>> {
     replay_graph(&captured.graph, &mut inputs)
 }
 
-fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place: usize, about: &About) -> Result<Vec<Value>> {
+fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, place: usize, about: &About) -> Result<Vec<Value>> {
     let verdict = about.verdict.borrow().clone();
     let (stance, has_ended) = (stance(), function.ended.borrow().contains(&place));
     // Where nothing is compiled any more, nobody asks why.
     let most = if has_ended && stance != "fail_on_recompile" { 0 } else { MOST_REASONS };
     let found = function.cache.borrow().find(place, &captured, &verdict.unmet, most);
     let reasons = match found {
-        Lookup::Hit(entry) => return entry.run(&captured.inputs, &entry.values(&captured)),
+        Lookup::Hit(entry) => return run_entry(function, place, &entry, &captured.inputs, &entry.values(&captured)),
         Lookup::Miss(reasons) => verdict.counted(reasons),
     };
     let frame = function.frame(place);
@@ -126,7 +156,7 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
         )));
     }
     if stance == "eager_on_recompile" || has_ended {
-        return run_as_it_is(&captured);
+        return run_uncompiled(function, place, &captured);
     }
     if !reasons.is_empty() {
         if switch("error_on_recompile") {
@@ -144,7 +174,7 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
         }
         count("frames", "total", 1);
         function.ended.borrow_mut().insert(place);
-        return run_as_it_is(&captured);
+        return run_uncompiled(function, place, &captured);
     }
     if ends_in_break() {
         forget_numbers();
@@ -163,7 +193,7 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
     let (captured, compiled, mut reported) = compile_until_it_holds(function, captured, about)?;
     let Some(compiled) = compiled else {
         function.skip_frame(place);
-        return run_as_it_is(&captured);
+        return run_uncompiled(function, place, &captured);
     };
     if let Some(message) = captured.violated_constraints() {
         return Err(exception("torch.fx.experimental.symbolic_shapes", "ConstraintViolationError", &message));
@@ -184,7 +214,7 @@ fn run_compiled(function: &CompiledFunction, mut captured: CapturedGraph, place:
     function.cache.borrow_mut().insert(place, entry.clone());
     let found = rustpython_vm::vm::thread::with_current_vm(|vm| found_inputs::found(&entry.captured, about.globals.as_ref(), vm));
     function.values.push(place, needs, found);
-    entry.run(&inputs, &hints)
+    run_entry(function, place, &entry, &inputs, &hints)
 }
 
 /// Compiles a graph; once more, with numbers, where floats that were to be symbols turn out to be needed as numbers. Gives nothing
@@ -202,6 +232,7 @@ fn compile_until_it_holds(
         guards: Vec::new(),
         entry: None,
         span: None,
+        tape: crate::dynamo::eval_frame::tape(),
     };
     emit(Event::Captured { region: reported.clone() });
     let start = Instant::now();

@@ -28,6 +28,7 @@ pub(crate) mod variables;
 
 pub use cache::{Cache, CacheEntry, Lookup, Number, Root, Runner, Unmet};
 pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
+pub(crate) use eval_frame::replay;
 pub use graph_breaks::unsupported::Unsupported;
 pub use graph_breaks::user_code::from_user_code;
 pub use guards::failures::Holder;
@@ -44,3 +45,4 @@ pub use output_graph::subgraph::{Body, Cut, Mark, Part};
 pub use output_graph::torch_calls::{Fate, OpenCall};
 pub use output_graph::tracer::{Recorder, Surroundings};
 pub use output_graph::written::Variable;
+pub(crate) use source::Locals;

@@ -5,6 +5,7 @@
 mod lists;
 mod python;
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use crate::bundle::Bundle;
@@ -33,12 +34,16 @@ pub fn graph(graph: &GraphView, format: GraphFormat, about: &str, bundle: Option
     }
 }
 
-/// Every graph of a report, as `TORCH_LOGS=graph_code,aot_joint_graph,aot_graphs` prints them where `TORCH_LOGS_FORMAT` is
-/// `%(message)s`; what PyTorch's log says of its own files and of metadata is left out.
+/// Every graph of a report, as `TORCH_LOGS=graph_code,aot_joint_graph,aot_graphs,compiled_autograd` prints them where
+/// `TORCH_LOGS_FORMAT` is `%(message)s`; what PyTorch's log says of its own files and of metadata is left out.
 pub fn logs(report: &Report) -> String {
     let mut out = String::new();
+    // A tape may have several graphs: it stands before the first.
+    let mut printed = HashSet::new();
     for region in &report.regions {
-        log(&mut out, &format!("__compiled_fn_{}", region.id + 1), &region.graph);
+        let of_region = report.tapes.iter().filter(|tape| region.tape == Some(tape.id));
+        of_region.filter(|tape| printed.insert(tape.id)).for_each(|tape| log(&mut out, COMPILED_AUTOGRAD, &tape.graph));
+        log(&mut out, &format!("__compiled_fn_{}", u64::from(region.id) + 1), &region.graph);
         for compilation in report.compilations.iter().filter(|c| c.region == Some(region.id)) {
             log_compilation(&mut out, compilation);
         }
@@ -47,8 +52,11 @@ pub fn logs(report: &Report) -> String {
     for compilation in report.compilations.iter().filter(|c| c.region.is_none_or(|id| !known(id))) {
         log_compilation(&mut out, compilation);
     }
+    report.tapes.iter().filter(|tape| !printed.contains(&tape.id)).for_each(|tape| log(&mut out, COMPILED_AUTOGRAD, &tape.graph));
     out
 }
+
+const COMPILED_AUTOGRAD: &str = "Compiled autograd graph";
 
 fn log_compilation(out: &mut String, compilation: &Compilation) {
     let graphs = [

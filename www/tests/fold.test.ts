@@ -27,5 +27,18 @@ it("makes one unit of a region and its compilation", () => {
   expect(found.map(({ key, title, stages }) => [key, title, Object.keys(stages)])).toEqual([
     ["c0", "f", ["captured", "joint", "forward", "backward"]],
     ["c1", "graph 1", []],
+    // A compiler of the script's was given it.
+    ["t0", "CompiledAutograd0", ["tape"]],
   ]);
+});
+
+it("puts a tape before the graphs that were captured for its backward", () => {
+  const { report } = sample as unknown as { report: Report };
+  const [region, ...others] = report.regions;
+  const found = units({ ...report, regions: region ? [{ ...region, tape: 0 }, ...others] : [] });
+  expect(found.map(({ key, stages }) => [key, Object.keys(stages)])).toEqual([
+    ["c0", ["tape", "captured", "joint", "forward", "backward"]],
+    ["c1", []],
+  ]);
+  expect(found[0]?.stages.tape?.readable).toBe("tape");
 });

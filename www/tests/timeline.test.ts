@@ -27,6 +27,19 @@ describe("the timeline", () => {
     expect(all[2]).toMatchObject({ at: 3, until: 102, runs: [{ compilation: 0, forward: 50, backward: 50, inference: 0 }] });
   });
 
+  it("says why compiled autograd captured a tape, and counts what it served with the runs", () => {
+    const captured: Event = {
+      event: "compiled_autograd",
+      tape: { id: 0, name: "CompiledAutograd0", graph: { readable: "", nodes: [] }, reasons: ["Cache miss due to new autograd node"], hits: 0 },
+    };
+    const hit: Event = { event: "tape_hit", tape: 0 };
+    const all = moments(captured, ran(0, "inference"), hit, ran(0, "inference"), hit);
+    expect(all).toEqual([
+      { kind: "tape", at: 0, tape: 0, name: "CompiledAutograd0", reasons: ["Cache miss due to new autograd node"] },
+      { kind: "ran", at: 1, until: 4, runs: [{ compilation: 0, forward: 0, backward: 0, inference: 2 }], hits: [{ tape: 0, times: 2 }] },
+    ]);
+  });
+
   it("says which guard made a function compile again", () => {
     const all = moments(region(0, 3), ran(0, "forward"), { event: "recompiled", reasons: ["0/0: size mismatch"] }, region(1, 3));
     expect(whys(all)).toEqual([{ kind: "first" }, { kind: "guards", failed: ["0/0: size mismatch"] }]);

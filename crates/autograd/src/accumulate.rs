@@ -34,7 +34,7 @@ impl Body for AccumulateGrad {
 
     fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
         let has_post_hooks = !node.post_hooks.borrow().is_empty();
-        lift.specialize(&format!("{} {}", modes().grad, has_post_hooks));
+        lift.specialize(format_args!("{} {}", modes().grad, has_post_hooks));
         if !meta::requires_grad(&self.variable) {
             return Ok(Lifted::Accumulate { variable: None, grad: Packed::None, has_post_hooks });
         }
@@ -60,7 +60,7 @@ pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
             let keeps_graph = modes().grad;
             let fits = obeys_layout(&grad, variable);
             let stored = if keeps_graph {
-                t!("clone", grad)?
+                in_layout_of(variable, &grad)?
             } else if fits && grad.handles() == 1 {
                 t!("detach", grad)?
             } else if fits {
@@ -84,7 +84,7 @@ pub fn accumulate(variable: &Tensor, grad: Tensor) -> Result<()> {
 /// The gradient of a variable with another one added, without writing it to the variable.
 pub fn accumulated(variable: &Tensor, have: Option<Tensor>, grad: Tensor) -> Result<Tensor> {
     match have {
-        None if modes().grad => t!("clone", grad),
+        None if modes().grad => in_layout_of(variable, &grad),
         // Who else holds it is not known where a graph has it.
         None => t!("_first_gradient", variable, grad),
         Some(have) if modes().grad => t!("add.Tensor", have, grad),

@@ -101,9 +101,9 @@ impl OpBody {
             }
         }
         lift.specialize(self.entry.name);
-        lift.specialize(&format!("{needs:?}{could:?}{args:?}"));
+        lift.specialize(format_args!("{needs:?}{could:?}{args:?}"));
         for specs in &self.specs {
-            specs.iter().for_each(|spec| lift.specialize(&format!("{} {}", spec.dtype, spec.geometry.sizes.len())));
+            specs.iter().for_each(|spec| lift.specialize(format_args!("{} {}", spec.dtype, spec.geometry.sizes.len())));
         }
         for field in &fields.fields {
             args.push(self.lift_field(node, field, &ranges, &could, lift)?);

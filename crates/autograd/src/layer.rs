@@ -4,7 +4,7 @@ use super::forward::DualCall;
 use super::lift::{Lift, Lifted};
 use super::meta::{self, CreationMeta};
 use super::node::{Body, Node, next_seq_nr};
-use super::saved::SavedVariable;
+use super::saved::{SavedVariable, freed};
 use super::views::{ViewStep, allow_write, edges_of, make_view, rebase_history};
 use diagnostics::error::{Error, Result};
 use dispatch::foreach::{self, is_foreach};
@@ -502,21 +502,21 @@ impl Formula<'_> {
     }
 }
 
+impl OpBody {
+    /// Whether its formula reads what was saved: else it may run again after that is freed.
+    fn reads(&self) -> bool {
+        !self.derivative.saves.is_empty()
+    }
+}
+
 impl Body for OpBody {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
-        let released = || {
-            Error::runtime(
-                "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
-            )
-        };
         let mut args = self.args.clone();
         let mut results: Vec<Option<Tensor>> = vec![None; self.result_specs.borrow().len()];
         {
             let (saved, kept) = (self.saved.borrow(), self.results.borrow());
-            // A formula that reads nothing may run again after release.
-            let reads = !self.derivative.saves.is_empty();
-            if reads && saved.is_none() {
-                return Err(released());
+            if saved.is_none() && self.reads() {
+                return Err(freed());
             }
             for (i, value) in saved.iter().flatten() {
                 args[*i] = match value {
@@ -543,6 +543,9 @@ impl Body for OpBody {
     }
 
     fn lift(&self, node: &Rc<Node>, lift: &mut Lift) -> Result<Lifted> {
+        if self.saved.borrow().is_none() && self.reads() {
+            return Err(freed());
+        }
         self.lift_fields(node, lift)
     }
 

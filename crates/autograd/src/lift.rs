@@ -7,6 +7,8 @@ use dispatch::Value;
 use shape::SymInt;
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Display;
+use std::io::Write;
 use std::rc::Rc;
 use tensor::{Device, Dtype, Geometry, Tensor, TensorSpec};
 
@@ -162,8 +164,9 @@ pub fn dtype_of_number(number: i64) -> Option<Dtype> {
 
 impl Lift {
     /// Adds to the key.
-    pub fn specialize(&mut self, text: &str) {
-        self.key.extend_from_slice(text.as_bytes());
+    pub fn specialize(&mut self, what: impl Display) {
+        // Writing to memory fails where there is none, which ends the program in any case.
+        let _ = write!(self.key, "{what}");
         self.key.push(0xff);
     }
 
@@ -208,13 +211,13 @@ impl Lift {
     /// A constant.
     pub fn constant(&mut self, value: &Value) -> Result<Packed> {
         let packed = pack_constant(value)?;
-        self.specialize(&format!("{packed:?}"));
+        self.specialize(format_args!("{packed:?}"));
         Ok(packed)
     }
 
     /// Device, dtype and layout.
     pub fn options(&mut self, dtype: Dtype, device: Device) -> Packed {
-        self.specialize(&format!("{device} {dtype}"));
+        self.specialize(format_args!("{device} {dtype}"));
         options(dtype, device)
     }
 

@@ -24,7 +24,7 @@ impl Lift {
             self.inputs.push(t.clone());
         }
         self.number(number + 1);
-        self.specialize(&format!("{} {} {} {}", t.device(), t.dtype(), meta::requires_grad(t), t.dim()));
+        self.specialize(format_args!("{} {} {} {}", t.device(), t.dtype(), meta::requires_grad(t), t.dim()));
         Packed::Tensor(number)
     }
 

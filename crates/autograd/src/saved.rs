@@ -9,6 +9,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tensor::Tensor;
 
+/// What was saved is asked for when it is gone: the error that says so.
+pub fn freed() -> Error {
+    Error::runtime(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
+    )
+}
+
 /// `torch.autograd.graph.saved_tensors_hooks`.
 pub trait SavedTensorHooks {
     /// Turns a tensor into what is kept.

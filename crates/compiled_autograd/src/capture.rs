@@ -29,6 +29,13 @@ pub enum Function {
     Library(&'static str, &'static str),
 }
 
+impl Function {
+    /// Whether it calls Python of the script's, or breaks the graph: hooks, custom functions.
+    pub fn calls_script(&self) -> bool {
+        matches!(self, Function::Library(_, "call_hook" | "call_backward" | "call_cpp_tensor_pre_hooks"))
+    }
+}
+
 /// A captured backward.
 pub struct Captured {
     /// The graph as PyTorch prints it.

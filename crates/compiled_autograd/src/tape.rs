@@ -102,7 +102,8 @@ impl Tape {
         let edges: Vec<Edge> = roots.iter().map(|(edge, _)| edge.clone()).collect();
         let (mut count, order) = dependencies(&edges);
         let executed = inputs.map(|inputs| Executed::of(inputs, &order));
-        let outputs: &[Edge] = if accumulates { &[] } else { inputs.unwrap_or(&[]) };
+        // They are results even where leaves accumulate them.
+        let outputs = inputs.unwrap_or(&[]);
         let mut numbers = Numbers::default();
         let mut tape =
             Tape { calls: Vec::new(), lift: Lift::default(), retained: Vec::new(), keys: Vec::new(), num_outputs: outputs.len() };
@@ -134,6 +135,15 @@ impl Tape {
             reach(&next, &mut worklist);
         }
         Ok(tape)
+    }
+
+    /// The leaves whose gradients it accumulates, by their numbers among the inputs.
+    pub fn leaves(&self) -> Vec<usize> {
+        let leaf = |call: &NodeCall| match &call.lifted {
+            Some(Lifted::Accumulate { variable: Some(Packed::Tensor(leaf)), .. }) => Some(*leaf),
+            _ => None,
+        };
+        self.calls.iter().filter_map(leaf).collect()
     }
 
     fn root(&mut self, roots: &[(Edge, Tensor)], edges: &[Edge], numbers: &mut Numbers) -> Result<()> {
@@ -197,7 +207,7 @@ impl Tape {
         lift.specialize(&node.name);
         let outputs: Vec<(usize, usize)> =
             outputs.iter().enumerate().filter(|(_, e)| Rc::ptr_eq(&e.node, node)).map(|(place, e)| (e.index, place)).collect();
-        lift.specialize(&format!("{outputs:?}"));
+        lift.specialize(format_args!("{outputs:?}"));
         let leaf = autograd::accumulated_variable(node);
         let mut tensor_pre_hooks = Vec::new();
         for (index, _, hook) in node.tensor_hooks.borrow().iter() {
@@ -213,17 +223,17 @@ impl Tape {
             self.retained.push(tensor.clone());
             retained.push((self.retained.len() - 1, *index));
         }
-        lift.specialize(&format!("{tensor_pre_hooks:?} {retained:?}"));
+        lift.specialize(format_args!("{tensor_pre_hooks:?} {retained:?}"));
         let pre_hooks = node.pre_hooks.borrow().iter().map(|(_, hook)| lift_hook(lift, &hook.function)).collect::<Result<Vec<_>>>()?;
         let post_hooks = node.post_hooks.borrow().iter().map(|(_, hook)| lift_hook(lift, &hook.function)).collect::<Result<Vec<_>>>()?;
-        lift.specialize(&format!("{pre_hooks:?} {post_hooks:?} {needed}"));
+        lift.specialize(format_args!("{pre_hooks:?} {post_hooks:?} {needed}"));
         let (mut lifted, mut next, mut post_acc_grad_hooks) = (None, Vec::new(), Vec::new());
         if needed {
             lifted = Some(lift_node(node, lift)?);
             if let Some(leaf) = &leaf {
                 let hooks = meta::peek(leaf, |m| m.post_accumulate_hooks.clone());
                 post_acc_grad_hooks = hooks.iter().map(|(_, hook)| lift_hook(lift, &hook.function)).collect::<Result<Vec<_>>>()?;
-                lift.specialize(&format!("{post_acc_grad_hooks:?}"));
+                lift.specialize(format_args!("{post_acc_grad_hooks:?}"));
             }
             let edges = edges_in_graph(node, lifted.as_ref());
             next = self.next(&edges, numbers)?;

@@ -190,6 +190,26 @@ pub struct CapturedGraph {
     pub entry: Option<CacheEntryView>,
     /// Where its function is defined.
     pub span: Option<Span>,
+    /// The tape that it is the backward of, where compiled autograd had it captured.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(test, ts(optional))]
+    pub tape: Option<u32>,
+}
+
+/// A tape that compiled autograd captured as a graph.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct Tape {
+    /// Counts from 0 in the order of capture.
+    pub id: u32,
+    /// `CompiledAutograd0`
+    pub name: String,
+    /// Its graph.
+    pub graph: GraphView,
+    /// Why no tape that was met before served, in the words of `TORCH_LOGS=compiled_autograd_verbose`.
+    pub reasons: Vec<String>,
+    /// How many later backwards it served.
+    pub hits: u32,
 }
 
 /// A condition under which a compiled graph may be used again.
@@ -409,8 +429,13 @@ pub enum Event {
     },
     /// Compiled autograd made a graph.
     CompiledAutograd {
-        /// Its readable text.
-        readable: String,
+        /// The graph; one of an id seen before replaces it.
+        tape: Tape,
+    },
+    /// A backward had a tape like one that was captured.
+    TapeHit {
+        /// Which.
+        tape: u32,
     },
     /// A compiled graph was run.
     Ran {
@@ -451,6 +476,8 @@ pub struct Report {
     pub compilations: Vec<Compilation>,
     /// Compiled-autograd graphs, as text.
     pub compiled_autograd: Vec<String>,
+    /// The same graphs: nodes, why they were captured, how often they served.
+    pub tapes: Vec<Tape>,
     /// Per recompilation, the guards that failed.
     pub recompiles: Vec<Vec<String>>,
     /// Where capture stopped.
@@ -474,6 +501,7 @@ impl Default for Report {
             regions: Vec::new(),
             compilations: Vec::new(),
             compiled_autograd: Vec::new(),
+            tapes: Vec::new(),
             recompiles: Vec::new(),
             breaks: Vec::new(),
             runs: Vec::new(),
@@ -499,7 +527,21 @@ impl Report {
             },
             Event::Broke { graph_break } => self.breaks.push(graph_break),
             Event::Recompiled { reasons } => self.recompiles.push(reasons),
-            Event::CompiledAutograd { readable } => self.compiled_autograd.push(readable),
+            Event::CompiledAutograd { tape } => {
+                let known = self.tapes.iter().position(|known| known.id == tape.id);
+                let text = known.and_then(|at| self.compiled_autograd.get_mut(at));
+                match text {
+                    Some(text) => text.clone_from(&tape.graph.readable),
+                    None => self.compiled_autograd.push(tape.graph.readable.clone()),
+                }
+                match known.and_then(|at| self.tapes.get_mut(at)) {
+                    Some(known) => *known = tape,
+                    None => self.tapes.push(tape),
+                }
+            }
+            Event::TapeHit { tape } => {
+                self.tapes.iter_mut().filter(|known| known.id == tape).for_each(|known| known.hits = known.hits.saturating_add(1))
+            }
             Event::Ran { run } => self.runs.push(run),
             Event::Runnable { .. } => {}
             Event::Finished { exception, seconds } => {

@@ -13,7 +13,7 @@ use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Trainin
 use crate::protocol::{FromExport, FromGpu, FromInterpreter, ToExport, ToGpu, ToInterpreter};
 use crate::{
     Answer, CapturedGraph, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
-    REPORT_VERSION, Report, Span, Trial, WhatIf,
+    REPORT_VERSION, Report, Span, Tape, Trial, WhatIf,
 };
 
 fn generated() -> PathBuf {
@@ -78,7 +78,10 @@ fn typescript_fold_sample_is_current() {
         Event::Compiled { compilation: Compilation { id: 1, ..Compilation::default() } },
         Event::Broke { graph_break: GraphBreak { reason: "print".to_owned(), span: Some(Span { line: 3, ..Span::default() }) } },
         Event::Recompiled { reasons: vec!["size mismatch".to_owned()] },
-        Event::CompiledAutograd { readable: "tape".to_owned() },
+        Event::CompiledAutograd {
+            tape: Tape { name: "CompiledAutograd0".to_owned(), graph: graph("tape"), reasons: vec!["new".to_owned()], ..Tape::default() },
+        },
+        Event::TapeHit { tape: 0 },
         Event::Ran { run: GraphRun { compilation: 0, part: "forward".to_owned() } },
         Event::Runnable { bundle: Bundle { version: BUNDLE_VERSION, ..Bundle::default() } },
         Event::Stderr { text: "warning\n".to_owned() },

@@ -7,8 +7,9 @@ use rustpython_vm::builtins::{PyDictRef, PyFloat, PyInt};
 use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
 
 use super::compiled_function::CompiledFunction;
+use crate::dynamo::cache::Admitted;
 use crate::dynamo::source::{Locals, Source, own_attribute};
-use crate::dynamo::{CapturedGraph, InputSource, Number};
+use crate::dynamo::{CacheEntry, CapturedGraph, InputSource, Number};
 use crate::python::native::tensor::{to_tensor, wrap};
 use crate::tensor::Tensor;
 
@@ -51,10 +52,21 @@ impl Remembered {
 
 /// Whether the guards of an entry hold for a function's variables.
 pub fn holds(function: &CompiledFunction, place: usize, index: usize, locals: &Locals, vm: &VirtualMachine) -> bool {
-    let Some((needs, inputs)) = function.values.entry(place, index) else { return false };
-    let Some(entry) = function.cache.borrow().entry(place, index) else { return false };
+    let entry = function.cache.borrow().entry(place, index);
+    entry.is_some_and(|entry| admitted(function, (place, index), &entry, locals, vm).is_some())
+}
+
+/// What an entry, the one of that place and index, runs with for a function's variables, where its guards hold for them.
+pub fn admitted(
+    function: &CompiledFunction,
+    (place, index): (usize, usize),
+    entry: &CacheEntry,
+    locals: &Locals,
+    vm: &VirtualMachine,
+) -> Option<Admitted> {
+    let (needs, inputs) = function.values.entry(place, index)?;
     if !needs.facts.iter().all(|f| f.holds(locals, vm)) {
-        return false;
+        return None;
     }
     let tensor = |i: usize| to_tensor(&*inputs.get(i)?.path.as_ref()?.value(locals, vm)?);
     let number = |origin: &str| {

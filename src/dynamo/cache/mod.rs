@@ -17,7 +17,7 @@ use crate::report::Guard;
 use crate::shape::{Expr, FloatGuard, ShapeGuard, SymInt, Symbol, SymbolInfo};
 use crate::tensor::Tensor;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Said where every guard holds and Python took another way.
@@ -60,6 +60,14 @@ pub struct Unmet {
     pub text: String,
     /// The place of another tensor, where it says that this one is that.
     pub alias_of: Option<String>,
+}
+
+/// What an entry is run with.
+pub struct Admitted {
+    /// Per tensor that was read, the one that is there now; none of numbers.
+    tensors: Vec<Option<Tensor>>,
+    /// The values of its symbols.
+    values: HashMap<Symbol, i64>,
 }
 
 /// A number that a script passes.
@@ -121,9 +129,20 @@ impl Cache {
             }
             return Lookup::Miss(reasons);
         };
-        let served = [index].into_iter().chain(asked.into_iter().filter(|i| *i != index)).collect();
-        self.order.borrow_mut().insert(place, served);
+        self.served(place, index);
         Lookup::Hit(entries[index].clone())
+    }
+
+    /// An entry was hit: it is asked before others.
+    pub fn served(&self, place: usize, index: usize) {
+        let others = self.asked(place).into_iter().filter(|i| *i != index);
+        let order = [index].into_iter().chain(others).collect();
+        self.order.borrow_mut().insert(place, order);
+    }
+
+    /// The position of an entry among those of a place.
+    pub fn position(&self, place: usize, entry: &Rc<CacheEntry>) -> Option<usize> {
+        self.entries.get(place)?.iter().position(|known| Rc::ptr_eq(known, entry))
     }
 
     /// The entries of a place in the order in which they are asked: new ones first, then those that were hit last.
@@ -214,37 +233,31 @@ impl CacheEntry {
             && self.holds_for(&self.values(captured), &|origin| captured.env.float_from(origin))
     }
 
-    /// Whether its guards hold for tensors found where its inputs were (`tensor`, by position), and for numbers found where its
-    /// symbols were: nothing is recorded.
-    pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> bool {
+    /// Tensors found where its inputs were (`tensor`, by position), and the values of its symbols, where its guards hold for those and for
+    /// numbers found where its symbols were: nothing is recorded.
+    pub fn admits(&self, tensor: &dyn Fn(usize) -> Option<Tensor>, number: &dyn Fn(&str) -> Option<Number>) -> Option<Admitted> {
         let modes = crate::dispatch::modes();
         let state = (modes.grad, modes.autocast, modes.inference, State::now());
         if (self.captured.grad, self.captured.autocast, self.captured.inference, self.captured.state) != state {
-            return false;
+            return None;
         }
-        let mut found: Vec<Option<Tensor>> = Vec::with_capacity(self.captured.touched.len());
+        let mut tensors: Vec<Option<Tensor>> = Vec::with_capacity(self.captured.touched.len());
+        let mut known = HashSet::new();
         for (i, want) in self.captured.touched.iter().enumerate() {
-            let have = if want.source.is_number { None } else { tensor(i) };
-            let fits = match &have {
-                Some(have) => {
-                    let distinct = !found.iter().flatten().any(|known| known.is(have));
-                    distinct && meets(want, have, crate::autograd::meta::requires_grad(have))
+            let have = if want.source.is_number { None } else { Some(tensor(i)?) };
+            if let Some(have) = &have {
+                let is_distinct = known.insert(have.id());
+                if !is_distinct || !meets(want, have, crate::autograd::meta::requires_grad(have)) {
+                    return None;
                 }
-                None => want.source.is_number,
-            };
-            if !fits {
-                return false;
             }
-            found.push(have);
-        }
-        if self.captured.witnesses.is_empty() && self.captured.env.guards().is_empty() && self.captured.env.float_guards().is_empty() {
-            return true;
+            tensors.push(have);
         }
         let read = |w: &Witness| match w.at {
-            Place::Size(input, dim) => found.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
-            Place::Stride(input, dim) => found.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
-            Place::Offset(input) => found.get(input)?.as_ref()?.geometry().offset.as_int(),
-            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(found.get(input)?.as_ref()?),
+            Place::Size(input, dim) => tensors.get(input)?.as_ref()?.geometry().sizes.get(dim)?.as_int(),
+            Place::Stride(input, dim) => tensors.get(input)?.as_ref()?.geometry().strides.get(dim)?.as_int(),
+            Place::Offset(input) => tensors.get(input)?.as_ref()?.geometry().offset.as_int(),
+            Place::Item(input) => super::output_graph::symbolic_numbers::number_of(tensors.get(input)?.as_ref()?),
             Place::Number => match number(&self.captured.env.info(&w.symbol)?.origin)? {
                 Number::Int(i) => Some(i),
                 Number::Float(_) => None,
@@ -255,7 +268,7 @@ impl CacheEntry {
             Number::Float(f) => Some(f),
             Number::Int(_) => None,
         };
-        self.holds_for(&values, &float)
+        self.holds_for(&values, &float).then_some(Admitted { tensors, values })
     }
 
     /// Whether these values meet its conditions on symbolic sizes and floats.
@@ -315,20 +328,34 @@ impl CacheEntry {
         guards
     }
 
+    /// Runs it on what it admitted.
+    ///
+    /// # Errors
+    /// Of its operators, and where a float of the call is an input.
+    pub fn run_admitted(&self, admitted: &Admitted) -> Result<Vec<Value>> {
+        // Inputs are among what was read, in its order.
+        let mut touched = self.captured.touched.iter().zip(&admitted.tensors);
+        let mut real = |input: &GraphArg| touched.find(|(known, _)| known.node == input.node)?.1.clone();
+        let mut tensors = self.captured.inputs.iter().map(|input| real(input).map(Value::Tensor));
+        let inputs = self.given(&mut || tensors.next().flatten(), &admitted.values)?;
+        (self.compiled)(inputs)
+    }
+
     /// Runs it on the inputs of a captured graph that hit it, with the values of its symbols there.
     pub fn run(&self, inputs: &[GraphArg], values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
         let mut tensors = inputs.iter().map(|i| Value::Tensor(i.real.clone()));
-        let inputs = self
-            .captured
-            .graph
-            .placeholders()
-            .map(|n| match &n.meta.value {
-                Some(FakeValue::Int(size)) => value_of(size, values).map(Value::from),
-                _ => tensors.next(),
-            })
-            .map(|v| v.ok_or_else(|| Error::runtime("a compiled graph lacks an input")))
-            .collect::<Result<Vec<_>>>()?;
+        let inputs = self.given(&mut || tensors.next(), values)?;
         (self.compiled)(inputs)
+    }
+
+    /// What its placeholders are given: sizes, and tensors one after the other.
+    fn given(&self, next: &mut dyn FnMut() -> Option<Value>, values: &HashMap<Symbol, i64>) -> Result<Vec<Value>> {
+        let placeholders = self.captured.graph.placeholders();
+        let given = placeholders.map(|n| match &n.meta.value {
+            Some(FakeValue::Int(size)) => value_of(size, values).map(Value::from),
+            _ => next(),
+        });
+        given.map(|v| v.ok_or_else(|| Error::runtime("a compiled graph lacks an input"))).collect()
     }
 }
 

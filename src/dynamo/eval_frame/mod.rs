@@ -4,9 +4,10 @@ pub(super) mod call;
 pub(super) mod frames;
 pub(super) mod inlined;
 pub(super) mod recorder;
+pub mod replay;
 pub(super) mod skipped;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyBaseExceptionRef;
@@ -30,6 +31,7 @@ use call::{Around, Call, capturing, current};
 
 /// Forgets what an earlier run compiled, and a call that was ended from outside.
 pub fn reset() {
+    TAPE.set(None);
     call::reset();
     compiled_function::reset();
 }
@@ -126,12 +128,19 @@ pub fn call(
 thread_local! {
     /// Tensors that are inputs of the next graph whether they are read or not, and those that hold a size.
     static ANNOUNCED: RefCell<(Vec<Tensor>, Vec<Tensor>)> = RefCell::default();
+    static TAPE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
 /// Says what the next compiled call has as inputs, whether its first graph reads it or not: `tensors`, and sizes that `holders` have in
-/// their second dimension.
-pub fn announce_inputs(tensors: Vec<Tensor>, holders: Vec<Tensor>) {
+/// their second dimension. Until the next announcement, graphs are captured for the backward of that tape.
+pub fn announce_inputs(tensors: Vec<Tensor>, holders: Vec<Tensor>, tape: Option<u32>) {
     ANNOUNCED.set((tensors, holders));
+    TAPE.set(tape);
+}
+
+/// The tape whose backward is running, by its number in the report.
+pub fn tape() -> Option<u32> {
+    TAPE.get()
 }
 
 /// What records a call: it asks the call for what only the frames that run know.

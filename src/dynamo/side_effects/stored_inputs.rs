@@ -34,9 +34,17 @@ impl Recorder {
         }
     }
 
-    /// The gradient of a tensor of the caller's was set to a value of the graph: the graph gives it back.
+    /// The gradient of a tensor of the caller's was set to a value of the graph: the graph gives it back, also where it is an input that
+    /// was written to.
     pub fn note_gradient(&self, of: &Tensor, gradient: &Tensor) {
         let output = self.output();
+        let written = self.fake_tensor(gradient).filter(|fake_tensor| fake_tensor.version() > 0);
+        if let Some(fake_tensor) = written
+            && let Some(call) = output.nodes.borrow().get(&fake_tensor.id()).copied()
+            && !output.stored.borrow().iter().any(|(known, _)| known.is(&fake_tensor))
+        {
+            output.stored.borrow_mut().push((fake_tensor, call));
+        }
         let mut known = output.gradients.borrow_mut();
         if self.is_traced(gradient) && !of.is_fake() && !known.iter().any(|t| t.is(of)) {
             known.push(of.clone());

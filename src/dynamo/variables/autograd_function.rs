@@ -8,7 +8,7 @@ use rustpython_vm::{AsObject, PyObjectRef, PyPayload, PyResult, VirtualMachine};
 
 use super::higher_order_ops::{self, Called};
 use crate::autograd::lift::{Lift, Lifted, Packed};
-use crate::autograd::{Body, InputMeta, Node, SavedVariable, gradient_edge, meta, rebase_history};
+use crate::autograd::{Body, InputMeta, Node, SavedVariable, freed, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, modes, set_modes};
 use crate::dynamo::eval_frame::call::Waiting;
 use crate::dynamo::{Recorder, Unsupported};
@@ -28,13 +28,6 @@ struct CustomBody {
 struct Saved {
     values: Option<Vec<Option<SavedVariable>>>,
     node: std::rc::Weak<Node>,
-}
-
-/// What was saved is asked for when it is gone.
-fn freed() -> Error {
-    Error::runtime(
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after calling backward.",
-    )
 }
 
 impl Saved {
@@ -86,7 +79,7 @@ impl Body for CustomBody {
                 });
             }
         }
-        lift.specialize(&format!("{materializes} {is_tensor:?} {is_result:?}"));
+        lift.specialize(format_args!("{materializes} {is_tensor:?} {is_result:?}"));
         let mut zeros = Vec::new();
         for (result, is_result) in node.inputs.borrow().iter().zip(&is_result) {
             let sizes = if *is_result { lift.list_of_sizes(&result.sizes)? } else { Packed::List(Vec::new()) };

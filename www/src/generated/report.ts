@@ -298,7 +298,11 @@ entry?: CacheEntryView | null,
 /**
  * Where its function is defined.
  */
-span: Span | null, };
+span: Span | null,
+/**
+ * The tape that it is the backward of, where compiled autograd had it captured.
+ */
+tape?: number, };
 
 /**
  * One AOTAutograd compilation.
@@ -665,9 +669,13 @@ graph_break: GraphBreak, } | { "event": "recompiled",
  */
 reasons: Array<string>, } | { "event": "compiled_autograd",
 /**
- * Its readable text.
+ * The graph; one of an id seen before replaces it.
  */
-readable: string, } | { "event": "ran",
+tape: Tape, } | { "event": "tape_hit",
+/**
+ * Which.
+ */
+tape: number, } | { "event": "ran",
 /**
  * Which.
  */
@@ -1467,6 +1475,10 @@ compilations: Array<Compilation>,
  */
 compiled_autograd: Array<string>,
 /**
+ * The same graphs: nodes, why they were captured, how often they served.
+ */
+tapes: Array<Tape>,
+/**
  * Per recompilation, the guards that failed.
  */
 recompiles: Array<Array<string>>,
@@ -1592,6 +1604,31 @@ end_line: number,
  * Column after the last character.
  */
 end_column: number, };
+
+/**
+ * A tape that compiled autograd captured as a graph.
+ */
+export type Tape = {
+/**
+ * Counts from 0 in the order of capture.
+ */
+id: number,
+/**
+ * `CompiledAutograd0`
+ */
+name: string,
+/**
+ * Its graph.
+ */
+graph: GraphView,
+/**
+ * Why no tape that was met before served, in the words of `TORCH_LOGS=compiled_autograd_verbose`.
+ */
+reasons: Array<string>,
+/**
+ * How many later backwards it served.
+ */
+hits: number, };
 
 /**
  * A tensor as plain data.

@@ -9,7 +9,7 @@ import { reveal, showLinked } from "../editor/marks";
 import { setNames } from "../editor/names";
 import type { GraphView } from "../generated/report";
 import { belongs, correspond } from "../report/correspond";
-import { STAGE_TITLES } from "../report/stages";
+import { isTraced, STAGE_TITLES } from "../report/stages";
 import { select, type Selection, selection } from "../state/selection";
 import { graphsRun, shown } from "../state/session";
 import { selectedStage, selectedUnit } from "../state/unit";
@@ -48,7 +48,7 @@ export function GraphText(): JSX.Element {
       const lines = linkedLines(graph, chosen);
       showLinked(view, lines);
       const { compilation } = unit;
-      const partitioned = stage !== "captured" && stage !== "functionalized";
+      const partitioned = isTraced(stage) && stage !== "functionalized";
       view.dispatch({
         effects: setNames.of({
           saved: new Set(partitioned ? compilation?.saved?.map(({ name }) => name) : []),

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { Tabs } from "../layout/tabs";
 import { formatBytes, plural } from "../report/format";
-import { STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
+import { isTraced, STAGE_HELP, STAGE_TITLES, type Stage, type Unit } from "../report/stages";
 import { engine, graphsAreOld, shown } from "../state/session";
 import { allUnits, selectedStage, selectedUnit, stagesOfUnit, wantedStage, wantedUnit } from "../state/unit";
 import { GRAPH_VIEWS, graphView, type GraphViewKind, foldGraphs, wrapGraphs } from "../state/view";
@@ -117,7 +117,7 @@ function Chooser(): JSX.Element | null {
 
 function Legend({ unit, stage }: { unit: Unit; stage: Stage }): JSX.Element | null {
   const { compilation } = unit;
-  if (stage === "captured" || !compilation) return null;
+  if (!isTraced(stage) || !compilation) return null;
   const saved = compilation.saved ?? [];
   const recomputed = compilation.partition?.recomputed ?? [];
   const bytes = saved.reduce((sum, value) => sum + (value.bytes ?? 0), 0);

@@ -5,7 +5,7 @@ import { linesOf, type Moment, type Runs, type Why } from "../report/timeline";
 import { showPane } from "../state/layout";
 import { select } from "../state/selection";
 import { type Run, shown } from "../state/session";
-import { wantedUnit } from "../state/unit";
+import { wantedStage, wantedUnit } from "../state/unit";
 
 /** Moments that are listed at most: the first and the last. */
 const MOST_MOMENTS = 400;
@@ -97,9 +97,29 @@ function Line({ run, moment }: { run: Run; moment: Moment }): JSX.Element {
           <p class="muted">{moment.reason}</p>
         </>
       );
+    case "tape":
+      return (
+        <>
+          Compiled autograd captured <TapeLink run={run} tape={moment.tape} />
+          {moment.reasons.length > 0 && (
+            <ul class="guards">
+              {moment.reasons.map((reason) => (
+                <li key={reason}>
+                  <code>{reason}</code>
+                </li>
+              ))}
+            </ul>
+          )}
+        </>
+      );
     case "ran":
       return (
         <ul class="runs">
+          {moment.hits.map(({ tape, times }) => (
+            <li key={`tape ${tape}`}>
+              Compiled autograd: <TapeLink run={run} tape={tape} /> served {plural(times, "time")} (cache hit)
+            </li>
+          ))}
           {moment.runs.map((runs) => (
             <li key={runs.compilation}>
               Ran <UnitLink run={run} compilation={runs.compilation} region={regionOf(run, runs.compilation)} />: {countRuns(runs)}
@@ -172,6 +192,22 @@ function RegionLink({ run, region }: { run: Run; region: number }): JSX.Element 
   const key = compilation === undefined ? `r${region}` : `c${compilation}`;
   return (
     <button type="button" class="link code" onClick={() => go(run, key, region)}>
+      {name}
+    </button>
+  );
+}
+
+function TapeLink({ run, tape }: { run: Run; tape: number }): JSX.Element {
+  const name = run.report.tapes.find(({ id }) => id === tape)?.name ?? "graph";
+  const region = run.report.regions.find((candidate) => candidate.tape === tape)?.id ?? null;
+  const compilation = run.report.compilations.find((candidate) => region !== null && candidate.region === region)?.id;
+  const key = compilation !== undefined ? `c${compilation}` : region !== null ? `r${region}` : `t${tape}`;
+  const show = () => {
+    go(run, key, region);
+    wantedStage.value = "tape";
+  };
+  return (
+    <button type="button" class="link code" onClick={show}>
       {name}
     </button>
   );

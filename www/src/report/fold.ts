@@ -11,6 +11,7 @@ export function emptyReport(): Report {
     regions: [],
     compilations: [],
     compiled_autograd: [],
+    tapes: [],
     recompiles: [],
     breaks: [],
     runs: [],
@@ -27,6 +28,7 @@ export function fold(report: Report, events: readonly Event[]): Report {
     regions: [...report.regions],
     compilations: [...report.compilations],
     compiled_autograd: [...report.compiled_autograd],
+    tapes: [...report.tapes],
     recompiles: [...report.recompiles],
     breaks: [...report.breaks],
     runs: [...report.runs],
@@ -56,7 +58,11 @@ function take(report: Report, event: Event): void {
       report.recompiles.push(event.reasons);
       break;
     case "compiled_autograd":
-      report.compiled_autograd.push(event.readable);
+      replaceOrAdd(report.tapes, event.tape);
+      report.compiled_autograd[report.tapes.indexOf(event.tape)] = event.tape.graph.readable;
+      break;
+    case "tape_hit":
+      report.tapes = report.tapes.map((tape) => (tape.id === event.tape ? { ...tape, hits: tape.hits + 1 } : tape));
       break;
     case "ran":
       report.runs.push(event.run);

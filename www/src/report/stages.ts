@@ -1,10 +1,14 @@
 // The stages of a compilation, in the order they come to be.
-import type { Compilation, GraphView, Report } from "../generated/report";
+import type { CapturedGraph, Compilation, GraphView, Report } from "../generated/report";
 
-export const STAGES = ["captured", "functionalized", "joint", "forward", "backward", "inference"] as const;
+export const STAGES = ["tape", "captured", "functionalized", "joint", "forward", "backward", "inference"] as const;
 export type Stage = (typeof STAGES)[number];
 
+/** Whether AOTAutograd makes it: what stands before has no saved values. */
+export const isTraced = (stage: Stage): boolean => stage !== "tape" && stage !== "captured";
+
 export const STAGE_TITLES: Record<Stage, string> = {
+  tape: "Compiled autograd",
   captured: "Captured",
   functionalized: "Functionalized",
   joint: "Joint",
@@ -15,6 +19,7 @@ export const STAGE_TITLES: Record<Stage, string> = {
 
 /** What a stage is, in one sentence. */
 export const STAGE_HELP: Record<Stage, string> = {
+  tape: "The backward as compiled autograd captured it: a call per autograd node, and the hooks in their place.",
   captured: "What torch.compile recorded of the Python code, before autograd.",
   functionalized: "The forward before it is differentiated: what writes in place is functional now, and operators are ATen's.",
   joint: "Forward and backward traced into one graph, mutations made functional.",
@@ -35,6 +40,14 @@ export interface Unit {
 export function units(report: Report): Unit[] {
   const result: Unit[] = [];
   const compiled = new Set<number>();
+  const tapes = new Set<number>();
+  // Several graphs may come of one tape: each has it before it.
+  const withTape = (stages: Unit["stages"], region: CapturedGraph | undefined): Unit["stages"] => {
+    const tape = report.tapes.find(({ id }) => id === region?.tape);
+    if (!tape) return stages;
+    tapes.add(tape.id);
+    return { tape: tape.graph, ...stages };
+  };
   for (const compilation of report.compilations) {
     const region = report.regions.find(({ id }) => id === compilation.region);
     if (region) compiled.add(region.id);
@@ -46,12 +59,16 @@ export function units(report: Report): Unit[] {
     }
     const name = region?.function ?? `graph ${compilation.id}`;
     const title = compilation.abandoned ? `${name} (given up)` : name;
-    result.push({ key: `c${compilation.id}`, title, stages, compilation });
+    result.push({ key: `c${compilation.id}`, title, stages: withTape(stages, region), compilation });
   }
   for (const region of report.regions) {
     if (!compiled.has(region.id)) {
-      result.push({ key: `r${region.id}`, title: region.function, stages: { captured: region.graph }, compilation: undefined });
+      result.push({ key: `r${region.id}`, title: region.function, stages: withTape({ captured: region.graph }, region), compilation: undefined });
     }
+  }
+  // A compiler of the script's may do anything with a tape.
+  for (const tape of report.tapes) {
+    if (!tapes.has(tape.id)) result.push({ key: `t${tape.id}`, title: tape.name, stages: { tape: tape.graph }, compilation: undefined });
   }
   return result;
 }

@@ -9,6 +9,12 @@ export interface Runs {
   inference: number;
 }
 
+/** How often a tape that was captured served again. */
+export interface Hits {
+  tape: number;
+  times: number;
+}
+
 /** Something that happened; `at` is in milliseconds since the run began. */
 export type Moment =
   | { kind: "captured"; at: number; region: number; function: string; why: Why }
@@ -18,7 +24,9 @@ export type Moment =
   /** The backward of an earlier compilation is there now. */
   | { kind: "backward"; at: number; compilation: number; region: number | null }
   | { kind: "broke"; at: number; reason: string; line: number | undefined }
-  | { kind: "ran"; at: number; until: number; runs: readonly Runs[] }
+  /** Compiled autograd captured a tape: why none that was met before served. */
+  | { kind: "tape"; at: number; tape: number; name: string; reasons: readonly string[] }
+  | { kind: "ran"; at: number; until: number; runs: readonly Runs[]; hits: readonly Hits[] }
   | { kind: "finished"; at: number; exception: string | undefined; line: number | undefined };
 
 /** Why a region was captured. */
@@ -76,6 +84,12 @@ export function extend(timeline: Timeline, events: readonly { event: Event; at: 
         else if (backward && !hasBackward(moments, id)) moments.push({ kind: "backward", at, compilation: id, region });
         break;
       }
+      case "compiled_autograd":
+        moments.push({ kind: "tape", at, tape: event.tape.id, name: event.tape.name, reasons: event.tape.reasons });
+        break;
+      case "tape_hit":
+        countHit(moments, event.tape, at);
+        break;
       case "ran":
         if (broken) broken = { ...broken, ended: true };
         countRun(moments, event.run.compilation, event.run.part, at);
@@ -105,7 +119,17 @@ function countRun(moments: Moment[], compilation: number, part: string, at: numb
   if (part === "forward" || part === "backward" || part === "inference") after[part] += 1;
   const runs = [...known.filter((other) => other !== before), after].sort((a, b) => a.compilation - b.compilation);
   if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, runs };
-  else moments.push({ kind: "ran", at, until: at, runs });
+  else moments.push({ kind: "ran", at, until: at, runs, hits: [] });
+}
+
+/** Hits are counted with the runs that they are among. */
+function countHit(moments: Moment[], tape: number, at: number): void {
+  const last = moments.at(-1);
+  const known = last?.kind === "ran" ? last.hits : [];
+  const before = known.find((hits) => hits.tape === tape);
+  const hits = [...known.filter((other) => other !== before), { tape, times: (before?.times ?? 0) + 1 }].sort((a, b) => a.tape - b.tape);
+  if (last?.kind === "ran") moments[moments.length - 1] = { ...last, until: at, hits };
+  else moments.push({ kind: "ran", at, until: at, runs: [], hits });
 }
 
 /** Lines of the script that a region's calls come from, first and last. */

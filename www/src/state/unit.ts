@@ -1,6 +1,6 @@
 // Which compilation and which of its stages are looked at.
 import { computed, signal } from "@preact/signals";
-import { STAGES, type Stage, units } from "../report/stages";
+import { isTraced, STAGES, type Stage, units } from "../report/stages";
 import { graphsRun } from "./session";
 
 /** The visitor's choices; what is shown follows them as far as it can. */
@@ -15,5 +15,5 @@ export const selectedUnit = computed(
 export const stagesOfUnit = computed(() => STAGES.filter((stage) => selectedUnit.value?.stages[stage]));
 export const selectedStage = computed(() => {
   const there = stagesOfUnit.value;
-  return there.includes(wantedStage.value) ? wantedStage.value : (there.find((stage) => stage !== "captured") ?? there[0]);
+  return there.includes(wantedStage.value) ? wantedStage.value : (there.find(isTraced) ?? there[0]);
 });

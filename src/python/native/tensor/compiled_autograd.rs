@@ -1,7 +1,7 @@
 //! Compiled autograd as Python sees it: a backward is looked up by its tape, captured as a `GraphModule`, and called with what its tape keeps.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use rustpython_vm::function::FuncArgs;
@@ -15,9 +15,13 @@ use super::tape::{edges, roots};
 use crate::autograd::lift::Functional;
 use crate::autograd::{Node, meta};
 use crate::dispatch::Value;
+use crate::dynamo::Locals;
+use crate::dynamo::replay::{self, Ran, Replay};
 use crate::error::{Error, Result};
 use crate::graph;
+use crate::python::current::emit;
 use crate::python::native::graph_module::{PyGraphModule, script_module};
+use crate::report::{self, Event};
 use crate::tensor::Tensor;
 use compiled_autograd::cache::{Cache, KnownSize};
 use compiled_autograd::capture::{Captured, Function, Prologue, capture};
@@ -31,18 +35,57 @@ struct Entry {
     used_sizes: Vec<usize>,
     /// What the compiler made of the graph.
     compiled: PyObjectRef,
+    /// Whether the graph calls no Python of the script's: hooks, custom functions.
+    is_pure: bool,
+    /// Calls that can be made again without Python, the last first.
+    replays: RefCell<Vec<Rc<Known>>>,
+}
+
+/// A call of the compiled graph that can be made again.
+struct Known {
+    replay: Replay,
+    /// What it gives.
+    result: Vec<Option<Origin>>,
+    /// Leaves, by their number among the inputs, whose gradient becomes another tensor.
+    gradients: Vec<(usize, Origin)>,
+}
+
+/// Where a tensor comes from that a call gives.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// An output of the compiled graph.
+    Output(usize),
+    /// An input.
+    Input(usize),
+}
+
+impl Origin {
+    fn of(t: &Tensor, outputs: &[Value], inputs: &[Tensor]) -> Option<Origin> {
+        let output = outputs.iter().position(|o| o.as_tensor().is_some_and(|o| o.is(t)));
+        output.map(Origin::Output).or_else(|| inputs.iter().position(|i| i.is(t)).map(Origin::Input))
+    }
+
+    fn tensor(self, outputs: &[Value], inputs: &[Tensor]) -> Option<Tensor> {
+        match self {
+            Origin::Output(i) => outputs.get(i)?.as_tensor().cloned(),
+            Origin::Input(i) => inputs.get(i).cloned(),
+        }
+    }
 }
 
 thread_local! {
     static CACHE: RefCell<Cache<Entry>> = RefCell::default();
+    /// How many tapes the run has captured.
+    static TAPES: Cell<u32> = const { Cell::new(0) };
     /// Tensors that retain their gradient in the backwards that are running, the innermost last.
     static RETAINED: RefCell<Vec<Vec<Retained>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Forgets all tapes.
+/// Forgets an earlier run.
 pub fn forget() {
     CACHE.take();
     RETAINED.take();
+    TAPES.set(0);
 }
 
 /// A function that graphs of compiled autograd call: `torch._dynamo.compiled_autograd.ops.MulBackward0`.
@@ -105,9 +148,13 @@ struct PyTape {
     tape: RefCell<Option<Tape>>,
     sizes: Vec<KnownSize>,
     found: RefCell<Option<Rc<Entry>>>,
-    used_sizes: RefCell<Vec<usize>>,
+    captured: RefCell<(Vec<usize>, bool)>,
     reasons: Vec<String>,
     creates_graph: bool,
+    /// Inputs of the graph.
+    inputs: Vec<Tensor>,
+    /// The retained tensors, and the leaves by their numbers among the inputs, once its arguments were taken.
+    taken: RefCell<(Vec<Retained>, Vec<usize>)>,
 }
 
 impl std::fmt::Debug for PyTape {
@@ -141,7 +188,7 @@ impl PyTape {
         vm.ctx.new_list(zelf.reasons.iter().map(|r| vm.ctx.new_str(r.as_str()).into()).collect()).into()
     }
 
-    /// Captures it as graph number `number`.
+    /// Captures it as graph number `number`. Gives the module, and the tape's number in the report.
     #[pymethod]
     fn capture(zelf: &Py<Self>, number: usize, vm: &VirtualMachine) -> PyResult {
         let captured = {
@@ -150,22 +197,33 @@ impl PyTape {
             capture(tape, number, &zelf.sizes, zelf.creates_graph).map_err(|e| raise(e, vm))?
         };
         let Captured { graph, code, functions, used_sizes } = captured;
-        *zelf.used_sizes.borrow_mut() = used_sizes;
+        let is_pure = functions.iter().all(|(_, function)| !function.calls_script());
+        *zelf.captured.borrow_mut() = (used_sizes, is_pure);
         let names = vm.ctx.new_dict();
         for (name, function) in functions {
             names.set_item(name.as_str(), function_object(function, vm)?, vm)?;
         }
+        let id = TAPES.replace(TAPES.get() + 1);
+        let tape = report::Tape {
+            id,
+            name: graph.class_name.to_string(),
+            graph: crate::graph_view::view(&graph),
+            reasons: zelf.reasons.clone(),
+            hits: 0,
+        };
+        emit(Event::CompiledAutograd { tape });
         let text = graph::code(&code);
         let module = script_module(PyGraphModule::new(graph), vm)?;
         let made = crate::python::native::calls::imported("torch.fx.graph_module", vm)?;
         made.get_attr("_run_code", vm)?.call((module.clone(), text, names), vm)?;
-        Ok(module)
+        Ok(vm.ctx.new_tuple(vec![module, vm.ctx.new_int(id).into()]).into())
     }
 
     /// Keeps what the compiler made of the graph.
     #[pymethod]
     fn keep(zelf: &Py<Self>, compiled: PyObjectRef) {
-        let entry = Rc::new(Entry { used_sizes: zelf.used_sizes.take(), compiled });
+        let (used_sizes, is_pure) = zelf.captured.take();
+        let entry = Rc::new(Entry { used_sizes, compiled, is_pure, replays: RefCell::default() });
         if let Some(tape) = &*zelf.tape.borrow() {
             CACHE.with_borrow_mut(|cache| cache.insert(tape, entry.clone()));
         }
@@ -176,25 +234,128 @@ impl PyTape {
     /// graph is not kept.
     #[pymethod]
     fn arguments(zelf: &Py<Self>, retain_graph: bool, vm: &VirtualMachine) -> PyResult {
-        let tape = zelf.tape.take().ok_or_else(|| vm.new_runtime_error("the tape was released"))?;
-        if !retain_graph {
-            tape.calls.iter().filter_map(|call| call.node.as_ref()).for_each(|node| node.body.release());
-        }
-        let found = zelf.found.borrow().clone();
-        let used = found.as_ref().map(|entry| entry.used_sizes.as_slice()).unwrap_or_default();
-        let dynamic: Vec<i64> = zelf.sizes.iter().filter(|size| size.is_dynamic).map(|size| size.value).collect();
-        let sizes = used.iter().map(|i| vm.ctx.new_int(dynamic.get(*i).copied().unwrap_or(0)).into()).collect();
-        let inputs = tape.lift.inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
+        let tape = zelf.release(retain_graph).ok_or_else(|| vm.new_runtime_error("the tape was released"))?;
+        let sizes = zelf.used_sizes().into_iter().map(|size| vm.ctx.new_int(size).into()).collect();
+        let inputs = zelf.inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
         let objects = |all: &[Rc<dyn Any>]| vm.ctx.new_tuple(all.iter().map(|o| object(o, vm)).collect()).into();
-        RETAINED.with_borrow_mut(|all| all.push(tape.retained));
         let parts: Vec<PyObjectRef> = vec![
             vm.ctx.new_list(inputs).into(),
             vm.ctx.new_list(sizes).into(),
             objects(&tape.lift.objects),
             objects(&tape.lift.packed_data),
         ];
+        let leaves = tape.leaves();
+        *zelf.taken.borrow_mut() = (tape.retained, leaves);
         Ok(vm.ctx.new_tuple(parts).into())
     }
+
+    /// `call(compiled, is_alone, *arguments)`: calls what the compiler made of the graph; `is_alone`: that calls the compiled graph and does
+    /// nothing else, so that the call can be made again without Python.
+    #[pymethod]
+    fn call(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+        let [compiled, is_alone, given @ ..] = &args.args[..] else {
+            return Err(vm.new_type_error("what is called, and its arguments are needed"));
+        };
+        let (retained, leaves) = zelf.taken.take();
+        let before: Vec<Option<Tensor>> = leaves.iter().map(|leaf| meta::grad(&zelf.inputs[*leaf])).collect();
+        RETAINED.with_borrow_mut(|all| all.push(retained));
+        let (result, ran) = replay::watching(|| compiled.call(FuncArgs::from(given.to_vec()), vm));
+        RETAINED.with_borrow_mut(Vec::pop);
+        let result = result?;
+        if let Some(ran) = ran.filter(|_| is_alone.is(&vm.ctx.true_value)) {
+            zelf.learn(&ran, &result, &leaves, &before);
+        }
+        Ok(result)
+    }
+
+    /// Runs the compiled graph at once where a call like this was made before; None where none was.
+    #[pymethod]
+    fn replay(zelf: &Py<Self>, retain_graph: bool, vm: &VirtualMachine) -> PyResult {
+        let Some(entry) = zelf.found.borrow().clone() else { return Ok(vm.ctx.none()) };
+        let known = entry.replays.borrow().clone();
+        if known.is_empty() {
+            return Ok(vm.ctx.none());
+        }
+        let inputs = zelf.inputs.iter().map(|t| wrap(t, vm)).collect::<PyResult<Vec<_>>>()?;
+        let sizes = zelf.used_sizes().into_iter().map(|size| size_argument(size, vm)).collect::<PyResult<Vec<_>>>()?;
+        let locals: Locals = vec![
+            ("inputs".into(), vm.ctx.new_list(inputs).into()),
+            ("sizes".into(), vm.ctx.new_list(sizes).into()),
+            ("scalars".into(), vm.ctx.new_list(Vec::new()).into()),
+        ];
+        for (place, known) in known.iter().enumerate() {
+            let Some(outputs) = known.replay.run(&locals, &|| drop(zelf.release(retain_graph)), vm) else { continue };
+            let outputs = outputs.map_err(|e| raise(e, vm))?;
+            let missing = || vm.new_runtime_error("a compiled graph lacks an output");
+            for (leaf, origin) in &known.gradients {
+                meta::set_grad(&zelf.inputs[*leaf], Some(origin.tensor(&outputs, &zelf.inputs).ok_or_else(missing)?));
+            }
+            if place > 0 {
+                entry.replays.borrow_mut()[..=place].rotate_right(1);
+            }
+            let given = known.result.iter().map(|origin| match origin {
+                None => Ok(vm.ctx.none()),
+                Some(origin) => wrap(&origin.tensor(&outputs, &zelf.inputs).ok_or_else(missing)?, vm),
+            });
+            return Ok(vm.ctx.new_list(given.collect::<PyResult<_>>()?).into());
+        }
+        Ok(vm.ctx.none())
+    }
+}
+
+impl PyTape {
+    /// Gives the tape; frees what its nodes saved where the graph is not kept.
+    fn release(&self, retain_graph: bool) -> Option<Tape> {
+        let tape = self.tape.take()?;
+        if !retain_graph {
+            tape.calls.iter().filter_map(|call| call.node.as_ref()).for_each(|node| node.body.release());
+        }
+        Some(tape)
+    }
+
+    /// The sizes that the graph reads.
+    fn used_sizes(&self) -> Vec<i64> {
+        let found = self.found.borrow();
+        let used = found.as_ref().map_or(&[][..], |entry| entry.used_sizes.as_slice());
+        let dynamic: Vec<i64> = self.sizes.iter().filter(|size| size.is_dynamic).map(|size| size.value).collect();
+        used.iter().map(|i| dynamic.get(*i).copied().unwrap_or(0)).collect()
+    }
+
+    /// Notes what a call did, where it can be made again: `before` are the gradients that the leaves had.
+    fn learn(&self, ran: &Ran, result: &PyObjectRef, leaves: &[usize], before: &[Option<Tensor>]) {
+        let Some(entry) = self.found.borrow().clone().filter(|entry| entry.is_pure) else { return };
+        if entry.replays.borrow().iter().any(|known| known.replay.is(ran)) {
+            return;
+        }
+        let origin = |t: &Tensor| Origin::of(t, &ran.outputs, &self.inputs);
+        let Some(result) = items(result) else { return };
+        let is_none = |o: &PyObjectRef| to_tensor(o).is_none();
+        let result: Option<Vec<Option<Origin>>> =
+            result.iter().map(|o| if is_none(o) { Some(None) } else { to_tensor(o).and_then(|t| origin(&t)).map(Some) }).collect();
+        let mut gradients = Vec::new();
+        for (leaf, before) in leaves.iter().zip(before) {
+            let now = meta::grad(&self.inputs[*leaf]);
+            let is_same = match (&now, before) {
+                (Some(now), Some(before)) => now.is(before),
+                (now, before) => now.is_none() && before.is_none(),
+            };
+            if !is_same {
+                let Some(origin) = now.and_then(|now| origin(&now)) else { return };
+                gradients.push((*leaf, origin));
+            }
+        }
+        let Some(result) = result else { return };
+        entry.replays.borrow_mut().insert(0, Rc::new(Known { replay: Replay::of(ran), result, gradients }));
+    }
+}
+
+/// A size as an argument that can be dynamic: an integer can't.
+fn size_argument(size: i64, vm: &VirtualMachine) -> PyResult {
+    // No tensor holds what stands for the end of a slice.
+    if size <= 0 || size >= 1 << 62 {
+        return Ok(vm.ctx.new_int(size).into());
+    }
+    wrap(&Tensor::from_slice::<f32>(&[], &[0, size]).map_err(|e| raise(e, vm))?, vm)
 }
 
 fn function_object(function: Function, vm: &VirtualMachine) -> PyResult {
@@ -255,20 +416,28 @@ mod module {
         let tape = Tape::new(&roots, edges, flag(4)).map_err(error)?;
         let found = CACHE.with_borrow_mut(|cache| cache.find(&tape, flag(5)));
         let tape = PyTape {
+            inputs: tape.lift.inputs.clone(),
             tape: RefCell::new(Some(tape)),
             sizes: found.sizes,
             found: RefCell::new(found.captured),
-            used_sizes: RefCell::default(),
+            captured: RefCell::default(),
+            taken: RefCell::default(),
             reasons: found.reasons,
             creates_graph: flag(2),
         };
         Ok(tape.into_pyobject(vm))
     }
 
-    /// The backward whose arguments were taken last is over.
+    /// `size_argument(size)`: a size as an argument that can be dynamic.
     #[pyfunction]
-    fn end_backward() {
-        RETAINED.with_borrow_mut(Vec::pop);
+    fn size_argument(size: i64, vm: &VirtualMachine) -> PyResult {
+        super::size_argument(size, vm)
+    }
+
+    /// A tape that was captured serves again, by its number in the report.
+    #[pyfunction]
+    fn note_hit(tape: u32) {
+        emit(Event::TapeHit { tape });
     }
 
     /// Whether no tape was captured.
@@ -280,7 +449,7 @@ mod module {
     /// Forgets all tapes.
     #[pyfunction]
     fn clear_cache() {
-        super::forget();
+        CACHE.take();
     }
 
     /// `ops.validate_outputs`

@@ -139,17 +139,42 @@ def _capture(tape):
 
     counters["compiled_autograd"]["captures"] += 1
     number = next(COMPILE_COUNTER)
-    graph = tape.capture(number)
-    _native_compile._note_compiled_autograd(graph._native)
-    tape.keep(_compiler(graph))
+    graph, id = tape.capture(number)
+    tape.keep(_Compiled(graph, _compiler(graph), id))
+
+
+class _Compiled:
+    """What the compiler made of a captured graph."""
+
+    def __init__(self, graph, call, id):
+        self.graph, self.call = graph, call
+        # Its number in the report.
+        self.id = id
+        self.forward = type(graph).forward
+
+    def runs_the_graph_alone(self):
+        """Whether a call is one of the compiled graph, and no Python of the script's belongs to it."""
+        from torch._dynamo.eval_frame import OptimizedModule
+        from torch.nn.modules._module_hooks import _has_global_call_hooks
+
+        return (
+            isinstance(self.call, OptimizedModule)
+            and self.call._orig_mod is self.graph
+            and type(self.graph).forward is self.forward
+            and not self.call._torchdynamo_call.settings
+            and not _has_global_call_hooks()
+            and not any(module.__dict__.get(hooks) for module in (self.call, self.graph) for hooks in _HOOKS)
+        )
+
+
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 
 
 def _size(value):
     """A size as an argument that can be dynamic: an integer can't."""
-    # No tensor holds what stands for the end of a slice.
-    if value <= 0 or value >= 1 << 62:
-        return value
-    holder = torch.empty(0, value)
+    holder = _native_tape.size_argument(value)
+    if isinstance(holder, int):
+        return holder
     torch._dynamo.maybe_mark_dynamic(holder, 1)
     return holder
 
@@ -174,18 +199,22 @@ def _run(tensors, grads, retain_graph, create_graph, inputs, allow_unreachable, 
         tape = _native_tape.take_apart(tensors, grads, create_graph, inputs, accumulate_grad, _dynamic)
         if tape.compiled is None:
             _capture(tape)
+        else:
+            _native_tape.note_hit(tape.compiled.id)
         compiled = tape.compiled
-        given, sizes, hooks, packed_data = tape.arguments(retain_graph)
+        is_alone = compiled.runs_the_graph_alone()
         in_compiled_autograd_region = True
         try:
-            sizes = [_size(size) for size in sizes]
-            _native_compile._announce_inputs(given, sizes)
             with _disable(), torch.set_grad_enabled(create_graph):
-                result = compiled(given, sizes, [], hooks, packed_data)
+                result = tape.replay(retain_graph) if is_alone else None
+                if result is None:
+                    given, sizes, hooks, packed_data = tape.arguments(retain_graph)
+                    sizes = [_size(size) for size in sizes]
+                    _native_compile._announce_inputs(given, sizes, compiled.id)
+                    result = tape.call(compiled.call, is_alone, given, sizes, [], hooks, packed_data)
         finally:
-            _native_compile._announce_inputs([], [])
+            _native_compile._announce_inputs([], [], None)
             in_compiled_autograd_region = False
-            _native_tape.end_backward()
     finally:
         _is_running = False
     if accumulate_grad or not inputs:

@@ -54,7 +54,7 @@ def _function(name):
         partitioners = {"aot_eager": min_cut_rematerialization_partition, "aot_eager_default_partitioner": default_partition}
         if name not in partitioners:
             raise NotImplementedError(f"calling the backend {name!r} as a function is not available in the playground")
-        return aot_autograd(fw_compiler=nop, partition_fn=partitioners[name])(gm, example_inputs)
+        return aot_autograd(fw_compiler=nop, partition_fn=partitioners[name], keep_inference_input_mutations=True)(gm, example_inputs)
 
     backend.__name__ = backend.__qualname__ = name
     return backend
