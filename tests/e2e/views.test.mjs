@@ -49,6 +49,31 @@ describe("the views", () => {
     await shows(timeline, /Graph break at line 7.*what follows the break at line 7/s);
   });
 
+  it("show a backward under compiled autograd before what was compiled for it, and count what it serves", async () => {
+    const page = await pages.open();
+    const script = `import torch
+from torch._dynamo import compiled_autograd
+x = torch.ones(3, requires_grad=True)
+for _ in range(3):
+    x.grad = None
+    loss = x.sin().sum()
+    with compiled_autograd._enable(torch.compile(backend="aot_eager")):
+        loss.backward()
+`;
+    await write(page, script);
+    await settled(page);
+    await stage(page, "Compiled autograd");
+    await shows(page.locator(".graph-text"), "class CompiledAutograd0(torch.nn.Module)");
+    await stage(page, "Inference");
+    await shows(page.locator(".graph-text"), "torch.ops.aten.cos.default");
+    await page.getByRole("tab", { name: "Timeline" }).click();
+    const timeline = page.locator("[data-pane=timeline]");
+    await shows(timeline, /Compiled autograd captured CompiledAutograd0.*Cache miss due to new autograd node: torch::autograd::GraphRoot/s);
+    await shows(timeline, "Compiled autograd: CompiledAutograd0 served 2 times (cache hit)");
+    await timeline.getByRole("button", { name: "CompiledAutograd0" }).first().click();
+    await shows(page.locator(".graph-text"), "torch__dynamo_external_utils_call_accumulate_grad");
+  });
+
   it("draw the numbers a script prints, and list them", async () => {
     const page = await pages.open();
     await example(page, "A training loop");
