@@ -134,23 +134,27 @@ pub fn register(t: &mut KernelTable) {
         let (g, x) = (c.get("grad_output"), c.get("self"));
         let (low, high) = if eps < 0.0 { (0.0, 1.0) } else { (eps, 1.0 - eps) };
         let outside = if eps < 0.0 { f64::NAN } else { 0.0 };
-        let edge = |x: f64| (x == 0.0 || x == 1.0) && eps < 0.0;
-        float2(
-            "logit_backward_cpu",
-            g,
-            x,
-            &o[0],
-            |g, x| match x as f64 {
-                v if edge(v) => g * f32::INFINITY,
-                _ if x < low as f32 || x > high as f32 => outside as f32,
-                _ => g / (x * (1.0 - x)),
-            },
-            |g, x| match x {
-                v if edge(v) => g * f64::INFINITY,
-                v if v < low || v > high => outside,
-                _ => g / (x * (1.0 - x)),
-            },
-        )
+        // Of whole groups of lanes, what is known to be inside has a slope. Of the others, what is known to be outside has none, and
+        // at the ends of the interval it is infinite, whatever the sign of zero.
+        macro_rules! slope {
+            ($t:ty) => {
+                |g: $t, x: $t, grouped| {
+                    let (low, high) = (low as $t, high as $t);
+                    match grouped {
+                        true if x >= low && x <= high => g / (x * (1.0 - x)),
+                        true => outside as $t,
+                        false if x < low || x > high => outside as $t,
+                        false if eps < 0.0 && (x == 0.0 || x == 1.0) => g * <$t>::INFINITY,
+                        false => g / (x * (1.0 - x)),
+                    }
+                }
+            };
+        }
+        match o[0].dtype() {
+            Dtype::Float64 => map2_grouped(g, x, &o[0], slope!(f64)),
+            d if d.is_floating() => map2_grouped(g, x, &o[0], slope!(f32)),
+            d => Err(not_for("logit_backward_cpu", d)),
+        }
     });
     t.fill("aten.threshold_backward.default", |c, o| match o[0].dtype() {
         Dtype::Float64 => {

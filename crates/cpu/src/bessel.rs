@@ -1,21 +1,117 @@
 //! Bessel functions, Airy's function and orthogonal polynomials, in f64: by integrals, series and recurrences that serve every
-//! argument alike.
+//! argument alike. What PyTorch's kernels compute in the precision of the elements, and whose rounding shows in the result (a phase,
+//! a half that vanishes, an exponential that overflows), is rounded by the caller's `Round`.
 
-use super::special::bessel_i;
 use std::f64::consts::{FRAC_PI_4, PI};
 
-/// The modified Bessel function of the first kind, order 0 or 1, times `exp(-|x|)`.
+/// Rounds to the precision of the elements.
+pub type Round = fn(f64) -> f64;
+
+/// How far PyTorch's phase of the asymptotic wave of a Bessel function is from the true one.
+fn phase_error(order: i32, x: f64, round: Round) -> f64 {
+    let quarter = f64::from(2 * order + 1) * FRAC_PI_4;
+    (round(x - round(quarter)) - x) + quarter
+}
+
+/// Up to here PyTorch sums series; beyond, it takes asymptotic waves.
+const WAVES: f64 = 5.0;
+
+/// Both Bessel functions of order 0 or 1, turned by the error of the phase.
+fn bessel_wave(order: i32, x: f64, round: Round) -> (f64, f64) {
+    if x.is_infinite() {
+        return (f64::NAN, f64::NAN);
+    }
+    let (j, y) = if order == 0 { (libm::j0(x), libm::y0(x)) } else { (libm::j1(x), libm::y1(x)) };
+    let (sin, cos) = phase_error(order, x, round).sin_cos();
+    (j * cos - y * sin, y * cos + j * sin)
+}
+
+/// The Bessel function of the first kind, of order 0 or 1.
+pub fn bessel_j(order: i32, x: f64, round: Round) -> f64 {
+    let sign = if order == 1 && x < 0.0 { -1.0 } else { 1.0 };
+    match (x.abs() > WAVES, order) {
+        (true, _) => sign * bessel_wave(order, x.abs(), round).0,
+        (_, 0) => libm::j0(x),
+        _ => libm::j1(x),
+    }
+}
+
+/// The Bessel function of the second kind, of order 0 or 1.
+pub fn bessel_y(order: i32, x: f64, round: Round) -> f64 {
+    match (x > WAVES, order) {
+        (true, _) => bessel_wave(order, x, round).1,
+        (_, 0) => libm::y0(x),
+        _ => libm::y1(x),
+    }
+}
+
+/// The power series of the modified Bessel functions of the first kind, for arguments that are not large.
+fn bessel_i_near(order: i32, a: f64) -> f64 {
+    let quarter = a * a / 4.0;
+    let (mut term, mut sum, mut k) = (if order == 0 { 1.0 } else { a / 2.0 }, 0.0, 0.0);
+    while term > sum * 1e-17 {
+        sum += term;
+        k += 1.0;
+        term *= quarter / (k * (k + f64::from(order)));
+    }
+    sum
+}
+
+/// Their asymptotic series times `exp(-a)`, up to its smallest term.
+fn bessel_i_far(order: i32, a: f64) -> f64 {
+    let mu = f64::from(4 * order * order);
+    let (mut term, mut sum, mut k) = (1.0f64, 1.0, 1.0);
+    while k < 60.0 {
+        let odd = 2.0 * k - 1.0;
+        let next = -term * (mu - odd * odd) / (k * 8.0 * a);
+        if next.abs() >= term.abs() || next.abs() < 1e-17 {
+            break;
+        }
+        sum += next;
+        term = next;
+        k += 1.0;
+    }
+    sum / (2.0 * PI * a).sqrt()
+}
+
+/// From here on the asymptotic series is exact.
+const FAR: f64 = 20.0;
+
+/// The modified Bessel function of the first kind, of order 0 or 1.
+pub fn bessel_i(order: i32, x: f64, round: Round) -> f64 {
+    let (a, sign) = (x.abs(), if order == 1 { 1f64.copysign(x) } else { 1.0 });
+    sign * if a < FAR { bessel_i_near(order, a) } else { bessel_i_far(order, a) * round(a.exp()) }
+}
+
+/// The same times `exp(-|x|)`.
 pub fn bessel_i_scaled(order: i32, x: f64) -> f64 {
-    if x.abs() < 600.0 {
-        bessel_i(order, x) * (-x.abs()).exp()
-    } else {
-        bessel_i(order, 600f64.copysign(x)) * (-600f64).exp() * (600.0 / x.abs()).sqrt()
+    let (a, sign) = (x.abs(), if order == 1 { 1f64.copysign(x) } else { 1.0 });
+    sign * if a < FAR { bessel_i_near(order, a) * (-a).exp() } else { bessel_i_far(order, a) }
+}
+
+/// Whether half of the argument rounds to zero, of which PyTorch's kernels take the logarithm.
+fn half_vanishes(x: f64, round: Round) -> bool {
+    x > 0.0 && round(x / 2.0) == 0.0
+}
+
+/// The modified Bessel function of the second kind, of order 0 or 1.
+pub fn modified_k(order: f64, x: f64, round: Round) -> f64 {
+    // The logarithm meets a zero. In order 0 it is taken of the argument.
+    if order == 1.0 && half_vanishes(x, round) { f64::NAN } else { bessel_k(order, x) }
+}
+
+/// The same times `exp(x)`.
+pub fn modified_k_scaled(order: f64, x: f64, round: Round) -> f64 {
+    match half_vanishes(x, round) {
+        true if order == 0.0 => f64::INFINITY,
+        true => f64::NAN,
+        false => bessel_k_scaled(order, x),
     }
 }
 
 /// The modified Bessel function of the second kind times `exp(x)`: the integral of `exp(-x (cosh t - 1)) cosh(order t)`, whose
 /// trapezoidal sums converge as fast as doubles can tell.
-pub fn bessel_k_scaled(order: f64, x: f64) -> f64 {
+fn bessel_k_scaled(order: f64, x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
     }
@@ -42,12 +138,12 @@ pub fn bessel_k_scaled(order: f64, x: f64) -> f64 {
 }
 
 /// The modified Bessel function of the second kind.
-pub fn bessel_k(order: f64, x: f64) -> f64 {
+fn bessel_k(order: f64, x: f64) -> f64 {
     bessel_k_scaled(order, x) * (-x).exp()
 }
 
 /// Airy's function: its power series near zero, Bessel functions of order 1/3 to the right, the asymptotic wave to the left.
-pub fn airy(x: f64) -> f64 {
+pub fn airy(x: f64, round: Round) -> f64 {
     if x.is_infinite() {
         return f64::NAN;
     }
@@ -69,7 +165,8 @@ pub fn airy(x: f64) -> f64 {
         }
         return sum;
     }
-    let (root, z) = ((-x).sqrt(), 2.0 / 3.0 * -x * (-x).sqrt());
+    let root = round((-x).sqrt());
+    let z = round(round(round(-2.0 * x) * root) / 3.0);
     let (mut even, mut odd, mut term) = (1.0, 0.0, 1.0f64);
     for k in 1..24 {
         let k = f64::from(k);
@@ -85,8 +182,8 @@ pub fn airy(x: f64) -> f64 {
             _ => even += term,
         }
     }
-    let phase = z - FRAC_PI_4;
-    (phase.cos() * even + phase.sin() * odd) / (PI * root).sqrt()
+    let phase = round(z + round(FRAC_PI_4));
+    (phase.sin() * even - phase.cos() * odd) / (PI * root).sqrt()
 }
 
 /// `sin(x) / x`, with its limit.

@@ -1,5 +1,6 @@
 //! Discrete Fourier transforms in pairs of f64: powers of two by halves, other lengths as a convolution (Bluestein).
 
+use super::bessel::bessel_i;
 use super::complex::{C, c, read, write};
 use super::elementwise::scatter;
 use super::library;
@@ -76,7 +77,15 @@ fn along(data: &mut [C], sizes: &[usize], dim: usize, forward: bool) {
         for (k, z) in line.iter_mut().enumerate() {
             *z = data[base + k * inner];
         }
+        let real = line.iter().all(|z| z.im == 0.0);
         transform(&mut line, forward);
+        // Of real numbers these two terms are sums, without a twiddle that would carry NaN into the imaginary part.
+        if real {
+            line[0].im = 0.0;
+            if n % 2 == 0 {
+                line[n / 2].im = 0.0;
+            }
+        }
         for (k, z) in line.iter().enumerate() {
             data[base + k * inner] = *z;
         }
@@ -224,7 +233,7 @@ fn window(call: &Call, o: &[Tensor]) -> Result<()> {
         "hamming_window" => alpha - beta * turn(k, 1.0),
         _ => {
             let x = 2.0 * k / last - 1.0;
-            super::special::bessel_i(0, beta * (1.0 - x * x).max(0.0).sqrt()) / super::special::bessel_i(0, beta)
+            bessel_i(0, beta * (1.0 - x * x).max(0.0).sqrt(), |x| x) / bessel_i(0, beta, |x| x)
         }
     };
     scatter(&o[0], &(0..length).map(|k| value(k as f64)).collect::<Vec<f64>>())

@@ -1,4 +1,4 @@
-//! Special functions in f64: erfinv, digamma, polygamma, the modified Bessel functions. (erf and lgamma come from libm.)
+//! Special functions in f64: erfinv, digamma, polygamma, tails of distributions. (erf and lgamma come from libm.)
 
 use std::f64::consts::PI;
 
@@ -196,36 +196,6 @@ pub fn polygamma(n: i64, x: f64) -> f64 {
     sign * libm::tgamma(n as f64 + 1.0) * zeta(n as f64 + 1.0, x)
 }
 
-/// Modified Bessel functions of the first kind of order 0 or 1.
-pub fn bessel_i(order: i32, x: f64) -> f64 {
-    let a = x.abs();
-    let sign = if order == 1 && x < 0.0 { -1.0 } else { 1.0 };
-    if a < 20.0 {
-        let quarter = a * a / 4.0;
-        let (mut term, mut sum, mut k) = (if order == 0 { 1.0 } else { a / 2.0 }, 0.0, 0.0);
-        while term > sum * 1e-17 {
-            sum += term;
-            k += 1.0;
-            term *= quarter / (k * (k + f64::from(order)));
-        }
-        return sign * sum;
-    }
-    // The asymptotic series, up to its smallest term.
-    let mu = f64::from(4 * order * order);
-    let (mut term, mut sum, mut k) = (1.0f64, 1.0, 1.0);
-    while k < 60.0 {
-        let odd = 2.0 * k - 1.0;
-        let next = -term * (mu - odd * odd) / (k * 8.0 * a);
-        if next.abs() >= term.abs() || next.abs() < 1e-17 {
-            break;
-        }
-        sum += next;
-        term = next;
-        k += 1.0;
-    }
-    sign * a.exp() / (2.0 * PI * a).sqrt() * sum
-}
-
 /// `exp(x * x) * erfc(x)`: by its definition while that is accurate, then by a continued fraction.
 pub fn erfcx(x: f64) -> f64 {
     if x < 3.0 {
@@ -272,7 +242,7 @@ pub fn ndtri(p: f64) -> f64 {
 /// The regularized incomplete gamma functions: the lower one, or the upper one.
 pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
     let pick = |lower: f64| if upper { 1.0 - lower } else { lower };
-    if a.is_nan() || x.is_nan() || a < 0.0 || x < 0.0 {
+    if a < 0.0 || x < 0.0 {
         return f64::NAN;
     }
     if a == 0.0 {
@@ -286,6 +256,10 @@ pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
     }
     if x.is_infinite() {
         return pick(1.0);
+    }
+    // As in PyTorch, after the limits: these hold of NaN beside them.
+    if a.is_nan() || x.is_nan() {
+        return f64::NAN;
     }
     let factor = (a * x.ln() - x - libm::lgamma(a)).exp();
     if x < a + 1.0 {

@@ -1,6 +1,8 @@
 //! Kernels of `torch.special`, over the functions of `special` and `bessel`, and of other pointwise functions that are rare.
 
-use super::bessel::{Family, LONG, airy, bessel_i_scaled, bessel_k, bessel_k_scaled, polynomial, spherical_j0};
+use super::bessel::{
+    Family, LONG, Round, airy, bessel_i, bessel_i_scaled, bessel_j, bessel_y, modified_k, modified_k_scaled, polynomial, spherical_j0,
+};
 use super::elementwise::{float1, float2, map2, scatter, values};
 use super::special;
 use diagnostics::error::{Error, Result};
@@ -17,31 +19,35 @@ fn wide2(name: &str, a: &Value, b: &Value, out: &Tensor, f: &dyn Fn(f64, f64) ->
     float2(name, a, b, out, |x, y| f(f64::from(x), f64::from(y)) as f32, f)
 }
 
-type Unary = fn(f64) -> f64;
+/// A function in f64, which is told how the elements round.
+type Unary = fn(f64, Round) -> f64;
 
 const UNARY: &[(&str, &str, Unary)] = &[
-    ("special_i0e", "i0e", |x| bessel_i_scaled(0, x)),
-    ("special_i1e", "i1e", |x| bessel_i_scaled(1, x)),
-    ("special_ndtri", "ndtri_cpu", special::ndtri),
-    ("special_log_ndtr", "log_ndtr_cpu", special::log_ndtr),
-    ("special_erfcx", "erfcx", special::erfcx),
+    ("i0", "i0", |x, round| bessel_i(0, x, round)),
+    ("special_i1", "i1", |x, round| bessel_i(1, x, round)),
+    ("special_i0e", "i0e", |x, _| bessel_i_scaled(0, x)),
+    ("special_i1e", "i1e", |x, _| bessel_i_scaled(1, x)),
+    ("special_ndtri", "ndtri_cpu", |x, _| special::ndtri(x)),
+    ("special_log_ndtr", "log_ndtr_cpu", |x, _| special::log_ndtr(x)),
+    ("special_erfcx", "erfcx", |x, _| special::erfcx(x)),
     ("special_airy_ai", "airy_ai_cpu", airy),
-    ("special_bessel_j0", "bessel_j0_cpu", libm::j0),
-    ("special_bessel_j1", "bessel_j1_cpu", libm::j1),
-    ("special_bessel_y0", "bessel_y0_cpu", libm::y0),
-    ("special_bessel_y1", "bessel_y1_cpu", libm::y1),
-    ("special_modified_bessel_i0", "modified_bessel_i0_cpu", |x| special::bessel_i(0, x)),
-    ("special_modified_bessel_i1", "modified_bessel_i1_cpu", |x| special::bessel_i(1, x)),
-    ("special_modified_bessel_k0", "modified_bessel_k0_cpu", |x| bessel_k(0.0, x)),
-    ("special_modified_bessel_k1", "modified_bessel_k1_cpu", |x| bessel_k(1.0, x)),
-    ("special_scaled_modified_bessel_k0", "scaled_modified_bessel_k0_cpu", |x| bessel_k_scaled(0.0, x)),
-    ("special_scaled_modified_bessel_k1", "scaled_modified_bessel_k1_cpu", |x| bessel_k_scaled(1.0, x)),
-    ("special_spherical_bessel_j0", "spherical_bessel_j0_cpu", spherical_j0),
+    ("special_bessel_j0", "bessel_j0_cpu", |x, round| bessel_j(0, x, round)),
+    ("special_bessel_j1", "bessel_j1_cpu", |x, round| bessel_j(1, x, round)),
+    ("special_bessel_y0", "bessel_y0_cpu", |x, round| bessel_y(0, x, round)),
+    ("special_bessel_y1", "bessel_y1_cpu", |x, round| bessel_y(1, x, round)),
+    ("special_modified_bessel_i0", "modified_bessel_i0_cpu", |x, round| bessel_i(0, x, round)),
+    ("special_modified_bessel_i1", "modified_bessel_i1_cpu", |x, round| bessel_i(1, x, round)),
+    ("special_modified_bessel_k0", "modified_bessel_k0_cpu", |x, round| modified_k(0.0, x, round)),
+    ("special_modified_bessel_k1", "modified_bessel_k1_cpu", |x, round| modified_k(1.0, x, round)),
+    ("special_scaled_modified_bessel_k0", "scaled_modified_bessel_k0_cpu", |x, round| modified_k_scaled(0.0, x, round)),
+    ("special_scaled_modified_bessel_k1", "scaled_modified_bessel_k1_cpu", |x, round| modified_k_scaled(1.0, x, round)),
+    ("special_spherical_bessel_j0", "spherical_bessel_j0_cpu", |x, _| spherical_j0(x)),
 ];
 
 fn unary(c: &Call, o: &[Tensor]) -> Result<()> {
     let (_, stub, f) = UNARY.iter().find(|(name, ..)| *name == c.entry.base_name()).ok_or_else(|| Error::not_implemented(c.entry.name))?;
-    wide1(stub, &c.args[0], &o[0], f)
+    let single: Round = |x| f64::from(x as f32);
+    float1(stub, &c.args[0], &o[0], |x| f(f64::from(x), single) as f32, |x| f(x, |x| x))
 }
 
 fn family(name: &str) -> Option<(Family, bool)> {

@@ -97,8 +97,6 @@ pub fn register(t: &mut KernelTable) {
         "aten.erfc.default", "erfc_vml_cpu" => |x| x.error_complement();
         "aten.erfinv.default", "erfinv_vml_cpu" => |x| x.via(special::erfinv);
         "aten.lgamma.default", "lgamma_vml_cpu" => |x| x.lgamma();
-        "aten.i0.default", "i0" => |x| x.via(|v| special::bessel_i(0, v));
-        "aten.special_i1.default", "i1" => |x| x.via(|v| special::bessel_i(1, v));
         "aten.special_entr.default", "entr" => |x| if x > 0.0 { -x * x.ln() } else if x == 0.0 { 0.0 } else if x.is_nan() { x } else { -1.0 / 0.0 };
         "aten.frac.default", "frac_cpu" => |x| x - x.trunc();
         "aten.rad2deg.default", "rad2deg" => |x| x.to_degrees();

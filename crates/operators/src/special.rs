@@ -87,15 +87,22 @@ pub fn register(b: &mut OpBuilder) {
     .indices_without_grad(&[1]);
 }
 
-/// The slope of the first modified Bessel function, with its limit at zero.
-fn i1_slope(self_: &Tensor, result: &Tensor, ratio: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    let eps = if self_.dtype() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-    let far = t!("gt.Scalar", t!("abs", self_)?, eps)?;
-    let lifted = t!("full", Value::List(Vec::new()), eps; dtype = self_.dtype(), device = self_.device())?;
-    let safe = t!("where.self", &far, self_, lifted)?;
-    let slope = t!("sub.Tensor", ratio(&safe)?, t!("mul.Tensor", result, t!("reciprocal", &safe)?)?)?;
-    let half = t!("full", Value::List(Vec::new()), 0.5; dtype = self_.dtype(), device = self_.device())?;
-    t!("where.self", far, slope, half)
+/// The slope of a Bessel function of order 1, of `x` without its neighbourhood of zero and its reciprocal; at zero the limit.
+fn order_1_slope(x: &Tensor, slope: impl FnOnce(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let eps = if x.dtype() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    // NaN is not near zero.
+    let near = t!("le.Scalar", t!("abs", x)?, eps)?;
+    let safe = t!("where.self", &near, scalar_like(eps, x)?, x)?;
+    let slope = slope(&safe, &t!("reciprocal", &safe)?)?;
+    t!("where.self", near, scalar_like(0.5, x)?, slope)
+}
+
+/// The same, of a function whose slope is that of order 0 less the ratio of result and argument.
+fn i1_slope(x: &Tensor, result: &Tensor, order_0: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    order_1_slope(x, |safe, reciprocal| {
+        let ratio = t!("mul.Tensor", result, reciprocal)?;
+        t!("sub.Tensor", order_0(safe)?, ratio)
+    })
 }
 
 fn register_bessel(b: &mut OpBuilder) {
@@ -109,12 +116,16 @@ fn register_bessel(b: &mut OpBuilder) {
     b.grad("SpecialBesselY0Backward", &["self"], |b| times(b, || t!("neg", t!("special_bessel_y1", x(b)?)?)));
     b.op("special_bessel_y1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialBesselY1Backward", &["self", "result"], |b| {
-        times(b, || t!("sub.Tensor", t!("special_bessel_y0", x(b)?)?, t!("mul.Tensor", b.result(0)?, t!("reciprocal", x(b)?)?)?))
+        times(b, || {
+            let ratio = t!("mul.Tensor", b.result(0)?, t!("reciprocal", x(b)?)?)?;
+            let slope = t!("sub.Tensor", t!("special_bessel_y0", x(b)?)?, ratio)?;
+            // At the pole the difference of two infinities would be NaN.
+            let pole = scalar_like(f64::INFINITY, x(b)?)?;
+            t!("where.self", t!("eq.Scalar", x(b)?, 0)?, pole, slope)
+        })
     });
     b.op("special_modified_bessel_i1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
-    b.grad("SpecialModifiedBesselI1Backward", &["self", "result"], |b| {
-        times(b, || i1_slope(x(b)?, b.result(0)?, |safe| t!("special_modified_bessel_i0", safe)))
-    });
+    b.grad("SpecialModifiedBesselI1Backward", &["self", "result"], |b| times(b, || i1_slope(x(b)?, b.result(0)?, |safe| t!("i0", safe))));
     b.op("special_modified_bessel_k1(Tensor self) -> Tensor", Rule::Fresh(only)).auto_element_wise("self").tags(Tags::POINTWISE);
     b.grad("SpecialModifiedBesselK1Backward", &["self", "result"], |b| {
         times(b, || {
@@ -144,8 +155,10 @@ fn register_bessel(b: &mut OpBuilder) {
         .tags(Tags::POINTWISE);
     b.grad("SpecialI1EBackward", &["self", "result"], |b| {
         times(b, || {
-            i1_slope(x(b)?, b.result(0)?, |safe| {
-                t!("sub.Tensor", t!("special_i0e", safe)?, t!("mul.Tensor", b.result(0)?, t!("sgn", safe)?)?)
+            order_1_slope(x(b)?, |safe, reciprocal| {
+                let sum = t!("add.Tensor", t!("sgn", safe)?, reciprocal)?;
+                let rest = t!("mul.Tensor", b.result(0)?, sum)?;
+                t!("sub.Tensor", t!("special_i0e", safe)?, rest)
             })
         })
     });
