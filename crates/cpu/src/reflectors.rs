@@ -155,7 +155,11 @@ fn ormqr(c: &Call, out: &[Tensor]) -> Result<()> {
         let mut made = Vec::new();
         for (index, (a, x)) in read::<T>(c.tensor("self")?)?.iter().zip(read::<T>(c.tensor("input3")?)?).enumerate() {
             let mut x = if left { x } else { x.t() };
-            let mut one = |k: usize| reflect(a, k, tau[index * count + k], &mut x, 0);
+            // A factor of zero reflects nothing, whatever else there is.
+            let mut one = |k: usize| match tau[index * count + k] {
+                tau if tau == T::default() => {}
+                tau => reflect(a, k, tau, &mut x, 0),
+            };
             if left == transpose {
                 (0..count).for_each(&mut one)
             } else {

@@ -5,7 +5,7 @@ use diagnostics::error::{Error, Result};
 use dispatch::{Backward, Call, CastPolicy, Grads, OpBuilder, Rule, Value};
 use dispatch::{aten, t};
 use shape::SymInt;
-use tensor::{Layout, Tensor};
+use tensor::Tensor;
 
 /// Registers the family.
 pub fn register(b: &mut OpBuilder) {
@@ -25,18 +25,13 @@ pub fn register(b: &mut OpBuilder) {
     b.op("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", Rule::Fresh(product_spec))
         .doc("The matrix that reflectors make.")
         .autocast(CastPolicy::Fp32)
-        .grad("LinalgHouseholderProductBackward", &["input", "tau"], |b| {
+        .grad("LinalgHouseholderProductBackward", &["input", "tau", "result"], |b| {
             let (a, tau) = (b.saved("input")?, b.saved("tau")?);
-            // A product of no reflectors depends on nothing.
-            if tau.numel().sym_eq(0)? {
-                return Ok(Grads::new(b));
-            }
-            let (rows, cols) = (a.size(a.dim() - 2), a.size(a.dim() - 1));
-            let eye = t!("eye.m", rows, cols; dtype = a.dtype(), layout = Value::Layout(Layout::Strided), device = a.device())?;
-            let found = through(a, tau, &eye, b.grad()?, false)?;
             let mut grads = Grads::new(b);
-            grads.set(b, "input", || Ok(found.vectors))?;
-            grads.set(b, "tau", || Ok(found.factors))?;
+            if let Some((of_a, of_tau)) = reflectors_grad(b.grad()?, b.result(0)?, a, tau, false)? {
+                grads.set(b, "input", || Ok(of_a))?;
+                grads.set(b, "tau", || Ok(of_tau))?;
+            }
             Ok(grads)
         });
     b.op("orgqr(Tensor self, Tensor input2) -> Tensor", Rule::Composite(|c| aten!("linalg_householder_product", &c.args[0], &c.args[1])))
@@ -45,7 +40,7 @@ pub fn register(b: &mut OpBuilder) {
     b.op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", Rule::Fresh(ormqr_spec))
         .doc("A matrix multiplied by what reflectors make.")
         .autocast(CastPolicy::Fp32)
-        .grad("OrmqrBackward", &["self", "input2", "input3"], ormqr_grad);
+        .grad("OrmqrBackward", &["self", "input2", "input3", "result"], ormqr_grad);
 }
 
 fn check_factors(a: &Tensor, tau: &Tensor, name: &str, rows: &SymInt) -> Result<()> {
@@ -130,60 +125,76 @@ fn ormqr_spec(c: &Call) -> Specs {
     Ok(vec![Some(columns(other.sizes(), other.dtype(), other))])
 }
 
-/// What a gradient through a row of reflections comes to.
-struct Through {
-    vectors: Tensor,
-    factors: Tensor,
-    start: Tensor,
-}
-
-/// Gradients of reflecting `start` by all reflectors, last to first, or, `forwards`, first to last.
-fn through(a: &Tensor, tau: &Tensor, start: &Tensor, grad: &Tensor, forwards: bool) -> Result<Through> {
-    let (rows, count) = (a.size(a.dim() - 2), tau.size(tau.dim() - 1).guard_int()?);
-    let eye = t!("eye.m", rows, a.size(a.dim() - 1); dtype = a.dtype(), layout = Value::Layout(Layout::Strided), device = a.device())?;
-    let unit = t!("add.Tensor", t!("tril", a, -1)?, eye)?;
-    let vector = |i: i64| t!("narrow", &unit, -1, i, 1);
-    let factor = |i: i64| t!("unsqueeze", t!("narrow", tau, -1, i, 1)?, -1);
-    let order: Vec<i64> = if forwards { (0..count).collect() } else { (0..count).rev().collect() };
-    let reflect = |x: &Tensor, i: i64| {
-        let v = vector(i)?;
-        let along = t!("matmul", mt(&v)?, x)?;
-        t!("sub.Tensor", x, t!("mul.Tensor", factor(i)?, t!("matmul", v, along)?)?)
-    };
-    let mut states = vec![start.clone()];
-    for i in &order {
-        let next = reflect(&states[states.len() - 1], *i)?;
-        states.push(next);
+/// Gradients of reflectors and their factors, of `result`, a product of all of them (`last_first`: of their inverses) with something
+/// else. `None` where there are none.
+///
+/// Between the reflectors that come before one and those that come after stands the sensitivity of the result to that one alone. It
+/// begins as the product of result and gradient, and moves past one reflector after the other: by its inverse on one side, by itself
+/// on the other.
+fn reflectors_grad(grad: &Tensor, result: &Tensor, a: &Tensor, tau: &Tensor, last_first: bool) -> Result<Option<(Tensor, Tensor)>> {
+    if a.numel().sym_eq(0)? || tau.numel().sym_eq(0)? {
+        return Ok(None);
     }
-    let mut g = grad.clone();
+    let (rows, count) = (a.size(a.dim() - 2), tau.size(tau.dim() - 1).guard_int()?);
+    let slice = |x: &Tensor, dim: i64, from: i64, to: SymInt| t!("slice.Tensor", x, dim, from, to);
+    let unit = t!("tril", a, -1)?;
+    t!("fill_.Scalar", t!("diagonal", &unit, 0, -2, -1)?, 1.0)?;
+    let used = slice(&unit, -1, 0, count.into())?;
+    let squares = t!("sum.dim_IntList", t!("mul.Tensor", &used, &used)?, vec![-2i64])?;
+    let inverse_factors = t!("div.Tensor", tau, t!("sub.Scalar", t!("mul.Tensor", tau, squares)?, 1.0)?)?;
+    let vector = |i: i64| slice(&slice(&unit, -1, i, (i + 1).into())?, -2, i, rows.clone());
+    let factor = |factors: &Tensor, i: i64| t!("unsqueeze", slice(factors, -1, i, (i + 1).into())?, -1);
+    let mut between = if last_first { t!("matmul", grad, mt(result)?)? } else { t!("matmul", result, mt(grad)?)? };
+    // Moves one reflector: what is above it, or left of it, stays.
+    let moved = |x: &Tensor, i: i64, factors: &Tensor, left: bool| {
+        let (v, dim) = (vector(i)?, if left { -2 } else { -1 });
+        let scaled = t!("mul.Tensor", factor(factors, i)?, &v)?;
+        let part = slice(x, dim, i, rows.clone())?;
+        let change = match left {
+            true => t!("mul.Tensor", scaled, t!("matmul", mt(&v)?, &part)?)?,
+            false => t!("mul.Tensor", t!("matmul", &part, scaled)?, mt(&v)?)?,
+        };
+        let part = t!("sub.Tensor", part, change)?;
+        if i == 0 { Ok(part) } else { t!("cat", vec![slice(x, dim, 0, i.into())?, part], dim) }
+    };
+    let order: Vec<i64> = if last_first { (0..count).rev().collect() } else { (0..count).collect() };
     let (mut columns, mut factors) = (vec![Value::None; count as usize], vec![Value::None; count as usize]);
-    for (x, i) in states.iter().zip(&order).rev() {
-        let (v, scale) = (vector(*i)?, factor(*i)?);
-        let (along, of_grad) = (t!("matmul", mt(&v)?, x)?, t!("matmul", mt(&v)?, &g)?);
-        let both = t!("sum.dim_IntList", t!("mul.Tensor", &along, &of_grad)?, vec![-1i64])?;
-        factors[*i as usize] = t!("neg", both)?.into();
-        let moved = t!("add.Tensor", t!("matmul", &g, mt(&along)?)?, t!("matmul", x, mt(&of_grad)?)?)?;
-        columns[*i as usize] = t!("neg", t!("mul.Tensor", scale, moved)?)?.into();
-        g = reflect(&g, *i)?;
+    between = moved(&between, order[0], &inverse_factors, !last_first)?;
+    for (step, &i) in order.iter().enumerate() {
+        let (v, own) = (vector(i)?, factor(tau, i)?);
+        let across = t!("matmul", mt(&v)?, slice(&between, -2, i, rows.clone())?)?;
+        let down = t!("matmul", slice(&between, -1, i, rows.clone())?, &v)?;
+        let first = t!("squeeze.dim", t!("mul.Tensor", &own, down)?, -1)?;
+        let second = t!("squeeze.dim", t!("mul.Tensor", t!("neg", &own)?, &across)?, -2)?;
+        columns[i as usize] = t!("unsqueeze", t!("sub.Tensor", second, first)?, -1)?.into();
+        let both = t!("matmul", slice(&across, -1, i, rows.clone())?, &v)?;
+        factors[i as usize] = t!("squeeze.dim", t!("neg", both)?, -1)?.into();
+        if let Some(&next) = order.get(step + 1) {
+            between = moved(&between, next, &inverse_factors, !last_first)?;
+            between = moved(&between, i, tau, last_first)?;
+        }
     }
     let rest = a.size(a.dim() - 1).guard_int()? - count;
     if rest > 0 {
         columns.push(t!("zeros_like", t!("narrow", a, -1, count, rest)?)?.into());
     }
-    let joined =
-        |parts: Vec<Value>, like: &Tensor| if parts.is_empty() { t!("zeros_like", like) } else { t!("cat", Value::List(parts), -1) };
-    Ok(Through { vectors: t!("tril", joined(columns, a)?, -1)?, factors: joined(factors, tau)?, start: g })
+    let columns = t!("tril", t!("cat", Value::List(columns), -1)?, -1)?;
+    Ok(Some((columns, t!("cat", Value::List(factors), -1)?)))
 }
 
 fn ormqr_grad(b: &Backward) -> Result<Grads> {
-    let (a, tau, other) = (b.saved("self")?, b.saved("input2")?, b.saved("input3")?);
+    let (a, tau, grad) = (b.saved("self")?, b.saved("input2")?, b.grad()?);
     let (left, transpose) = (b.arg("left").bool()?, b.arg("transpose").bool()?);
+    let mut grads = Grads::new(b);
+    grads.set(b, "input3", || t!("ormqr", a, tau, grad, left, !transpose))?;
+    if !b.needs("self") && !b.needs("input2") {
+        return Ok(grads);
+    }
     // From the right, the transposed product is reflected from the left the other way round.
     let turned = |x: &Tensor| if left { Ok(x.clone()) } else { mt(x) };
-    let found = through(a, tau, &turned(other)?, &turned(b.grad()?)?, left == transpose)?;
-    let mut grads = Grads::new(b);
-    grads.set(b, "self", || Ok(found.vectors))?;
-    grads.set(b, "input2", || Ok(found.factors))?;
-    grads.set(b, "input3", || turned(&found.start))?;
+    if let Some((of_a, of_tau)) = reflectors_grad(&turned(grad)?, &turned(b.result(0)?)?, a, tau, left == transpose)? {
+        grads.set(b, "self", || Ok(of_a))?;
+        grads.set(b, "input2", || Ok(of_tau))?;
+    }
     Ok(grads)
 }
