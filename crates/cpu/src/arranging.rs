@@ -51,6 +51,15 @@ pub fn dense_as(tensor: &Tensor, dtype: Dtype) -> Result<Vec<u8>> {
 
 /// A Python number (or the value of a one-element tensor) as bytes of a dtype.
 pub fn scalar_bytes(value: &Value, dtype: Dtype) -> Result<Vec<u8>> {
+    Ok(fitting(value, dtype)?.to_bytes(dtype))
+}
+
+/// Refuses a number that elements of a dtype cannot hold, as PyTorch's conversion of scalars does.
+pub fn check_fits(value: &Value, dtype: Dtype) -> Result<()> {
+    fitting(value, dtype).map(|_| ())
+}
+
+fn fitting(value: &Value, dtype: Dtype) -> Result<Number> {
     let number = match value {
         Value::Bool(b) => Number::Bool(*b),
         Value::Int(i) => Number::Int(i.guard_int()?),
@@ -65,10 +74,11 @@ pub fn scalar_bytes(value: &Value, dtype: Dtype) -> Result<Vec<u8>> {
         }
         other => return Err(Error::type_error(format!("expected a number, not {}", other.kind()))),
     };
-    if matches!(number, Number::Complex(..)) && !dtype.is_complex() {
-        return Err(Error::runtime(format!("value cannot be converted to type {} without overflow", dtype.c_name())));
+    if matches!(number, Number::Complex(..)) && !dtype.is_complex() || number.overflows(dtype) {
+        let name = dtype.c_name().replace("at::", "c10::");
+        return Err(Error::runtime(format!("value cannot be converted to type {name} without overflow")));
     }
-    Ok(number.to_bytes(dtype))
+    Ok(number)
 }
 
 fn cat(call: &Call, outs: &[Tensor]) -> Result<()> {

@@ -53,6 +53,10 @@ pub fn fill(out: &Tensor, value: &Value) -> Result<()> {
         Value::Tensor(t) => item(t)?,
         other => other.clone(),
     };
+    // Short floats are filled from doubles, and become infinite.
+    if !matches!(out.dtype(), Dtype::Float16 | Dtype::BFloat16) && !matches!(value, Value::Complex(..)) {
+        super::arranging::check_fits(&value, out.dtype())?;
+    }
     let value = match value {
         Value::Complex(re, im) if out.dtype() == Dtype::Bool => Value::Int(i64::from(re != 0.0 || im != 0.0).into()),
         Value::Complex(re, 0.0) => Value::Float(re),

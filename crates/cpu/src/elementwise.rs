@@ -26,17 +26,24 @@ pub trait Number: Element {
     fn of_i64(v: i64) -> Self;
 }
 
+/// A float as a machine's instruction makes an integer of 32 bits of it, which shorter ones are then cut from.
+fn to_i32(v: f64) -> i32 {
+    let whole = v.to_i64();
+    i32::try_from(whole).unwrap_or(i32::MIN)
+}
+
 macro_rules! integers {
-    ($($t:ty)*) => { $(impl Number for $t {
+    ($($t:ty)*; $whole:expr) => { $(impl Number for $t {
         fn to_f32(self) -> f32 { self as f32 }
         fn to_f64(self) -> f64 { self as f64 }
         fn to_i64(self) -> i64 { self as i64 }
-        fn of_f32(v: f32) -> Self { v.to_i64() as $t }
-        fn of_f64(v: f64) -> Self { v.to_i64() as $t }
+        fn of_f32(v: f32) -> Self { $whole(f64::from(v)) as $t }
+        fn of_f64(v: f64) -> Self { $whole(v) as $t }
         fn of_i64(v: i64) -> Self { v as $t }
     })* };
 }
-integers!(u8 i8 i16 i32 i64);
+integers!(u8 i8 i16 i32; to_i32);
+integers!(i64; Number::to_i64);
 
 impl Number for f32 {
     fn to_f32(self) -> f32 {

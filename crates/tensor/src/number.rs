@@ -43,6 +43,33 @@ impl Number {
         }
     }
 
+    /// Whether it is out of a dtype's range, as PyTorch's conversion of scalars sees it: integers may be as far below zero as an
+    /// unsigned type reaches above, infinities fit in floats, and NaN fits in no integer.
+    pub fn overflows(self, dtype: Dtype) -> bool {
+        let (low, high) = match dtype {
+            Dtype::Bool => return false,
+            Dtype::UInt8 => (0.0, 255.0),
+            Dtype::Int8 => (i8::MIN.into(), i8::MAX.into()),
+            Dtype::Int16 => (i16::MIN.into(), i16::MAX.into()),
+            Dtype::Int32 => (i32::MIN.into(), i32::MAX.into()),
+            Dtype::Int64 => (i64::MIN as f64, i64::MAX as f64),
+            Dtype::Float16 => (-f64::from(half::f16::MAX), f64::from(half::f16::MAX)),
+            Dtype::BFloat16 => (-f64::from(half::bf16::MAX), f64::from(half::bf16::MAX)),
+            Dtype::Float32 | Dtype::Complex64 => (f32::MIN.into(), f32::MAX.into()),
+            Dtype::Float64 | Dtype::Complex128 => return false,
+        };
+        let outside = |v: f64| v < low || v > high;
+        match self {
+            Number::Bool(_) => false,
+            Number::Int(_) if dtype == Dtype::Int64 => false,
+            Number::Int(v) if dtype == Dtype::UInt8 => v.unsigned_abs() > 255,
+            Number::Int(v) => outside(v as f64),
+            Number::Float(v) if dtype.is_integral() => v.is_nan() || outside(v),
+            Number::Float(v) => v.is_finite() && outside(v),
+            Number::Complex(re, im) => [re, im].iter().any(|v| v.is_finite() && outside(*v)),
+        }
+    }
+
     /// Its bytes as an element of a dtype; integers wrap.
     pub fn to_bytes(self, dtype: Dtype) -> Vec<u8> {
         match dtype {
