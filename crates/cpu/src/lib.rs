@@ -24,6 +24,7 @@ mod fourier;
 mod gathering;
 mod gelu;
 pub mod interpret;
+mod ldl;
 mod library;
 mod linalg;
 mod loss;
@@ -91,6 +92,7 @@ fn register(table: &mut KernelTable) {
     sampling::register(table);
     volume::register(table);
     linalg::register(table);
+    ldl::register(table);
     lu::register(table);
     reflectors::register(table);
     eigen::register(table);

@@ -320,7 +320,7 @@ fn polar(c: &Call) -> Result<Value> {
 
 fn matrix_power(c: &Call) -> Result<Value> {
     let (a, n) = (c.tensor("self")?, c.int("n")?);
-    check_square(a, "linalg.matrix_power")?;
+    super::linalg::check_squares(a, "linalg.matrix_power")?;
     if n == 0 {
         let size = a.size(a.dim() - 1);
         let eye = t!("eye", size; dtype = a.dtype(), device = a.device())?;
@@ -393,6 +393,10 @@ fn matrix_norm(c: &Call) -> Result<Value> {
     let a = crate::softmax::to_dtype(c.tensor("self")?, c.dtype("dtype")?)?;
     let (ord, keep, (mut x, mut y)) = (c.get("ord").float()?, c.bool("keepdim")?, norm_dims(c)?);
     let extreme = |t: Tensor, dim: i64, keep: bool| {
+        // Norms are not negative: the largest of none is zero, and there is no smallest.
+        if ord > 0.0 && t.size(wrap_dim(dim, t.dim())?).as_int() == Some(0) {
+            return t!("sum.dim_IntList", t, vec![dim], keep);
+        }
         if ord > 0.0 { t!("amax", t, vec![dim], keep) } else { t!("amin", t, vec![dim], keep) }
     };
     match ord.abs() {

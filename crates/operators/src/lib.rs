@@ -35,6 +35,7 @@ pub mod grids;
 pub mod indexing;
 pub mod joining;
 pub mod layout;
+mod ldl;
 pub mod linalg;
 pub mod loss;
 mod lu;
@@ -118,6 +119,7 @@ fn register(builder: &mut OpBuilder) {
     sampled::register(builder);
     padding::register(builder);
     linalg::register(builder);
+    ldl::register(builder);
     lu::register(builder);
     reflectors::register(builder);
     eigen::register(builder);

@@ -169,6 +169,14 @@ pub(super) fn check_matrix(t: &Tensor, name: &str) -> Result<()> {
 
 pub(super) fn check_square(t: &Tensor, name: &str) -> Result<()> {
     check_matrix(t, name)?;
+    check_squares(t, name)
+}
+
+/// Square matrices of any dtype.
+pub(super) fn check_squares(t: &Tensor, name: &str) -> Result<()> {
+    if t.dim() < 2 {
+        return Err(Error::runtime(format!("{name}: The input tensor A must have at least 2 dimensions.")));
+    }
     let (rows, cols) = (t.size(t.dim() - 2), t.size(t.dim() - 1));
     if !rows.sym_eq(cols.clone())? {
         return Err(Error::runtime(format!("{name}: A must be batches of square matrices, but they are {rows} by {cols} matrices")));

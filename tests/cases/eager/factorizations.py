@@ -58,3 +58,29 @@ print("distances", digest(distances, p.grad))
 for rows, cols in [(1, 3), (1, 16), (2, 5), (3, 3)]:
     q, k, v = (torch.randn(1, 2, n, 8) for n in (rows, cols, cols))
     print("attention", rows, cols, digest(F.scaled_dot_product_attention(q, k, v)))
+
+
+def tried(f, *args):
+    try:
+        print(*f(*args))
+    except (RuntimeError, IndexError, NotImplementedError) as e:
+        print(type(e).__name__, e)
+
+
+torch.manual_seed(5)
+for n in (0, 1, 2, 5, 8):
+    a = torch.randn(2, n, n)
+    # Zeros on the diagonal need blocks of two rows.
+    a = torch.stack([a[0] + a[0].mT, (a[1] + a[1].mT) * (1 - torch.eye(n))])
+    found = torch.linalg.ldl_factor_ex(a)
+    x = torch.linalg.ldl_solve(found.LD, found.pivots, torch.ones(2, n, 3))
+    print(found, found.LD.stride(), x.stride(), torch.allclose(a @ x, torch.ones(2, n, 3), atol=1e-3))
+print(torch.linalg.ldl_factor_ex(torch.zeros(2, 2)))
+factors, pivots = torch.linalg.ldl_factor(torch.tensor([[1.0, 2, 3], [2, 4, 5], [3, 5, 6]]))
+print(torch.linalg.ldl_solve(factors, pivots, torch.eye(3).expand(2, 3, 3)).shape)
+for shape in [(2, 3), (2,)]:
+    tried(torch.linalg.ldl_factor, torch.zeros(shape))
+tried(torch.linalg.ldl_factor, torch.zeros(2, 2, dtype=torch.int64))
+for p, rhs in [(pivots, torch.ones(3)), (pivots, torch.ones(2, 2)), (pivots.float(), torch.ones(3, 2)), (pivots[:2], torch.ones(3, 2)), (pivots, torch.ones(3, 2).double())]:
+    tried(torch.linalg.ldl_solve, factors, p, rhs)
+tried(lambda: torch.linalg.ldl_factor(torch.eye(2, requires_grad=True))[0].sum().backward())
