@@ -44,12 +44,13 @@ fn distances(c: &Call, out: &[Tensor], p: f64) -> Result<()> {
                         result.push(euclidean(u, v));
                         continue;
                     }
-                    let steps = u.iter().zip(v).map(|(u, v)| (u.wide() - v.wide()).abs());
+                    let steps = u.iter().zip(v).map(|(u, v)| step(*u, *v).abs());
+                    let sum = |terms: &mut dyn Iterator<Item = f64>| terms.fold(0.0, |sum, d| rounded::<T>(sum + d));
                     result.push(T::of(match p {
-                        0.0 => steps.filter(|d| *d != 0.0).count() as f64,
-                        1.0 => steps.fold(0.0, |sum, d| sum + d),
+                        0.0 => sum(&mut steps.map(|d| if d.is_nan() { d } else { f64::from(u8::from(d != 0.0)) })),
+                        1.0 => sum(&mut { steps }),
                         p if p.is_infinite() => steps.fold(0.0, f64::max),
-                        p => steps.map(|d| d.powf(p)).sum::<f64>().powf(1.0 / p),
+                        p => sum(&mut steps.map(|d| rounded::<T>(d.powf(p)))).powf(1.0 / p),
                     }));
                 }
             }
@@ -58,11 +59,21 @@ fn distances(c: &Call, out: &[Tensor], p: f64) -> Result<()> {
     })
 }
 
+/// A number in the precision of the elements: as there, powers and their sums overflow.
+fn rounded<T: Real>(v: f64) -> f64 {
+    T::of(v).wide()
+}
+
+/// A difference in the precision of the elements. A largest step is one that equals the distance, which was rounded as well.
+fn step<T: Real>(u: T, v: T) -> f64 {
+    rounded::<T>(u.wide() - v.wide())
+}
+
 /// The squares of steps one after the other; those that are left over after whole groups of four are not rounded.
 fn euclidean<T: Vectorized>(u: &[T], v: &[T]) -> T {
     let grouped = u.len() / 4 * 4;
-    let squares = u.iter().zip(v).map(|(u, v)| *u - *v).enumerate();
-    squares.fold(T::default(), |sum, (i, step)| if i < grouped { sum + step * step } else { step.fused(step, sum) }).sqrt()
+    let steps = u.iter().zip(v).map(|(u, v)| *u - *v).enumerate();
+    steps.fold(T::default(), |sum, (i, step)| if i < grouped { sum + step * step } else { step.fused(step, sum) }).sqrt()
 }
 
 fn cdist_backward(c: &Call, out: &[Tensor]) -> Result<()> {
@@ -77,7 +88,7 @@ fn cdist_backward(c: &Call, out: &[Tensor]) -> Result<()> {
                     let (at, row) = ((b * m + i) * n + j, (b * m + i) * width);
                     let (g, d) = (grad[at].wide(), distances[at].wide());
                     for k in 0..width {
-                        let step = x[row + k].wide() - y[(b * n + j) * width + k].wide();
+                        let step = step(x[row + k], y[(b * n + j) * width + k]);
                         result[row + k] += match p {
                             0.0 => T::default(),
                             1.0 => T::of(g * sign(step)),

@@ -2,6 +2,7 @@
 
 use super::arranging::scalar_bytes;
 use super::elementwise::{Compute, scatter as write_values, values as read_values};
+use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable, Value};
 use operators::advanced::{Plan, set_positions};
@@ -17,20 +18,26 @@ trait Arithmetic: Compute + Add<Output = Self> + Mul<Output = Self> + Div<Output
     fn quotient(self, by: Self) -> Self;
     /// A NaN, where the type has one.
     fn is_nan(self) -> bool;
+    /// `self * b - c`, of floats rounded once.
+    fn times_minus(self, b: Self, c: Self) -> Self;
 }
 macro_rules! arithmetic {
-    ($($t:ty)*) => { $(impl Arithmetic for $t {
+    ($($t:ty, $fused:expr;)*) => { $(impl Arithmetic for $t {
         fn quotient(self, by: Self) -> Self { self / by }
         fn is_nan(self) -> bool { <$t>::is_nan(self) }
+        fn times_minus(self, b: Self, c: Self) -> Self { $fused(self, b, -c) }
     })* };
 }
-arithmetic!(f32 f64);
+arithmetic!(f32, Vectorized::fused; f64, Vectorized::fused;);
 impl Arithmetic for i64 {
     fn quotient(self, by: Self) -> Self {
         if by == 0 { 0 } else { self.div_euclid(by) }
     }
     fn is_nan(self) -> bool {
         false
+    }
+    fn times_minus(self, b: Self, c: Self) -> Self {
+        self.wrapping_mul(b).wrapping_sub(c)
     }
 }
 
@@ -69,8 +76,8 @@ impl Meet {
     fn of<C: Arithmetic>(self, old: C, new: C) -> C {
         match self {
             Meet::Replace => new,
-            Meet::Sum => old + new,
-            Meet::Product => old * new,
+            Meet::Sum => old.plus(new),
+            Meet::Product => old.times(new),
             _ if old.is_nan() => old,
             _ if new.is_nan() => new,
             Meet::Largest => {
@@ -434,12 +441,12 @@ fn linalg_cross(call: &Call, outs: &[Tensor]) -> Result<()> {
     let (_, _, after) = around(&out.concrete()?.sizes, wrap_dim(call.int("dim")?, out.dim())?);
     combining!(out.dtype(), "cross", C => {
         let (a, b) = (read_values::<C>(&wide(a)?)?, read_values::<C>(&wide(b)?)?);
-        let minus = C::read(-1i64);
         let result: Vec<C> = (0..a.len())
             .map(|i| {
                 let (row, k) = (i - i / after % 3 * after, i / after % 3);
                 let (p, q) = (row + (k + 1) % 3 * after, row + (k + 2) % 3 * after);
-                a[p].times(b[q]).plus(a[q].times(b[p]).times(minus))
+                // The first product is fused with the difference.
+                a[p].times_minus(b[q], a[q].times(b[p]))
             })
             .collect();
         write_values(out, &result)

@@ -216,7 +216,8 @@ fn slogdet(c: &Call, out: &[Tensor]) -> Result<()> {
     for_floats!("linalg_slogdet", out[0].dtype(), T => {
         let factors = factor_all::<T>(c.tensor("A")?, &out[2], &out[3])?;
         let diagonal = |f: &Lu<T>| (0..f.lu.rows).map(|i| f.lu.at(i, i).wide()).collect::<Vec<_>>();
-        let sign = |v: f64| if v == 0.0 { 0.0 } else { v.signum() };
+        // NaN has no sign.
+        let sign = |v: f64| if v == 0.0 || v.is_nan() { 0.0 } else { v.signum() };
         let signs: Vec<f64> = factors.iter().map(|f| diagonal(f).into_iter().fold(f.sign.wide(), |s, v| s * sign(v))).collect();
         let logs: Vec<T> = factors.iter().map(|f| lanes_sum(&diagonal(f).into_iter().map(|v| T::of(v.abs().ln())).collect::<Vec<T>>())).collect();
         f64::write(&out[0], &signs)?;

@@ -30,6 +30,9 @@ pub fn register(t: &mut KernelTable) {
     });
     t.fill("aten.addmv.default", |c, out| {
         let mut bias = scaled(c)?;
+        if c.tensor("mat")?.concrete()?.numel() == 0 {
+            return alone(&bias, &out[0]);
+        }
         bias.input = column(&bias.input);
         product(Some(bias), c.tensor("mat")?, &column(c.tensor("vec")?), &column(&out[0]), "addmv_impl_cpu")
     });
@@ -39,6 +42,13 @@ pub fn register(t: &mut KernelTable) {
         let row = super::dense::with_leading_one(c.tensor("vec2")?);
         product(Some(scaled(c)?), &column(c.tensor("vec1")?), &row, &out[0], "addr")
     });
+}
+
+/// `beta * input`, where there is no product; a factor of zero drops NaN as well.
+fn alone(bias: &Scaled, out: &Tensor) -> Result<()> {
+    let dropped = bias.beta.float()? == 0.0;
+    let product = if dropped { dispatch::t!("zeros_like", &bias.input)? } else { dispatch::t!("mul.Scalar", &bias.input, &bias.beta)? };
+    super::copy::write(out, &product)
 }
 
 /// `beta * input + alpha * (a b)`
@@ -157,12 +167,20 @@ fn add_sums<T: Real>(n: usize, alpha: T, beta: T, c: &mut [T], sum: impl Fn(usiz
     }
 }
 
+/// A factor of integers: of a float its whole part.
+fn whole(factor: &Value) -> Result<i64> {
+    Ok(match factor {
+        Value::Float(f) => *f as i64,
+        other => other.int()?,
+    })
+}
+
 fn int_product(bias: Option<Scaled>, a: &Tensor, b: &Tensor, out: &Tensor) -> Result<()> {
     let [batches, m, k, n] = dims(a, b)?;
     let (a, b) = (i64::read(a)?, i64::read(b)?);
     let (mut c, beta, alpha) = match &bias {
-        Some(s) if s.beta.float()? != 0.0 => (expanded::<i64>(&s.input, out)?, s.beta.int()?, s.alpha.int()?),
-        Some(s) => (vec![0; batches * m * n], 0, s.alpha.int()?),
+        Some(s) if s.beta.float()? != 0.0 => (expanded::<i64>(&s.input, out)?, whole(&s.beta)?, whole(&s.alpha)?),
+        Some(s) => (vec![0; batches * m * n], 0, whole(&s.alpha)?),
         None => (vec![0; batches * m * n], 0, 1),
     };
     for batch in 0..batches {
@@ -182,6 +200,18 @@ fn addbmm(c: &Call, out: &[Tensor]) -> Result<()> {
     let (a, b) = (c.tensor("batch1")?, c.tensor("batch2")?);
     let [batches, m, k, n] = dims(a, b)?;
     let s = scaled(c)?;
+    if out[0].dtype().is_integral() && out[0].dtype() != Dtype::Bool {
+        let (a, b, given) = (i64::read(a)?, i64::read(b)?, expanded::<i64>(&s.input, &out[0])?);
+        let (beta, alpha) = (whole(&s.beta)?, whole(&s.alpha)?);
+        let product = |i: usize, j: usize| {
+            (0..batches * k).fold(0i64, |sum, p| {
+                let (batch, p) = (p / k, p % k);
+                sum.wrapping_add(a[(batch * m + i) * k + p].wrapping_mul(b[(batch * k + p) * n + j]))
+            })
+        };
+        let sums = given.iter().enumerate().map(|(at, v)| v.wrapping_mul(beta).wrapping_add(product(at / n, at % n).wrapping_mul(alpha)));
+        return i64::write(&out[0], &sums.collect::<Vec<_>>());
+    }
     crate::dense::for_floats!("addbmm", out[0].dtype(), T => {
         let (a, b) = (T::read(a)?, T::read(b)?);
         let mut sum = if s.beta.float()? == 0.0 { vec![T::of(0.0); m * n] } else { expanded::<T>(&s.input, &out[0])? };

@@ -54,6 +54,10 @@ fn layer_norm(c: &Call, out: &[Tensor]) -> Result<()> {
 fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     let (input, training) = (c.tensor("input")?, c.bool("train")?);
     let sizes = input.concrete()?.sizes;
+    // A vector of nothing has no channels.
+    if sizes.len() < 2 {
+        return Ok(());
+    }
     let (channels, places) = (sizes[1], sizes[2..].iter().product::<usize>());
     for_floats!("batch_norm_backward", input.dtype(), T => {
         let (g, x) = (T::read(c.tensor("grad_out")?)?, T::read(input)?);

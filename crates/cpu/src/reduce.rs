@@ -314,6 +314,15 @@ fn scan_dim(c: &Call) -> Result<usize> {
 /// Running extrema: later ties win.
 fn running_extreme(c: &Call, o: &[Tensor], largest: bool) -> Result<()> {
     let (x, dim) = (c.tensor("self")?, scan_dim(c)?);
+    // Integers beyond 2 ** 53 are not doubles.
+    if x.dtype().is_integral() {
+        let start = (if largest { i64::MIN } else { i64::MAX }, 0i64);
+        let step = |(best, at): (i64, i64), x: i64, i: usize| {
+            if if largest { x >= best } else { x <= best } { (x, i as i64) } else { (best, at) }
+        };
+        running::<i64, _, i64>(x, dim, &o[0], start, step, |s| s.0)?;
+        return running::<i64, _, i64>(x, dim, &o[1], start, step, |s| s.1);
+    }
     let start = (if largest { f64::NEG_INFINITY } else { f64::INFINITY }, 0i64);
     let step = |(best, at): (f64, i64), x: f64, i: usize| {
         let better = x.is_nan() || (!best.is_nan() && if largest { x >= best } else { x <= best });

@@ -1,6 +1,7 @@
 //! Kernels that read at named places: 2-D grids with interpolation, and bags of embeddings.
 
 use super::dense::{Lane, Real};
+use super::elementwise::Number;
 use super::vectorized::Vectorized;
 use crate::dense::for_floats;
 use diagnostics::error::{Error, Result};
@@ -26,6 +27,8 @@ pub(super) struct Sampler {
     corners: bool,
     /// Places are computed in single precision: at a pixel's very middle its last bit decides which neighbours are read.
     single: bool,
+    /// Whether volumes are sampled, not planes.
+    volume: bool,
 }
 
 /// One place read: its row and column, its weight, and the slopes of the weight by the source's x and y.
@@ -39,7 +42,14 @@ struct Tap {
 impl Sampler {
     pub(super) fn of(c: &Call) -> Result<Sampler> {
         let single = c.tensor("grid")?.dtype() != Dtype::Float64;
-        Ok(Sampler { mode: c.int("interpolation_mode")?, padding: c.int("padding_mode")?, corners: c.bool("align_corners")?, single })
+        let volume = c.tensor("input")?.dim() == 5;
+        Ok(Sampler {
+            volume,
+            mode: c.int("interpolation_mode")?,
+            padding: c.int("padding_mode")?,
+            corners: c.bool("align_corners")?,
+            single,
+        })
     }
 
     /// The source coordinate of a grid value, and its slope, padding not yet applied.
@@ -54,7 +64,10 @@ impl Sampler {
     fn pad(&self, v: f64, size: usize) -> (f64, f64) {
         let clip = |v: f64| {
             let last = size as f64 - 1.0;
-            if v <= 0.0 {
+            if v.is_nan() {
+                // PyTorch's kernel of planes takes the first element for NaN, that of volumes the last.
+                (if self.volume { last } else { 0.0 }, 0.0)
+            } else if v <= 0.0 {
                 (0.0, 0.0)
             } else if v >= last {
                 (last, 0.0)
@@ -105,16 +118,18 @@ impl Sampler {
         }
         let ((x, mx), (y, my)) = (self.place(gx, width), self.place(gy, height));
         if self.nearest() {
-            return vec![Tap { y: y.round_ties_even() as i64, x: x.round_ties_even() as i64, weight: 1.0, slope: (0.0, 0.0) }];
+            return vec![Tap { y: y.round_ties_even().to_i64(), x: x.round_ties_even().to_i64(), weight: 1.0, slope: (0.0, 0.0) }];
         }
         let (x0, y0) = (x.floor(), y.floor());
         let (dx, dy) = (x - x0, y - y0);
-        let (x0, y0) = (x0 as i64, y0 as i64);
+        // What is far out, or NaN, is so far below that its neighbour is out as well.
+        let (x0, y0) = (x0.to_i64(), y0.to_i64());
+        let (x1, y1) = (x0.wrapping_add(1), y0.wrapping_add(1));
         vec![
             Tap { y: y0, x: x0, weight: (1.0 - dx) * (1.0 - dy), slope: (-(1.0 - dy) * mx, -(1.0 - dx) * my) },
-            Tap { y: y0, x: x0 + 1, weight: dx * (1.0 - dy), slope: ((1.0 - dy) * mx, -dx * my) },
-            Tap { y: y0 + 1, x: x0, weight: (1.0 - dx) * dy, slope: (-dy * mx, (1.0 - dx) * my) },
-            Tap { y: y0 + 1, x: x0 + 1, weight: dx * dy, slope: (dy * mx, dx * my) },
+            Tap { y: y0, x: x1, weight: dx * (1.0 - dy), slope: ((1.0 - dy) * mx, -dx * my) },
+            Tap { y: y1, x: x0, weight: (1.0 - dx) * dy, slope: (-dy * mx, (1.0 - dx) * my) },
+            Tap { y: y1, x: x1, weight: dx * dy, slope: (dy * mx, dx * my) },
         ]
     }
 
@@ -123,7 +138,7 @@ impl Sampler {
         let along = self.cubic(gx, width);
         for (y, vy, sy) in self.cubic(gy, height) {
             for (x, vx, sx) in along {
-                taps.push(Tap { y: y as i64, x: x as i64, weight: vx * vy, slope: (sx * vy, vx * sy) });
+                taps.push(Tap { y: y.to_i64(), x: x.to_i64(), weight: vx * vy, slope: (sx * vy, vx * sy) });
             }
         }
         taps
@@ -165,13 +180,12 @@ fn grid_sampler(c: &Call, out: &[Tensor]) -> Result<()> {
             for p in 0..places {
                 let at = (n * places + p) * 2;
                 for tap in sampler.taps(g[at].wide(), g[at + 1].wide(), height, width) {
-                    if !inside(&tap, height, width) {
-                        continue;
-                    }
-                    let from = tap.y as usize * width + tap.x as usize;
+                    // Outside are zeros, which a weight that is not finite makes NaN.
+                    let from = inside(&tap, height, width).then(|| tap.y as usize * width + tap.x as usize);
                     for channel in 0..channels {
                         let plane = n * channels + channel;
-                        result[plane * places + p] += x[plane * height * width + from] * T::of(tap.weight);
+                        let value = from.map_or(T::of(0.0), |from| x[plane * height * width + from]);
+                        result[plane * places + p] += value * T::of(tap.weight);
                     }
                 }
             }
@@ -192,16 +206,16 @@ fn grid_sampler_backward(c: &Call, out: &[Tensor]) -> Result<()> {
             for p in 0..places {
                 let at = (n * places + p) * 2;
                 for tap in sampler.taps(g[at].wide(), g[at + 1].wide(), height, width) {
-                    if !inside(&tap, height, width) {
-                        continue;
-                    }
-                    let from = tap.y as usize * width + tap.x as usize;
+                    let from = inside(&tap, height, width).then(|| tap.y as usize * width + tap.x as usize);
                     for channel in 0..channels {
                         let plane = n * channels + channel;
-                        let (source, slope) = (plane * height * width + from, up[plane * places + p]);
-                        dx[source] += slope * T::of(tap.weight);
-                        dg[at] += slope.wide() * x[source].wide() * tap.slope.0;
-                        dg[at + 1] += slope.wide() * x[source].wide() * tap.slope.1;
+                        let (source, slope) = (from.map(|from| plane * height * width + from), up[plane * places + p]);
+                        if let Some(source) = source {
+                            dx[source] += slope * T::of(tap.weight);
+                        }
+                        let value = source.map_or(0.0, |source| x[source].wide());
+                        dg[at] += slope.wide() * value * tap.slope.0;
+                        dg[at + 1] += slope.wide() * value * tap.slope.1;
                     }
                 }
             }

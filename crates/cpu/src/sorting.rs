@@ -233,6 +233,15 @@ fn unique(call: &Call) -> Result<Value> {
     Ok(result)
 }
 
+/// Whether a search for `value` goes no further than a boundary. One that does not compare, as NaN, is passed.
+fn stops(boundary: Number, value: Number, right: bool) -> bool {
+    let order = match (boundary, value) {
+        (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),
+        _ => boundary.to_f64().partial_cmp(&value.to_f64()),
+    };
+    order == Some(Ordering::Greater) || (!right && order == Some(Ordering::Equal))
+}
+
 fn searchsorted(call: &Call, outs: &[Tensor]) -> Result<()> {
     let sequence = match call.get("sorted_sequence") {
         Value::Tensor(t) => t,
@@ -260,8 +269,7 @@ fn searchsorted(call: &Call, outs: &[Tensor]) -> Result<()> {
         let (mut low, mut high) = (0, length);
         while low < high {
             let middle = (low + high) / 2;
-            let order = compare(at(middle), *value);
-            if order == Ordering::Less || (right && order == Ordering::Equal) { low = middle + 1 } else { high = middle }
+            if stops(at(middle), *value, right) { high = middle } else { low = middle + 1 }
         }
         bytes.extend(Number::Int(low as i64).to_bytes(dtype));
     }
@@ -300,8 +308,12 @@ fn histc(call: &Call, outs: &[Tensor]) -> Result<()> {
     }
     let bins = out.concrete()?.numel();
     let mut counts = vec![0f64; bins];
+    // A bin is found in the precision of the elements.
+    let single = tensor.dtype() != Dtype::Float64;
+    let round = |v: f64| if single { f64::from(v as f32) } else { v };
+    let (low, high) = (round(low), round(high));
     for v in values.into_iter().filter(|v| *v >= low && *v <= high) {
-        let bin = ((v - low) / (high - low) * bins as f64) as usize;
+        let bin = round(round(round(v - low) / round(high - low)) * bins as f64) as usize;
         counts[bin.min(bins - 1)] += 1.0;
     }
     write_dense(out, &counts.iter().flat_map(|s| Number::Float(*s).to_bytes(out.dtype())).collect::<Vec<u8>>())
@@ -310,6 +322,7 @@ fn histc(call: &Call, outs: &[Tensor]) -> Result<()> {
 fn isin(call: &Call, outs: &[Tensor]) -> Result<()> {
     let read = |value: &Value| match value {
         Value::Tensor(t) => numbers(t),
+        Value::Int(number) => Ok(vec![Number::Int(number.guard_int()?)]),
         number => Ok(vec![Number::Float(number.float()?)]),
     };
     let (elements, tests, invert) = (read(&call.args[0])?, read(&call.args[1])?, call.bool("invert")?);

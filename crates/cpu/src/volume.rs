@@ -1,6 +1,7 @@
 //! Reading volumes at the places of a three-dimensional grid: the nearest element, or eight or 64 neighbours weighted.
 
 use super::dense::{Lane, Real};
+use super::elementwise::Number;
 use super::sampling::Sampler;
 use crate::dense::for_floats;
 use diagnostics::error::Result;
@@ -31,14 +32,14 @@ fn taps(sampler: &Sampler, grid: [f64; 3], sizes: [usize; 3]) -> Vec<Tap> {
         let along = [sampler.cubic(grid[0], width), sampler.cubic(grid[1], height), sampler.cubic(grid[2], depth)];
         let tap = |i: usize| {
             let [x, y, z] = [along[0][i % 4], along[1][i / 4 % 4], along[2][i / 16]];
-            let at = index([x.0 as i64, y.0 as i64, z.0 as i64])?;
+            let at = index([x.0, y.0, z.0].map(Number::to_i64))?;
             Some(Tap { at, weight: x.1 * y.1 * z.1, slope: [x.2 * y.1 * z.1, x.1 * y.2 * z.1, x.1 * y.1 * z.2] })
         };
         return (0..64).filter_map(tap).collect();
     }
     let places = [sampler.place(grid[0], width), sampler.place(grid[1], height), sampler.place(grid[2], depth)];
     if sampler.nearest() {
-        let at = index(places.map(|(v, _)| v.round_ties_even() as i64));
+        let at = index(places.map(|(v, _)| v.round_ties_even().to_i64()));
         return at.map(|at| Tap { at, weight: 1.0, slope: [0.0; 3] }).into_iter().collect();
     }
     let mut found = Vec::with_capacity(8);
@@ -49,7 +50,7 @@ fn taps(sampler: &Sampler, grid: [f64; 3], sizes: [usize; 3]) -> Vec<Tap> {
             let fraction = places[d].0 - low[d];
             if upper[d] { (fraction, places[d].1) } else { (1.0 - fraction, -places[d].1) }
         });
-        let Some(at) = index([0, 1, 2].map(|d| low[d] as i64 + i64::from(upper[d]))) else { continue };
+        let Some(at) = index([0, 1, 2].map(|d| low[d].to_i64().wrapping_add(i64::from(upper[d])))) else { continue };
         let slope = [0, 1, 2].map(|d| part[d].1 * part[(d + 1) % 3].0 * part[(d + 2) % 3].0);
         found.push(Tap { at, weight: part[0].0 * part[1].0 * part[2].0, slope });
     }

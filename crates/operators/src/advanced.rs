@@ -327,12 +327,22 @@ pub fn register(b: &mut OpBuilder) {
             Ok(specs)
         }),
     )
-    .not_differentiable();
+    .grad("UnsafeMaskedIndexBackward", &["mask", "indices"], |b| {
+        Grads::one(b, "self", || {
+            let zeros = new_zeros_like(b.grad()?, b.spec("self")?)?;
+            t!("_unsafe_masked_index_put_accumulate", zeros, b.saved("mask")?, indices(b), b.grad()?)
+        })
+    });
     b.op(
         "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
         Rule::Fresh(index_put),
     )
-    .not_differentiable();
+    .grad("UnsafeMaskedIndexPutAccumulateBackward", &["mask", "indices"], |b| {
+        let mut grads = Grads::new(b);
+        grads.set(b, "self", || Ok(b.grad()?.clone()))?;
+        grads.set(b, "values", || t!("_unsafe_masked_index", b.grad()?, b.saved("mask")?, indices(b), 0))?;
+        Ok(grads)
+    });
     b.op("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", Rule::Fresh(index_put))
         .complex(Complex::ByParts)
         .grad("UnsafeIndexPutBackward", &["indices"], |b| {

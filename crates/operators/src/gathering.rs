@@ -17,7 +17,8 @@ pub(super) fn new_zeros_like(grad: &Tensor, spec: &TensorSpec) -> Result<Tensor>
 }
 
 fn positions(index: &Tensor, name: &str) -> Result<()> {
-    if !matches!(index.dtype(), Dtype::Int64 | Dtype::Int32) {
+    // What holds no positions may be of any dtype.
+    if !matches!(index.dtype(), Dtype::Int64 | Dtype::Int32) && !index.numel().statically_eq(0) {
         return Err(Error::runtime(format!("{name}(): Expected dtype int32/int64 for index")));
     }
     Ok(())

@@ -271,7 +271,7 @@ fn repeat_interleave(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
     if repeats.dim() != 1 {
         return Err(Error::runtime("repeat_interleave only accept 1D vector as repeat"));
     }
-    if !matches!(repeats.dtype(), Dtype::Int64 | Dtype::Int32) {
+    if !repeats.dtype().is_integral() || repeats.dtype() == Dtype::Bool {
         let dtype = repeats.dtype().scalar_type();
         return Err(Error::not_implemented(format!("\"repeat_interleave_cpu\" not implemented for '{dtype}'")));
     }

@@ -284,8 +284,11 @@ fn mv_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 }
 
 fn addmv_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let mat = c.tensor("mat")?;
-    one(matrix_vector(Some(c.tensor("self")?), mat, c.tensor("vec")?)?, mat)
+    let (own, mat) = (c.tensor("self")?, c.tensor("mat")?);
+    let sizes = matrix_vector(Some(own), mat, c.tensor("vec")?)?;
+    // Without a product PyTorch only scales what was to be added to, in its own shape.
+    let alone = mat.numel().as_int() == Some(0) && !dispatch::modes().fake;
+    one(if alone { own.sizes() } else { sizes }, mat)
 }
 
 fn inner_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<Option<TensorSpec>>> {

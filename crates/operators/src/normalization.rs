@@ -293,12 +293,12 @@ fn opt_named<'a>(c: &Call<'a>, name: &str) -> Option<&'a Tensor> {
 
 fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let input = c.tensor("input")?;
-    if input.dim() < 2 {
-        return Err(Error::not_implemented("batch_norm of a tensor of fewer than two dimensions is not implemented in this playground"));
-    }
+    // A vector of nothing has no channels, and is normalized all the same.
+    let nothing = input.dim() == 1 && input.numel().as_int() == Some(0);
+    let channels = if nothing { SymInt::Int(0) } else { input.size(dim_of(input, 1)?) };
     for name in ["weight", "bias", "running_mean", "running_var"] {
         if let Some(t) = opt_named(c, name) {
-            need_elements(c.entry.base_name(), name, t, &input.size(1))?;
+            need_elements(c.entry.base_name(), name, t, &channels)?;
         }
     }
     if c.entry.schema.overload == "no_stats" && !c.bool("training")? {
@@ -306,7 +306,7 @@ fn batch_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     }
     let training = c.get("training").as_tensor().is_none() && !c.get("training").is_none() && c.bool("training")?;
     // Without training there are no statistics to keep.
-    let channels = if training { input.size(1) } else { SymInt::Int(0) };
+    let channels = if training { channels } else { SymInt::Int(0) };
     // What is traced has statistics of the input's dtype (PyTorch's decomposition of it); the kernel's are the parameters'.
     let parameters = c.opt_tensor("weight").or(c.opt_tensor("running_mean"));
     let stats = parameters.filter(|_| !dispatch::modes().fake).unwrap_or(input);
@@ -327,7 +327,8 @@ fn batch_norm_grad(b: &Backward) -> Result<Grads> {
 
 fn batch_norm_backward_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let (input, name) = (c.tensor("input")?, c.entry.base_name());
-    let channels = input.size(dim_of(input, 1)?);
+    let nothing = input.dim() == 1 && input.numel().as_int() == Some(0);
+    let channels = if nothing { SymInt::Int(0) } else { input.size(dim_of(input, 1)?) };
     need_sizes(name, "grad_out", c.tensor("grad_out")?, &input.sizes())?;
     for (argument, t) in ["weight", "running_mean", "running_var"].map(|n| (n, c.opt_tensor(n))) {
         if let Some(t) = t {

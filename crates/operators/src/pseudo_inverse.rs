@@ -182,16 +182,27 @@ fn lstsq_grad(b: &Backward) -> Result<Grads> {
     Ok(grads)
 }
 
+/// Zeros, the condition numbers of matrices without elements, whatever the norm.
+fn cond_of_nothing(a: &Tensor) -> Result<Option<Value>> {
+    check_matrix(a, "linalg.cond")?;
+    if a.numel().as_int() != Some(0) {
+        return Ok(None);
+    }
+    aten!("zeros", a.sizes()[..a.dim() - 2].to_vec(); dtype = a.dtype(), device = a.device()).map(Some)
+}
+
 /// How many singular values exceed the tolerance.
 fn rank(c: &Call, atol: Option<Tensor>, rtol: Option<Tensor>) -> Result<Value> {
     let a = c.args[0].tensor()?;
     check_matrix(a, "torch.linalg.matrix_rank")?;
+    // Matrices without elements have no rank, square or not.
+    if a.numel().as_int() == Some(0) {
+        let batch = a.sizes()[..a.dim() - 2].to_vec();
+        return aten!("zeros", batch; dtype = Dtype::Int64, device = a.device());
+    }
     let values = if c.bool("hermitian")? { t!("abs", t!("linalg_eigvalsh", a)?)? } else { t!("linalg_svdvals", a)? };
     let (m, n) = (a.size(a.dim() - 2).guard_int()?, a.size(a.dim() - 1).guard_int()?);
     let eps = if a.dtype() == Dtype::Float64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
-    if m.min(n) == 0 {
-        return aten!("sum.dim_IntList", values, vec![-1i64]; dtype = Dtype::Int64);
-    }
     let number = |v: f64| t!("full", Value::List(Vec::new()), v; dtype = a.dtype(), device = a.device());
     let rtol = match (rtol, &atol) {
         (Some(given), _) => given,
@@ -238,6 +249,9 @@ fn register_ranks(b: &mut OpBuilder) {
         "linalg_cond(Tensor self, Scalar? p=None) -> Tensor",
         Rule::Composite(|c| {
             let a = c.tensor("self")?;
+            if let Some(nothing) = cond_of_nothing(a)? {
+                return Ok(nothing);
+            }
             let p = if c.get("p").is_none() { 2.0 } else { c.get("p").float()? };
             if p.abs() == 2.0 {
                 let values = t!("linalg_svdvals", a)?;
@@ -256,7 +270,10 @@ fn register_ranks(b: &mut OpBuilder) {
         "linalg_cond.p_str(Tensor self, str p) -> Tensor",
         Rule::Composite(|c| {
             let a = c.tensor("self")?;
-            check_square(a, "linalg.cond")?;
+            check_square(a, &format!("linalg.cond(ord={})", c.str("p")?))?;
+            if let Some(nothing) = cond_of_nothing(a)? {
+                return Ok(nothing);
+            }
             let norm = |x: &Tensor| t!("linalg_matrix_norm.str_ord", x, c.get("p"));
             let inverse = aten!("linalg_inv_ex", a)?.tensors()?;
             aten!("mul.Tensor", norm(a)?, norm(&inverse[0])?)

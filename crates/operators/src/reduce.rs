@@ -257,6 +257,10 @@ fn prod_safe(grad: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor> {
     if size.sym_eq(1)? {
         return Ok(grad.clone());
     }
+    // Where there is nothing to multiply, the gradient's missing size stands for none.
+    if x.numel().as_int() == Some(0) {
+        return t!("expand", grad, x.sizes());
+    }
     let mut sizes = x.sizes();
     sizes[dim] = 1.into();
     let d = dim as i64;

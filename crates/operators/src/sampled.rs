@@ -217,6 +217,40 @@ fn quantile(call: &Call) -> Result<Value> {
     aten!("squeeze_.dim", t!("transpose_", t!("unsqueeze_", values, 0)?, 0, -1)?, -1)
 }
 
+/// What `cov` asks of weights: one for each observation, counts that are integers or weights that are floats, none below zero.
+fn check_weights(name: &str, weights: &Tensor, observations: &SymInt) -> Result<()> {
+    if weights.dim() > 1 {
+        return Err(Error::runtime(format!(
+            "cov(): expected {name} to have one or fewer dimensions but got {name} with {} dimensions",
+            weights.dim()
+        )));
+    }
+    let dtype = weights.dtype();
+    let (fits, kind) = match name {
+        "fweights" => (dtype.is_integral() && dtype != Dtype::Bool, "integral"),
+        _ => (dtype.is_floating(), "floating point"),
+    };
+    if !fits {
+        let found = dtype.scalar_type();
+        return Err(Error::runtime(format!("cov(): expected {name} to have {kind} dtype but got {name} with {found} dtype")));
+    }
+    if !weights.numel().sym_eq(observations.clone())? {
+        return Err(Error::runtime(format!(
+            "cov(): expected {name} to have the same numel as there are observations in the input but got {} != {observations}",
+            weights.numel()
+        )));
+    }
+    if weights.is_fake() || weights.numel().as_int() == Some(0) {
+        return Ok(());
+    }
+    // NaN is not known to be at least zero.
+    let least = t!("ge.Scalar", t!("min", weights)?, 0)?;
+    match aten!("_local_scalar_dense", least)?.bool()? {
+        true => Ok(()),
+        false => Err(Error::runtime(format!("cov(): {name} cannot be negative"))),
+    }
+}
+
 fn cov(call: &Call) -> Result<Value> {
     let (tensor, correction) = (own(call, "self")?, call.int("correction")?);
     if tensor.dim() > 2 {
@@ -230,6 +264,11 @@ fn cov(call: &Call) -> Result<Value> {
     }
     let mut rows = if tensor.dim() < 2 { t!("view", &tensor, vec![SymInt::Int(1), SymInt::Int(-1)])? } else { tensor };
     let aweights = call.opt_tensor("aweights");
+    for name in ["fweights", "aweights"] {
+        if let Some(w) = call.opt_tensor(name) {
+            check_weights(name, w, &rows.size(1))?;
+        }
+    }
     let weights = match (call.opt_tensor("fweights"), aweights) {
         (Some(f), Some(a)) => Some(t!("mul.Tensor", f, a)?),
         (one, other) => one.or(other).cloned(),
@@ -237,7 +276,13 @@ fn cov(call: &Call) -> Result<Value> {
     let number = |n: SymInt, rows: &Tensor| t!("scalar_tensor", Value::Int(n); dtype = Dtype::Int64, layout = Value::Layout(Layout::Strided), device = rows.device());
     let observations = rows.size(1);
     let total = match &weights {
-        Some(w) => t!("sum", w)?,
+        Some(w) => {
+            let sum = t!("sum", w)?;
+            if !sum.is_fake() && aten!("_local_scalar_dense", &sum)?.float()? == 0.0 {
+                return Err(Error::runtime("cov(): weights sum to zero, can't be normalized"));
+            }
+            sum
+        }
         None => number(observations.clone(), &rows)?,
     };
     let weighted = |rows: &Tensor| weights.as_ref().map_or_else(|| Ok(rows.clone()), |w| t!("mul.Tensor", rows, w));

@@ -147,6 +147,8 @@ fn bincount(call: &Call) -> Result<Vec<Option<TensorSpec>>> {
         return Err(Error::runtime("bincount only supports 1-d non-negative integral inputs."));
     }
     let dtype = match call.opt_tensor("weights") {
+        // Of nothing PyTorch counts before it looks at weights.
+        _ if values.is_empty() => Dtype::Int64,
         None => Dtype::Int64,
         Some(w) if w.dim() != 1 || !w.size(0).sym_eq(tensor.size(0))? => {
             return Err(Error::runtime("weights should be 1-d and have the same length as input"));

@@ -228,7 +228,11 @@ fn split_at_indices(tensor: &Tensor, indices: Vec<SymInt>, dim: i64) -> Result<V
 
 fn tensor_split_by_tensor(call: &Call) -> Result<Value> {
     let (tensor, given, dim) = (own(call)?, call.tensor("tensor_indices_or_sections")?, call.int("dim")?);
-    if given.dim() > 1 || given.dtype() != tensor::Dtype::Int64 {
+    if given.dtype() != tensor::Dtype::Int64 {
+        let dtype = given.dtype().scalar_type();
+        return Err(Error::runtime(format!("tensor_split expected tensor_indices_or_sections to have dtype of long, but got {dtype}")));
+    }
+    if given.dim() > 1 {
         return Err(Error::runtime(format!(
             "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of dtype int64, but got a {}-dimensional tensor",
             given.dim()
