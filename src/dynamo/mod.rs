@@ -28,6 +28,7 @@ pub(crate) mod variables;
 
 pub use cache::{Cache, CacheEntry, Lookup, Number, Root, Runner, Unmet};
 pub use dynamic_shapes::{Dim, DimMark, InputSource, Place, SeenSizes, Symbols, Treatment, Witness, value_of};
+pub(crate) use eval_frame::recorder::recorder;
 pub(crate) use eval_frame::replay;
 pub use graph_breaks::unsupported::Unsupported;
 pub use graph_breaks::user_code::from_user_code;

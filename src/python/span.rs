@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ruff_source_file::SourceLocation;
-use rustpython_vm::builtins::{PyCode, PyStr};
+use rustpython_vm::builtins::{PyCode, PyStr, PyStrInterned};
 use rustpython_vm::bytecode::CodeFlags;
 use rustpython_vm::common::atomic::Radium;
 use rustpython_vm::frame::{InterpreterFrame, current_thread_iframe};
@@ -84,6 +84,11 @@ fn script_places(run: &Run) -> impl Iterator<Item = ((SourceLocation, SourceLoca
     })
 }
 
+/// Whether a file's code was generated for a graph: `GraphModule` names it so.
+fn is_generated(path: &PyStrInterned) -> bool {
+    path.as_str().starts_with("<eval_with_key>.")
+}
+
 struct Frames(*const InterpreterFrame);
 
 impl Iterator for Frames {
@@ -116,8 +121,10 @@ pub struct Standing {
     pub at: u32,
     /// Where the call that it is at begins: at that instruction, but for a comprehension, which ends there.
     pub since: u32,
+    /// Whether its code is the script's, or was generated for a graph.
+    pub is_script: bool,
     /// Whether Dynamo compiles such functions as frames of their own: the script's, but for comprehensions and generators, steps of
-    /// optimizers, and bodies of PyTorch's modules that have hooks.
+    /// optimizers, bodies of PyTorch's modules that have hooks, and code that was generated for a graph.
     pub is_own: bool,
     /// Whether it is a comprehension or a generator of the script's: it is skipped where a graph breaks in it.
     pub is_generator: bool,
@@ -236,7 +243,7 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         }
         let code = frame.code();
         let (path, name) = (code.source_path(), code.obj_name.as_str());
-        let is_script = std::ptr::eq(path, run.filename);
+        let is_script = std::ptr::eq(path, run.filename) || is_generated(path);
         let is_generator = is_script && (name != "<lambda>" && name.starts_with('<') || code.flags.contains(CodeFlags::GENERATOR));
         let library = if is_script { LibraryFile::Other } else { LibraryFile::of(frame) };
         let is_own = if is_script { !is_generator } else { name == "step" && library == LibraryFile::Optimizers };
@@ -249,7 +256,7 @@ pub fn frames_above(mark: FrameMark) -> Option<Vec<Standing>> {
         let is_left_out = is_module && is_left_out(code);
         let is_function = library == LibraryFile::Functions;
         let (at, around) = places_in(frame, Some(&run));
-        let frame = Standing { id, is_module, is_function, at, since: at, is_own, is_generator, calls_hooks, is_left_out };
+        let frame = Standing { id, is_module, is_function, at, since: at, is_script, is_own, is_generator, calls_hooks, is_left_out };
         if around.is_some() {
             found.push(Standing { is_own: false, is_generator: true, ..frame });
         }

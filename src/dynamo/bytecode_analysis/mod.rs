@@ -257,7 +257,11 @@ impl Code {
     /// bytecode PyTorch's Dynamo reads, repeats it at the loop's end.
     pub fn is_in_loop(&self, position: usize) -> bool {
         let at = self.steps[position].at;
-        for (i, step) in self.steps.iter().enumerate().skip(self.after_jump(position).unwrap_or(position + 1)) {
+        let body = self.after_jump(position);
+        if body.is_some_and(|body| self.leaves_loop(body)) {
+            return true;
+        }
+        for (i, step) in self.steps.iter().enumerate().skip(body.unwrap_or(position + 1)) {
             if matches!(step.op, Operation::ReturnValue) {
                 if self.is_copied_exit(i, at) {
                     continue;
@@ -286,6 +290,15 @@ impl Code {
         let next = (jump + 1..self.steps.len()).find(|i| !matches!(self.steps[*i].op, Operation::Nop))?;
         let goes_back = is_jump && matches!(self.steps[next].op, Operation::JumpBackward);
         (goes_back && !self.repeats_condition(next)).then_some(next + 1)
+    }
+
+    /// Whether the body of an `if` ends in `break`: in older bytecode the jump back follows it. A `break` takes the iterator off, or does
+    /// nothing, in a line of its own; what it leads to is copied behind it.
+    fn leaves_loop(&self, body: usize) -> bool {
+        let line = |i: usize| self.steps.get(i).map(|s| s.line);
+        let end = (body..self.steps.len()).find(|i| matches!(self.steps[*i].op, Operation::ReturnValue)).unwrap_or(self.steps.len());
+        let is_alone = |i: &usize| line(*i) != line(i - 1) && line(*i) != line(i + 1);
+        (body..end).any(|i| matches!(self.steps[i].op, Operation::PopTop | Operation::Nop) && is_alone(&i))
     }
 
     /// Whether a jump goes back to the condition of a `while`, which older bytecode has in its place once more.

@@ -20,7 +20,7 @@ use crate::dynamo::cache::compiled_function::{CompiledFunction, function_of, not
 use crate::dynamo::convert_frame::flush;
 use crate::dynamo::guards::manager::Verdict;
 use crate::dynamo::resume_functions::About;
-use crate::dynamo::side_effects::outputs::{alive, returned};
+use crate::dynamo::side_effects::outputs::{alive, numbers_left, returned};
 use crate::dynamo::symbolic_convert::Resumed;
 use crate::dynamo::symbolic_convert::translator::{Activation, Session};
 use crate::dynamo::variables::closures;
@@ -203,6 +203,19 @@ impl Call {
         Ok(())
     }
 
+    /// Why the call that the recorded function makes now breaks its graph: it is of a tensor's method that it was given as an object.
+    pub(in crate::dynamo) fn breaks_call(&self) -> Option<Unsupported> {
+        let top = self.top();
+        let (method, at) = top.calls_method.borrow().clone()?;
+        let frames = frames_above(self.base)?;
+        let own = (top.depth()..frames.len()).find(|i| frames[*i].is_own)?;
+        let is_called = frames[own].at == at && !frames[own + 1..].iter().any(|f| f.is_own || f.is_generator);
+        is_called.then(|| {
+            top.calls_method.take();
+            Unsupported::unknown_builtin(&format!("Tensor.{method}"), "<unknown module>")
+        })
+    }
+
     /// Tensors that were realized before the instructions that run.
     pub(in crate::dynamo) fn realized(&self) -> Vec<Tensor> {
         let mut found = self.realized_alone();
@@ -302,7 +315,8 @@ impl Call {
             }
         };
         outputs.sort_by_key(|t| position(t).unwrap_or(usize::MAX));
-        let outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
+        let mut outputs: Vec<Value> = outputs.into_iter().map(Value::Tensor).collect();
+        outputs.extend(rustpython_vm::vm::thread::with_current_vm(|vm| numbers_left(recorder, vm)));
         let flushed = self.flush(&top, recorder, &outputs, returned && !top.skipped.get());
         self.sessions.borrow_mut().pop();
         rustpython_vm::vm::thread::with_current_vm(|vm| top.restore_numbers(vm));

@@ -31,8 +31,6 @@ pub struct Frame {
     pub standing: Standing,
     /// Its code.
     pub code: PyObjectRef,
-    /// Whether it is the script's.
-    pub is_script: bool,
     /// Whether the frame is skipped if its graph breaks here: Dynamo cannot resume inside a loop or a `try`.
     pub skips_frame: bool,
     /// The position of the instruction in its decoded code.
@@ -45,7 +43,7 @@ pub struct Frame {
     live: Vec<Held>,
     /// Tensors it was given as arguments; of the library's, all that it has.
     given: Vec<usize>,
-    /// Tensors in variables that are read no more, which an expression under way holds.
+    /// Tensors in variables which an expression under way holds, too.
     under_way: Vec<usize>,
     /// Tensors in variables that are not.
     dead: Vec<usize>,
@@ -110,7 +108,7 @@ impl Frame {
             let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
             ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
         };
-        self.skips_frame || self.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+        self.skips_frame || self.standing.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
     }
 }
 
@@ -147,7 +145,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let puts_aside = |s: &&Step| matches!(s.op, Operation::LoadFastAndClear(_));
         let since = since + decoded.steps[since..].iter().take_while(puts_aside).count();
         // The library's own frames are not what PyTorch's would be, but for containers, whose loops are.
-        let is_script = place_of(plain, standing.at).is_some();
+        let is_script = standing.is_script;
         let loops = is_script || LibraryFile::of(frame.iframe()) == LibraryFile::Containers;
         // Nor can it go on where a generator is under way.
         let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
@@ -167,10 +165,13 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 if slot < arguments {
                     given.extend(found.iter().map(|h| h.id));
                 }
+                if operands.contains(&(slot as u32)) {
+                    under_way.extend(found.iter().map(|h| h.id));
+                }
                 if decoded.is_live(since, slot) {
                     live.append(&mut found);
                 } else if operands.contains(&(slot as u32)) {
-                    under_way.extend(found.iter().map(|h| h.id));
+                    // What the expression holds is kept by it.
                 } else if value.downcast_ref::<TensorBase>().is_some() {
                     dead.push(value.get_id());
                 } else {
@@ -184,7 +185,6 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         frames.push(Frame {
             standing,
             code,
-            is_script,
             skips_frame,
             position,
             object: object.clone(),
@@ -280,10 +280,16 @@ impl Frame {
             .as_ref()
             .and_then(|v| v.downcast_ref::<PyDict>())
             .map(|d| d.into_iter().filter_map(variable).filter(|(_, v)| v.downcast_ref::<TensorBase>().is_none()).collect());
+        let name = |(k, v): (PyObjectRef, PyObjectRef)| {
+            v.downcast_ref::<TensorBase>()?;
+            Some(k.downcast_ref::<PyStr>()?.to_string_lossy().as_ref().into())
+        };
+        let tensors = values.as_ref().and_then(|v| v.downcast_ref::<PyDict>()).map(|d| d.into_iter().filter_map(name).collect());
         let mut resumed = Resumed {
             code: body.unwrap_or_else(|| self.code.clone()),
             globals: Some(self.globals.clone()),
             locals: locals.unwrap_or_default(),
+            tensors: tensors.unwrap_or_default(),
             position: (!at_entry).then_some(self.position),
             truth: None,
             given: None,
@@ -302,6 +308,32 @@ impl Frame {
         let variables = variables.as_ref().and_then(|v| v.downcast_ref::<PyDict>());
         let values = variables.into_iter().flat_map(|d| d.into_iter().map(|(_, value)| value));
         values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
+    }
+
+    /// Whether its resume function has no tensor and no module among its variables, and its code names no module of `torch`: Dynamo leaves
+    /// such a function alone.
+    pub fn is_without_tensors(&self, vm: &VirtualMachine) -> PyResult<bool> {
+        let Some(code) = self.code.downcast_ref::<PyCode>().filter(|_| self.live.iter().all(|held| held.number.is_some())) else {
+            return Ok(false);
+        };
+        let decoded = decoded(code);
+        let variables = self.variables(vm)?;
+        let live = code.varnames.iter().enumerate().filter(|(slot, _)| decoded.is_live(self.position, *slot));
+        let is_module = |value: PyObjectRef| own_attribute(&value, "_modules", vm).is_some();
+        if live.map(|(_, name)| variables.get_item(name.as_str(), vm)).any(|value| value.is_ok_and(is_module)) {
+            return Ok(false);
+        }
+        for name in code.names.iter() {
+            let Some(value) = self.globals.get_item_opt(name.as_str(), vm)? else { continue };
+            if value.class().is(vm.ctx.types.module_type) {
+                let name = value.get_attr("__name__", vm)?;
+                let name = name.downcast_ref::<PyStr>().map(|s| s.to_string_lossy());
+                if name.is_some_and(|name| name == "torch" || name.starts_with("torch.")) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// Its resume function, where it is the script's.
@@ -377,7 +409,7 @@ pub fn wanted(
     let mut wanted = Vec::new();
     let mut ranks: HashMap<usize, usize> = HashMap::new();
     // What the functions have that the script's innermost one called, it was given.
-    let called = frames.iter().rposition(|f| f.is_script).map_or(frames.len(), |i| i + 1);
+    let called = frames.iter().rposition(|f| f.standing.is_script).map_or(frames.len(), |i| i + 1);
     let given: Vec<usize> = frames[called..].iter().chain(inner).flat_map(|f| f.given.iter().copied()).collect();
     for held in frames.iter().flat_map(|f| &f.live) {
         let next = ranks.len();
@@ -403,6 +435,7 @@ pub fn wanted(
         }
         let key = match (argument, ranks.get(&id)) {
             (Some(position), _) => (1, position),
+            (None, Some(_)) if frames.iter().any(|f| f.under_way.contains(&id)) => (0, i),
             (None, Some(rank)) => (2, *rank),
             (None, None) if frames.iter().any(|f| f.held.contains(&id)) => (3, i),
             (None, None) => {
@@ -438,7 +471,7 @@ fn held_by_modules(frames: &[Frame], tensors: &[Tensor], vm: &VirtualMachine) ->
 pub fn are_reading(frames: &[Frame], t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
     let id = wrap(t, vm)?.get_id();
     let reads = |f: &Frame| f.live.iter().any(|held| held.id == id) || f.under_way.contains(&id);
-    Ok(frames.iter().filter(|f| f.is_script).any(reads))
+    Ok(frames.iter().filter(|f| f.standing.is_script).any(reads))
 }
 
 /// How many values a frame so many calls above the running one is unpacking into: 3 in `b, t, c = x.shape`.

@@ -147,7 +147,7 @@ pub fn tape() -> Option<u32> {
 fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
     let (base, fullgraph) = (call.base, call.fullgraph);
     let surroundings = {
-        let (looks, asked, breaks) = (call.clone(), call.clone(), call.clone());
+        let (looks, asked, breaks, calls) = (call.clone(), call.clone(), call.clone(), call.clone());
         Surroundings {
             places: Rc::new(move || instructions_above(base)),
             look_around: Rc::new(move |recorder| looks.look_around(recorder)),
@@ -155,6 +155,7 @@ fn recorder_of(call: &Rc<Call>) -> Rc<Recorder> {
             on_break: Rc::new(move |recorder, reason, source| breaks.on_break(recorder, reason, source)),
             stores_result: Rc::new(frames::stores_result),
             wants_sizes: Rc::new(|| switch("capture_dynamic_output_shape_ops")),
+            breaks_call: Rc::new(move || calls.breaks_call()),
             wants_scalars: Rc::new(move || fullgraph || switch("capture_scalar_outputs")),
         }
     };

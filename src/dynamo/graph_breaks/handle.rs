@@ -85,7 +85,10 @@ impl Extent {
         let is_in_module = (self.own + 1..self.end).any(|i| frames[i].standing.is_module);
         let looked = if is_in_module { self.own + 1 } else { self.end };
         let wanted = with_current_vm(|vm| {
-            let alive = alive(recorder);
+            let mut alive = alive(recorder);
+            // What nobody but a leaf has, as its gradient, is a side effect: those come last.
+            let is_read = |t: &Tensor| frames::are_reading(&frames[self.start..looked], t, vm).unwrap_or(true);
+            alive.retain(|t| !recorder.is_gradient(t) || recorder.needs(t).is_some() || is_read(t));
             let operands = alive.last().map_or_else(Vec::new, |t| recorder.operands(t));
             // What the call reads that ends a graph in a comprehension or a generator, is not read here.
             let ends_here = self.as_it_is.is_none_or(|m| !frames[m].standing.is_generator);
@@ -242,6 +245,12 @@ impl Call {
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.resume_function());
+                if resumed.tensor_method().is_some()
+                    && !resumed.holds_tensor()
+                    && with_current_vm(|vm| frame.is_without_tensors(vm)).map_err(raised)?
+                {
+                    top.function.skip_frame(top.function.place(frame.place()));
+                }
                 top.pending.replace(Some((frame.place(), resumed)));
                 // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
                 if !((reason.is_branch() || reason.gives_number()) && extent.inner.is_none()) && !skips_frame {
@@ -268,7 +277,7 @@ impl Call {
     fn settle(&self, frames: &[Frame], top: &Session) -> Result<()> {
         let settled = with_current_vm(|vm| {
             top.restore_numbers(vm);
-            frames.iter().filter(|f| f.is_script).map(|f| f.settle(vm)).collect::<PyResult<Vec<_>>>()
+            frames.iter().filter(|f| f.standing.is_script).map(|f| f.settle(vm)).collect::<PyResult<Vec<_>>>()
         });
         self.kept.borrow_mut().extend(settled.map_err(raised)?.into_iter().flatten());
         Ok(())

@@ -123,6 +123,7 @@ fn all(needs: &Needs, vm: &VirtualMachine) -> Vec<Told> {
             Kind::Remaining(_) => ("TUPLE_ITERATOR_LEN", vec!["TUPLE_ITERATOR_LEN"], vec![fact.text(vm)]),
             Kind::KeyAt(..) => continue,
             Kind::Contains(..) => ("DICT_CONTAINS", vec!["DICT_CONTAINS"], vec![fact.text(vm)]),
+            Kind::Temporary => ("BUILTIN_MATCH", vec!["ID_MATCH"], vec![fact.text(vm)]),
             Kind::Same(_) => ("DUPLICATE_INPUT", vec!["DUPLICATE_INPUT"], vec![fact.text(vm)]),
         };
         told.push(Told { asks, name: name.clone(), scope: scope(name, &modules), kinds, texts });

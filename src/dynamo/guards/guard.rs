@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PySet, PyStr, PyTuple, PyType};
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
@@ -34,6 +34,8 @@ pub enum Kind {
     Contains(PyObjectRef, bool),
     /// It is the object that is found there.
     Same(Rc<Source>),
+    /// It is an object that lives for one call: what was compiled with it is never used again.
+    Temporary,
 }
 
 /// A fact, and the line that read it.
@@ -54,6 +56,9 @@ pub struct Fact {
 /// What PyTorch says of integers that modules hold.
 pub const MODULE_INTEGER: &str = "torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.";
 
+/// What begins the reason of a recompile where an entry was given up, and no guard was asked.
+pub const INVALIDATED: &str = "Cache line invalidated because";
+
 const BUILTIN: &str = "<class 'builtin_function_or_method'>";
 
 fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
@@ -65,7 +70,7 @@ fn length(o: &PyObject, vm: &VirtualMachine) -> Option<usize> {
         (Some(t), ..) => Some(t.as_slice().len()),
         (_, Some(l), _) => Some(l.borrow_vec().len()),
         (.., Some(d)) => Some(d.__len__()),
-        _ => deque(o, vm).map(|items| items.len()),
+        _ => deque(o, vm).map(|items| items.len()).or_else(|| Some(o.downcast_ref::<PySet>()?.elements().len())),
     }
 }
 
@@ -99,6 +104,9 @@ impl Kind {
 impl Fact {
     /// Whether it holds.
     pub fn holds(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
+        if self.is_temporary() {
+            return false;
+        }
         let Some(value) = self.source.value(locals, vm) else { return false };
         match &self.kind {
             Kind::Equals(want) => same(&value, want, vm),
@@ -111,7 +119,13 @@ impl Fact {
             }
             Kind::Contains(key, has) => value.downcast_ref::<PyDict>().is_some_and(|d| entry(d, key, vm).is_some() == *has),
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
+            Kind::Temporary => false,
         }
+    }
+
+    /// Whether it is about an object that lives for one call.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.kind, Kind::Temporary)
     }
 
     /// What kind of module it says its value is.
@@ -149,6 +163,7 @@ impl Fact {
             Kind::KeyAt(index, key) => format!("list(dict.keys({source}))[{index}] == {}", repr(key, vm)),
             Kind::Contains(key, has) => format!("{}___dict_contains({}, {source})", if *has { "" } else { "not " }, repr(key, vm)),
             Kind::Same(other) => format!("{} is {source}", other.text(vm)),
+            Kind::Temporary => format!("___check_obj_id({source}, ID), type={BUILTIN}"),
         }
     }
 
@@ -172,6 +187,9 @@ impl Fact {
 
     /// In the words of `TORCH_LOGS=recompiles`, where it does not hold.
     pub fn failure(&self, locals: &Locals, vm: &VirtualMachine) -> String {
+        if self.is_temporary() {
+            return format!("{INVALIDATED} {} got deallocated", self.source.text(vm));
+        }
         if let (Source::Key(base, key), None) = (&*self.source, self.source.value(locals, vm))
             && base.value(locals, vm).is_some()
         {

@@ -221,6 +221,7 @@ impl Recorder {
         let symbols = self.output().symbols.take();
         drop_known_sizes(&mut graph);
         unify_sizes(&mut graph);
+        let held = find_holders(&mut graph, &self.output().sizes_without_holder.take(), &symbols.env);
         let items = self.output().items.take();
         drop_whole_slices(&mut graph, &items, &symbols.env);
         let recorded = graph.nodes().map(|n| n.id).collect();
@@ -232,7 +233,10 @@ impl Recorder {
         let touched = self.output().inputs.take();
         let mut inputs = touched.clone();
         let mut given = self.output().given.take();
-        let (kept, mut sizes) = kept_inputs(&touched, &self.output().kept.borrow(), &self.output().holders.borrow(), &symbols.env);
+        let (kept, mut sizes) = {
+            let (kept, holders) = (self.output().kept.borrow().clone(), self.output().holders.borrow().clone());
+            kept_inputs(&touched, &kept, (&holders, &held), &symbols.env)
+        };
         // A float that is only compared is none either.
         inputs.retain(|i| !unused(i.node) || kept.contains(&i.node) || i.source.is_number && given.contains(&i.node));
         given.extend(kept);
@@ -281,14 +285,38 @@ impl Recorder {
     }
 }
 
-/// Inputs that the graph has in any case, and symbols: what holds a size is an input where that turned out to be a number.
-fn kept_inputs(touched: &[GraphArg], kept: &[u64], holders: &[u64], env: &ShapeEnv) -> (HashSet<NodeId>, HashSet<Symbol>) {
+/// A size that nothing holds is the input that turned out to be equal to it, where there is one. Gives those sizes.
+fn find_holders(graph: &mut Graph, alone: &[NodeId], env: &ShapeEnv) -> Vec<Expr> {
+    let size = |node: &graph::Node| match &node.meta.value {
+        Some(FakeValue::Int(size)) => Some(env.simplify(&size.expr())),
+        _ => None,
+    };
+    let holder = |id: &NodeId| {
+        let own = size(graph.node(*id))?;
+        let other = graph.placeholders().find(|n| !alone.contains(&n.id) && size(n).is_some_and(|size| size == own))?;
+        Some((*id, Arg::Node(other.id)))
+    };
+    let held: HashMap<NodeId, Arg> = alone.iter().filter(|id| graph.nodes().any(|n| n.id == **id)).filter_map(holder).collect();
+    let sizes = held.keys().filter_map(|id| size(graph.node(*id))).collect();
+    graph.replace_all(&held);
+    graph.retain(|n| !held.contains_key(&n.id));
+    sizes
+}
+
+/// Inputs that the graph has in any case, and symbols: what holds a size is an input where that turned out to be a number, or one of those
+/// that nothing `held`.
+fn kept_inputs(
+    touched: &[GraphArg],
+    kept: &[u64],
+    (holders, held): (&[u64], &[Expr]),
+    env: &ShapeEnv,
+) -> (HashSet<NodeId>, HashSet<Symbol>) {
     let mut nodes: HashSet<NodeId> = touched.iter().filter(|i| kept.contains(&i.real.id())).map(|i| i.node).collect();
     let mut symbols = HashSet::new();
     for input in touched.iter().filter(|i| holders.contains(&i.real.id())) {
         let Some(SymInt::Sym(size, _)) = input.spec.spec.geometry.sizes.get(1) else { continue };
         let now = env.simplify(size);
-        if now.as_int().is_some() {
+        if now.as_int().is_some() || held.contains(&now) {
             nodes.insert(input.node);
         } else if now == *size
             && let Some(symbol) = size.as_symbol()

@@ -42,6 +42,9 @@ impl Layer for CaptureLayer {
             let args = args.iter().map(|v| v.map_tensors(&mut |t| Ok(recorder.current(t)))).collect::<Result<Vec<_>>>()?;
             return call_below(Key::Capture, entry, args);
         }
+        if let Some(reason) = (recorder.surroundings.breaks_call)() {
+            return recorder.break_and_call(&reason, entry, &args);
+        }
         let before_call = recorder.output().inputs.borrow().len();
         let writes_geometry = matches!(entry.rule, Rule::InplaceView(_));
         let on_callers =

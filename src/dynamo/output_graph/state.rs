@@ -50,6 +50,10 @@ pub(in crate::dynamo) struct OutputGraph {
     pub kept: RefCell<Vec<u64>>,
     /// Whether such inputs are being made.
     pub keeping: Cell<bool>,
+    /// Sizes of those that are no inputs yet: a size is one before what holds it.
+    pub unplaced_sizes: RefCell<Vec<SymInt>>,
+    /// Those that nothing holds, as inputs.
+    pub sizes_without_holder: RefCell<Vec<NodeId>>,
     /// Tensors that hold a size: the graph has the size where that is a symbol, else the tensor.
     pub holders: RefCell<Vec<u64>>,
     /// The mode around those that are left where the graph ends.
@@ -98,6 +102,8 @@ impl Default for OutputGraph {
             gradients: Default::default(),
             kept: Default::default(),
             keeping: Default::default(),
+            unplaced_sizes: RefCell::default(),
+            sizes_without_holder: RefCell::default(),
             holders: Default::default(),
             around: Default::default(),
             is_split: Default::default(),

@@ -40,6 +40,8 @@ pub struct Surroundings {
     pub on_break: OnBreak,
     /// Whether the script stores the result of the operator that it evaluates in an object or a container (`self.n += 1`).
     pub stores_result: Rc<dyn Fn() -> bool>,
+    /// Why the call that the script makes breaks the graph, whatever is called, where it does.
+    pub breaks_call: Rc<dyn Fn() -> Option<Unsupported>>,
     /// Whether `.item()` is part of the graph.
     pub wants_scalars: Rc<dyn Fn() -> bool>,
     /// Whether calls whose results' sizes their values decide are part of the graph.
@@ -305,10 +307,14 @@ impl Recorder {
         let dims = (self.plan)(&source.propagated(t, &saved), &spec.spec.geometry);
         crate::dynamo::guards::constraints::check(&dims, &spec.spec.geometry)?;
         let (geometry, made) = self.output().symbols.borrow_mut().geometry(&source, index, &spec.spec.geometry, &dims);
-        for size in &made {
-            let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
-            let id = self.output().graph.borrow_mut().placeholder(&size.to_string(), meta);
-            self.output().sizes.borrow_mut().insert(size.expr(), id);
+        if self.output().keeping.get() {
+            self.output().unplaced_sizes.borrow_mut().extend(made.iter().cloned());
+        } else {
+            let of_shape = |size: &mut SymInt| geometry.sizes.iter().any(|own| own.expr() == size.expr());
+            let placed: Vec<SymInt> = self.output().unplaced_sizes.borrow_mut().extract_if(.., of_shape).collect();
+            for size in placed.iter().chain(&made) {
+                self.size_input(size);
+            }
         }
         let unknown: Vec<SymInt> = made.into_iter().filter(|size| size.hint().is_none()).collect();
         spec.spec.geometry = geometry;
@@ -339,6 +345,14 @@ impl Recorder {
         self.output().inputs.borrow_mut().push(GraphArg { real: t.clone(), fake_tensor: fake_tensor.clone(), node, spec, source });
         unknown.iter().try_for_each(|size| self.expect_bounds(size))?;
         Ok(fake_tensor)
+    }
+
+    /// A symbolic size becomes an input.
+    pub(in crate::dynamo) fn size_input(&self, size: &SymInt) -> NodeId {
+        let meta = Meta { value: Some(FakeValue::Int(size.clone())), ..Meta::default() };
+        let id = self.output().graph.borrow_mut().placeholder(&size.to_string(), meta);
+        self.output().sizes.borrow_mut().insert(size.expr(), id);
+        id
     }
 
     /// The tensor of the caller's that a fake tensor belongs to.

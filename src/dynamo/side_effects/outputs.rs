@@ -9,7 +9,7 @@ use crate::dynamo::Recorder;
 use crate::dynamo::guards::manager;
 use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
-use crate::python::native::tensor::{TensorBase, float_hint, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
+use crate::python::native::tensor::{TensorBase, float_hint, made, symbolic, symbolic_float, symbolic_hint, take_made, wrap};
 use crate::shape::FloatExpr;
 use crate::tensor::Tensor;
 
@@ -153,6 +153,18 @@ pub fn add_escaped(
     recorder.in_order_of_leaves(outputs);
     let symbol = |id: usize| symbols.iter().find(|o| o.get_id() == id).cloned();
     Left(kept.holders.into_iter().filter_map(|(holder, id)| Some((holder, symbol(id)?))).collect())
+}
+
+/// Numbers of the graph that ends in a called function and that somebody still has: what that gave its caller, and what it left in objects.
+pub fn numbers_left(recorder: &Recorder, vm: &VirtualMachine) -> Vec<Value> {
+    let mut found: Vec<Value> = Vec::new();
+    for number in made(vm).iter().filter_map(|o| computed(o, recorder, vm)) {
+        let is_input = matches!(&number, Value::SymFloat(float) if matches!(*float.expr, FloatExpr::Symbol(_)));
+        if !is_input && !is_known(&number, &found) {
+            found.push(number);
+        }
+    }
+    found
 }
 
 /// A symbolic number that the function computed: the graph returns it.

@@ -79,9 +79,13 @@ impl Recorder {
     /// These are inputs, in this order, whether they are read or not. Of the `holders` only the size in the second dimension is wanted.
     pub fn keep_inputs(&self, tensors: &[Tensor], holders: &[Tensor]) -> Result<()> {
         self.output().keeping.set(true);
-        let touched = tensors.iter().chain(holders).try_for_each(|t| self.touch(t, false));
+        let touched = tensors.iter().try_for_each(|t| self.touch(t, false));
         self.output().keeping.set(false);
         touched?;
+        holders.iter().try_for_each(|t| self.touch(t, false))?;
+        // Sizes that no holder has.
+        let left = self.output().unplaced_sizes.take();
+        self.output().sizes_without_holder.borrow_mut().extend(left.iter().map(|size| self.size_input(size)));
         self.output().kept.borrow_mut().extend(tensors.iter().map(Tensor::id));
         self.output().holders.borrow_mut().extend(holders.iter().map(Tensor::id));
         Ok(())

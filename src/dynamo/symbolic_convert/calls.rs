@@ -14,6 +14,29 @@ use crate::dynamo::guards::guard::Kind;
 use crate::dynamo::source::{Source, cell, deque, is_known_dict, own_attribute};
 use crate::dynamo::variables::nn_module::is_at_home;
 
+/// Methods of tensors that give no tensor.
+const GIVES_NO_TENSOR: &[&str] = &[
+    "item",
+    "tolist",
+    "numpy",
+    "size",
+    "stride",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "element_size",
+    "storage_offset",
+    "data_ptr",
+    "is_contiguous",
+    "is_floating_point",
+    "is_complex",
+    "get_device",
+    "equal",
+    "allclose",
+    "backward",
+];
+
 impl Reader<'_> {
     /// What a call gives.
     pub(super) fn call(&mut self, callee: &Seen, args: Vec<Seen>, names: Vec<String>, depth: usize) -> Seen {
@@ -57,7 +80,9 @@ impl Reader<'_> {
                         if let Some(source) = &source {
                             self.realize_one(&o, source);
                         }
-                        self.call_native(&o, &args, &names)
+                        let is_of_tensor = args.iter().any(|arg| matches!(arg, Seen::Tensor)) && is_at_home(&o, "torch", vm);
+                        let result = self.call_native(&o, &args, &names);
+                        if is_of_tensor { Seen::Tensor } else { result }
                     };
                     result = Some(match result {
                         None => one,
@@ -68,7 +93,10 @@ impl Reader<'_> {
             }
             _ => {
                 args.iter().for_each(|a| self.realize_all(a));
-                Seen::Unknown
+                match callee {
+                    Seen::TensorMethod(name) if !GIVES_NO_TENSOR.contains(&&**name) => Seen::Tensor,
+                    _ => Seen::Unknown,
+                }
             }
         }
     }

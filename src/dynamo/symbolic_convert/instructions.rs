@@ -329,6 +329,7 @@ impl Reader<'_> {
             }
             Operation::BinaryOp(op) => {
                 let (b, a) = (pop(stack), pop(stack));
+                let is_of_tensor = matches!(a, Seen::Tensor) || matches!(b, Seen::Tensor);
                 let deferred = if defers(op) { self.deferred(&[&a, &b], |v| binary(op, &v[0], &v[1], vm)) } else { None };
                 let result = if matches!(op, oparg::BinaryOperator::Subscr) {
                     self.item(&a, &b)
@@ -342,7 +343,7 @@ impl Reader<'_> {
                         _ => Seen::Unknown,
                     }
                 };
-                path.stack.push(result);
+                path.stack.push(if is_of_tensor { Seen::Tensor } else { result });
             }
             Operation::CompareOp(op) => {
                 let (b, a) = (pop(stack), pop(stack));

@@ -40,6 +40,12 @@ enum Seen {
     Known(Vec<(PyObjectRef, Option<Rc<Source>>)>),
     /// A function with its first argument.
     Method(PyObjectRef, Box<Seen>),
+    /// A method of a built-in class with its object: an object that is made where it is asked for, and nothing is known of.
+    BuiltinMethod,
+    /// A tensor of the graph.
+    Tensor,
+    /// A method of a tensor with that tensor, by name.
+    TensorMethod(Rc<str>),
     /// A tuple or list made here.
     Items(Vec<Seen>),
     /// A dictionary made here, with strings as keys: keywords of a call.
@@ -54,6 +60,13 @@ fn constant(o: PyObjectRef) -> Seen {
     Seen::Known(vec![(o, None)])
 }
 
+impl Seen {
+    /// Whether nothing is known that could be read.
+    fn is_unread(&self) -> bool {
+        matches!(self, Seen::Unknown | Seen::BuiltinMethod | Seen::Tensor | Seen::TensorMethod(_))
+    }
+}
+
 /// Puts two together.
 fn join(a: Seen, b: Seen) -> Seen {
     match (a, b) {
@@ -61,7 +74,8 @@ fn join(a: Seen, b: Seen) -> Seen {
             a.extend(b);
             Seen::Known(a)
         }
-        (Seen::Unknown, _) | (_, Seen::Unknown) => Seen::Unknown,
+        (Seen::Tensor, Seen::Tensor) => Seen::Tensor,
+        (a, b) if a.is_unread() || b.is_unread() => Seen::Unknown,
         (a, _) => a,
     }
 }
@@ -117,8 +131,10 @@ pub struct Resumed {
     pub code: PyObjectRef,
     /// Its globals.
     pub globals: Option<PyDictRef>,
-    /// Its variables.
+    /// Its variables, but for tensors.
     pub locals: Locals,
+    /// Names of those that are tensors.
+    pub tensors: Vec<Rc<str>>,
     /// The instruction that broke the graph; none at the function's beginning.
     pub position: Option<usize>,
     /// Which way Python goes, where that was the question.
@@ -164,6 +180,36 @@ impl Resumed {
         }
     }
 
+    /// The method of a tensor that an expression under way is going to call, and the instruction that calls it. The resume function is given
+    /// it as an object, which PyTorch does not trace.
+    pub fn tensor_method(&self) -> Option<(Rc<str>, u32)> {
+        let held = self.stack.0.iter().enumerate().rev();
+        let (slot, name) =
+            held.filter_map(|(slot, seen)| if let Seen::TensorMethod(name) = seen { Some((slot, name)) } else { None }).next()?;
+        let decoded = decoded(self.code.downcast_ref::<PyCode>()?);
+        let takes = |position: &usize| decoded.height(*position).is_some_and(|(height, taken)| height.saturating_sub(taken) <= slot);
+        let call = (self.position? + 1..decoded.steps.len()).find(takes)?;
+        Some((name.clone(), decoded.steps[call].at))
+    }
+
+    /// Whether an expression under way holds a tensor, as far as is known.
+    pub fn holds_tensor(&self) -> bool {
+        self.stack.0.iter().any(|seen| matches!(seen, Seen::Tensor | Seen::Unknown))
+    }
+
+    /// Bound methods of built-in classes among what expressions under way hold: PyTorch guards on the object, which lives for this call alone.
+    fn temporaries(&self) -> impl Iterator<Item = Fact> {
+        let held = self.stack.0.iter().filter(|seen| !matches!(seen, Seen::Null)).enumerate();
+        let is_builtin = |seen: &Seen| match seen {
+            Seen::Method(function, _) => function.downcast_ref::<PyFunction>().is_none(),
+            seen => matches!(seen, Seen::BuiltinMethod),
+        };
+        held.filter(move |(_, seen)| is_builtin(seen)).map(|(number, _)| {
+            let source = Rc::new(Source::Local(format!("___stack{number}").into()));
+            Fact { source, kind: Kind::Temporary, place: None, hint: None, read: None }
+        })
+    }
+
     /// Constants and containers among what expressions under way hold, and what is called is given, as facts: Dynamo keeps them as values
     /// of the resume function. Variables that the function has set since the graph began, at an instruction, are its own.
     pub fn holds(&self, began: usize, vm: &VirtualMachine) -> Vec<Fact> {
@@ -200,6 +246,11 @@ impl Resumed {
         }
         let mut reader = Reader::new(self.globals.clone(), vm);
         let mut slots = slots_of(code, &self.locals);
+        for (slot, name) in slots.iter_mut().zip(slot_names(code)) {
+            if self.tensors.iter().any(|tensor| **tensor == *name) {
+                *slot = Seen::Tensor;
+            }
+        }
         for (_, seen) in slots.iter_mut().enumerate().filter(|(slot, _)| is_own(*slot as u32)) {
             if let Seen::Known(all) = seen {
                 all.iter_mut().for_each(|(_, source)| *source = None);
@@ -299,6 +350,7 @@ pub fn facts_from(resumed: &Resumed, vm: &VirtualMachine) -> (Vec<Fact>, Vec<Rea
         (None, None) => Seen::Unknown,
     };
     let position = if jumps { last } else { last + 1 };
+    reader.facts.extend(resumed.temporaries());
     if position < decoded.steps.len() {
         let stack = resumed.stack.0.iter().cloned().chain([top]).collect();
         reader.run(code, Path { position, stack, slots }, resumed.globals.clone(), 0);

@@ -74,6 +74,8 @@ pub struct Session {
     pub waits_above: Cell<Option<usize>>,
     /// The number that ended its last graph: the instruction, and the fact that it is this one.
     pub given: RefCell<Option<(usize, Fact)>>,
+    /// The method of a tensor that it was given as an object and calls, and the instruction that does it: that breaks its graph.
+    pub calls_method: RefCell<Option<(Rc<str>, u32)>>,
     /// Whether gradients were on where it was called.
     pub grad: Cell<bool>,
     /// Tensors that it realizes without an operator, and that were not told of yet, by the instructions that do it.
@@ -93,6 +95,7 @@ impl Session {
             pending: RefCell::default(),
             replaced: RefCell::default(),
             given: RefCell::default(),
+            calls_method: RefCell::default(),
             is_library,
             body: None,
             skipped,
@@ -125,6 +128,7 @@ impl Session {
         } else {
             self.given.take();
         }
+        self.calls_method.replace(resumed.tensor_method());
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
         if self.function.skipped.borrow().contains(&self.at.get()) {

@@ -3,7 +3,8 @@
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PySet, PyStr, PyTuple, PyType};
+use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::{Reader, Seen, constant, join};
@@ -192,9 +193,9 @@ impl Reader<'_> {
             if !is_known_dict(o) {
                 self.entries(o, Some(source));
             }
-        } else if let Some(items) = deque(o, vm) {
+        } else if let Some(length) = deque(o, vm).map(|items| items.len()).or_else(|| Some(o.downcast_ref::<PySet>()?.elements().len())) {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
-            self.note(source, Kind::Length(items.len()), None);
+            self.note(source, Kind::Length(length), None);
         } else if &*o.class().name() == "tuple_iterator" {
             if let Ok(left) = o.clone().length_hint(0, vm) {
                 self.note(source, Kind::Remaining(left), None);
@@ -283,6 +284,11 @@ impl Reader<'_> {
             let method = self.vm.ctx.types.dict_type.get_attr(self.vm.ctx.intern_str(name));
             return method.map_or(Seen::Unknown, |method| Seen::Method(method, Box::new(seen.clone())));
         }
+        match seen {
+            Seen::Items(_) => return Seen::BuiltinMethod,
+            Seen::Tensor => return self.attribute_of_tensor(name),
+            _ => {}
+        }
         let Seen::Known(all) = seen else { return Seen::Unknown };
         let mut found: Option<Seen> = None;
         for (o, source) in all.clone() {
@@ -293,6 +299,13 @@ impl Reader<'_> {
             });
         }
         found.unwrap_or(Seen::Unknown)
+    }
+
+    /// Of a tensor's attributes it matters which are methods.
+    fn attribute_of_tensor(&self, name: &str) -> Seen {
+        let found = TensorBase::static_type().get_attr(self.vm.ctx.intern_str(name));
+        let is_method = found.is_some_and(|f| f.is_callable() && !f.class().is(self.vm.ctx.types.type_type));
+        if is_method { Seen::TensorMethod(name.into()) } else { Seen::Unknown }
     }
 
     fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
@@ -306,7 +319,7 @@ impl Reader<'_> {
             }
             let grad = source.filter(|_| self.reads_gradients && name == "grad").and_then(|source| Some((gradient(o, vm)?, source)));
             let source = |source: &Rc<Source>| Some(Rc::new(Source::Attr(source.clone(), name.into())));
-            return grad.map_or(Seen::Unknown, |(grad, of)| Seen::Known(vec![(grad, source(of))]));
+            return grad.map_or_else(|| self.attribute_of_tensor(name), |(grad, of)| Seen::Known(vec![(grad, source(of))]));
         }
         let attr = |s: &Rc<Source>| Rc::new(Source::Attr(s.clone(), name.into()));
         if is_module(o, vm) {
@@ -368,6 +381,7 @@ impl Reader<'_> {
             "method_descriptor" if o.downcast_ref::<PyDict>().is_some() => {
                 Seen::Method(inherited, Box::new(Seen::Known(vec![(o.clone(), source.cloned())])))
             }
+            "method_descriptor" => Seen::BuiltinMethod,
             _ if is_constant(&inherited, vm) => Seen::Known(vec![(inherited, source.map(attr))]),
             _ if is_enum(&inherited, vm) => constant(inherited),
             _ => Seen::Unknown,

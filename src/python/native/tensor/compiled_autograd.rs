@@ -110,6 +110,11 @@ fn optional_tensors(o: &PyObjectRef) -> Vec<Option<Tensor>> {
     items(o).unwrap_or_default().iter().map(|o| to_tensor(o)).collect()
 }
 
+/// A function of the library is called with tensors: where that is recorded, they are inputs from here on.
+fn read(tensors: &[Tensor], vm: &VirtualMachine) -> PyResult<()> {
+    crate::dynamo::recorder().map_or(Ok(()), |recorder| recorder.keep_inputs(tensors, &[])).map_err(|e| raise(e, vm))
+}
+
 fn wrapped(tensors: Vec<Option<Tensor>>, vm: &VirtualMachine) -> PyResult<Vec<PyObjectRef>> {
     tensors.into_iter().map(|t| t.map_or_else(|| Ok(vm.ctx.none()), |t| wrap(&t, vm))).collect()
 }
@@ -120,6 +125,10 @@ impl Callable for PyOp {
         let [grads, needs, rest @ ..] = &args.args[..] else {
             return Err(vm.new_type_error(format!("{}: gradients, which are asked for, and saved values are needed", zelf.name)));
         };
+        // The order in which Dynamo makes inputs: arguments, then what lists among them hold.
+        let plain: Vec<Tensor> = rest.iter().filter_map(|o| to_tensor(o)).collect();
+        let listed: Vec<Tensor> = [grads].into_iter().chain(rest).flat_map(optional_tensors).flatten().collect();
+        read(&[plain, listed].concat(), vm)?;
         let needs: Vec<bool> = items(needs).unwrap_or_default().iter().map(|o| o.is(&vm.ctx.true_value)).collect();
         let given = rest.iter().map(|o| value_of(o, vm)).collect::<PyResult<Vec<_>>>()?;
         let out = zelf.function.call(&optional_tensors(grads), &needs, &given).map_err(|e| raise(e, vm))?;
@@ -466,6 +475,8 @@ mod module {
         let tensor = |i: usize| args.args.get(i).and_then(|o| to_tensor(o));
         let wrong = || vm.new_type_error("AccumulateGrad: a variable and a gradient are needed");
         let (variable, have, grad) = (tensor(0).ok_or_else(wrong)?, tensor(1), tensor(2).ok_or_else(wrong)?);
+        let inputs: Vec<Tensor> = [Some(&variable), have.as_ref(), Some(&grad)].into_iter().flatten().cloned().collect();
+        read(&inputs, vm)?;
         let total = functions::accumulate_grad(&variable, have.as_ref(), grad).map_err(|e| raise(e, vm))?;
         wrap(&total, vm)
     }

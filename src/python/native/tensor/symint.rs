@@ -80,6 +80,12 @@ pub fn take_made(vm: &VirtualMachine) -> Vec<PyObjectRef> {
     MADE.take().iter().filter_map(|weak| weak.upgrade()).collect()
 }
 
+/// Symbolic numbers that a call made so far and that Python still knows.
+pub fn made(vm: &VirtualMachine) -> Vec<PyObjectRef> {
+    let_go_of_slice(vm);
+    MADE.with_borrow(|made| made.iter().filter_map(|weak| weak.upgrade()).collect())
+}
+
 fn number(size: &SymInt, vm: &VirtualMachine) -> PyResult {
     Ok(vm.ctx.new_int(size.guard_int().map_err(|e| raise(e, vm))?).into())
 }

@@ -38,7 +38,10 @@ class _Absent:
 def _operator(symbol):
     if symbol.endswith("=") and symbol[:-1] in _OPERATORS and symbol not in _OPERATORS:
         return getattr(operator, "i" + _OPERATORS[symbol[:-1]].rstrip("_"))
-    return getattr(operator, _OPERATORS.get(symbol, symbol))
+    name = _OPERATORS.get(symbol, symbol)
+    if name.startswith("math_"):
+        return getattr(math, name.removeprefix("math_"))
+    return getattr(operator, name, None) or getattr(builtins, name)
 
 
 class _HigherOrder:
