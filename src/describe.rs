@@ -54,11 +54,28 @@ pub fn compilation(id: u32, region: Option<u32>, artifacts: &Artifacts) -> Compi
     out
 }
 
+/// The state that hooks of the function are in, as an input.
+fn backward_state(name: &str) -> InputInfo {
+    InputInfo {
+        name: name.to_owned(),
+        is_leaf: false,
+        mutates_data: false,
+        mutates_metadata: false,
+        mutations_hidden_from_autograd: false,
+        mutations_under_no_grad_or_inference_mode: false,
+        requires_grad: false,
+        mutation_type: MutationType::NotMutated.name().to_owned(),
+        words: "the hooks that this call registers: the backward calls them".to_owned(),
+        written_at: Vec::new(),
+    }
+}
+
 fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
-    let names: Vec<&str> = graph.placeholders().skip(meta.num_tokens()).map(|n| &*n.name).collect();
+    let mut names: Vec<&str> = graph.placeholders().skip(meta.num_tokens()).map(|n| &*n.name).collect();
     let returned = graph.outputs();
     let first = meta.num_tokens() + meta.runtime_mutated().len();
-    Metadata {
+    let state = meta.state_place().filter(|place| *place < names.len()).map(|place| names.remove(place));
+    let mut described = Metadata {
         input_info: meta
             .input_info
             .iter()
@@ -96,7 +113,11 @@ fn metadata(graph: &Graph, meta: &ViewAndMutationMeta) -> Metadata {
             })
             .collect(),
         num_intermediate_bases: meta.num_intermediate_bases as u32,
+    };
+    if let (Some(name), Some(at)) = (state, meta.backward_state) {
+        described.input_info.insert(at, backward_state(name));
     }
+    described
 }
 
 /// What happens to an input, for a person.

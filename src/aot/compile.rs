@@ -159,7 +159,9 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         }
         let Partitioned { forward, backward, num_saved_symints, .. } = partitioned;
         let views = views_of(&forward).split_off(tokens);
-        let num_inputs = tokens + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>();
+        let num_inputs = tokens
+            + (0..inputs.len()).map(|i| metadata.graph_inputs(i).len()).sum::<usize>()
+            + usize::from(metadata.backward_state.is_some());
         let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
         let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
         let runtime =
@@ -205,7 +207,8 @@ fn views_differentiable_input(output: &OutputInfo, metadata: &ViewAndMutationMet
 
 /// What surrounds a graph, as code: how it gets its inputs from the list `args`, and what becomes of what it returns.
 fn around(mut prologue: Vec<String>, traced: &Graph, metadata: &ViewAndMutationMeta, is_joint: bool) -> (String, String) {
-    let num_inputs = (0..metadata.input_info.len()).map(|i| metadata.graph_inputs(i).len()).sum();
+    let of_inputs: usize = (0..metadata.input_info.len()).map(|i| metadata.graph_inputs(i).len()).sum();
+    let num_inputs = of_inputs + usize::from(metadata.backward_state.is_some());
     if metadata.subclass_inp_meta.iter().any(Option::is_some) {
         prologue.push("inputs, args = args, unwrap_tensor_subclasses(args)".to_owned());
     }

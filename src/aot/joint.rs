@@ -20,10 +20,17 @@ struct Inputs {
     outer: Vec<Tensor>,
 }
 
-fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> String) -> Result<Inputs> {
+/// Placeholders in order; before the input of a number stands the `state` that hooks are in.
+fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], state: Option<usize>, name: impl Fn(usize) -> String) -> Result<Inputs> {
     let mut made = Inputs { inner: Vec::new(), outer: Vec::new() };
     let mut names = (0..).map(name);
-    for spec in inputs {
+    let take_state = |at: usize, names: &mut dyn Iterator<Item = String>| {
+        if state == Some(at) {
+            names.next().iter().for_each(|name| tracer.take_backward_state(name));
+        }
+    };
+    for (i, spec) in inputs.iter().enumerate() {
+        take_state(i, &mut names);
         let specs = subclass::plain_specs(&spec.subclass, &spec.spec);
         let inner = specs.iter().map(Tensor::fake).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
@@ -39,6 +46,7 @@ fn make_inputs(tracer: &Tracer, inputs: &[InputSpec], name: impl Fn(usize) -> St
         made.inner.push(inner);
         made.outer.push(outer);
     }
+    take_state(inputs.len(), &mut names);
     Ok(made)
 }
 
@@ -111,7 +119,8 @@ pub(super) fn trace_inference(f: &Function, specs: &[InputSpec], metadata: &View
     if metadata.has_token {
         tracer.begin_token("arg0_1");
     }
-    let inputs = make_inputs(&tracer, specs, |i| format!("arg{}_1", metadata.num_tokens() + i))?;
+    let name = |i: usize| format!("arg{}_1", metadata.num_tokens() + i);
+    let inputs = make_inputs(&tracer, specs, metadata.backward_state, name)?;
     let outputs = {
         let _tracing = Tracing::start(&tracer);
         let outputs = f(&inputs.outer)?;
@@ -144,7 +153,8 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     if metadata.has_token {
         tracer.begin_token("primals_1");
     }
-    let inputs = make_inputs(&tracer, specs, |i| format!("primals_{}", metadata.num_tokens() + i + 1))?;
+    let name = |i: usize| format!("primals_{}", metadata.num_tokens() + i + 1);
+    let inputs = make_inputs(&tracer, specs, metadata.backward_state, name)?;
     // Tangents look like the values they are gradients of.
     let mut tangents = Vec::new();
     let mut names = (1..).map(|i| format!("tangents_{i}"));
@@ -220,6 +230,10 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
             }
         }
         all.extend(grads);
+        // The state has a place among the gradients, too.
+        if let Some(state) = metadata.backward_state {
+            all.insert(returned.len() + state, vec![Value::None]);
+        }
         all.concat()
     };
     let mut graph = tracer.finish(&outputs)?;

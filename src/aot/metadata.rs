@@ -6,6 +6,7 @@
 use super::effects;
 use super::functional_tensor::{Functional, state, sync, wrap};
 use super::functionalize::FunctionalizeLayer;
+use super::higher_order::hook::take_is_used;
 use super::schemas::{InputInfo, InputSpec, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
 use super::subclass::{self, SubclassCreationMeta};
 use super::trace::Pushed;
@@ -62,11 +63,13 @@ pub fn collect(
     let before = modes();
     set_modes(Modes { fake: true, ..before });
     let layer = Pushed::new(Rc::new(FunctionalizeLayer::default()));
+    take_is_used();
     let outcome = analyse(f, inputs, keep_input_mutations);
     drop(layer);
     let grad_after = modes().grad;
     set_modes(before);
     let mut found = outcome?;
+    found.backward_state = take_is_used().map(|place| place.min(inputs.len()));
     found.grad_enabled_mutation = (grad_after != before.grad).then_some(grad_after);
     Ok(found)
 }
@@ -137,6 +140,7 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
         num_intermediate_bases,
         keep_input_mutations,
         has_token,
+        backward_state: None,
         grad_enabled_mutation: None,
     })
 }

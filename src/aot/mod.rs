@@ -36,6 +36,7 @@ pub mod trace;
 mod tracing;
 
 pub use compile::{Compiled, compile};
+pub use higher_order::hook::{BackwardState, with_backward_state};
 pub use run::{Program, replay_graph, run_graph};
 pub use runtime::saved_dynamic_dims;
 pub use schemas::{Config, Function, GraphCallable, GraphCompiler, InputInfo, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};

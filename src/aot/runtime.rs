@@ -5,6 +5,7 @@
 //! empties.
 
 use super::epilogue::Epilogue;
+use super::higher_order::hook::{BackwardState, backward_state, requires_compiled_autograd};
 use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
 use super::subclass::{self, MaybeSubclass};
 use super::tangents::{coerce, tangent_positions};
@@ -132,7 +133,7 @@ impl Runtime {
         let returned = match &self.kind {
             Kind::Inference(graph) => {
                 let _no_grad = Grad::set(false);
-                let returned = graph.call(&mut given_to_graph(&inputs)?)?;
+                let returned = graph.call(&mut self.given_to_graph(&inputs)?)?;
                 subclass::wrap_values(returned, &self.metadata.subclass_fw_graph_out_meta)?
             }
             Kind::Joint { forward, backward } => self.run_joint(forward, backward, &inputs)?,
@@ -144,7 +145,7 @@ impl Runtime {
         let num_returns = self.metadata.num_forward_returns();
         let mut all = {
             let _no_grad = Grad::set(false);
-            forward.call(&mut given_to_graph(inputs)?)?
+            forward.call(&mut self.given_to_graph(inputs)?)?
         };
         let saved = all.split_off(num_returns.min(all.len()));
         let edges = self.edges(backward, inputs)?;
@@ -187,6 +188,7 @@ impl Runtime {
             saved: RefCell::new(Some(kept)),
             tangents: RefCell::default(),
             donated,
+            state: self.metadata.state_place().and_then(|place| Some((backward_state()?, place))),
             inputs: inputs.iter().map(InputMeta::of).collect(),
         };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
@@ -231,9 +233,20 @@ impl Runtime {
     /// Where gradients of inputs go. An input with a history is cut off from it where the backward has no gradient for it.
     fn edges(&self, backward: &Backward, inputs: &[Tensor]) -> Result<Vec<Option<Edge>>> {
         let gradients = backward.graph.outputs();
-        let at = |i: usize| backward.gradients[..i].iter().map(subclass::count).sum::<usize>();
+        let is_behind_state = |i: usize| self.metadata.backward_state.is_some_and(|state| state <= i);
+        let at = |i: usize| backward.gradients[..i].iter().map(subclass::count).sum::<usize>() + usize::from(is_behind_state(i));
         let is_cut = |i: usize| !self.metadata.input_info[i].is_leaf && matches!(gradients.get(at(i)), Some(Arg::None));
         inputs.iter().enumerate().map(|(i, t)| if is_cut(i) { Ok(None) } else { gradient_edge(t) }).collect()
+    }
+
+    /// Inputs as graphs take them: those of classes of the script's taken apart. Nothing stands for the state that hooks are in: the node
+    /// of the backward has that.
+    fn given_to_graph(&self, inputs: &[Tensor]) -> Result<Vec<Value>> {
+        let mut given = subclass::plain_values(&inputs.iter().map(Value::from).collect::<Vec<_>>())?;
+        if let Some(place) = self.metadata.state_place() {
+            given.insert(place, Value::None);
+        }
+        Ok(given)
     }
 
     /// Whether a view operator of the graph made what the forward returns at a position.
@@ -253,11 +266,6 @@ impl Runtime {
         };
         info.is_none_or(|o| o.spec.is_some() && o.requires_grad && !o.output_type.is_regenerated())
     }
-}
-
-/// Inputs as graphs take them: those of classes of the script's taken apart.
-fn given_to_graph(inputs: &[Tensor]) -> Result<Vec<Value>> {
-    subclass::plain_values(&inputs.iter().map(Value::from).collect::<Vec<_>>())
 }
 
 fn same_view(a: &Tensor, b: &Tensor) -> bool {
@@ -298,6 +306,8 @@ struct CompiledBackward {
     tangents: RefCell<Vec<Tangent>>,
     /// Whether a saved tensor belongs to the backward alone (a "donated buffer"): it may be overwritten when the graph is not kept.
     donated: bool,
+    /// What the hooks are in that the function has registered, and its place among the graph's inputs.
+    state: Option<(Rc<dyn BackwardState>, usize)>,
     /// What the function was given.
     inputs: Vec<InputMeta>,
 }
@@ -331,6 +341,9 @@ fn prologue(
 
 impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
+        if self.state.is_some() {
+            return Err(requires_compiled_autograd());
+        }
         let compiled = self.backward.get(keeps_graph())?;
         if self.donated && keeps_graph() && !self.backward.keeps.get() {
             return Err(Error::runtime(
@@ -392,6 +405,7 @@ impl Body for CompiledBackward {
             lift.list_of_sizes(&meta.sizes)?;
         }
         let context = lift.object(Rc::new(node.clone()));
+        let state = self.state.as_ref().map(|(state, place)| (lift.object(state.object()), *place));
         let (graph, tangents) = (backward.graph.clone(), self.tangents.borrow().clone());
         let of_graph = graph.clone();
         let prologue = move |saved: Vec<Value>, numbers: Vec<Value>, grads: Vec<Option<Tensor>>| {
@@ -399,7 +413,7 @@ impl Body for CompiledBackward {
             prologue(&of_graph, &tangents, numbers, saved, grads)
         };
         let num_gradients = backward.gradients.len();
-        let backward = AotBackward { graph, id: backward.id, saved, sizes, prologue: Rc::new(prologue), num_gradients };
+        let backward = AotBackward { graph, id: backward.id, saved, sizes, state, prologue: Rc::new(prologue), num_gradients };
         Ok(Lifted::Compiled { context, backward })
     }
 

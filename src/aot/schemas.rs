@@ -363,6 +363,8 @@ pub struct ViewAndMutationMeta {
     pub keep_input_mutations: bool,
     /// Whether calls are made whose order counts: a token goes through the graph.
     pub has_token: bool,
+    /// Where hooks stay calls in the backward: before which input the state stands that they are in.
+    pub backward_state: Option<usize>,
     /// Whether grad mode was changed for good: its value after the function.
     pub grad_enabled_mutation: Option<bool>,
     /// Per input, what it is made of.
@@ -392,9 +394,15 @@ impl ViewAndMutationMeta {
         self.subclass_inp_meta.iter().chain(&self.subclass_fw_graph_out_meta).any(Option::is_some)
     }
 
+    /// Where the state that hooks are in stands among the inputs of the graph, without its token.
+    pub fn state_place(&self) -> Option<usize> {
+        self.backward_state.map(|state| self.subclass_inp_meta[..state].iter().map(subclass::count).sum())
+    }
+
     /// Where the tensors that an input is made of stand among those of the graph, without its token.
     pub fn graph_inputs(&self, input: usize) -> std::ops::Range<usize> {
-        let first = self.subclass_inp_meta[..input].iter().map(subclass::count).sum();
+        let is_behind_state = self.backward_state.is_some_and(|state| state <= input);
+        let first = self.subclass_inp_meta[..input].iter().map(subclass::count).sum::<usize>() + usize::from(is_behind_state);
         first..first + subclass::count(&self.subclass_inp_meta[input])
     }
 }

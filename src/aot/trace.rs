@@ -107,6 +107,8 @@ pub struct Tracer {
     arrived: Cell<Option<&'static str>>,
     /// The token that the next call takes whose order counts, where the graph has one.
     token: Cell<Option<NodeId>>,
+    /// The input that hooks of the function's are in, where it has one.
+    backward_state: Cell<Option<NodeId>>,
     /// Whether a rule of the table is running.
     takes_apart: Cell<bool>,
     /// What calls are taken apart by before they are recorded.
@@ -152,6 +154,7 @@ impl Tracer {
             is_joint: Cell::new(false),
             arrived: Cell::new(None),
             token: Cell::new(None),
+            backward_state: Cell::default(),
             takes_apart: Cell::new(false),
             decompositions: Cell::new(current_tracer().and_then(|t| t.decompositions.get())),
             script_decompositions: RefCell::default(),

@@ -16,7 +16,7 @@ use super::eval_frame::call::is_whole;
 use super::eval_frame::replay;
 use super::guards::explain;
 use super::resume_functions::About;
-use crate::aot::replay_graph;
+use crate::aot::{replay_graph, with_backward_state};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::output_graph::graph_arg::GraphArg;
 use crate::dynamo::{Attribute, CacheEntry, CapturedGraph, Lookup, Recorder, Runner, what_if};
@@ -64,7 +64,8 @@ fn run(
     about: &About,
     compiles: bool,
 ) -> Result<bool> {
-    let captured = recorder.end(outputs)?;
+    let mut captured = recorder.end(outputs)?;
+    let state = captured.backward_state.take();
     let env = captured.env.clone();
     let fake_tensors: Vec<Tensor> = captured.touched.iter().map(|i| i.fake_tensor.clone()).collect();
     if !crate::dynamo::output_graph::captured_graph::computes(&captured.graph) {
@@ -75,7 +76,10 @@ fn run(
     // The graph runs in the mode it began in; its own changes of mode are recorded in it.
     let before = crate::dispatch::modes();
     crate::dispatch::set_modes(crate::dispatch::Modes { grad: captured.grad, autocast: captured.autocast, ..before });
-    let outcome = if compiles { run_compiled(function, captured, place, about) } else { run_uncompiled(function, place, &captured) };
+    let outcome = with_backward_state(state, || match compiles {
+        true => run_compiled(function, captured, place, about),
+        false => run_uncompiled(function, place, &captured),
+    });
     env.settle();
     crate::dispatch::set_modes(before);
     for (output, value) in outputs.iter().zip(outcome?) {

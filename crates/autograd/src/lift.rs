@@ -57,6 +57,9 @@ pub struct AotBackward {
     pub saved: Vec<Packed>,
     /// Saved symbolic integers.
     pub sizes: Vec<Packed>,
+    /// What the hooks are in that the function has registered, among the objects, where it has any: the graph's last input. With it its place
+    /// among the gradients that the graph gives, where nothing stands for it.
+    pub state: Option<(usize, usize)>,
     /// Inputs of the graph from saved tensors, saved integers and gradients.
     pub prologue: Rc<dyn Fn(Vec<Value>, Vec<Value>, Vec<Option<Tensor>>) -> Result<Vec<Value>>>,
     /// How many gradients it gives: the graph's first outputs.

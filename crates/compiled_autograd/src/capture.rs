@@ -27,12 +27,14 @@ pub enum Function {
     Prologue(Prologue),
     /// A function of the library, by module and name.
     Library(&'static str, &'static str),
+    /// The hook of a name that is in a backward state.
+    OfState(Rc<str>),
 }
 
 impl Function {
     /// Whether it calls Python of the script's, or breaks the graph: hooks, custom functions.
     pub fn calls_script(&self) -> bool {
-        matches!(self, Function::Library(_, "call_hook" | "call_backward" | "call_cpp_tensor_pre_hooks"))
+        matches!(self, Function::OfState(_) | Function::Library(_, "call_hook" | "call_backward" | "call_cpp_tensor_pre_hooks"))
     }
 }
 
@@ -46,6 +48,23 @@ pub struct Captured {
     pub functions: Vec<(String, Function)>,
     /// Which of the dynamic sizes are read.
     pub used_sizes: Vec<usize>,
+}
+
+/// The operator of calls of hooks that are in a backward state; the hook's name follows.
+pub const TRACE_WRAPPED: &str = "trace_wrapped.";
+
+/// The target of a call of a hook, by its operator: torch.fx numbers functions of one name where there are several in a graph.
+pub fn trace_wrapped(graph: &Graph, op: Rc<str>) -> Target {
+    let mut known: Vec<&str> = Vec::new();
+    for other in graph.nodes().filter_map(|n| n.op()).filter(|o| o.starts_with(TRACE_WRAPPED)) {
+        if !known.contains(&other) {
+            known.push(other);
+        }
+    }
+    let number = known.iter().position(|o| **o == *op).unwrap_or(known.len());
+    let name = "torch__dynamo__trace_wrapped_higher_order_op_self_invoke";
+    let shown = if number == 0 { name.to_owned() } else { format!("{name}_{number}") };
+    Target::Torch { op, shown: Shown::Function(shown.into()) }
 }
 
 pub(crate) const DYNAMO: &str = "torch._dynamo.external_utils";
@@ -351,9 +370,11 @@ impl Builder<'_> {
         let prologue = Function::Prologue(backward.prologue.clone());
         let prologue = self.function(CAPTURE, "call_aot_bwd_prologue", prologue, args, Vec::new());
         let source = backward.graph.clone();
-        let count = source.placeholders().count();
+        let state = backward.state.map(|(object, _)| self.item(self.hooks, object));
+        let count = source.placeholders().count() - usize::from(state.is_some());
         let mut given: Vec<Arg> = (0..count).map(|i| Arg::Node(self.item(prologue, i))).collect();
         given.splice(0..sizes.len(), sizes);
+        given.extend(state.map(Arg::Node));
         let copies = self.copies.entry(backward.id).or_insert(0);
         let prefix = if *copies == 0 { format!("aot{}", backward.id) } else { format!("aot{}_{copies}", backward.id) };
         *copies += 1;
@@ -395,13 +416,24 @@ impl Builder<'_> {
                     if copy.op() == Some("aten.view.default") {
                         copy.target = Target::Op("aten.reshape.default".into());
                     }
+                    let hook = node.op().and_then(|op| op.strip_prefix(TRACE_WRAPPED)).map(|hook| {
+                        let op = format!("{TRACE_WRAPPED}{prefix}.{hook}");
+                        (Function::OfState(hook.into()), trace_wrapped(&self.graph, op.into()))
+                    });
                     let id = self.graph.copy_node(&copy, &mut read);
+                    if let Some((function, target)) = hook {
+                        self.graph.node_mut(id).target = target;
+                        self.functions.insert(id, function);
+                    }
                     self.graph.rename(id, &format!("{prefix}_{}", node.name));
                     map.insert(node.id, Arg::Node(id));
                 }
             }
         }
         self.source = before;
+        if let Some((_, place)) = backward.state.filter(|(_, place)| *place < gives.len()) {
+            gives.remove(place);
+        }
         gives.resize(backward.num_gradients, Arg::None);
         Ok(gives)
     }

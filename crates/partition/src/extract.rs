@@ -4,7 +4,8 @@
 //! that is recomputed carries the same name in both parts.
 
 use super::joint::{
-    Joint, index, is_bwd_seed_offset, is_copy_, is_fwd_seed_offset, is_primal, is_tangent, must_be_in_backward, must_be_in_forward,
+    Joint, index, is_backward_state, is_bwd_seed_offset, is_copy_, is_fwd_seed_offset, is_primal, is_tangent, must_be_in_backward,
+    must_be_in_forward,
 };
 use super::op_sets::is_impure;
 use diagnostics::error::{Error, ErrorKind, Result};
@@ -173,7 +174,11 @@ pub(super) fn extract_fwd_bwd_modules(
     let mut fwd_inputs = pick(&is_primal);
     fwd_inputs.extend(pick(&is_fwd_seed_offset));
 
-    let bwd_inputs: Vec<NodeId> = saved_sym_nodes.iter().chain(&saved_values).chain(&tangents).chain(&bwd_seeds).copied().collect();
+    let states = pick(&is_backward_state);
+    saved_values.retain(|id| !states.contains(id));
+
+    let handed = [tangents.clone(), bwd_seeds, states].concat();
+    let bwd_inputs: Vec<NodeId> = saved_sym_nodes.iter().chain(&saved_values).chain(&handed).copied().collect();
     let kept = kept_nodes(joint, &bwd_inputs, &bwd_outputs, Side::Backward, random_is_impure)?;
     let mut read = vec![false; graph.arena_len()];
     kept.nodes.iter().flat_map(|id| &joint.inputs[index(*id)]).for_each(|input| read[index(*input)] = true);
@@ -190,7 +195,7 @@ pub(super) fn extract_fwd_bwd_modules(
 
     let saved = saved_values.iter().chain(&saved_sym_nodes).map(|id| Arg::Node(*id));
     let fwd_all: Vec<Arg> = fwd_outputs.into_iter().chain(saved).collect();
-    let bwd_inputs: Vec<NodeId> = saved_sym_nodes.iter().chain(&saved_values).chain(&tangents).chain(&bwd_seeds).copied().collect();
+    let bwd_inputs: Vec<NodeId> = saved_sym_nodes.iter().chain(&saved_values).chain(&handed).copied().collect();
     let fwd_kept = kept_nodes(joint, &fwd_inputs, &fwd_all, Side::Forward, random_is_impure)?;
     let bwd_kept = kept_nodes(joint, &bwd_inputs, &bwd_outputs, Side::Backward, random_is_impure)?;
     let forward = build(joint, &fwd_inputs, &fwd_kept)?;

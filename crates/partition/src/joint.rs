@@ -105,6 +105,11 @@ pub(super) fn is_bwd_seed_offset(node: &Node) -> bool {
     input_name(node).is_some_and(|n| n.contains("bwd_seed") || n.contains("bwd_base_offset"))
 }
 
+/// The state that hooks of the function are in: an input that is neither a tensor nor a number.
+pub(super) fn is_backward_state(node: &Node) -> bool {
+    node.opcode == Opcode::Placeholder && node.meta.value.is_none()
+}
+
 /// An input of the function itself.
 pub fn is_primal(node: &Node) -> bool {
     node.opcode == Opcode::Placeholder && !is_tangent(node) && !is_fwd_seed_offset(node) && !is_bwd_seed_offset(node)

@@ -6,7 +6,7 @@
 use super::classify::{NodeInfo, UNREACHABLE};
 use super::config::{MinCutOptions, PartitionConfig};
 use super::flow::{infinite_path, minimum_cut};
-use super::joint::{Joint, index, is_fwd_seed_offset, is_primal, is_sym_node, must_recompute, size_of};
+use super::joint::{Joint, index, is_backward_state, is_fwd_seed_offset, is_primal, is_sym_node, must_recompute, size_of};
 use super::op_sets::{self, is_view, packet};
 use super::reasons::{BanReason, CostNote};
 use diagnostics::error::{Error, Result};
@@ -244,6 +244,9 @@ impl Rules<'_> {
         if is_sym_node(node) {
             let value = if matches!(node.meta.value, Some(FakeValue::Float(_) | FakeValue::SymFloat(_))) { 4.0 } else { 1.0 };
             return Ok(Weight { value, note: Some(CostNote::Symbolic), ..Weight::default() });
+        }
+        if is_backward_state(node) {
+            return Ok(Weight::default());
         }
         if node.tensor().is_none() {
             return never(CostNote::NonTensor);

@@ -4,7 +4,7 @@ pub(super) mod auto_functionalized;
 mod autograd_function;
 mod checkpoint;
 mod cond;
-mod hook;
+pub(in crate::aot) mod hook;
 mod map;
 pub(super) mod operator;
 mod random_state;
@@ -23,6 +23,7 @@ pub(super) fn register() {
             &checkpoint::TAG_ACTIVATION_CHECKPOINT,
             &cond::COND,
             &hook::REGISTER_HOOK,
+            &hook::REGISTER_HOOK_TRAMPOLINE,
             &map::MAP,
             &random_state::RUN_AND_SAVE_RNG_STATE,
             &random_state::RUN_WITH_RNG_STATE,

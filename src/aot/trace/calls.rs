@@ -7,6 +7,7 @@ use crate::dispatch::{OpEntry, Value};
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Target};
 use crate::tensor::Tensor;
+use compiled_autograd::capture::trace_wrapped;
 use std::rc::Rc;
 
 /// A part of the arguments of a higher-order operator.
@@ -107,6 +108,24 @@ impl Tracer {
         let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
         self.record_items(call, &results, &meta)?;
         Ok(())
+    }
+
+    /// Records the call of a hook that is in the backward state.
+    pub(in crate::aot) fn record_hook(&self, op: &str, grad: &Tensor, result: &Tensor) -> Result<()> {
+        let target = trace_wrapped(&self.graph.borrow(), op.into());
+        let args = vec![self.argument(&Value::from(grad))?];
+        let keywords = self.backward_state.get().map(|state| ("bw_state".into(), Arg::Node(state))).into_iter().collect();
+        let meta = Meta { value: Some(FakeValue::Tensor(result.spec())), ..self.meta() };
+        let node = self.graph.borrow_mut().call("trace_wrapped", target, args, keywords, meta);
+        self.nodes.borrow_mut().insert(result.id(), node);
+        self.note_sizes(result, node);
+        Ok(())
+    }
+
+    /// Adds the state that hooks are in, as an input.
+    pub(in crate::aot) fn take_backward_state(&self, name: &str) {
+        let node = self.graph.borrow_mut().placeholder(name, Meta::default());
+        self.backward_state.set(Some(node));
     }
 
     /// A backward's subgraph: all its calls belong to the call whose backward is being traced.

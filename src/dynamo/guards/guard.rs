@@ -56,7 +56,7 @@ pub struct Fact {
 /// What PyTorch says of integers that modules hold.
 pub const MODULE_INTEGER: &str = "torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.";
 
-/// What begins the reason of a recompile where an entry was given up, and no guard was asked.
+/// What begins the reason of a recompile where an entry was invalidated, and no guard was asked.
 pub const INVALIDATED: &str = "Cache line invalidated because";
 
 const BUILTIN: &str = "<class 'builtin_function_or_method'>";

@@ -3,6 +3,7 @@
 use super::graph_arg::GraphArg;
 use super::torch_calls::{shown, with_source_fns};
 use super::tracer::Recorder;
+use crate::aot::BackwardState;
 use crate::dispatch::{Value, modes};
 use crate::dynamo::dynamic_shapes::{Place, Witness};
 use crate::dynamo::guards::global_state::State;
@@ -11,6 +12,7 @@ use crate::graph::{self, Arg, FakeValue, Graph, NodeId, Opcode, Target, WrittenC
 use crate::shape::{Expr, FloatExpr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Dtype, Tensor};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// A captured graph, ready to be compiled.
 pub struct CapturedGraph {
@@ -34,6 +36,8 @@ pub struct CapturedGraph {
     pub witnesses: Vec<Witness>,
     /// Per input, the first that has its storage, and whether it is shared, where the graph writes to it.
     pub(in crate::dynamo) storages: Vec<(usize, bool)>,
+    /// What hooks on its values are in that stay calls in its backward.
+    pub(in crate::dynamo) backward_state: Option<Rc<dyn BackwardState>>,
     /// All nodes of the graph, with those that it dropped because nobody reads them.
     recorded: Vec<NodeId>,
     /// Floats of the call that nothing computes with.
@@ -43,6 +47,7 @@ pub struct CapturedGraph {
 impl CapturedGraph {
     /// The graph without the caller's tensors: what a cache may keep.
     pub fn without_tensors(mut self) -> Self {
+        self.backward_state = None;
         for input in self.inputs.iter_mut().chain(&mut self.touched) {
             input.real = input.fake_tensor.clone();
         }
@@ -261,6 +266,8 @@ impl Recorder {
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
             _ => true,
         });
+        place_backward_state(&mut graph);
+        let backward_state = self.output().backward_state.take().map(|state| state as Rc<dyn BackwardState>);
         let grad = self.grad.get();
         let is_split = self.output().is_split.take();
         self.begin_output();
@@ -281,7 +288,32 @@ impl Recorder {
             })
             .collect();
         let (env, witnesses, inference, state) = (symbols.env, symbols.witnesses, modes().inference, State::now());
-        Ok(CapturedGraph { state, storages, recorded, unread, graph, inputs, touched, grad, autocast, inference, env, witnesses })
+        Ok(CapturedGraph {
+            backward_state,
+            state,
+            storages,
+            recorded,
+            unread,
+            graph,
+            inputs,
+            touched,
+            grad,
+            autocast,
+            inference,
+            env,
+            witnesses,
+        })
+    }
+}
+
+/// Hooks that stay calls are in a state that stands among the inputs where the first of them was registered.
+fn place_backward_state(graph: &mut Graph) {
+    let is_hook = |n: &graph::Node| matches!(&n.target, Target::HigherOrder(name) if &**name == "register_hook_trampoline");
+    let hooks: Vec<NodeId> = graph.nodes().filter(|n| is_hook(n)).map(|n| n.id).collect();
+    let Some(first) = hooks.first() else { return };
+    let place = graph.placeholders().filter(|n| n.id < *first).count();
+    for id in hooks {
+        graph.node_mut(id).args.push(Arg::Int(place as i64));
     }
 }
 

@@ -4,6 +4,7 @@ use super::graph_arg::GraphArg;
 use super::written::Writing;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
+use crate::dynamo::variables::backward_state::HookState;
 use crate::graph::{Graph, NodeId};
 use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::tensor::Tensor;
@@ -75,6 +76,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub numbers: RefCell<HashMap<Expr, String>>,
     /// Inputs that are such numbers and were given to a call, which may have needed the number itself.
     pub given: RefCell<HashSet<NodeId>>,
+    /// Hooks on values of the graph that stay calls in its backward.
+    pub backward_state: RefCell<Option<Rc<HookState>>>,
     /// What the script computed from such numbers alone: calls that are made where something reads them.
     pub deferred: RefCell<HashMap<Expr, (&'static str, Vec<SymInt>)>>,
 }
@@ -105,6 +108,7 @@ impl Default for OutputGraph {
             unplaced_sizes: RefCell::default(),
             sizes_without_holder: RefCell::default(),
             holders: Default::default(),
+            backward_state: Default::default(),
             around: Default::default(),
             is_split: Default::default(),
             has_side_effect: Default::default(),

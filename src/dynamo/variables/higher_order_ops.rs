@@ -9,6 +9,7 @@ use rustpython_vm::builtins::{PyDict, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::backward_state;
 use super::torch::name_results;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
@@ -428,8 +429,12 @@ fn is_of_torch(function: &PyObject, vm: &VirtualMachine) -> bool {
     crate::python::native::calls::imported("torch", vm).and_then(|torch| torch.get_attr(&name, vm)).is_ok_and(|known| known.is(function))
 }
 
-/// Records a hook on a value of the graph as `register_hook`. False where it has to be the script's own.
+/// Records a hook on a value of the graph as `register_hook`, or, where compiled autograd is on, as a call that stays one. False where it
+/// has to be the script's own.
 pub fn hook(recorder: &Rc<Recorder>, t: &Tensor, hook: &PyObject, vm: &VirtualMachine) -> PyResult<bool> {
+    if backward_state::is_wanted(vm) {
+        return backward_state::register(recorder, t, hook, vm).map(|()| true);
+    }
     if !is_pure(hook, vm) {
         return Ok(false);
     }

@@ -375,6 +375,10 @@ fn function_object(function: Function, vm: &VirtualMachine) -> PyResult {
             let module = crate::python::native::calls::imported("torch._dynamo.compiled_autograd", vm)?;
             module.get_attr("ops", vm)?.get_attr(vm.ctx.intern_str(name), vm)
         }
+        Function::OfState(hook) => {
+            let module = crate::python::native::calls::imported("torch._dynamo.compiled_autograd", vm)?;
+            module.get_attr("_hook_of_state", vm)?.call((hook.to_string(),), vm)
+        }
         Function::Library(module, name) => {
             let module = crate::python::native::calls::imported(module, vm)?;
             module.get_attr(vm.ctx.intern_str(name), vm)

@@ -52,6 +52,15 @@ def call_cpp_tensor_pre_hooks(index, gradient):
     return gradient
 
 
+def _hook_of_state(name):
+    """What calls the hook of a name that a compiled function has put into its backward state."""
+
+    def self_invoke(grad, *, bw_state):
+        return getattr(bw_state, name)(grad)
+
+    return self_invoke
+
+
 def copy_slices_prologue(inputs, base_sizes, base_strides, base_storage_offset, view_sizes, view_strides, view_storage_offset):
     """Before the derivative of a write through a view: the gradient laid out as the base, the part that was written, and a copy of that."""
     grad = inputs[0]
