@@ -229,13 +229,19 @@ fn power(c: &Call, o: &[Tensor]) -> Result<()> {
         other => Some(number::<f64>(other)?),
     };
     let square = |f: fn(f32) -> f32, g: fn(f64) -> f64| float2("pow", base, exponent, out, move |x, _| f(x), move |x, _| g(x));
+    // Every product of bfloat16 is rounded; half precision goes through single.
+    let rounded = |f: &dyn Fn(f32, &dyn Fn(f32) -> f32) -> f32, g: fn(f64) -> f64| {
+        let held = |x: f32| if out.dtype() == Dtype::BFloat16 { super::dense::held(x, Dtype::BFloat16) } else { x };
+        float2("pow", base, exponent, out, |x, _| f(x, &held), move |x, _| g(x))
+    };
     match simple {
         Some(2.0) => square(|x| x * x, |x| x * x),
-        Some(3.0) => square(|x| x * x * x, |x| x * x * x),
+        Some(3.0) => rounded(&|x, held| held(x * x) * x, |x| x * x * x),
         Some(0.5) => square(super::root::square_root, f64::sqrt),
+        Some(-0.5) if out.dtype() == Dtype::BFloat16 => super::unary::inverse_root("pow", base, out),
         Some(-0.5) => square(|x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
         Some(-1.0) => square(|x| 1.0 / x, |x| 1.0 / x),
-        Some(-2.0) => square(|x| 1.0 / (x * x), |x| 1.0 / (x * x)),
+        Some(-2.0) => rounded(&|x, held| 1.0 / held(x * x), |x| 1.0 / (x * x)),
         // What groups leave over has a number's exponent in double precision.
         Some(e) if matches!(base, Value::Tensor(_)) && out.dtype() == Dtype::Float32 => {
             map1_grouped(base, out, |x: f32, grouped| if grouped { x.pow_in(e as f32, true) } else { f64::from(x).powf(e) as f32 })

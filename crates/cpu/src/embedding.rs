@@ -1,6 +1,6 @@
 //! Embedding tables: rows by index, and their gradient.
 
-use super::dense::{Lane, Real};
+use super::dense::{Lane, Real, held};
 use crate::dense::for_floats;
 use diagnostics::error::{Error, Result};
 use dispatch::{Call, KernelTable};
@@ -53,7 +53,9 @@ fn dense_backward(c: &Call, out: &[Tensor]) -> Result<()> {
             let row = *row as usize;
             let scale = if by_frequency { T::of(1.0) / T::of(uses[row] as f64) } else { T::of(1.0) };
             for j in 0..width {
-                sums[row * width + j] += grad[i * width + j] * scale;
+                // The gradient is added up where it lies.
+                let sum = &mut sums[row * width + j];
+                *sum = held(*sum + grad[i * width + j] * scale, out[0].dtype());
             }
         }
         T::write(&out[0], &sums)

@@ -1,6 +1,7 @@
 //! Kernels that read or write at positions given by index tensors and masks.
 
 use super::arranging::scalar_bytes;
+use super::dense::held;
 use super::elementwise::{Compute, scatter as write_values, values as read_values};
 use super::vectorized::Vectorized;
 use diagnostics::error::{Error, Result};
@@ -20,12 +21,15 @@ trait Arithmetic: Compute + Add<Output = Self> + Mul<Output = Self> + Div<Output
     fn is_nan(self) -> bool;
     /// `self * b - c`, of floats rounded once.
     fn times_minus(self, b: Self, c: Self) -> Self;
+    /// What is left of it once a tensor of that dtype has held it.
+    fn held(self, dtype: Dtype) -> Self;
 }
 macro_rules! arithmetic {
     ($($t:ty, $fused:expr;)*) => { $(impl Arithmetic for $t {
         fn quotient(self, by: Self) -> Self { self / by }
         fn is_nan(self) -> bool { <$t>::is_nan(self) }
         fn times_minus(self, b: Self, c: Self) -> Self { $fused(self, b, -c) }
+        fn held(self, dtype: Dtype) -> Self { held(self, dtype) }
     })* };
 }
 arithmetic!(f32, Vectorized::fused; f64, Vectorized::fused;);
@@ -38,6 +42,9 @@ impl Arithmetic for i64 {
     }
     fn times_minus(self, b: Self, c: Self) -> Self {
         self.wrapping_mul(b).wrapping_sub(c)
+    }
+    fn held(self, _dtype: Dtype) -> Self {
+        self
     }
 }
 
@@ -179,8 +186,11 @@ fn meet_at(out: &Tensor, tensor: &Tensor, offsets: &[usize], source: &Source, me
             }
             Source::Number(v) => vec![super::elementwise::number::<C>(v)?; offsets.len()],
         };
+        // `scatter` adds up in single precision, `index_put` and `put` in the tensor itself.
+        let in_place = !matches!(name, "scatter_gather_base_kernel_func");
         for (o, value) in offsets.iter().zip(given) {
-            values[*o] = meet.of(values[*o], value);
+            let met = meet.of(values[*o], value);
+            values[*o] = if in_place { met.held(dtype) } else { met };
         }
         write_values(out, &values)
     })
@@ -211,18 +221,20 @@ fn scatter(call: &Call, outs: &[Tensor]) -> Result<()> {
 /// `scatter_reduce` and `index_reduce`: values meet at positions, the old ones among them or not; means are divided at last.
 fn reduce_at(call: &Call, out: &Tensor, offsets: &[usize], source: &Tensor, places: &[usize]) -> Result<()> {
     let (tensor, reduce, include) = (call.tensor("self")?, call.str("reduce")?, call.bool("include_self")?);
-    let meet = Meet::named(reduce);
-    combining!(out.dtype(), "scatter_reduce", C => {
+    let (meet, dtype) = (Meet::named(reduce), out.dtype());
+    let in_place = call.entry.schema.name.starts_with("index_reduce");
+    combining!(dtype, "scatter_reduce", C => {
         let (mut values, all) = (read_values::<C>(tensor)?, read_values::<C>(source)?);
         let mut counts = vec![usize::from(include); values.len()];
         for (o, p) in offsets.iter().zip(places) {
-            values[*o] = if counts[*o] == 0 { all[*p] } else { meet.of(values[*o], all[*p]) };
+            let met = if counts[*o] == 0 { all[*p] } else { meet.of(values[*o], all[*p]) };
+            values[*o] = if in_place { met.held(dtype) } else { met };
             counts[*o] += 1;
         }
         if reduce == "mean" {
             for (value, count) in values.iter_mut().zip(&counts) {
                 if *count > 1 {
-                    *value = value.quotient(C::read(*count as i64));
+                    *value = value.held(dtype).quotient(C::read(*count as i64));
                 }
             }
         }
@@ -297,8 +309,11 @@ fn index_write(call: &Call, outs: &[Tensor]) -> Result<()> {
         _ => combining!(tensor.dtype(), "index_add", C => {
             let (mut values, given) = (read_values::<C>(tensor)?, read_values::<C>(source)?);
             let alpha = super::elementwise::number::<C>(call.get("alpha"))?;
+            // A vector is added to element by element, rows in single precision.
+            let in_place = sizes.len() <= 1;
             for (o, value) in offsets.iter().zip(given) {
-                values[*o] = values[*o].plus(value.times(alpha));
+                let sum = values[*o].plus(value.times(alpha));
+                values[*o] = if in_place { sum.held(tensor.dtype()) } else { sum };
             }
             write_values(&outs[0], &values)
         }),

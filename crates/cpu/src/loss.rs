@@ -1,7 +1,7 @@
 //! Losses element by element, reduced where asked, and their gradients.
 
 use super::cascade;
-use super::dense::{Lane, Real, expanded};
+use super::dense::{Lane, Real, expanded, held};
 use super::vectorized::Vectorized;
 use crate::dense::for_floats;
 use diagnostics::error::{Error, Result};
@@ -97,7 +97,13 @@ fn along<T: Lane>(t: &Tensor, like: &Tensor) -> Result<Vec<T>> {
 fn forward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<()> {
     for_floats!(kernel, out[0].dtype(), T => {
         let (x, y) = pair::<T>(c.tensor("self")?, c.tensor("target")?)?;
-        reduce(x.into_iter().zip(y).map(|(x, y)| formula.value(x, y)).collect(), c.int("reduction")?, &out[0])
+        // The losses of the elements are a tensor of that dtype before they are reduced.
+        let dtype = out[0].dtype();
+        let value = |(x, y): (T, T)| match formula {
+            Formula::Mse => held(x - y, dtype) * held(x - y, dtype),
+            _ => formula.value(x, y),
+        };
+        reduce(x.into_iter().zip(y).map(|pair| held(value(pair), dtype)).collect(), c.int("reduction")?, &out[0])
     })
 }
 
@@ -109,7 +115,14 @@ fn backward(c: &Call, out: &[Tensor], kernel: &str, formula: Formula) -> Result<
         // However much it is broadcast, the input's own elements count.
         let count = input.concrete()?.numel();
         let norm = if c.int("reduction")? == MEAN { T::of(1.0) / T::of(count as f64) } else { T::of(1.0) };
-        let values: Vec<T> = x.into_iter().zip(y).zip(grad).map(|((x, y), g)| norm * formula.slope(x, y) * g).collect();
+        let dtype = out[0].dtype();
+        let twice = held(T::of(2.0) * norm, dtype);
+        let slope = |((x, y), g): ((T, T), T)| match formula {
+            // Each product is rounded.
+            Formula::Mse => held(twice * held(x - y, dtype), dtype) * g,
+            _ => norm * formula.slope(x, y) * g,
+        };
+        let values: Vec<T> = x.into_iter().zip(y).zip(grad).map(slope).collect();
         T::write(&out[0], &values)
     })
 }

@@ -1,6 +1,6 @@
 //! Kernels that read at named places: 2-D grids with interpolation, and bags of embeddings.
 
-use super::dense::{Lane, Real};
+use super::dense::{Lane, Real, held};
 use super::elementwise::Number;
 use super::vectorized::Vectorized;
 use crate::dense::for_floats;
@@ -323,7 +323,7 @@ fn embedding_bag_backward(c: &Call, out: &[Tensor]) -> Result<()> {
                 }
                 for j in 0..width {
                     let at = &mut result[*row as usize * width + j];
-                    *at = g[*bag * width + j].fused(scale, *at);
+                    *at = held(g[*bag * width + j].fused(scale, *at), grad.dtype());
                 }
             }
         }

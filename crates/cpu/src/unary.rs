@@ -1,6 +1,7 @@
 //! Pointwise kernels of one operand: arithmetic, rounding, exponentials, trigonometry, special functions, predicates.
 
-use super::elementwise::{Compute, float1, map1, not_for, number};
+use super::dense::held;
+use super::elementwise::{Compute, float1, map1, map1_grouped, not_for, number};
 use super::{library, paired, special};
 use diagnostics::error::Result;
 use dispatch::{Call, KernelTable, Value};
@@ -76,13 +77,23 @@ impl Special for f64 {
     }
 }
 
+/// `1 / sqrt(x)`. What groups leave over has its root rounded to the dtype first.
+pub fn inverse_root(name: &str, x: &Value, out: &Tensor) -> Result<()> {
+    match out.dtype() {
+        dtype @ (Dtype::Float16 | Dtype::BFloat16) => map1_grouped(x, out, |x: f32, grouped| {
+            let root = x.sqrt();
+            1.0 / if grouped { root } else { held(root, dtype) }
+        }),
+        _ => float1(name, x, out, |x| 1.0 / x.sqrt(), |x| 1.0 / x.sqrt()),
+    }
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     floats! { t:
         "aten.log.default", "log_vml_cpu" => |x| x.via(f64::ln);
         "aten.log2.default", "log2_vml_cpu" => |x| x.via(f64::log2);
         "aten.log10.default", "log10_vml_cpu" => |x| x.via(f64::log10);
-        "aten.rsqrt.default", "rsqrt_cpu" => |x| 1.0 / x.sqrt();
         "aten.reciprocal.default", "reciprocal_cpu" => |x| 1.0 / x;
         "aten.tan.default", "tan_vml_cpu" => |x| x.via(f64::tan);
         "aten.asin.default", "asin_vml_cpu" => |x| x.via(f64::asin);
@@ -113,6 +124,7 @@ pub fn register(t: &mut KernelTable) {
         "aten.sgn.default", "sgn_cpu" => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { 0.0 }, |i| i.signum();
         "aten.relu.default", "clamp_min_scalar_cpu" => |x| if x > 0.0 || x.is_nan() { x } else { 0.0 }, |i| i.max(0);
     }
+    t.fill("aten.rsqrt.default", |c, o| inverse_root("rsqrt_cpu", operand(c), &o[0]));
     t.fill("aten.exp.default", |c, o| float1("exp_vml_cpu", operand(c), &o[0], library::exponential, f64::exp));
     t.fill("aten.sin.default", |c, o| float1("sin_vml_cpu", operand(c), &o[0], library::sine, f64::sin));
     t.fill("aten.cos.default", |c, o| float1("cos_vml_cpu", operand(c), &o[0], library::cosine, f64::cos));
