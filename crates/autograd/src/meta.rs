@@ -150,6 +150,18 @@ pub fn accumulator(t: &Tensor) -> Rc<Node> {
     node
 }
 
+/// A tensor is to hold the data of another (`t.data = value`): a leaf's accumulator expects gradients of the dtype and the device that the
+/// leaf had, so that another one is made where those change.
+pub fn set_data(t: &Tensor, value: &Tensor) -> Result<()> {
+    if requires_grad(t) && value.dtype().is_integral() {
+        return Err(Error::runtime("data set to a tensor that requires gradients must be floating point or complex dtype"));
+    }
+    if (t.dtype(), t.device()) != (value.dtype(), value.device()) {
+        with(t, |m| m.accumulator = Weak::new());
+    }
+    Ok(())
+}
+
 /// `t._base`
 pub fn base(t: &Tensor) -> Option<Tensor> {
     peek(t, |m| m.view.as_ref().map(|v| v.base.clone()))

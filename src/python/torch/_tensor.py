@@ -36,6 +36,9 @@ class Size(tuple):
         found = tuple.__getitem__(self, index)
         return Size(found) if isinstance(index, slice) else found
 
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
 
 _native._set_size_class(Size)
 

@@ -434,7 +434,9 @@ impl TensorBase {
             return Ok(());
         }
         // A graph may have ended: both are what they are now.
-        zelf.tensor().adopt(&to_tensor(&given).unwrap_or(value));
+        let value = to_tensor(&given).unwrap_or(value);
+        meta::set_data(&zelf.tensor(), &value).map_err(|e| raise(e, vm))?;
+        zelf.tensor().adopt(&value);
         Ok(())
     }
     #[pygetset]

@@ -195,6 +195,13 @@ impl PyDevice {
             crate::dispatch::set_default_device(before);
         }
     }
+    /// Copied and pickled as the call that makes it.
+    #[pymethod]
+    fn __reduce__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+        let mut args: Vec<PyObjectRef> = vec![vm.ctx.new_str(Self::kind(zelf)).into()];
+        args.extend(zelf.0.index.map(|i| vm.ctx.new_int(i).into()));
+        vm.ctx.new_tuple(vec![zelf.class().to_owned().into(), vm.ctx.new_tuple(args).into()]).into()
+    }
     #[pygetset(name = "type")]
     fn kind(zelf: &Py<Self>) -> String {
         Device { index: None, ..zelf.0 }.to_string()
@@ -228,8 +235,28 @@ impl Comparable for PyLayout {
     }
 }
 
-#[pyclass(with(Representable, Comparable))]
-impl PyLayout {}
+impl Hashable for PyLayout {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(zelf.0 as i64)
+    }
+}
+
+#[pyclass(with(Representable, Comparable, Hashable))]
+impl PyLayout {
+    /// Pickled by its name in `torch`.
+    #[pymethod]
+    fn __reduce__(_zelf: &Py<Self>) -> &'static str {
+        "strided"
+    }
+    #[pymethod]
+    fn __copy__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
+        zelf.into()
+    }
+    #[pymethod]
+    fn __deepcopy__(zelf: rustpython_vm::PyRef<Self>, _memo: FuncArgs) -> PyObjectRef {
+        zelf.into()
+    }
+}
 
 /// `torch.memory_format`
 #[pyclass(module = "torch", name = "memory_format")]
@@ -250,8 +277,28 @@ impl Comparable for PyMemoryFormat {
     }
 }
 
-#[pyclass(with(Representable, Comparable))]
-impl PyMemoryFormat {}
+impl Hashable for PyMemoryFormat {
+    fn hash(zelf: &Py<Self>, _vm: &VirtualMachine) -> PyResult<i64> {
+        Ok(zelf.0 as i64)
+    }
+}
+
+#[pyclass(with(Representable, Comparable, Hashable))]
+impl PyMemoryFormat {
+    /// Pickled by its name in `torch`.
+    #[pymethod]
+    fn __reduce__(zelf: &Py<Self>) -> &'static str {
+        zelf.0.name().trim_start_matches("torch.")
+    }
+    #[pymethod]
+    fn __copy__(zelf: rustpython_vm::PyRef<Self>) -> PyObjectRef {
+        zelf.into()
+    }
+    #[pymethod]
+    fn __deepcopy__(zelf: rustpython_vm::PyRef<Self>, _memo: FuncArgs) -> PyObjectRef {
+        zelf.into()
+    }
+}
 
 /// `torch.Generator`
 #[pyclass(module = "torch", name = "Generator")]
@@ -310,6 +357,22 @@ impl PyGenerator {
         let state = super::convert::to_tensor(&state).ok_or_else(|| vm.new_type_error("expected a torch.ByteTensor"))?;
         zelf.0.set_state(&state).map_err(|e| raise(e, vm))?;
         Ok(zelf.into())
+    }
+    /// Copied and pickled as a new one that gets its state.
+    #[pymethod]
+    fn __reduce__(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult {
+        let state = Self::get_state(zelf, vm)?;
+        let seed = vm.ctx.new_int(Self::initial_seed(zelf, vm)?).into();
+        let args = vm.ctx.new_tuple(vec![PyDevice(Device::CPU).into_pyobject(vm)]);
+        let state = vm.ctx.new_tuple(vec![seed, vm.ctx.none(), state]);
+        Ok(vm.ctx.new_tuple(vec![zelf.class().to_owned().into(), args.into(), state.into()]).into())
+    }
+    #[pymethod]
+    fn __setstate__(zelf: rustpython_vm::PyRef<Self>, state: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let parts = super::convert::items(&state).unwrap_or_default();
+        let [seed, _, state] = parts.as_slice() else { return Err(vm.new_type_error("__setstate__: (seed, offset, state) is needed")) };
+        zelf.0.manual_seed(seed.clone().try_to_value(vm)?);
+        Self::set_state(zelf, state.clone(), vm).map(drop)
     }
     #[pygetset]
     fn device(_zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
