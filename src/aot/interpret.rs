@@ -471,7 +471,8 @@ fn float_arithmetic(name: &str, args: &[Value]) -> Result<Option<Value>> {
 }
 
 fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
-    if let Some(rounding) = Rounding::named(crate::graph::node_name(name)) {
+    let is_whole = || name == "round" && args.get(1).is_some_and(Value::is_none);
+    if let Some(rounding) = Rounding::named(crate::graph::node_name(name)).or_else(|| is_whole().then_some(Rounding::Round)) {
         return match args.first() {
             Some(Value::SymFloat(float)) => match float.rounded(rounding) {
                 Some(size) => Ok(Value::Int(size)),
@@ -497,7 +498,8 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
         "sym_max" => a.max(&b),
         "sym_min" => a.min(&b),
         "neg" => &SymInt::Int(0) - &a,
-        "pow" => (1..b.guard_int()?).fold(a.clone(), |power, _| &power * &a),
+        "pow" => a.to_the(&b),
+        "lshift" => &a * &SymInt::Int(2).to_the(&b),
         other => return Err(Error::not_implemented(format!("arithmetic on sizes: operator.{other}"))),
     }))
 }

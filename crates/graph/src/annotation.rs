@@ -142,6 +142,7 @@ fn atom(cursor: &mut Cursor, symbols: &mut Symbols) -> Result<SymInt> {
         ("Min", _) => Ok(rest.fold(args[0].clone(), |a, b| a.min(b))),
         ("Mod" | "PythonMod", [a, b]) => a.modulo(b),
         ("FloorDiv" | "CleanDiv", [a, b]) => a.floor_div(b),
+        ("PowByNatural", [a, b]) => Ok(a.to_the(b)),
         _ => Err(start.expected("`Max`, `Min`, `Mod` or `FloorDiv`")),
     }
 }

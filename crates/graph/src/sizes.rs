@@ -2,7 +2,7 @@
 
 use super::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Target};
 use diagnostics::error::{Error, Result};
-use shape::{Atom, Expr, FUNCTIONS, FloatExpr, Rounded, SymFloat, SymInt};
+use shape::{Atom, Expr, FUNCTIONS, FloatExpr, Rounded, Rounding, SymFloat, SymInt};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -133,12 +133,18 @@ fn factor(nodes: &dyn SizeNodes, atom: &Atom) -> Result<Arg> {
         others.iter().try_fold(start, |so_far, e| Ok(combine(nodes, name, so_far, (compute(nodes, e)?, e.clone()), op))).map(|(arg, _)| arg)
     };
     let (name, a, b) = match atom {
-        Atom::Rounded(Rounded(rounding, float)) => return Ok(nodes.emit(rounding.function(), vec![nodes.float(float)?], &expr)),
+        Atom::Rounded(Rounded(rounding, float)) => {
+            // `round` says that there are no digits.
+            let digits = (*rounding == Rounding::Round).then_some(Arg::None);
+            let args = [nodes.float(float)?].into_iter().chain(digits).collect();
+            return Ok(nodes.emit(rounding.function(), args, &expr));
+        }
         Atom::Max(items) => return fold("sym_max", items, Expr::larger),
         Atom::Min(items) => return fold("sym_min", items, Expr::smaller),
         Atom::Symbol(_) | Atom::Sum(_) => return Err(Error::runtime(format!("the size {expr} is not computed in this graph"))),
         Atom::FloorDiv(a, b) => ("floordiv", a, b),
         Atom::Mod(a, b) | Atom::PythonMod(a, b) => ("mod", a, b),
+        Atom::Power(a, b) => ("pow", a, b),
     };
     Ok(nodes.emit(name, vec![compute(nodes, a)?, compute(nodes, b)?], &expr))
 }

@@ -32,6 +32,8 @@ pub enum Atom {
     Mod(Expr, Expr),
     /// Python's `a % b`.
     PythonMod(Expr, Expr),
+    /// `a ** b`, of an exponent that is no number.
+    Power(Expr, Expr),
 }
 
 /// Atoms with their powers, sorted.
@@ -233,6 +235,7 @@ impl Expr {
                     Atom::Sum(e) => e.expanded(),
                     Atom::FloorDiv(a, b) => a.expanded().quotient(&b.expanded(), true),
                     Atom::Mod(a, b) | Atom::PythonMod(a, b) => a.expanded().reduced_modulo(&b.expanded()),
+                    Atom::Power(a, b) => a.expanded().to_the(&b.expanded()),
                     Atom::Max(items) => Self::extreme(items.iter().map(Expr::expanded), true),
                     Atom::Min(items) => Self::extreme(items.iter().map(Expr::expanded), false),
                 };
@@ -383,6 +386,17 @@ impl Expr {
         (Expr(Rc::new(whole)), Expr(Rc::new(rest)))
     }
 
+    /// Python's `self ** exponent`, of an exponent that is not negative.
+    pub fn to_the(&self, exponent: &Expr) -> Expr {
+        const LONGEST: u32 = 64;
+        let power = exponent.as_int().and_then(|n| u32::try_from(n).ok());
+        match (self.as_int(), power) {
+            (Some(base), Some(power)) if base.checked_pow(power).is_some() => Expr::from(base.pow(power)),
+            (None, Some(power)) if power <= LONGEST => (0..power).fold(Expr::from(1), |product, _| product.mul(self)),
+            _ => Expr::atom(Atom::Power(self.clone(), exponent.clone())),
+        }
+    }
+
     /// Python's `self % other`; the caller has excluded a divisor that is the number zero, and knows whether neither is negative.
     pub fn modulo(&self, other: &Expr, is_natural: bool) -> Expr {
         if let (Some(a), Some(b)) = (self.as_int(), other.as_int()) {
@@ -450,7 +464,7 @@ impl Expr {
             Atom::Symbol(_) => 1,
             Atom::Rounded(_) => 2,
             Atom::Sum(e) => e.nodes(),
-            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) => 1 + a.nodes() + b.nodes(),
+            Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) => 1 + a.nodes() + b.nodes(),
             Atom::Max(items) | Atom::Min(items) => 1 + items.iter().map(Expr::nodes).sum::<usize>(),
         };
         let of_term = |(m, c): (&Monomial, &i64)| {
@@ -472,6 +486,7 @@ impl Expr {
             Atom::FloorDiv(a, b) => natural(a).and(natural(b)).map(|_| 0),
             Atom::Mod(..) => Some(0),
             Atom::PythonMod(_, b) => natural(b).filter(|n| *n > 0).map(|_| 0),
+            Atom::Power(a, _) => natural(a).map(|n| n.min(1)),
             Atom::Max(items) => items.iter().filter_map(natural).max(),
             Atom::Min(items) => items.iter().map(natural).min()?,
         };
@@ -486,11 +501,11 @@ impl Expr {
         matches!(self.as_atom(), Some((Atom::Max(_) | Atom::Min(_), 1)))
     }
 
-    /// Whether a quotient or a remainder is in it: equations with those are not solved for a symbol.
+    /// Whether a quotient, a remainder or a power is in it: equations with those are not solved for a symbol.
     pub fn has_division(&self) -> bool {
         let divides = |atom: &Atom| match atom {
             Atom::Symbol(_) | Atom::Rounded(_) => false,
-            Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) => true,
+            Atom::FloorDiv(..) | Atom::Mod(..) | Atom::PythonMod(..) | Atom::Power(..) => true,
             Atom::Sum(e) => e.has_division(),
             Atom::Max(items) | Atom::Min(items) => items.iter().any(Expr::has_division),
         };
@@ -516,6 +531,7 @@ impl Expr {
                         let is_natural = matches!(atom, Atom::Mod(..));
                         if b.as_int() == Some(0) { Expr::atom(Atom::Mod(a, b)) } else { a.modulo(&b, is_natural) }
                     }
+                    Atom::Power(a, b) => a.substitute(with).to_the(&b.substitute(with)),
                     Atom::Max(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), true),
                     Atom::Min(items) => Self::extreme(items.iter().map(|e| e.substitute(with)), false),
                 };
@@ -544,7 +560,7 @@ impl Expr {
                     }
                     Atom::Rounded(Rounded(_, float)) => found.extend(float.sizes()),
                     Atom::Sum(e) => found.extend(e.symbols()),
-                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) => {
+                    Atom::FloorDiv(a, b) | Atom::Mod(a, b) | Atom::PythonMod(a, b) | Atom::Power(a, b) => {
                         found.extend(a.symbols());
                         found.extend(b.symbols());
                     }
@@ -581,6 +597,7 @@ impl fmt::Display for Atom {
             Atom::Min(items) => write!(f, "Min({})", list(items)),
             Atom::Mod(a, b) => write!(f, "Mod({a}, {b})"),
             Atom::PythonMod(a, b) => write!(f, "PythonMod({a}, {b})"),
+            Atom::Power(a, b) => write!(f, "PowByNatural({a}, {b})"),
         }
     }
 }

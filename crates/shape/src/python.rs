@@ -30,6 +30,7 @@ fn of_atom(atom: &Atom) -> String {
         Atom::Sum(e) => format!("({})", e.in_python()),
         Atom::FloorDiv(a, b) => format!("({} // {})", a.as_operand(), b.as_operand()),
         Atom::Mod(a, b) | Atom::PythonMod(a, b) => format!("({} % {})", a.as_operand(), b.as_operand()),
+        Atom::Power(a, b) => format!("({} ** {})", a.as_operand(), b.as_operand()),
         Atom::Symbol(_) | Atom::Rounded(_) | Atom::Max(_) | Atom::Min(_) => atom.to_string(),
     }
 }

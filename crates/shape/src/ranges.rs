@@ -143,6 +143,9 @@ impl Expr {
                 let is_less = own.low >= Some(0) && a.sub(b).range(of).high.is_some_and(|high| high < 0);
                 if is_less { own } else { own.modulo(b.range(of)) }
             }
+            // No power is smaller than zero, where its base is not.
+            Atom::Power(a, _) if a.range(of).low.is_some_and(|low| low >= 0) => Range { low: Some(0), high: None },
+            Atom::Power(..) => Range::ALL,
             Atom::Max(items) => folded(items, Range::larger),
             Atom::Min(items) => folded(items, |a, b| a.negated().larger(b.negated()).negated()),
         };

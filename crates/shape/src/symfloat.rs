@@ -98,15 +98,18 @@ pub enum Rounding {
     Floor,
     /// Towards zero.
     Trunc,
+    /// To the nearest, of two to the even one.
+    Round,
 }
 
 impl Rounding {
-    /// By its name in Python's `math` module.
+    /// By its name in Python's `math` module; `round` without digits has a name of its own.
     pub fn named(name: &str) -> Option<Rounding> {
         Some(match name {
             "ceil" => Rounding::Ceil,
             "floor" => Rounding::Floor,
             "trunc" => Rounding::Trunc,
+            "round_to_int" => Rounding::Round,
             _ => return None,
         })
     }
@@ -117,6 +120,7 @@ impl Rounding {
             Rounding::Ceil => "math_ceil",
             Rounding::Floor => "math_floor",
             Rounding::Trunc => "math_trunc",
+            Rounding::Round => "round",
         }
     }
 
@@ -126,6 +130,7 @@ impl Rounding {
             Rounding::Ceil => f.ceil(),
             Rounding::Floor => f.floor(),
             Rounding::Trunc => f.trunc(),
+            Rounding::Round => f.round_ties_even(),
         };
         (whole.abs() < i64::MAX as f64).then_some(whole as i64)
     }

@@ -78,6 +78,11 @@ impl SymInt {
         })
     }
 
+    /// Python's `self ** exponent`, of an exponent that is not negative.
+    pub fn to_the(&self, exponent: &SymInt) -> SymInt {
+        self.combine(exponent, Expr::to_the)
+    }
+
     /// Python's `self % other`.
     pub fn modulo(&self, other: &SymInt) -> Result<SymInt> {
         if other.as_int() == Some(0) {

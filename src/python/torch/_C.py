@@ -175,10 +175,21 @@ class SymInt(_SymNumber):
         return float(self._number()) if result is NotImplemented else result
 
     def __pow__(self, other, modulus=None):
-        is_power = type(other) is float or isinstance(other, SymFloat) or type(other) is int and 0 < other < 8
+        is_power = type(other) in (float, SymFloat) or other > 0
         if modulus is None and is_power:
             return _native._sym_op("pow", self, other)
         return pow(self._number(), other, modulus)
+
+    def __rpow__(self, base, modulus=None):
+        if modulus is None and type(base) is int and self >= 0:
+            return _native._sym_op("pow", base, self)
+        return pow(base, self._number(), modulus)
+
+    def __lshift__(self, other):
+        return _native._sym_op("lshift", self, other) if other >= 0 else self._number() << other
+
+    def __rlshift__(self, other):
+        return _native._sym_op("lshift", other, self) if type(other) is int and self >= 0 else other << self._number()
 
     numerator = real = property(lambda self: self)
     denominator = property(lambda self: 1)
@@ -198,7 +209,7 @@ class SymFloat(_SymNumber):
         return self.node.guard_float()
 
     def __round__(self, digits=None):
-        result = NotImplemented if digits is None else _native._sym_op("round", self, digits)
+        result = _native._sym_op("round_to_int", self, 0) if digits is None else _native._sym_op("round", self, digits)
         return round(self._number(), digits) if result is NotImplemented else result
 
     def is_integer(self):

@@ -232,6 +232,25 @@ def sym_float(a):
     return builtins.float(a) if result is None else result
 
 
+def _function_of_number(name):
+    import math
+
+    function = getattr(math, name)
+
+    def made(a):
+        return function(a)
+
+    made.__name__ = made.__qualname__ = f"_sym_{name}"
+    made.__module__ = "torch"
+    return made
+
+
+_FUNCTIONS_OF_NUMBERS = "sqrt cos cosh sin sinh tan tanh asin acos atan log2"
+for _name in _FUNCTIONS_OF_NUMBERS.split():
+    globals()[f"_sym_{_name}"] = _function_of_number(_name)
+del _name
+
+
 def sym_not(a):
     """`not` that keeps symbolic booleans symbolic."""
     result = _symbolic(a, "__sym_not__")

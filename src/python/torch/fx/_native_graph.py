@@ -38,10 +38,9 @@ class _Absent:
 def _operator(symbol):
     if symbol.endswith("=") and symbol[:-1] in _OPERATORS and symbol not in _OPERATORS:
         return getattr(operator, "i" + _OPERATORS[symbol[:-1]].rstrip("_"))
-    name = _OPERATORS.get(symbol, symbol)
-    if name.startswith("math_"):
-        return getattr(math, name.removeprefix("math_"))
-    return getattr(operator, name, None) or getattr(builtins, name)
+    name = _OPERATORS.get(symbol, symbol).removeprefix("math_")
+    # Numbers have functions of other modules, too.
+    return next(getattr(root, name) for root in (operator, math, builtins, torch) if hasattr(root, name))
 
 
 class _HigherOrder:
