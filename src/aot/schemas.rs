@@ -97,7 +97,8 @@ impl InputSpec {
             storage_elements: t.storage().nbytes().hint().unwrap_or(0) / t.dtype().itemsize() as i64,
             base,
         };
-        let is_leaf = meta::grad_fn(t)?.is_none();
+        // A view whose history cannot be made again is no leaf.
+        let is_leaf = meta::grad_fn(t).is_ok_and(|made| made.is_none());
         let subclass = SubclassCreationMeta::of(t)?;
         let (spec, requires_grad, math_bits) = (t.spec(), meta::requires_grad(t), t.math_bits());
         Ok(InputSpec { spec, requires_grad, is_leaf, is_static: false, symbol: None, subclass, math_bits, identity })

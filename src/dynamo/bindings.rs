@@ -412,6 +412,12 @@ mod native {
         crate::dynamo::variables::autograd_function::apply(&cls, args.as_slice().to_vec(), vm)
     }
 
+    /// The same in a level of a transform.
+    #[pyfunction]
+    fn _function_apply_in_level(cls: PyObjectRef, args: rustpython_vm::builtins::PyTupleRef, vm: &VirtualMachine) -> PyResult {
+        crate::dynamo::variables::autograd_function::apply_in_level(&cls, args.as_slice().to_vec(), vm)
+    }
+
     /// Calls a function as a checkpointed body of what is recorded; as it is where nothing is.
     #[pyfunction]
     fn _checkpoint(

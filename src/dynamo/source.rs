@@ -189,10 +189,14 @@ impl Source {
         match self {
             Source::Local(name) => locals.iter_mut().find(|(n, _)| n == name).map(|slot| slot.1 = value).is_some(),
             Source::Global(globals, name) | Source::Imported(globals, _, name) => globals.set_item(&**name, value, vm).is_ok(),
-            Source::Attr(base, name) => {
-                let dict = base.value(locals, vm).and_then(|o| o.dict());
-                dict.is_some_and(|d| d.set_item(&**name, value, vm).is_ok())
-            }
+            Source::Attr(base, name) => base.value(locals, vm).is_some_and(|o| {
+                if o.downcast_ref::<PyType>().is_some() {
+                    return o.set_attr(vm.ctx.intern_str(&**name), value, vm).is_ok();
+                }
+                // What its class has is no attribute of its own.
+                let own = o.dict().filter(|d| d.contains_key(&**name, vm));
+                own.is_some_and(|d| d.set_item(&**name, value, vm).is_ok())
+            }),
             Source::Entry(base, index) => base.value(locals, vm).is_some_and(|o| {
                 let found = o.downcast_ref::<PyDict>().and_then(|d| Some((d, d.into_iter().nth(*index)?.0)));
                 found.is_some_and(|(d, key)| d.set_item(&*key, value, vm).is_ok())

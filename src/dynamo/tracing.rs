@@ -4,6 +4,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::bytecode_analysis::decoded::{self, place_of};
+use super::bytecode_analysis::instruction::Operation;
 use super::cache::compiled_function;
 use super::eval_frame::{self, call, frames};
 use super::graph_breaks::unsupported::Unsupported;
@@ -14,8 +15,8 @@ pub(crate) use super::backends::studies::{ask, reset as forget_studies};
 pub(crate) use super::bytecode_analysis::decoded::{comprehension, is_checked};
 pub(crate) use super::cache::compiled_function::branch_reason;
 pub(crate) use super::eval_frame::call::{
-    branched, break_graph, capturing, fake_tensor, given_number, in_body, is_called, need_number, note_side_effect, record_autocast,
-    record_grad_mode, recorder, touch,
+    branched, break_graph, break_graph_at, capturing, fake_tensor, given_number, in_body, is_called, need_number, note_returned,
+    note_side_effect, record_autocast, record_grad_mode, recorder, touch,
 };
 pub(crate) use super::guards::manager::touch_numbers;
 pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
@@ -72,11 +73,13 @@ pub(crate) fn before_reading(
 /// graph is captured.
 pub(crate) fn outside(
     reason: impl FnOnce() -> Unsupported,
+    args: &FuncArgs,
     make: &mut dyn FnMut(&mut dyn FnMut(&crate::tensor::Tensor) -> crate::tensor::Tensor) -> PyResult,
     vm: &VirtualMachine,
 ) -> PyResult<Option<PyObjectRef>> {
     let Some(recorder) = recorder() else { return Ok(None) };
-    break_graph(&reason()).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
+    let read = args.args.iter().chain(args.kwargs.values()).flat_map(|o| manager::held(o, vm)).collect();
+    call::break_graph_at(&reason(), read).map_err(|e| crate::python::native::tensor::raise(e, vm))?;
     let made = {
         let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
         make(&mut |t| recorder.current(t))?
@@ -134,6 +137,21 @@ pub(crate) fn unknown_builtin(module: &str, name: &str, plain: &PyObject, args: 
     plain.call(args, vm)
 }
 
+/// The instruction that the script's innermost frame is at.
+fn instruction() -> Option<Operation> {
+    let (code, at) = crate::python::span::script_caller()?;
+    let decoded = decoded::decoded(&code);
+    decoded.position(at).map(|position| decoded.steps[position].op)
+}
+
+/// Why a graph ends where an index is read off a tensor.
+pub(crate) fn index_reason() -> Unsupported {
+    match instruction() {
+        Some(Operation::BinarySlice) => Unsupported::item().before_instruction(),
+        _ => Unsupported::item(),
+    }
+}
+
 /// Whether the frame so many calls above the running one is the script's own.
 fn is_script(depth: usize) -> bool {
     crate::python::span::caller(depth).is_some_and(|(code, at)| place_of(&code, at).is_some())
@@ -152,7 +170,7 @@ pub(crate) fn compared(sizes: &[&crate::shape::SymInt]) -> crate::error::Result<
 pub(crate) fn of_elements(name: &str, plain: &PyObject, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
     let tensor = args.args.first().and_then(|o| crate::python::native::tensor::to_tensor(o)).filter(|t| t.dim() > 0);
     let outside = match tensor {
-        Some(_) => outside(|| compiled_function::builtin_reason(name, &args), &mut |_| plain.call(args.clone(), vm), vm)?,
+        Some(_) => outside(|| compiled_function::builtin_reason(name, &args), &args, &mut |_| plain.call(args.clone(), vm), vm)?,
         None => None,
     };
     outside.map_or_else(|| plain.call(args, vm), Ok)

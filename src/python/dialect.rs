@@ -26,8 +26,15 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     let name = vm.ctx.intern_str("__str__");
     let method = vm.ctx.new_method_def("__str__", mapping_proxy_str, PyMethodFlags::METHOD, ItemDoc::NONE);
     proxy.set_attr(name, method.build_method(proxy, vm).into());
-    let (int, float, object) = (vm.ctx.types.int_type, vm.ctx.types.float_type, vm.ctx.types.object_type);
-    for (class, plain, ours) in [(int, &PLAIN_INT, int_new as New), (float, &PLAIN_FLOAT, float_new), (object, &PLAIN_OBJECT, object_new)] {
+    let types = &vm.ctx.types;
+    let (int, float, object) = (types.int_type, types.float_type, types.object_type);
+    let made = [
+        (int, &PLAIN_INT, int_new as New),
+        (float, &PLAIN_FLOAT, float_new),
+        (types.bool_type, &PLAIN_BOOL, bool_new),
+        (object, &PLAIN_OBJECT, object_new),
+    ];
+    for (class, plain, ours) in made {
         // A thread's types outlive an interpreter: another one may have been here. Other threads have types of their own, which are made
         // by the same functions.
         if let Some(new) = class.slots.new.load().filter(|new| !std::ptr::fn_addr_eq(*new, ours)) {
@@ -38,6 +45,7 @@ pub(super) fn adapt(vm: &VirtualMachine) -> PyResult<()> {
     refuse_bytecode(vm)?;
     // It would make floats without asking.
     float.slots.vectorcall.store(None);
+    types.bool_type.slots.vectorcall.store(None);
     let class = vm.ctx.exceptions.recursion_error;
     let name = vm.ctx.intern_str("__str__");
     let method = vm.ctx.new_method_def("__str__", recursion_error_str, PyMethodFlags::METHOD, ItemDoc::NONE);
@@ -94,6 +102,8 @@ type New = fn(PyTypeRef, FuncArgs, &VirtualMachine) -> PyResult;
 static PLAIN_INT: OnceLock<New> = OnceLock::new();
 static PLAIN_FLOAT: OnceLock<New> = OnceLock::new();
 
+static PLAIN_BOOL: OnceLock<New> = OnceLock::new();
+
 static PLAIN_OBJECT: OnceLock<New> = OnceLock::new();
 
 /// The only argument of a call of that type itself.
@@ -133,6 +143,16 @@ fn float_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult 
     let of_tensor = of_tensor(&args);
     let number = plain_new(&PLAIN_FLOAT, class, args, vm)?;
     Ok(if of_tensor { crate::dynamo::tracing::given_number(number) } else { number })
+}
+
+/// `bool(x)`: of a tensor, a call that reads a number.
+fn bool_new(class: PyTypeRef, args: FuncArgs, vm: &VirtualMachine) -> PyResult {
+    if let Some(o) = alone(&class, vm.ctx.types.bool_type, &args)
+        && let Some(truth) = crate::python::native::tensor::read_truth(o, vm)?
+    {
+        return Ok(crate::dynamo::tracing::given_number(vm.ctx.new_bool(truth).into()));
+    }
+    plain_new(&PLAIN_BOOL, class, args, vm)
 }
 
 /// A new object of a class that leaves nothing abstract: what is left is named in the older words.

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use rustpython_vm::builtins::PyCode;
-use rustpython_vm::bytecode::{CodeFlags, find_exception_handler};
+use rustpython_vm::bytecode::{CodeFlags, find_exception_handler, oparg};
 
 /// The decoded code of a function.
 pub struct Code {
@@ -251,6 +251,39 @@ impl Code {
             _ => None,
         };
         self.steps.iter().filter_map(stored).collect()
+    }
+
+    /// Whether Dynamo makes a resume function behind an instruction at which a graph breaks.
+    pub fn resumes(&self, position: usize) -> bool {
+        let decides = |s: &Step| matches!(s.op, Operation::PopJumpIf(_));
+        match self.steps[position].op {
+            Operation::BinaryOp(op) => matches!(op, oparg::BinaryOperator::Subscr),
+            Operation::ToBool => self.steps.get(position + 1).is_some_and(decides),
+            Operation::Call(0) => !self.enters_block(position),
+            Operation::LoadAttr { .. }
+            | Operation::LoadSuperAttr { .. }
+            | Operation::IsOp { .. }
+            | Operation::ContainsOp { .. }
+            | Operation::UnaryNot
+            | Operation::UnaryArithmetic
+            | Operation::GetIter
+            | Operation::UnpackSequence(_)
+            | Operation::ListExtend
+            | Operation::DictUpdate => false,
+            _ => true,
+        }
+    }
+
+    /// Whether an instruction is the call that begins the block of a context manager, whose methods it has looked up before.
+    pub fn enters_block(&self, position: usize) -> bool {
+        use Operation::{Call, Copy, Swap};
+        let Some(steps) = position.checked_sub(5).and_then(|begin| self.steps.get(begin..=position)) else { return false };
+        matches!((steps[0].op, steps[2].op, steps[3].op, steps[5].op), (Copy(1), Swap(2), Swap(3), Call(0)))
+    }
+
+    /// Whether an instruction is a jump on a truth, or asks for it.
+    pub fn decides(&self, position: usize) -> bool {
+        matches!(self.steps[position].op, Operation::ToBool | Operation::PopJumpIf(_))
     }
 
     /// Whether an instruction stands in a loop that goes on after it. The condition of a `while` does not count: CPython 3.11, whose

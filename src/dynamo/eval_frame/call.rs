@@ -119,8 +119,8 @@ pub(in crate::dynamo) struct Call {
     pub(in crate::dynamo) base: FrameMark,
     /// Whether a break is an error.
     pub(in crate::dynamo) fullgraph: bool,
-    /// Compiled functions that were called meanwhile, by their code.
-    nested: RefCell<Vec<(PyObjectRef, Rc<CompiledFunction>)>>,
+    /// Compiled functions that were called meanwhile, by their code, and whether a break is an error in each.
+    nested: RefCell<Vec<(PyObjectRef, Rc<CompiledFunction>, bool)>>,
     /// The functions that are recorded on their own, innermost last.
     pub(in crate::dynamo) sessions: RefCell<Vec<Rc<Session>>>,
     /// What variables held that numbers took the place of: expressions under way may hold it still.
@@ -151,8 +151,14 @@ impl Call {
     }
 
     /// A compiled function, by its code, is called meanwhile.
-    pub(in crate::dynamo) fn nest(&self, code: PyObjectRef, function: Rc<CompiledFunction>) {
-        self.nested.borrow_mut().push((code, function));
+    pub(in crate::dynamo) fn nest(&self, code: PyObjectRef, function: Rc<CompiledFunction>, fullgraph: bool) {
+        self.nested.borrow_mut().push((code, function, fullgraph));
+    }
+
+    /// Whether a compiled function that is to be one graph is among those that run.
+    pub(in crate::dynamo) fn runs_whole(&self, frames: &[Frame]) -> bool {
+        let nested = self.nested.borrow();
+        nested.iter().any(|(code, _, fullgraph)| *fullgraph && frames.iter().any(|frame| frame.code.is(code)))
     }
 
     /// Whether a break was an error.
@@ -271,13 +277,12 @@ impl Call {
         let body = frame.hooked_body(vm);
         let asked = self.top().function.asked.clone();
         // A comprehension's code is its function's, and its frame is skipped in any case.
+        let code = body.as_ref().unwrap_or(&frame.code);
+        let nested = self.nested.borrow().iter().rfind(|(c, ..)| c.is(code)).map(|(_, function, _)| function.clone());
+        let is_asked_for = nested.is_some();
         let function = match frame.standing.is_generator {
             true => Rc::new(CompiledFunction::new(asked.clone(), None)),
-            false => {
-                let code = body.as_ref().unwrap_or(&frame.code);
-                let nested = self.nested.borrow().iter().rfind(|(c, _)| c.is(code)).map(|(_, function)| function.clone());
-                nested.unwrap_or_else(|| function_of(code, &asked, vm))
-            }
+            false => nested.unwrap_or_else(|| function_of(code, &asked, vm)),
         };
         let (name, namer) = frame.names(vm)?;
         let resumed = frame.resumed(true, vm);
@@ -286,7 +291,8 @@ impl Call {
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
         let realized = crate::dynamo::guards::needs::realized(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
-        let skipped = is_library || function.skipped.borrow().contains(&0);
+        let is_looked_into = is_library || is_asked_for || resumed.has_tensor;
+        let skipped = is_library || !is_looked_into || function.skipped.borrow().contains(&0);
         let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
         let session = Session {
             frame: Some(Activation::of(depth, &standing)),

@@ -3,12 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
-use rustpython_vm::bytecode::find_exception_handler;
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
+use super::resumption::{self, Resumption, Scope};
 use crate::dispatch::{Exclude, Key, Value};
-use crate::dynamo::bytecode_analysis::Code;
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
 use crate::dynamo::resume_functions::ResumeFunction;
@@ -31,8 +30,8 @@ pub struct Frame {
     pub standing: Standing,
     /// Its code.
     pub code: PyObjectRef,
-    /// Whether the frame is skipped if its graph breaks here: Dynamo cannot resume inside a loop or a `try`.
-    pub skips_frame: bool,
+    /// What becomes of the frame if its graph breaks here.
+    pub resumption: Resumption,
     /// The position of the instruction in its decoded code.
     pub position: usize,
     /// The frame as Python sees it.
@@ -90,15 +89,6 @@ fn held_alone(o: &PyObject, owners: usize, depth: usize, found: &mut Vec<usize>)
     }
 }
 
-/// Whether an exception raised at an instruction would be caught by a `try` of the function.
-fn in_try(code: &Py<PyCode>, decoded: &Code, at: u32) -> bool {
-    let Some(handler) = find_exception_handler(&code.exceptiontable, at) else { return false };
-    let Some(position) = decoded.position(handler.target) else { return false };
-    let after: Vec<_> = decoded.steps.iter().skip(position).take(2).map(|s| s.op).collect();
-    !matches!(after.as_slice(), [Operation::PushExcInfo, Operation::WithExceptStart])
-        && !matches!(after.first(), Some(Operation::Swap(_) | Operation::PopTop | Operation::PopIter))
-}
-
 impl Frame {
     /// Whether the frame would be skipped if its graph broke there, or further on.
     pub fn may_skip_frame(&self) -> bool {
@@ -106,9 +96,10 @@ impl Frame {
             let decoded = decoded(code);
             let ahead = decoded.position(self.standing.since).map_or(&[] as &[Step], |position| &decoded.steps[position..]);
             let goes_back = |step: &Step| step.target.is_some_and(|target| target < step.at);
-            ahead.iter().any(|step| goes_back(step) || in_try(code, &decoded, step.at))
+            ahead.iter().any(|step| goes_back(step) || resumption::in_try(code, &decoded, step.at))
         };
-        self.skips_frame || self.standing.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
+        self.resumption == Resumption::Never
+            || self.standing.is_script && self.code.clone().downcast::<PyCode>().is_ok_and(|code| ahead(&code))
     }
 }
 
@@ -149,10 +140,20 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
         let loops = is_script || LibraryFile::of(frame.iframe()) == LibraryFile::Containers;
         // Nor can it go on where a generator is under way.
         let is_consumed = places.get(i + 1).is_some_and(|inner| inner.is_generator && inner.id != standing.id);
-        let skips_frame =
-            is_script && is_consumed || loops && decoded.is_in_loop(since) || is_script && in_try(plain, &decoded, standing.since);
-        let compares = i == innermost && matches!(decoded.steps[position].op, Operation::CompareOp(_));
         let variables = frame.locals(vm)?;
+        let globals = frame.iframe().globals().to_owned();
+        // A comprehension is a call in older bytecode.
+        let is_called = standing.since != standing.at || is_comprehension;
+        let resumes = || is_called || decoded.resumes(position);
+        let scope = Scope { locals: variables.obj(), globals: &globals, vm };
+        let leaves = is_script && (!resumes() || resumption::is_in_block(plain, &decoded, since, &scope));
+        let resumption = match () {
+            () if is_script && is_consumed => Resumption::Never,
+            () if leaves => Resumption::Before(resumption::statement(plain, &decoded, since)),
+            () if loops && decoded.is_in_loop(since) => Resumption::Never,
+            () => Resumption::Here,
+        };
+        let compares = i == innermost && matches!(decoded.steps[position].op, Operation::CompareOp(_));
         let (mut live, mut dead, mut held, mut given) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut under_way = Vec::new();
         let operands = decoded.operands(position);
@@ -181,11 +182,10 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
                 }
             }
         }
-        let globals = frame.iframe().globals().to_owned();
         frames.push(Frame {
             standing,
             code,
-            skips_frame,
+            resumption,
             position,
             object: object.clone(),
             globals,
@@ -201,6 +201,22 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
 }
 
 impl Frame {
+    /// Where the instruction at a position stands.
+    pub fn at(&self, position: usize) -> Option<u32> {
+        decoded(self.code.downcast_ref::<PyCode>()?).steps.get(position).map(|s| s.at)
+    }
+
+    /// Whether it asks for a truth there.
+    pub fn decides(&self) -> bool {
+        self.code.downcast_ref::<PyCode>().is_some_and(|code| self.standing.is_script && decoded(code).decides(self.position))
+    }
+
+    /// What becomes of it where nothing goes on behind the instruction.
+    pub fn before(&self) -> Resumption {
+        let statement = |code: &Py<PyCode>| resumption::statement(code, &decoded(code), self.position);
+        Resumption::Before(self.code.downcast_ref::<PyCode>().and_then(statement))
+    }
+
     /// The code and the instruction: what goes on from here is code of its own.
     pub fn place(&self) -> Chain {
         let code = self.code.downcast_ref::<PyCode>();
@@ -295,9 +311,20 @@ impl Frame {
             given: None,
             frame: self.object.clone(),
             stack: UnderWay::default(),
+            has_tensor: true,
         };
         if !at_entry {
             resumed.hold(vm);
+        }
+        let code = resumed.code.downcast_ref::<PyCode>();
+        if let (Some(code), Some(values)) = (code, values.as_ref().and_then(|v| v.downcast_ref::<PyDict>())) {
+            let is_live = |name: &PyObject| {
+                let name = name.downcast_ref::<PyStr>().map(|n| n.to_string_lossy().into_owned());
+                let slot = code.varnames.iter().position(|n| Some(n.as_str()) == name.as_deref());
+                at_entry || slot.is_none_or(|slot| decoded(code).is_live(self.position + 1, slot))
+            };
+            let values = values.into_iter().filter(|(name, _)| is_live(name)).map(|(_, value)| value);
+            resumed.has_tensor = resumed.stack.may_hold_tensor(vm) || resumption::has_tensor(code, &self.globals, values, vm);
         }
         resumed
     }
@@ -308,32 +335,6 @@ impl Frame {
         let variables = variables.as_ref().and_then(|v| v.downcast_ref::<PyDict>());
         let values = variables.into_iter().flat_map(|d| d.into_iter().map(|(_, value)| value));
         values.filter(|value| value.downcast_ref::<TensorBase>().is_some()).collect()
-    }
-
-    /// Whether its resume function has no tensor and no module among its variables, and its code names no module of `torch`: Dynamo leaves
-    /// such a function alone.
-    pub fn is_without_tensors(&self, vm: &VirtualMachine) -> PyResult<bool> {
-        let Some(code) = self.code.downcast_ref::<PyCode>().filter(|_| self.live.iter().all(|held| held.number.is_some())) else {
-            return Ok(false);
-        };
-        let decoded = decoded(code);
-        let variables = self.variables(vm)?;
-        let live = code.varnames.iter().enumerate().filter(|(slot, _)| decoded.is_live(self.position, *slot));
-        let is_module = |value: PyObjectRef| own_attribute(&value, "_modules", vm).is_some();
-        if live.map(|(_, name)| variables.get_item(name.as_str(), vm)).any(|value| value.is_ok_and(is_module)) {
-            return Ok(false);
-        }
-        for name in code.names.iter() {
-            let Some(value) = self.globals.get_item_opt(name.as_str(), vm)? else { continue };
-            if value.class().is(vm.ctx.types.module_type) {
-                let name = value.get_attr("__name__", vm)?;
-                let name = name.downcast_ref::<PyStr>().map(|s| s.to_string_lossy());
-                if name.is_some_and(|name| name == "torch" || name.starts_with("torch.")) {
-                    return Ok(false);
-                }
-            }
-        }
-        Ok(true)
     }
 
     /// Its resume function, where it is the script's.

@@ -5,6 +5,7 @@ pub(super) mod frames;
 pub(super) mod inlined;
 pub(super) mod recorder;
 pub mod replay;
+pub(super) mod resumption;
 pub(super) mod skipped;
 
 use std::cell::{Cell, RefCell};
@@ -24,7 +25,7 @@ use crate::aot::trace::Pushed;
 use crate::dispatch::{Value, modes};
 use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
-use crate::python::native::tensor::{raise, take_unknown};
+use crate::python::native::tensor::{has_mode, raise, take_unknown};
 use crate::python::span::{frame_mark, instructions_above};
 use crate::tensor::{Geometry, Tensor};
 use call::{Around, Call, capturing, current};
@@ -34,6 +35,12 @@ pub fn reset() {
     TAPE.set(None);
     call::reset();
     compiled_function::reset();
+}
+
+/// Whether a compiled function runs as it is: what is called inside of a transform, or while a script's mode sees operators, is not
+/// compiled.
+pub fn runs_eagerly(vm: &VirtualMachine) -> bool {
+    stance() == "force_eager" || crate::transforms::levels::current().is_some() || has_mode(vm)
 }
 
 /// Calls a compiled function.
@@ -49,12 +56,11 @@ pub fn call(
     if capturing() {
         // A compiled function called while another is recorded is part of that one, until the graph breaks in it.
         if let (Some(call), Some(code)) = (current(), manager::code_of(callee, vm)) {
-            call.nest(code, function.clone());
+            call.nest(code, function.clone(), fullgraph);
         }
         return callee.call(args, vm);
     }
-    // What is called inside of a transform is not compiled.
-    if stance() == "force_eager" || crate::transforms::levels::current().is_some() {
+    if runs_eagerly(vm) {
         return callee.call(args, vm);
     }
     let base = frame_mark();

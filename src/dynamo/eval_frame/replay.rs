@@ -8,7 +8,7 @@ use rustpython_vm::VirtualMachine;
 
 use crate::dispatch::Value;
 use crate::dynamo::CacheEntry;
-use crate::dynamo::cache::compiled_function::{CompiledFunction, stance};
+use crate::dynamo::cache::compiled_function::CompiledFunction;
 use crate::dynamo::cache::found_inputs;
 use crate::dynamo::source::Locals;
 use crate::error::Result;
@@ -76,7 +76,7 @@ impl Replay {
     /// Of the graph's operators.
     pub fn run(&self, locals: &Locals, begins: &dyn Fn(), vm: &VirtualMachine) -> Option<Result<Vec<Value>>> {
         let (function, entry) = (self.served.upgrade()?, self.entry.upgrade()?);
-        if stance() == "force_eager" || crate::transforms::levels::current().is_some() {
+        if super::runs_eagerly(vm) {
             return None;
         }
         let tensors = found_inputs::admitted(&function, (0, self.index), &entry, locals, vm)?;

@@ -10,6 +10,7 @@ use crate::dispatch::Value;
 use crate::dynamo::cache::compiled_function::{breaks_are_errors, count, dynamo_error, ending_in_break, note_break};
 use crate::dynamo::eval_frame::call::Call;
 use crate::dynamo::eval_frame::frames::{self, Frame};
+use crate::dynamo::eval_frame::resumption::Resumption;
 use crate::dynamo::side_effects::outputs::{alive, is_among, is_known};
 use crate::dynamo::symbolic_convert::translator::Session;
 use crate::dynamo::{Recorder, Retrace, Unsupported, from_user_code};
@@ -69,12 +70,37 @@ impl Extent {
         frames.get(self.own).filter(|f| !top.is_library && f.position > top.from.get())
     }
 
-    /// Whether the graph breaks at an instruction where Dynamo cannot resume, so that the frame is skipped.
-    fn skips_frame(&self, frames: &[Frame], top: &Session) -> bool {
-        match top.is_library {
-            true => frames[self.start..self.end].iter().any(|f| f.skips_frame),
-            false => frames.get(self.own).is_some_and(|f| f.skips_frame),
+    /// What becomes of the frame that the graph ends in.
+    fn resumption(&self, frames: &[Frame], top: &Session, reason: &Unsupported) -> Resumption {
+        if top.is_library {
+            let skips = frames[self.start..self.end].iter().any(|f| f.resumption != Resumption::Here);
+            return if skips { Resumption::Never } else { Resumption::Here };
         }
+        match frames.get(self.own) {
+            // What the instruction reads first is no part of what Dynamo resumes behind.
+            Some(frame) if self.inner.is_none() && reason.precedes_instruction() => frame.before(),
+            // A method of the script's that is asked for a truth.
+            Some(frame) if self.inner.is_some() && frame.decides() => frame.before(),
+            Some(frame) if reason.is_own() && frame.resumption != Resumption::Never => Resumption::Here,
+            Some(frame) => frame.resumption,
+            None => Resumption::Here,
+        }
+    }
+
+    /// The graph ends before a statement of its own code: what has been recorded since goes on as it is. None where what came before is
+    /// not worth a graph.
+    fn cut(&self, frames: &[Frame], statement: Option<usize>, (from, recorder): (usize, &Recorder)) -> Option<Extent> {
+        let (frame, statement) = (&frames[self.own], statement.filter(|s| *s > from)?);
+        let (begin, end) = (frame.at(statement)?, frame.standing.at);
+        let places: Vec<u32> = frames[..self.own].iter().map(|f| f.standing.at).collect();
+        let own = self.own;
+        let is_since = |stack: &[u32]| stack.len() > own && stack[..own] == places[..] && (begin..=end).contains(&stack[own]);
+        let part = recorder.since(&is_since);
+        if recorder.count_calls_before(&part) < 2 {
+            return None;
+        }
+        let rest = recorder.split_at(&part)?;
+        Some(Extent { start: self.start, own, inner: None, as_it_is: None, end: own + 1, rest: Some(rest) })
     }
 
     /// What the graph that ends returns: what Python goes on with, what the calls behind it read, numbers that are needed.
@@ -147,12 +173,12 @@ impl Call {
     }
 
     /// Where a break is an error: that error.
-    fn refuse(&self, reason: &Unsupported, source: Option<&Source>) -> Result<()> {
+    fn refuse(&self, reason: &Unsupported, source: Option<&Source>, frames: &[Frame]) -> Result<()> {
         // A graph that was compiled before, when breaks were no errors, is used again.
         let top = self.top();
         let unmet = &top.about.verdict.borrow().unmet.clone();
         let is_cached = top.function.passed.borrow().contains(&top.at.get()) && (unmet.is_empty() || unmet.iter().any(Vec::is_empty));
-        let is_error = breaks_are_errors().unwrap_or(self.fullgraph && !is_cached);
+        let is_error = breaks_are_errors().unwrap_or(self.fullgraph && !is_cached || self.runs_whole(frames));
         if !is_error {
             return Ok(());
         }
@@ -166,21 +192,33 @@ impl Call {
     /// Recording has to stop. What was recorded is shared out among the functions that run: the outermost gets what was recorded
     /// before it called the next, which is recorded on its own from its beginning, and so on.
     pub(in crate::dynamo) fn on_break(&self, recorder: &Recorder, reason: &Unsupported, source: Option<Source>) -> Result<()> {
-        self.refuse(reason, source.as_ref())?;
         let mut frames = self.frames()?;
+        self.refuse(reason, source.as_ref(), &frames)?;
         let mut parts = self.parts.take();
-        let (mut reported, mut counted) = (false, false);
+        let mut reported = false;
         loop {
             let top = self.top();
             let extent = Extent::of(&frames, &top, recorder);
             // What is called and is no function of its own is part of it: a graph that ends there ends at the call.
             let severs = reason.asks_for_gradients() && severs_history(recorder, &frames[extent.start..])?;
-            // Dynamo makes no graph of a single call there.
-            let skips_resume_function = reason.skips_resume_function() && extent.inner.is_none() && recorder.count_calls() > 1;
-            let stops = reason.skips_frame() && !skips_resume_function || severs || extent.skips_frame(&frames, &top);
+            let resumption = extent.resumption(&frames, &top, reason);
             top.resume(recorder);
             let here = top.at.get();
-            let skips_frame = stops || top.skipped.get() || top.function.skipped.borrow().contains(&here);
+            let is_skipped = top.skipped.get() || top.function.skipped.borrow().contains(&here);
+            if let Resumption::Before(statement) = resumption
+                && !(reason.skips_frame() || severs || is_skipped)
+                && let Some(cut) = extent.cut(&frames, statement, (top.from.get(), recorder))
+            {
+                if !std::mem::replace(&mut reported, true) {
+                    crate::dynamo::variables::nn_module::end_graph(false);
+                    report(reason, source.as_ref(), false);
+                }
+                drop(std::mem::take(&mut parts));
+                self.end_before(&frames, &top, recorder, (cut, reason))?;
+                continue;
+            }
+            let stops = reason.skips_frame() || severs || resumption != Resumption::Here;
+            let skips_frame = stops || is_skipped;
             if !std::mem::replace(&mut reported, true) {
                 crate::dynamo::variables::nn_module::end_graph(stops);
                 report(reason, source.as_ref(), stops && !severs && !reason.skips_frame());
@@ -217,8 +255,9 @@ impl Call {
             let (before, is_new) = (entries(), !top.function.passed.borrow().contains(&here));
             let computes = ending_in_break(|| self.flush(&top, recorder, &outputs, compiles))?;
             // What is in the cache was counted when it was compiled.
-            if !std::mem::replace(&mut counted, true) && (is_new || entries() > before) {
-                count("graph_break", &reason.text(), 1);
+            if !is_skipped && !top.is_library && (is_new || entries() > before) {
+                let resumes = !skips_frame && !(reason.is_branch() && extent.inner.is_none());
+                count(if resumes { "graph_break" } else { "unimplemented" }, &reason.text(), 1);
             }
             if !computes && compiles && here > 0 {
                 self.note_idle(&top, here);
@@ -236,19 +275,17 @@ impl Call {
                     top.function.skipped.borrow_mut().insert(here);
                 }
                 top.skipped.set(true);
-            } else if skips_resume_function {
-                top.skipped.set(true);
             }
             self.settle(&frames[extent.start..extent.end], &top)?;
             if let Some(frame) = frames.get(extent.own) {
-                let (names, resumed) = with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
+                let (names, mut resumed) = with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
+                let has_tensor = resumed.has_tensor;
+                // What the call gives may be a tensor.
+                resumed.has_tensor |= extent.inner.is_some() || !reason.gives_no_tensor();
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.resume_function());
-                if resumed.tensor_method().is_some()
-                    && !resumed.holds_tensor()
-                    && with_current_vm(|vm| frame.is_without_tensors(vm)).map_err(raised)?
-                {
+                if resumed.tensor_method().is_some() && !has_tensor {
                     top.function.skip_frame(top.function.place(frame.place()));
                 }
                 top.pending.replace(Some((frame.place(), resumed)));
@@ -270,6 +307,29 @@ impl Call {
             self.busy.set(false);
             recorded?;
         }
+    }
+
+    /// The graph ends before the statement that broke it, and the rest of the frame is skipped.
+    fn end_before(&self, frames: &[Frame], top: &Session, recorder: &Recorder, (cut, reason): (Extent, &Unsupported)) -> Result<()> {
+        let here = top.at.get();
+        let outputs = cut.outputs(frames, recorder)?;
+        recorder.leave_grad_blocks(cut.start..cut.end);
+        let is_new = top.function.passed.borrow_mut().insert(here);
+        let entries = || top.function.cache.borrow().len(here);
+        let before = entries();
+        ending_in_break(|| self.flush(top, recorder, &outputs, true))?;
+        if is_new || entries() > before {
+            count("unimplemented", &reason.text(), 1);
+        }
+        top.grad.set(recorder.mode_around());
+        top.function.frame(here);
+        top.skipped.set(true);
+        self.settle(&frames[cut.start..cut.end], top)?;
+        // Nothing of what is recorded again is compiled.
+        self.busy.set(true);
+        let recorded = cut.rest.map_or(Ok(()), |rest| recorder.record_again(&rest, &mut [], &replace_payload));
+        self.busy.set(false);
+        recorded
     }
 
     /// The variables of the functions that a graph has ended in hold its results. What they held is kept: expressions under way

@@ -13,6 +13,12 @@ pub struct Unsupported {
     number: u32,
     /// Whether it gives the function up, whatever its number says.
     ends_function: bool,
+    /// Whether it happens in what an instruction reads before it does its work.
+    precedes_instruction: bool,
+    /// Whether what breaks the graph gives a tensor's number, or several.
+    gives_number: bool,
+    /// Whether PyTorch breaks no graph there: the function goes on behind any instruction.
+    is_own: bool,
 }
 
 /// Not a number of PyTorch's: what is said of it is an exception of its own there.
@@ -32,6 +38,9 @@ impl Unsupported {
             context: context.into(),
             hints: hints.iter().map(|h| (*h).to_owned()).collect(),
             ends_function: false,
+            precedes_instruction: false,
+            gives_number: false,
+            is_own: false,
         }
     }
 
@@ -45,6 +54,17 @@ impl Unsupported {
             &[
                 "Set `torch._dynamo.config.capture_scalar_outputs = True` or `export TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1` to include these operations in the captured graph.",
             ],
+        )
+    }
+
+    /// A call that takes a number off a tensor.
+    pub fn data_dependent_operator(operator: &str) -> Self {
+        Self::new(
+            33,
+            "Data dependent operator",
+            format!("Operator `{operator}` has a non-Tensor output whose value is dependent on the data of Tensor inputs."),
+            operator,
+            &["Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`"],
         )
     }
 
@@ -382,6 +402,19 @@ impl Unsupported {
         )
     }
 
+    /// A custom function is given one tensor twice.
+    pub fn duplicate_input() -> Self {
+        Self::new(
+            6297,
+            "autograd.Function.apply: duplicate tensor input",
+            "Dynamo does not support tracing autograd.Function.apply when the same tensor is passed to multiple forward inputs.",
+            "",
+            &[
+                "It may be possible to write Dynamo tracing rules for this code. Please report an issue to PyTorch if you encounter this graph break often and it is causing performance issues.",
+            ],
+        )
+    }
+
     /// A call with an argument that no graph holds: a generator.
     pub fn proxy(args: &str) -> Self {
         Self::new(
@@ -514,12 +547,22 @@ impl Unsupported {
 
     /// Whether the whole frame is skipped: what comes before is not compiled, either.
     pub fn skips_frame(&self) -> bool {
-        self.ends_function || matches!(self.number, 7 | 108)
+        self.ends_function || self.number == 7
     }
 
-    /// Whether the resume function is skipped, and what comes before is a graph of its own where that is worth it.
-    pub fn skips_resume_function(&self) -> bool {
-        self.number == 108
+    /// The same, where the whole frame is skipped.
+    pub fn ending_function(self) -> Self {
+        Unsupported { ends_function: true, ..self }
+    }
+
+    /// Whether it happens in what an instruction reads before it does its work: Dynamo does not resume behind that.
+    pub fn precedes_instruction(&self) -> bool {
+        self.precedes_instruction || self.number == 108
+    }
+
+    /// The same in what an instruction reads first: bounds of a slice, an attribute.
+    pub fn before_instruction(self) -> Self {
+        Unsupported { precedes_instruction: true, ..self }
     }
 
     /// Whether gradients are asked for: results of the graph that come of one another must not live on then, since a compiled graph
@@ -535,7 +578,30 @@ impl Unsupported {
 
     /// Whether what breaks the graph gives a tensor's number.
     pub fn gives_number(&self) -> bool {
-        matches!(self.number, 109 | 124)
+        self.gives_number || matches!(self.number, 109 | 124)
+    }
+
+    /// The same, where what breaks the graph gives numbers.
+    pub fn giving_number(self) -> Self {
+        Unsupported { gives_number: true, ..self }
+    }
+
+    /// What PyTorch breaks no graph for.
+    pub fn own(title: &str) -> Self {
+        Unsupported { is_own: true, ..Self::other(title) }
+    }
+
+    /// Whether PyTorch breaks no graph there.
+    pub fn is_own(&self) -> bool {
+        self.is_own
+    }
+
+    /// Whether what breaks the graph gives no tensor.
+    pub fn gives_no_tensor(&self) -> bool {
+        self.is_branch()
+            || self.gives_number()
+            || self.number == 59 && self.context.starts_with("builtin print ")
+            || self.title == "print of a Tensor"
     }
 
     /// Its title.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Arg, FakeValue, Graph, Meta, Node, NodeId, Opcode, Target};
 use crate::shape::{ShapeEnv, SymInt, Symbol};
 use crate::tensor::{Tensor, TensorImpl};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::{Rc, Weak};
 
 /// What was recorded since a function was called.
@@ -126,6 +126,34 @@ impl Recorder {
             returned: Vec::new(),
             epoch: self.output().epoch,
         }
+    }
+
+    /// The part that begins with the first of the last calls and inputs whose places in the frames `is_since` knows.
+    pub fn since(&self, is_since: &dyn Fn(&[u32]) -> bool) -> Section {
+        let output = self.output();
+        let (graph, stacks, modes) = (output.graph.borrow(), output.stacks.borrow(), output.mode_places.borrow());
+        let mut node = self.section().node;
+        for call in graph.nodes().rev().filter(|n| n.opcode == Opcode::Call) {
+            let place = stacks.get(&call.id).map(|(stack, _)| stack).or_else(|| modes.get(&call.id));
+            match place {
+                Some(stack) if is_since(stack) => node = call.id.0,
+                // Numbers are computed where they are read.
+                None if matches!(call.target, Target::Operator(_)) => {}
+                _ => break,
+            }
+        }
+        let places = output.input_places.borrow();
+        let inputs = places.iter().rposition(|stack| !is_since(stack)).map_or(0, |last| last + 1);
+        Section { node, inputs, returned: Vec::new(), epoch: output.epoch }
+    }
+
+    /// How many calls of the script's were recorded before a part.
+    pub fn count_calls_before(&self, part: &Section) -> usize {
+        let output = self.output();
+        let graph = output.graph.borrow();
+        let before = graph.nodes().filter(|n| n.opcode == Opcode::Call && n.id.0 < part.node);
+        let mut known = HashSet::new();
+        before.filter(|n| n.written.as_ref().is_none_or(|w| known.insert(w.call))).count()
     }
 
     /// Whether a part is one of the graph that is recorded.

@@ -36,6 +36,8 @@ pub(in crate::dynamo) struct OutputGraph {
     pub items: RefCell<Vec<NodeId>>,
     /// Per call, where the frames stood, and how many inputs there were before it.
     pub stacks: RefCell<HashMap<NodeId, (Rc<[u32]>, usize)>>,
+    /// Per change of the grad mode, where the frames stood.
+    pub mode_places: RefCell<HashMap<NodeId, Rc<[u32]>>>,
     /// Per input, where the frames stood when it became one.
     pub input_places: RefCell<Vec<Rc<[u32]>>>,
     /// Fake tensors, and inputs, that were read without a call, where the frames stood, the number of the call that came next, and
@@ -98,6 +100,7 @@ impl Default for OutputGraph {
             scalars: Default::default(),
             items: Default::default(),
             stacks: Default::default(),
+            mode_places: Default::default(),
             input_places: Default::default(),
             glances: Default::default(),
             read_around: Default::default(),

@@ -242,6 +242,24 @@ impl Recorder {
         Ok(Some(number))
     }
 
+    /// Whether a tensor is an input with one integer that nothing has written to: Dynamo knows its number, as the fake tensor does.
+    fn is_number_of_caller(&self, t: &Tensor) -> bool {
+        let output = self.output();
+        let inputs = output.inputs.borrow();
+        let is_input = |t: &Tensor| !t.is_fake() || inputs.iter().any(|i| i.fake_tensor.is(t) && t.version() == 0);
+        t.dim() == 0 && t.dtype().is_integral() && t.dtype() != Dtype::Bool && is_input(t)
+    }
+
+    /// Why the graph ends before a call that takes the numbers of tensors; none where it can hold them. Of inputs Dynamo has the numbers,
+    /// but AOTAutograd does not: it refuses the graph, and the frame is skipped.
+    pub fn leaves_at_numbers(&self, numbers: &[&Tensor]) -> Result<Option<Unsupported>> {
+        if numbers.is_empty() || self.wants_scalars() {
+            return Ok(None);
+        }
+        let reason = Unsupported::data_dependent_operator("aten._local_scalar_dense.default");
+        Ok(Some(if numbers.iter().all(|t| self.is_number_of_caller(t)) { reason.ending_function() } else { reason }))
+    }
+
     /// The node of a symbolic size; one of another graph is the number it was there.
     pub(in crate::dynamo) fn size(&self, size: &SymInt) -> Result<Arg> {
         match size {

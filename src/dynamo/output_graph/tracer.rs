@@ -128,11 +128,6 @@ impl Recorder {
         self.output().graph.borrow().nodes().all(|node| node.opcode != Opcode::Call)
     }
 
-    /// How many calls were recorded since the last graph ended.
-    pub fn count_calls(&self) -> usize {
-        self.output().graph.borrow().nodes().filter(|node| node.opcode == Opcode::Call).count()
-    }
-
     /// Whether a tensor is a fake tensor of the graph that is captured.
     pub fn is_traced(&self, t: &Tensor) -> bool {
         t.is_fake() && self.output().nodes.borrow().contains_key(&t.id())
@@ -425,7 +420,9 @@ impl Recorder {
 
     /// Records a change of the grad mode.
     pub fn record_grad_mode(&self, enabled: bool) {
-        self.output().graph.borrow_mut().set_grad_enabled(enabled);
+        let output = self.output();
+        let id = output.graph.borrow_mut().set_grad_enabled(enabled);
+        output.mode_places.borrow_mut().insert(id, self.place());
     }
 
     /// Records that a block of inference mode begins: one without gradients.

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyBoundMethod, PyCode, PyDict, PyFunction, PyList, PyStr, PyTuple};
 use rustpython_vm::function::FuncArgs;
-use rustpython_vm::{AsObject, Py, PyObjectRef};
+use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
 use super::instructions::Path;
 use super::values::{is_constant, is_module, is_tensor, own_method};
 use super::{DEPTH, Reader, Seen, constant, join, slot_names};
+use crate::dynamo::bytecode_analysis::decoded::place_of;
 use crate::dynamo::bytecode_analysis::rest_variables;
 use crate::dynamo::guards::guard::Kind;
 use crate::dynamo::source::{Source, cell, deque, is_known_dict, own_attribute};
@@ -195,6 +196,9 @@ impl Reader<'_> {
                 if let Some(source) = source.as_ref().filter(|_| !is_tensor(o) && !is_module(o, vm)) {
                     self.note(source, Kind::Type(o.class().to_owned().into()), None);
                 }
+                if asks_script(&class, vm) {
+                    return Seen::Unknown;
+                }
                 return o.is_instance(&class, vm).map_or(Seen::Unknown, |b| constant(vm.ctx.new_bool(b).into()));
             }
             ("getattr" | "hasattr", [object, attr, ..]) => {
@@ -215,7 +219,7 @@ impl Reader<'_> {
                 let value = known.iter().find(|(name, _)| Some(name) == key.as_ref()).map(|(_, value)| value.clone());
                 return value.or_else(|| args.get(2).cloned()).unwrap_or_else(|| constant(vm.ctx.none()));
             }
-            ("min" | "max", [_, _]) | ("abs", [_]) if names.is_empty() => {
+            ("min" | "max", [_, _]) | ("abs", [_]) if names.is_empty() && is_builtin(o, &name, vm) => {
                 let operands: Vec<&Seen> = args.iter().collect();
                 let computed = self.deferred(&operands, |values| {
                     let same = values.iter().all(|v| v.class().is(values[0].class()));
@@ -235,7 +239,9 @@ impl Reader<'_> {
         }
         let constants: Option<Vec<PyObjectRef>> = args.iter().map(|a| self.known_constant(a)).collect();
         match (name.as_str(), constants) {
-            ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values)) if names.is_empty() => {
+            ("int" | "float" | "bool" | "abs" | "min" | "max" | "round" | "str", Some(values))
+                if names.is_empty() && is_builtin(o, &name, vm) =>
+            {
                 o.call(FuncArgs::from(values), vm).map_or(Seen::Unknown, constant)
             }
             _ => Seen::Unknown,
@@ -342,4 +348,16 @@ impl Reader<'_> {
         let globals = object.get_attr("__globals__", vm).ok().and_then(|g| g.downcast::<PyDict>().ok());
         self.run(code, Path { position: 0, stack: Vec::new(), slots: values }, globals, depth + 1)
     }
+}
+
+/// Whether an object is the builtin of that name, which may be called with constants: nothing of the script's runs then.
+fn is_builtin(o: &PyObjectRef, name: &str, vm: &VirtualMachine) -> bool {
+    vm.builtins.get_attr(vm.ctx.intern_str(name), vm).is_ok_and(|builtin| builtin.is(o))
+}
+
+/// Whether the script says what a class's objects are.
+fn asks_script(class: &PyObject, vm: &VirtualMachine) -> bool {
+    let check = class.class().get_attr(vm.ctx.intern_str("__instancecheck__"));
+    let code = check.and_then(|check| check.get_attr("__code__", vm).ok()?.downcast::<PyCode>().ok());
+    code.is_some_and(|code| place_of(&code, 0).is_some())
 }

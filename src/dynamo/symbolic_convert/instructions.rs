@@ -30,10 +30,11 @@ impl Reader<'_> {
         let decoded = decoded(code);
         let here = self.place.clone();
         let mut visited = HashSet::new();
-        let mut paths = vec![start];
+        let mut paths = vec![(start, self.stored.clone())];
         let mut result: Option<Seen> = None;
         let outer = self.way.len();
-        while let Some(mut path) = paths.pop() {
+        while let Some((mut path, stored)) = paths.pop() {
+            self.stored = stored;
             while visited.insert(path.position) && self.budget > 0 {
                 self.budget -= 1;
                 self.at = if depth == 0 { Some((path.position, false)) } else { self.at.map(|(at, _)| (at, true)) };
@@ -65,7 +66,8 @@ impl Reader<'_> {
                     (Jump::Never, Some(next), _) => path.position = next,
                     (Jump::Always, _, Some(target)) => path.position = target,
                     (Jump::Maybe, Some(next), Some(target)) => {
-                        paths.push(Path { position: target, stack: path.stack.clone(), slots: path.slots.clone() });
+                        let other = Path { position: target, stack: path.stack.clone(), slots: path.slots.clone() };
+                        paths.push((other, self.stored.clone()));
                         path.position = next;
                     }
                     _ => break,
@@ -479,8 +481,13 @@ impl Reader<'_> {
                 if let (Operation::StoreAttr(_), [value, _]) | (Operation::StoreSubscr, [value, ..]) = (op, taken.as_slice()) {
                     self.realize_number(value);
                 }
-                if let (Operation::StoreAttr(_), [_, object]) = (op, taken.as_slice()) {
+                if let (Operation::StoreAttr(name), [value, object]) = (op, taken.as_slice()) {
                     self.realize(object);
+                    if let (Seen::Known(all), Some(name)) = (object, code.names.get(name as usize))
+                        && let [(o, _)] = all.as_slice()
+                    {
+                        self.stored.insert((o.get_id(), name.as_str().to_owned()), value.clone());
+                    }
                 }
                 // Where something is stored decides.
                 if let (Operation::StoreSubscr, [_, container, key]) = (op, taken.as_slice()) {

@@ -17,9 +17,11 @@ use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyTuple};
 use rustpython_vm::{AsObject, Py, PyObjectRef, VirtualMachine};
 
 use super::bytecode_analysis::decoded::decoded;
+use super::eval_frame::resumption::holds_tensor;
 use super::guards::explain;
 use super::guards::guard::{Fact, Kind};
 use super::source::{Locals, Source, own_attribute};
+use crate::dispatch::{Exclude, Key};
 use crate::python::native::tensor::{symbolic, symbolic_float};
 use crate::span;
 use instructions::Path;
@@ -104,7 +106,14 @@ pub struct Reader<'a> {
     tells: bool,
     /// Where objects were found first.
     found: HashMap<usize, Rc<Source>>,
+    /// What the code has put into attributes on the way that is followed, by object and name: that is read there from then on.
+    stored: Stored,
+    /// What it asks of values is no part of a graph.
+    _outside: Exclude,
 }
+
+/// What attributes of objects hold.
+type Stored = HashMap<(usize, String), Seen>;
 
 impl<'a> Reader<'a> {
     fn new(globals: Option<PyDictRef>, vm: &'a VirtualMachine) -> Self {
@@ -121,6 +130,8 @@ impl<'a> Reader<'a> {
             reads_gradients: true,
             tells: explain::is_asked(),
             found: HashMap::new(),
+            stored: Stored::new(),
+            _outside: Exclude::only(Key::Capture),
         }
     }
 }
@@ -145,11 +156,29 @@ pub struct Resumed {
     pub frame: PyObjectRef,
     /// What expressions under way hold.
     pub stack: UnderWay,
+    /// Whether Dynamo looks into what goes on from there.
+    pub has_tensor: bool,
 }
 
 /// Values of expressions under way, first those that lie lowest.
 #[derive(Default)]
 pub struct UnderWay(Vec<Seen>);
+
+impl UnderWay {
+    /// Whether a tensor or a module may be among them.
+    pub fn may_hold_tensor(&self, vm: &VirtualMachine) -> bool {
+        fn may(seen: &Seen, vm: &VirtualMachine) -> bool {
+            match seen {
+                Seen::Unknown | Seen::Tensor => true,
+                Seen::Known(all) => all.iter().any(|(o, _)| holds_tensor(o, 0, vm)),
+                Seen::Items(items) => items.iter().any(|item| may(item, vm)),
+                Seen::Keywords(named) => named.iter().any(|(_, value)| may(value, vm)),
+                Seen::Null | Seen::Method(..) | Seen::BuiltinMethod | Seen::TensorMethod(_) | Seen::Each(_) | Seen::Computed(..) => false,
+            }
+        }
+        self.0.iter().any(|seen| may(seen, vm))
+    }
+}
 
 /// A constant that an expression under way holds, with its name there.
 fn constant_at(value: PyObjectRef, number: usize, locals: &mut Locals) -> Seen {
@@ -190,11 +219,6 @@ impl Resumed {
         let takes = |position: &usize| decoded.height(*position).is_some_and(|(height, taken)| height.saturating_sub(taken) <= slot);
         let call = (self.position? + 1..decoded.steps.len()).find(takes)?;
         Some((name.clone(), decoded.steps[call].at))
-    }
-
-    /// Whether an expression under way holds a tensor, as far as is known.
-    pub fn holds_tensor(&self) -> bool {
-        self.stack.0.iter().any(|seen| matches!(seen, Seen::Tensor | Seen::Unknown))
     }
 
     /// Bound methods of built-in classes among what expressions under way hold: PyTorch guards on the object, which lives for this call alone.

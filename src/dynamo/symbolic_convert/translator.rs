@@ -131,7 +131,7 @@ impl Session {
         self.calls_method.replace(resumed.tensor_method());
         self.at.set(self.function.place(chain));
         self.from.set(resumed.position.unwrap_or(0));
-        if self.function.skipped.borrow().contains(&self.at.get()) {
+        if !resumed.has_tensor || self.function.skipped.borrow().contains(&self.at.get()) {
             self.skipped.set(true);
             recorder.go_on(false, self.grad.get());
             resumed.given = None;

@@ -310,6 +310,9 @@ impl Reader<'_> {
 
     fn attribute_of(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, name: &str) -> Seen {
         let vm = self.vm;
+        if let Some(stored) = self.stored.get(&(o.get_id(), name.to_owned())) {
+            return stored.clone();
+        }
         if let Some(source) = source {
             self.found.entry(o.get_id()).or_insert_with(|| source.clone());
         }

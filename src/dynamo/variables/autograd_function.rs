@@ -118,11 +118,34 @@ fn tensors_of(context: &PyObjectRef, name: &str, vm: &VirtualMachine) -> PyResul
 
 /// `_function_apply(cls, args)`
 pub fn apply(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
-    call(cls, args, crate::dynamo::eval_frame::call::recorder(), false, vm)
+    call(cls, args, crate::dynamo::eval_frame::call::recorder(), Way::Whole, vm)
 }
 
-/// The same, recorded where there is a recorder. `is_left`: what is recorded waits for it, and its forward is a function of its own.
-fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>>, is_left: bool, vm: &VirtualMachine) -> PyResult {
+/// The same in a level of a transform, whose tape it is on: what its forward and its backward call is recorded by itself.
+pub fn apply_in_level(cls: &PyObjectRef, args: Vec<PyObjectRef>, vm: &VirtualMachine) -> PyResult {
+    call(cls, args, None, Way::InLevel, vm)
+}
+
+/// How a custom function is called.
+#[derive(Clone, Copy, PartialEq)]
+enum Way {
+    /// As one call.
+    Whole,
+    /// What is recorded waits for it, and its forward is a function of its own.
+    Left,
+    /// In a level of a transform.
+    InLevel,
+}
+
+/// Whether gradients of one tensor are asked for as those of several arguments.
+fn has_duplicates(inputs: &[Option<Tensor>]) -> bool {
+    let given: Vec<&Tensor> = inputs.iter().flatten().collect();
+    let is_again = |(i, t): (usize, &&Tensor)| given[..i].iter().any(|known| known.is(t));
+    modes().grad && given.iter().any(|t| meta::requires_grad(t)) && given.iter().enumerate().any(is_again)
+}
+
+/// The same, recorded as one call where there is a recorder.
+fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>>, way: Way, vm: &VirtualMachine) -> PyResult {
     // A function that writes to a tensor of the caller's is called as it is; to a value of the graph, it is part of it.
     let is_value = |o: &PyObjectRef| to_tensor(o).is_some_and(|t| recorder.as_ref().is_some_and(|r| r.is_traced(&r.current(&t))));
     let may_write = |method: &str| -> PyResult<bool> {
@@ -133,8 +156,12 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         crate::dynamo::eval_frame::call::break_graph(&Unsupported::other("Unsupported autograd.Function context `mark_dirty`"))
             .map_err(|e| raise(e, vm))?;
     }
-    let context = vm.call_method(cls, "_backward_cls", ())?;
     let inputs: Vec<Option<Tensor>> = args.iter().map(|o| to_tensor(o)).collect();
+    if recorder.is_some() && !writes && has_duplicates(&inputs) {
+        crate::dynamo::eval_frame::call::break_graph(&Unsupported::duplicate_input()).map_err(|e| raise(e, vm))?;
+        return call(cls, args, None, Way::Left, vm);
+    }
+    let context = vm.call_method(cls, "_backward_cls", ())?;
     let needs: Vec<PyObjectRef> = inputs.iter().map(|t| vm.ctx.new_bool(t.as_ref().is_some_and(meta::requires_grad)).into()).collect();
     context.set_attr("needs_input_grad", vm.ctx.new_tuple(needs), vm)?;
     let positions: Vec<PyObjectRef> = (0..inputs.len()).filter(|i| inputs[*i].is_some()).map(|i| vm.ctx.new_int(i).into()).collect();
@@ -147,7 +174,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
                 Called::Recorded(result) => Ok(result),
                 Called::Refused(reason) => {
                     crate::dynamo::eval_frame::call::break_graph(&reason).map_err(|e| raise(e, vm))?;
-                    call(cls, args, None, true, vm)
+                    call(cls, args, None, Way::Left, vm)
                 }
             };
         }
@@ -155,7 +182,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         crate::dynamo::eval_frame::call::break_graph(&Unsupported::other("autograd.Function.apply")).map_err(|e| raise(e, vm))?;
         early = Some(forward.result);
     }
-    if is_left {
+    if way == Way::Left {
         let before = set_modes(Modes { grad: false, ..modes() });
         let waiting = Waiting::begin(0);
         let result = vm.call_method(&context, "_run_forward", (vm.ctx.new_tuple(args.clone()),));
@@ -165,7 +192,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
         ended.map_err(|e| raise(e, vm))?;
     }
     let inputs: Vec<Option<Tensor>> = if early.is_some() { args.iter().map(|o| to_tensor(o)).collect() } else { inputs };
-    let _eager = crate::dispatch::Exclude::capture_too();
+    let _eager = (way != Way::InLevel).then(crate::dispatch::Exclude::capture_too);
     let before = modes();
     let differentiable = before.grad && inputs.iter().flatten().any(meta::requires_grad);
     let edges = inputs.iter().flatten().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;

@@ -285,6 +285,7 @@ _nn.__dict__["_parse_to"] = _parse_to
 
 
 _function_apply = _native_compile._function_apply
+_function_apply_in_level = _native_compile._function_apply_in_level
 _DisableTorchDispatch = _native_subclass.DisableTorchDispatch
 _disabled_torch_dispatch_impl = Tensor.__torch_dispatch__
 

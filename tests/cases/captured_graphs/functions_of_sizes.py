@@ -19,7 +19,7 @@ for name, function in functions.items():
     seen = []
 
     def backend(gm, inputs):
-        seen.append([n.name for n in gm.graph.nodes if n.op in ("call_function", "call_method")])
+        seen.append([n.name for n in gm.graph.nodes if n.name.startswith(("pow", "lshift", "round"))])
         return gm
 
     compiled = torch.compile(lambda x: x * function(x.shape[0]), backend=backend)

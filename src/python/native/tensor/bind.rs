@@ -1,5 +1,7 @@
 //! How a Python call finds its overload: each signature of the packet is tried in turn, as PyTorch's argument parser does.
 
+use std::cell::RefCell;
+
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
@@ -8,7 +10,8 @@ use super::objects::PyDtype;
 use crate::dispatch::{Argument, OpEntry, Rule, Schema, Tags, Type, Value};
 use crate::error::{Error, Result};
 use crate::shape::SymInt;
-use crate::tensor::{Device, Dtype};
+use crate::span::Written;
+use crate::tensor::{Device, Dtype, Tensor};
 
 /// What a call resolved to.
 pub struct Bound {
@@ -20,6 +23,30 @@ pub struct Bound {
     pub requires_grad: bool,
     /// `out=` was given.
     pub out: Option<PyObjectRef>,
+    /// Tensors of the graph that is captured whose numbers are arguments: they are not known yet.
+    pub reads: Vec<Tensor>,
+}
+
+/// Tensors whose numbers a call takes.
+type Reads = RefCell<Vec<Tensor>>;
+
+/// The number that a call takes off a tensor. Where a graph is captured that has no such numbers, something stands for it.
+fn number(t: &Tensor, reads: &Reads) -> Option<Value> {
+    match crate::dynamo::tracing::recorder() {
+        Some(recorder) if !recorder.wants_scalars() => {
+            reads.borrow_mut().push(t.clone());
+            Some(match t.dtype() {
+                Dtype::Bool => Value::Bool(true),
+                dtype if dtype.is_integral() => Value::from(1),
+                _ => Value::Float(1.0),
+            })
+        }
+        Some(_) => {
+            let _written = Written::Method("item").enter();
+            crate::aten!("_local_scalar_dense", t).ok()
+        }
+        None => crate::aten!("_local_scalar_dense", t).ok(),
+    }
 }
 
 /// Finds the overload for a call. `args` holds `self`, also for a method, whose messages do not count it.
@@ -41,8 +68,9 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
     let mut failures = Vec::new();
     let given = args.args.len() + keywords.len();
     for entry in overloads {
-        match bind_one(entry, &args.args, &keywords, method, vm) {
-            Ok(args) => return Ok(Bound { entry, args, requires_grad, out }),
+        let reads = Reads::default();
+        match bind_one(entry, &args.args, &keywords, (method, &reads), vm) {
+            Ok(args) => return Ok(Bound { entry, args, requires_grad, out, reads: reads.take() }),
             Err(e) if shown.iter().any(|s| s.id == entry.id) => failures.push((accepts(entry, given), e)),
             Err(_) => {}
         }
@@ -145,7 +173,7 @@ fn bind_one(
     entry: &'static OpEntry,
     positional: &[PyObjectRef],
     keywords: &[(String, PyObjectRef)],
-    method: bool,
+    (method, reads): (bool, &Reads),
     vm: &VirtualMachine,
 ) -> Result<Vec<Value>, String> {
     let arguments = &entry.schema.arguments;
@@ -184,7 +212,7 @@ fn bind_one(
             }
         };
         values.push(match (given, &argument.default) {
-            (Some(o), default) => match convert(o, &argument.ty, numbers, vm) {
+            (Some(o), default) => match convert(o, &argument.ty, (numbers, reads), vm) {
                 Some(v) => v,
                 // A None where the schema has a default but no optional type stands for the default.
                 None if vm.is_none(o) && default.is_some() => default.as_ref().map(crate::dispatch::Default::value).unwrap_or_default(),
@@ -222,7 +250,7 @@ fn mismatch(name: &str, position: &str, ty: &Type, o: &PyObject, vm: &VirtualMac
         _ => None,
     };
     let wrong = inner.zip(items(o)).and_then(|(inner, items)| {
-        let i = items.iter().position(|item| convert(item, inner, false, vm).is_none())?;
+        let i = items.iter().position(|item| convert(item, inner, (false, &Reads::default()), vm).is_none())?;
         Some((i, items[i].class().name().to_string(), matches!(**inner, Type::Tensor)))
     });
     match wrong {
@@ -244,7 +272,7 @@ fn is_index(vm: &VirtualMachine, o: &PyObject) -> bool {
         || to_tensor(o).is_some_and(|t| t.dim() == 0 && t.dtype().is_integral())
 }
 
-fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
+fn integer(o: &PyObject, reads: &Reads, vm: &VirtualMachine) -> Option<Value> {
     if let Some(size) = super::symint::size(o, vm) {
         return Some(Value::Int(size));
     }
@@ -252,9 +280,7 @@ fn integer(o: &PyObject, vm: &VirtualMachine) -> Option<Value> {
         return Some(Value::Int(SymInt::Int(i)));
     }
     if let Some(t) = to_tensor(o) {
-        return (t.dim() == 0 && t.dtype().is_integral() && t.dtype() != Dtype::Bool)
-            .then(|| crate::aten!("_local_scalar_dense", &t).ok())
-            .flatten();
+        return (t.dim() == 0 && t.dtype().is_integral() && t.dtype() != Dtype::Bool).then(|| number(&t, reads)).flatten();
     }
     // Whatever has `__index__` (an enum of integers), but no float.
     o.to_number().index(vm)?.ok().and_then(|i| to_int(i.as_object())).map(|i| Value::Int(SymInt::Int(i)))
@@ -270,10 +296,10 @@ impl ToNumber for PyObject {
     }
 }
 
-fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Option<Value> {
+fn convert(o: &PyObject, ty: &Type, (numbers, reads): (bool, &Reads), vm: &VirtualMachine) -> Option<Value> {
     match ty {
         Type::Optional(_) if vm.is_none(o) => Some(Value::None),
-        Type::Optional(inner) => convert(o, inner, numbers, vm),
+        Type::Optional(inner) => convert(o, inner, (numbers, reads), vm),
         Type::Tensor => match to_value(o, vm)? {
             v @ Value::Tensor(_) => Some(v),
             v if numbers && v.is_scalar() => Some(v),
@@ -281,24 +307,22 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
         },
         Type::Bool => match to_value(o, vm)? {
             v @ Value::Bool(_) => Some(v),
-            Value::Tensor(t) if t.dim() == 0 && t.dtype() == Dtype::Bool => crate::aten!("_local_scalar_dense", &t).ok(),
+            Value::Tensor(t) if t.dim() == 0 && t.dtype() == Dtype::Bool => number(&t, reads),
             _ => None,
         },
-        Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, vm)).flatten(),
+        Type::Int => (!o.class().is(vm.ctx.types.bool_type)).then(|| integer(o, reads, vm)).flatten(),
         Type::Float => match to_value(o, vm)? {
             v @ Value::Float(_) => Some(v),
             // What is no `Scalar` needs the number.
             Value::SymFloat(f) => f.guard_float().ok().map(Value::Float),
             Value::Int(i) => i.guard_int().ok().map(|i| Value::Float(i as f64)),
             Value::Bool(b) => Some(Value::Float(f64::from(u8::from(b)))),
-            Value::Tensor(t) if t.numel().as_int() == Some(1) => {
-                crate::aten!("_local_scalar_dense", &t).ok().and_then(|v| v.float().ok()).map(Value::Float)
-            }
+            Value::Tensor(t) if t.numel().as_int() == Some(1) => number(&t, reads).and_then(|v| v.float().ok()).map(Value::Float),
             _ => None,
         },
         Type::Scalar => match to_value(o, vm)? {
             v if v.is_scalar() => Some(v),
-            Value::Tensor(t) if t.dim() == 0 && !crate::autograd::meta::requires_grad(&t) => crate::aten!("_local_scalar_dense", &t).ok(),
+            Value::Tensor(t) if t.dim() == 0 && !crate::autograd::meta::requires_grad(&t) => number(&t, reads),
             _ => None,
         },
         Type::Str => match to_value(o, vm)? {
@@ -332,9 +356,9 @@ fn convert(o: &PyObject, ty: &Type, numbers: bool, vm: &VirtualMachine) -> Optio
         Type::Dimname => None,
         Type::List(inner, length) => {
             let list = match items(o) {
-                Some(items) => items.iter().map(|i| convert(i, inner, numbers, vm)).collect::<Option<Vec<_>>>()?,
+                Some(items) => items.iter().map(|i| convert(i, inner, (numbers, reads), vm)).collect::<Option<Vec<_>>>()?,
                 // A single number stands for a list of the fixed length.
-                None if length.is_some() && !matches!(**inner, Type::Tensor) => vec![convert(o, inner, numbers, vm)?; 1],
+                None if length.is_some() && !matches!(**inner, Type::Tensor) => vec![convert(o, inner, (numbers, reads), vm)?; 1],
                 None => return None,
             };
             Some(Value::List(match (items(o), length) {

@@ -467,6 +467,7 @@ impl TensorBase {
     }
     #[pymethod]
     fn retain_grad(zelf: &Py<Self>, vm: &VirtualMachine) -> PyResult<()> {
+        crate::dynamo::tracing::graph_break(&Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
         let t = zelf.tensor();
         if !meta::requires_grad(&t) {
             return Err(raise(Error::runtime("can't retain_grad on Tensor that has requires_grad=False"), vm));
@@ -474,8 +475,6 @@ impl TensorBase {
         if meta::peek(&t, |m| m.retains_grad) {
             return Ok(());
         }
-        crate::dynamo::tracing::graph_break_of(&t, &Unsupported::retain_grad()).map_err(|e| raise(e, vm))?;
-        let t = zelf.tensor();
         if let Some((node, index)) = meta::grad_fn(&t).map_err(|e| raise(e, vm))? {
             node.retain_grad.borrow_mut().push((index, t.downgrade()));
             meta::with(&t, |m| m.retains_grad = true);

@@ -209,8 +209,12 @@ mod module {
             return Ok(result);
         }
         if args.kwargs.get("requires_grad").is_some_and(|o| rustpython_vm::AsObject::is(o, &vm.ctx.true_value))
-            && let Some(made) =
-                crate::dynamo::tracing::outside(|| crate::dynamo::tracing::leaf("tensor", &args, vm), &mut |_| new_tensor(&args, vm), vm)?
+            && let Some(made) = crate::dynamo::tracing::outside(
+                || crate::dynamo::tracing::leaf("tensor", &args, vm),
+                &args,
+                &mut |_| new_tensor(&args, vm),
+                vm,
+            )?
         {
             return Ok(made);
         }

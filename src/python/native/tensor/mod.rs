@@ -38,6 +38,8 @@ pub(super) use functions::module_def;
 pub(crate) use hooks::grad_hook;
 pub(crate) use overloads::{bound, overload, overload_entry};
 pub(crate) use payload::{TensorBase, replace_payload, wrap};
+pub(crate) use reading::read_truth;
+pub(crate) use subclass::has_mode;
 pub(crate) use symint::{
     float_hint, float_object, function_of_number, guarded_number, made, note_made, object as size_object, symbolic, symbolic_float,
     symbolic_hint, take_made, take_unknown,

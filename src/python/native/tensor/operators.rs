@@ -8,7 +8,7 @@ use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachin
 use super::convert::{from_value, to_tensor, to_value};
 use super::packet::call_packet;
 use super::payload::TensorBase;
-use super::reading::{item, only, truth};
+use super::reading::{only, read_index, truth};
 use super::torch_function::overridden_method;
 use crate::dynamo::tracing::{Callee, as_written};
 use crate::span::Written;
@@ -209,7 +209,7 @@ impl AsNumber for TensorBase {
                 }
                 let t = me(a.obj, vm)?;
                 if t.dtype().is_integral() && t.numel().as_int() == Some(1) {
-                    let value = from_value(item(&t, vm)?, vm)?;
+                    let value = from_value(read_index(&t, vm)?, vm)?;
                     return vm.ctx.types.int_type.to_owned().as_object().call((value,), vm);
                 }
                 Err(vm.new_type_error("only integer tensors of a single element can be converted to an index"))

@@ -73,10 +73,24 @@ pub fn call_packet(packet: &'static str, written: Written, args: &FuncArgs, vm: 
         let parts = || bind_and_run("aten._scaled_dot_product_attention_math", written, args, vm)?.get_item(&0, vm);
         return as_written(|| callee(written), args, vm, parts);
     }
+    if let Some((size, fill)) = filled_with_tensor(packet, args) {
+        let mut plain = FuncArgs::from(vec![size]);
+        plain.kwargs = args.kwargs.clone();
+        ["size", "fill_value"].into_iter().for_each(|name| drop(plain.kwargs.shift_remove(name)));
+        let empty = call_packet("aten.empty", Written::Function("torch.", "empty"), &plain, vm)?;
+        return call_packet("aten.fill_", Written::Method("fill_"), &vec![empty, fill].into(), vm);
+    }
     if let Some(parts) = taken_apart(written, args) {
         return parts.call(args.args[0].clone(), vm);
     }
     as_written(|| callee(written), args, vm, || bind_and_run(packet, written, args, vm))
+}
+
+/// The size and the value of `torch.full` with a tensor as its value, which Dynamo captures as an empty tensor that is filled.
+fn filled_with_tensor(packet: &str, args: &FuncArgs) -> Option<(PyObjectRef, PyObjectRef)> {
+    let argument = |i: usize, name: &str| args.args.get(i).or_else(|| args.kwargs.get(name)).cloned();
+    let fill = argument(1, "fill_value").filter(|_| packet == "aten.full").filter(|fill| to_tensor(fill).is_some())?;
+    crate::dynamo::tracing::capturing().then_some((argument(0, "size")?, fill))
 }
 
 /// A call with a factor that Dynamo takes apart: the product or quotient that the factor is of, and what is done with it.
@@ -150,6 +164,9 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
     let method = matches!(written, Written::Method(_) | Written::Operator(_));
     let entries = overloads_as_called(packet);
     let mut bound = bind(base_name(packet), entries, args, method, vm).map_err(|e| raise(of_own(entries, args, e, vm), vm))?;
+    if !bound.reads.is_empty() {
+        return reading(&bound.reads, args, &mut || bind_and_run(packet, written, args, vm), vm);
+    }
     if !has_layer(Key::Capture) && !matches!(written, Written::Function("torch.ops.", _)) {
         fill_factory_options(bound.entry, &mut bound.args);
     }
@@ -172,13 +189,27 @@ fn bind_and_run(packet: &'static str, written: Written, args: &FuncArgs, vm: &Vi
         };
         let name = base_name(packet);
         let reason = || if makes_leaf { crate::dynamo::tracing::leaf(name, args, vm) } else { crate::dynamo::tracing::proxy(args, vm) };
-        if let Some(made) = crate::dynamo::tracing::outside(reason, &mut make, vm)? {
+        if let Some(made) = crate::dynamo::tracing::outside(reason, args, &mut make, vm)? {
             return Ok(made);
         }
         bound.args = given;
     }
     let result = run(bound, vm)?;
     Ok(gives.filter(|_| !matches!(written, Written::Function("torch.ops.", _))).cloned().unwrap_or(result))
+}
+
+/// A call that takes numbers off tensors which the graph computes: the graph ends before it, and Python makes it.
+fn reading(reads: &[Tensor], args: &FuncArgs, make: &mut dyn FnMut() -> PyResult, vm: &VirtualMachine) -> PyResult {
+    let numbers: Vec<&Tensor> = reads.iter().collect();
+    let reason = match crate::dynamo::tracing::recorder() {
+        Some(recorder) => recorder.leaves_at_numbers(&numbers).map_err(|e| raise(e, vm))?,
+        None => None,
+    };
+    let made = match reason {
+        Some(reason) => crate::dynamo::tracing::outside(|| reason, args, &mut |_| make(), vm)?,
+        None => None,
+    };
+    made.map_or_else(make, Ok)
 }
 
 /// The plain type that an object is not, though an argument is of it; lists and others are not looked into.
@@ -242,7 +273,7 @@ fn of_own(entries: &[&'static OpEntry], args: &FuncArgs, error: Error, vm: &Virt
 }
 
 fn run(bound: Bound, vm: &VirtualMachine) -> PyResult {
-    let Bound { entry, args, requires_grad, out } = bound;
+    let Bound { entry, args, requires_grad, out, .. } = bound;
     if let Some(out) = out {
         return with_out(entry, args, &out).map_err(|e| raise(e, vm)).map(|()| out);
     }
@@ -449,6 +480,9 @@ impl Callable for PyOverload {
             return Ok(result);
         }
         let bound = bind(entry.name, &[entry], &args, false, vm).map_err(|e| raise(of_own(&[entry], &args, e, vm), vm))?;
+        if !bound.reads.is_empty() {
+            return reading(&bound.reads, &args, &mut || zelf.as_object().call(args.clone(), vm), vm);
+        }
         let written = Written::Function("torch.ops.", entry.name);
         as_written(
             || callee(written),

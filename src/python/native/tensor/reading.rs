@@ -1,6 +1,6 @@
 //! What Python reads of a tensor's values: `item()`, `tolist()`, its truth. Where a graph is captured, reading breaks it.
 
-use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
+use rustpython_vm::{PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::convert::from_value;
 use super::errors::raise;
@@ -24,6 +24,27 @@ pub(super) fn only(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
         return Err(vm.new_value_error("only one element tensors can be converted to Python scalars"));
     }
     item(t, vm)
+}
+
+/// The number of a tensor that stands where Python wants an index.
+pub(super) fn read_index(t: &Tensor, vm: &VirtualMachine) -> PyResult<Value> {
+    if crate::dynamo::tracing::recorder().is_none_or(|recorder| recorder.wants_scalars()) {
+        return item(t, vm);
+    }
+    let t = crate::dynamo::tracing::before_reading(t, crate::dynamo::tracing::index_reason).map_err(|e| raise(e, vm))?;
+    let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+    item(&t, vm)
+}
+
+/// `bool(t)`, where a graph is captured: a call that reads a number.
+pub fn read_truth(o: &PyObject, vm: &VirtualMachine) -> PyResult<Option<bool>> {
+    let Some(t) = super::convert::to_tensor(o).filter(|t| t.numel().as_int() == Some(1)) else { return Ok(None) };
+    if crate::dynamo::tracing::recorder().is_none_or(|recorder| recorder.wants_scalars()) {
+        return Ok(None);
+    }
+    let t = crate::dynamo::tracing::before_reading(&t, Unsupported::item).map_err(|e| raise(e, vm))?;
+    let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
+    from_value(item(&t, vm)?, vm)?.try_to_bool(vm).map(Some)
 }
 
 pub(super) fn truth(t: &Tensor, vm: &VirtualMachine) -> PyResult<bool> {
@@ -69,7 +90,11 @@ pub(super) fn nested(t: &Tensor, vm: &VirtualMachine) -> PyResult {
         return nested_symbols(t, vm);
     }
     // Also a tensor of the caller's breaks the graph.
-    let t = &crate::dynamo::tracing::before_reading(t, Unsupported::tolist).map_err(|e| raise(e, vm))?;
+    let reason = || match is_integer {
+        true => Unsupported::data_dependent_operator("aten._local_scalar_dense.default").giving_number(),
+        false => Unsupported::tolist(),
+    };
+    let t = &crate::dynamo::tracing::before_reading(t, reason).map_err(|e| raise(e, vm))?;
     let _outside = crate::dispatch::Exclude::only(crate::dispatch::Key::Capture);
     let c = t.concrete().map_err(|e| raise(e, vm))?;
     let flat = crate::t!("contiguous", t).map_err(|e| raise(e, vm))?;

@@ -34,6 +34,13 @@ thread_local! {
     static DISABLED: RefCell<Vec<Exclude>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Whether a mode is in force that Dynamo does not compile under: one that does not say that compiling is none of its business.
+pub fn has_mode(vm: &VirtualMachine) -> bool {
+    let ignores =
+        |mode: &PyObjectRef| vm.call_method(mode, "ignore_compile_internals", ()).and_then(|o| o.try_to_bool(vm)).unwrap_or(false);
+    MODES.with_borrow(Clone::clone).iter().any(|mode| !ignores(mode))
+}
+
 /// Lets go of what the script made.
 pub fn forget() {
     MODES.take();
@@ -73,7 +80,7 @@ pub fn graph_break_at_attribute(t: &Tensor, name: &Py<PyStr>, vm: &VirtualMachin
     match dict.get_item_opt(name.as_object(), vm)? {
         Some(value) if to_tensor(&value).is_some() => {
             let what = format!("getattr of {} on a {} that the graph computes", name.to_string_lossy(), class.name());
-            tracing::graph_break_of(t, &Unsupported::other(&what)).map_err(|e| raise(e, vm))
+            tracing::graph_break_of(t, &Unsupported::own(&what)).map_err(|e| raise(e, vm))
         }
         _ => Ok(()),
     }

@@ -38,6 +38,10 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
             if let Some(size) = super::symint::symbolic(p, vm) {
                 return Ok(Some(size));
             }
+            if let Some(t) = super::convert::to_tensor(p).filter(|t| t.dtype().is_integral() && t.dtype() != Dtype::Bool) {
+                let _written = Written::Method("item").enter();
+                return super::reading::item(&t, vm)?.sym_int().map(Some).map_err(|e| raise(e, vm));
+            }
             let index = p.try_index(vm)?;
             Ok(to_int(index.as_object()).map(SymInt::Int))
         };
@@ -93,19 +97,45 @@ fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
     Ok(vec![index_item(o, vm)?])
 }
 
-/// Ends what is recorded where a mask is one of several indices; whether there was something to end.
-fn end_at_mask(t: &Tensor, indices: &[IndexItem]) -> crate::error::Result<bool> {
-    let Some(recorder) = crate::dynamo::tracing::recorder().filter(|_| indices.len() > 1) else { return Ok(false) };
-    let mut tensors: Vec<Tensor> = vec![t.clone()];
-    tensors.extend(indices.iter().filter_map(|item| match item {
-        IndexItem::Tensor(index) | IndexItem::Constant(index) => Some(index.clone()),
-        _ => None,
-    }));
-    let has_mask = tensors[1..].iter().any(|index| matches!(index.dtype(), Dtype::Bool | Dtype::UInt8));
-    if has_mask {
-        recorder.break_before_mask(tensors)?;
+/// Ends the graph that is captured before a subscript that it cannot hold: whether it did. Python makes the call then.
+fn ends_graph(t: &Tensor, needle: &PyObject, value: Option<&PyObject>, vm: &VirtualMachine) -> PyResult<bool> {
+    let Some(recorder) = crate::dynamo::tracing::recorder() else { return Ok(false) };
+    read_bounds(&recorder, needle, vm)?;
+    let indices: Vec<Tensor> = match needle.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
+        Some(parts) => parts.iter().filter_map(|part| super::convert::to_tensor(part)).collect(),
+        None => super::convert::to_tensor(needle).into_iter().collect(),
+    };
+    let is_mask = |index: &Tensor| matches!(index.dtype(), Dtype::Bool | Dtype::UInt8);
+    let is_number =
+        |index: &&Tensor| index.dim() == 0 && index.dtype().is_integral() && !is_mask(index) && index.imp().transform.borrow().is_none();
+    let is_among_others = items(needle).is_some_and(|all| all.len() > 1);
+    let all = || std::iter::once(t.clone()).chain(indices.iter().cloned()).chain(value.and_then(super::convert::to_tensor));
+    let numbers: Vec<&Tensor> = indices.iter().filter(is_number).collect();
+    let leaves = recorder.leaves_at_numbers(&numbers).map_err(|e| raise(e, vm))?;
+    let ended = match leaves {
+        Some(reason) => {
+            let read = all().map(Value::Tensor).collect();
+            crate::dynamo::tracing::break_graph_at(&reason, read).map(|()| true)
+        }
+        None if value.is_none() && is_among_others && indices.iter().any(is_mask) => {
+            recorder.break_before_mask(all().collect()).map(|()| true)
+        }
+        None => Ok(false),
+    };
+    ended.map_err(|e| raise(e, vm))
+}
+
+/// Bounds of slices that are tensors are numbers: what makes the slice reads them.
+fn read_bounds(recorder: &crate::dynamo::Recorder, needle: &PyObject, vm: &VirtualMachine) -> PyResult<()> {
+    let parts = items(needle).unwrap_or_else(|| vec![needle.to_owned()]);
+    let bounds = parts.iter().filter_map(|part| part.downcast_ref::<PySlice>());
+    let bounds = bounds.flat_map(|s| s.start.iter().chain([&s.stop]).chain(&s.step)).filter_map(|o| super::convert::to_tensor(o));
+    let bounds: Vec<Value> = bounds.map(Value::Tensor).collect();
+    if bounds.is_empty() || recorder.wants_scalars() {
+        return Ok(());
     }
-    Ok(has_mask)
+    let reason = crate::dynamo::Unsupported::item().before_instruction();
+    crate::dynamo::tracing::break_graph_at(&reason, bounds).map_err(|e| raise(e, vm))
 }
 
 impl AsMapping for TensorBase {
@@ -133,18 +163,15 @@ impl AsMapping for TensorBase {
                     vm,
                     || {
                         let _written = Written::Operator("[]").enter();
-                        let mut indices = index_items(needle, vm)?;
-                        let mut t = t.clone();
-                        let mut outside = None;
-                        if end_at_mask(&t, &indices).map_err(|e| raise(e, vm))? {
-                            t = TensorBase::mapping_downcast(mapping).tensor();
-                            indices = index_items(needle, vm)?;
-                            // Python makes the call that broke the graph.
-                            outside = Some(Exclude::only(Key::Capture));
-                        }
-                        let result = getitem(&t, &indices).map_err(|e| raise(e, vm))?;
+                        let is_outside = ends_graph(&t, needle, None, vm)?;
+                        let outside = is_outside.then(|| Exclude::only(Key::Capture));
+                        let result = getitem(&TensorBase::mapping_downcast(mapping).tensor(), &index_items(needle, vm)?);
                         drop(outside);
-                        super::payload::wrap(&result, vm)
+                        let result = super::payload::wrap(&result.map_err(|e| raise(e, vm))?, vm)?;
+                        if is_outside {
+                            crate::dynamo::tracing::note_returned(&result, vm);
+                        }
+                        Ok(result)
                     },
                 )
             }),
@@ -155,6 +182,12 @@ impl AsMapping for TensorBase {
                     return Ok(());
                 }
                 let args = FuncArgs::from(vec![mapping.obj.to_owned(), needle.to_owned(), value.clone()]);
+                if ends_graph(&t, needle, Some(&value), vm)? {
+                    let _outside = Exclude::only(Key::Capture);
+                    let value = super::packet::value(&value, vm)?;
+                    return setitem(&TensorBase::mapping_downcast(mapping).tensor(), &index_items(needle, vm)?, &value)
+                        .map_err(|e| raise(e, vm));
+                }
                 let value = super::packet::value(&value, vm)?;
                 // While it is recorded, an input's sizes may be symbolic: first the one that is written becomes an input.
                 let read = |t: &Tensor| crate::dynamo::tracing::touch(t, false).map_err(|e| raise(e, vm));

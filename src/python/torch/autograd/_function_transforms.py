@@ -92,7 +92,7 @@ def _in_grad(cls, args, number):
         found = _native._level_of(t)
         return t if found is not None and found[0] == number else _native._wrap_for_grad(t, number)
 
-    return _C._function_apply(Lowered, _each(tuple(args), lift))
+    return _C._function_apply_in_level(Lowered, _each(tuple(args), lift))
 
 
 def _dims(values, number):

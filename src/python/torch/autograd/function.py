@@ -66,6 +66,13 @@ def _variables(what, args):
             raise RuntimeError(f"{what}, but {argument} {type(one).__name__}")
 
 
+def _with_defaults(function, args):
+    """Arguments with the defaults of those that are not given: `setup_context` has all of them."""
+    defaults, code = getattr(function, "__defaults__", None) or (), getattr(function, "__code__", None)
+    missing = 0 if code is None else code.co_argcount - len(args)
+    return (*args, *defaults[len(defaults) - missing :]) if 0 < missing <= len(defaults) else args
+
+
 class BackwardCFunction(FunctionCtx):
     """The context of one call; it stands for the node."""
 
@@ -207,6 +214,8 @@ class Function(metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*((None, *args) if has_context else args), **kwargs)
             bound.apply_defaults()
             args = bound.args[1:] if has_context else bound.args
+        elif cls.setup_context is not Function.setup_context:
+            args = _with_defaults(cls.forward, args)
         level = _native_transforms._current_level()
         if level is not None:
             from torch.autograd._function_transforms import apply
