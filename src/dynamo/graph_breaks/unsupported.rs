@@ -19,6 +19,8 @@ pub struct Unsupported {
     gives_number: bool,
     /// Whether PyTorch breaks no graph there: the function goes on behind any instruction.
     is_own: bool,
+    /// Whether it stands in the body of a function that is called as a whole.
+    is_in_body: bool,
 }
 
 /// Not a number of PyTorch's: what is said of it is an exception of its own there.
@@ -41,6 +43,7 @@ impl Unsupported {
             precedes_instruction: false,
             gives_number: false,
             is_own: false,
+            is_in_body: false,
         }
     }
 
@@ -598,6 +601,15 @@ impl Unsupported {
 
     /// Whether what breaks the graph gives no tensor.
     pub fn gives_no_tensor(&self) -> bool {
+        !self.is_in_body && self.gives_nothing()
+    }
+
+    /// The same of a call whose body it stands in.
+    pub fn of_call(self) -> Self {
+        Unsupported { is_in_body: true, ..self }
+    }
+
+    fn gives_nothing(&self) -> bool {
         self.is_branch()
             || self.gives_number()
             || self.number == 59 && self.context.starts_with("builtin print ")

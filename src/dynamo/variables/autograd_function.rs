@@ -173,7 +173,7 @@ fn call(cls: &PyObjectRef, args: Vec<PyObjectRef>, recorder: Option<Rc<Recorder>
             return match higher_order_ops::function(&recorder, forward, &context, cls, &args, vm)? {
                 Called::Recorded(result) => Ok(result),
                 Called::Refused(reason) => {
-                    crate::dynamo::eval_frame::call::break_graph(&reason).map_err(|e| raise(e, vm))?;
+                    crate::dynamo::eval_frame::call::break_graph(&reason.of_call()).map_err(|e| raise(e, vm))?;
                     call(cls, args, None, Way::Left, vm)
                 }
             };
