@@ -2,6 +2,7 @@
 
 pub(super) mod annotation;
 pub(super) mod attribute;
+pub(super) mod backward_state;
 pub(super) mod captured_graph;
 pub(super) mod graph_arg;
 pub(super) mod layer;

@@ -1,10 +1,10 @@
 //! The graph that is captured, with all that is known of it: what ends with it, and is edited with it.
 
+use super::backward_state::HookState;
 use super::graph_arg::GraphArg;
 use super::written::Writing;
 use crate::dispatch::Value;
 use crate::dynamo::dynamic_shapes::Symbols;
-use crate::dynamo::variables::backward_state::HookState;
 use crate::graph::{Graph, NodeId};
 use crate::shape::{Expr, FloatExpr, Relation, SymInt};
 use crate::tensor::Tensor;

@@ -1,7 +1,7 @@
 //! What the values of a traced function are to Dynamo: torch's functions, modules, closures, higher-order operators.
 
 pub(super) mod autograd_function;
-pub(in crate::dynamo) mod backward_state;
+pub(super) mod backward_state;
 pub(super) mod closures;
 pub(super) mod control_flow;
 pub(super) mod higher_order_ops;
