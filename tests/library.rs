@@ -44,6 +44,8 @@ mod reports;
 mod rooms;
 #[path = "library/script.rs"]
 mod script;
+#[path = "library/settings.rs"]
+mod settings;
 #[path = "library/steps.rs"]
 mod steps;
 #[path = "library/tooling.rs"]

@@ -7,7 +7,7 @@ use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
 use super::metadata::collect;
 use super::runtime::{Runtime, views_of};
-use super::schemas::{Adapt, Artifacts, Config, Function, GraphCallable, InputSpec, OutputInfo, ViewAndMutationMeta};
+use super::schemas::{Adapt, Artifacts, Config, Function, GraphCallable, GraphPass, InputSpec, OutputInfo, ViewAndMutationMeta};
 use super::synthetic_base;
 use super::tensorify::tensorify;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
@@ -84,6 +84,9 @@ pub fn compile(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Co
 }
 
 fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<Compiled> {
+    if config.switches.functionalize_rng_ops {
+        return Err(Error::runtime("CUDA not available"));
+    }
     let id = COMPILATIONS.replace(COMPILATIONS.get() + 1);
     // Whether gradients are on where the function is called does not matter: it may turn them on.
     let wants_grad = inputs.iter().any(|i| i.requires_grad);
@@ -116,11 +119,17 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         metadata = merged;
     }
     let (f, inputs) = (&f, &inputs[..]);
+    metadata.switches = config.switches;
+    config.switches.check(inputs, &metadata)?;
     if differentiates {
         let (joint, gradients) = trace_joint(f, inputs, &metadata, config)?;
         let joint = Rc::new(joint);
-        let of_tensors = tensorify(&joint)?;
+        config.switches.check_graph(&joint)?;
+        let mut of_tensors = tensorify(&joint)?;
         config.stop_if_outdated(&joint, true, &metadata)?;
+        if let Some(pass) = &config.custom_passes.joint {
+            of_tensors = Rc::new(pass(Rc::unwrap_or_clone(of_tensors))?);
+        }
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let tokens = metadata.num_tokens();
         let num_fwd = tokens + metadata.num_forward_returns();
@@ -164,11 +173,12 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             + usize::from(metadata.backward_state.is_some());
         let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
         let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
-        let runtime =
-            Runtime::joint(metadata, forward, views, (id, backward, gradients), num_saved_symints > 0, config.bw_compiler.clone())?;
+        let at_once = num_saved_symints > 0 || config.switches.force_non_lazy_backward_lowering;
+        let runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), at_once, config.bw_compiler.clone())?;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);
+    config.switches.check_graph(&graph)?;
     let of_tensors = tensorify(&graph)?;
     config.stop_if_outdated(&graph, false, &metadata)?;
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
@@ -193,8 +203,14 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
 
 /// The graph as it is split or compiled: what was traced is reported, and Inductor's passes come after.
 fn with_passes(mut graph: Rc<Graph>, config: &Config, replayed: &[usize]) -> Result<Rc<Graph>> {
-    if let Some(passes) = &config.passes {
+    if let Some(passes) = config.passes.as_ref().filter(|passes| passes.use_joint_graph_passes) {
+        let run = |pass: &Option<GraphPass>, graph: Rc<Graph>| match pass {
+            Some(pass) => pass(Rc::unwrap_or_clone(graph)).map(Rc::new),
+            None => Ok(graph),
+        };
+        graph = run(&config.custom_passes.joint_pre, graph)?;
         passes.apply(Rc::make_mut(&mut graph), replayed)?;
+        graph = run(&config.custom_passes.joint_post, graph)?;
     }
     Ok(graph)
 }

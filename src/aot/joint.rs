@@ -160,7 +160,7 @@ fn trace_from(f: &Function, specs: &[InputSpec], metadata: &ViewAndMutationMeta,
     let mut names = (1..).map(|i| format!("tangents_{i}"));
     for (spec, meta) in tangent_specs(metadata) {
         let specs = subclass::plain_specs(meta, spec);
-        let inner = specs.iter().map(|spec| Tensor::fake(&tangent_spec(spec)?)).collect::<Result<Vec<_>>>()?;
+        let inner = specs.iter().map(|spec| Tensor::fake(&tangent_spec(spec, metadata.switches)?)).collect::<Result<Vec<_>>>()?;
         for (t, name) in inner.iter().zip(&mut names) {
             tracer.placeholder(&name, t)?;
         }

@@ -7,7 +7,7 @@ use super::effects;
 use super::functional_tensor::{Functional, state, sync, wrap};
 use super::functionalize::FunctionalizeLayer;
 use super::higher_order::hook::take_is_used;
-use super::schemas::{InputInfo, InputSpec, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
+use super::schemas::{InputInfo, InputSpec, MutationType, OutputInfo, OutputType, Switches, ViewAndMutationMeta};
 use super::subclass::{self, SubclassCreationMeta};
 use super::trace::Pushed;
 use crate::autograd::{Body, Node, meta};
@@ -142,6 +142,7 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
         has_token,
         backward_state: None,
         grad_enabled_mutation: None,
+        switches: Switches::default(),
     })
 }
 

@@ -14,6 +14,7 @@ mod effects;
 mod epilogue;
 pub mod export;
 pub mod fake_mode;
+mod fake_tensor_updater;
 pub mod functional;
 mod functional_inverses;
 pub mod functional_tensor;
@@ -36,6 +37,7 @@ pub mod trace;
 mod tracing;
 
 pub use compile::{Compiled, compile};
+pub use fake_tensor_updater::update as update_fake_tensors;
 pub use higher_order::hook::{BackwardState, with_backward_state};
 pub use run::{Program, replay_graph, run_graph};
 pub use runtime::saved_dynamic_dims;

@@ -156,10 +156,11 @@ impl Runtime {
         // What is saved are plain tensors, some of those that inputs and outputs are made of.
         let plain_inputs = inputs.iter().map(subclass::plain).collect::<Result<Vec<_>>>()?.concat();
         let shared = |t: &Tensor, v: &Value| v.as_tensor().is_some_and(|o| o.storage().same(&t.storage()));
-        let donated = saved
-            .iter()
-            .filter_map(Value::as_tensor)
-            .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
+        let donated = self.metadata.switches.donated_buffer
+            && saved
+                .iter()
+                .filter_map(Value::as_tensor)
+                .any(|t| !all.iter().any(|o| shared(t, o)) && !plain_inputs.iter().any(|i| i.storage().same(&t.storage())));
         // What a graph of dynamic sizes saved is dynamic to the backward that reads it.
         let numbers = saved.iter().filter(|v| v.as_tensor().is_none()).count();
         let specs: Vec<Option<TensorSpec>> = backward.graph.placeholders().skip(numbers).map(|n| n.tensor().cloned()).collect();

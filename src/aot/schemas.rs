@@ -6,7 +6,7 @@ use crate::autograd::{ViewStep, meta};
 use crate::decompositions::Table;
 use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioned, Study};
 use crate::shape::SymInt;
 use crate::span::Source;
@@ -125,9 +125,111 @@ impl InputSpec {
     }
 }
 
+/// What tracing and the runtime wrappers obey, by PyTorch's names in `torch._functorch.config`.
+#[derive(Clone, Copy, Debug)]
+pub struct Switches {
+    /// `functionalize_rng_ops`: random numbers by Philox, which the CPU does not have.
+    pub functionalize_rng_ops: bool,
+    /// `donated_buffer`: a backward may overwrite what was saved for it alone, so it refuses to keep its graph.
+    pub donated_buffer: bool,
+    /// `force_non_lazy_backward_lowering`: backwards are compiled with their forwards.
+    pub force_non_lazy_backward_lowering: bool,
+    /// `guess_tangent_strides_as_outputs`: tangents are expected with their value's strides, otherwise contiguous.
+    pub guess_tangent_strides_as_outputs: bool,
+    /// `unlift_effect_tokens`
+    pub unlift_effect_tokens: bool,
+    /// `enable_complex_wrapper`
+    pub enable_complex_wrapper: bool,
+    /// `disable_guess_zero_tangent_for_mutated_input_subclass`
+    pub disable_guess_zero_tangent_for_mutated_input_subclass: bool,
+    /// `is_non_builtin_to_include`
+    pub is_non_builtin_to_include: bool,
+    /// `fake_tensor_propagate_real_tensors`
+    pub fake_tensor_propagate_real_tensors: bool,
+}
+
+impl Default for Switches {
+    fn default() -> Self {
+        Switches {
+            functionalize_rng_ops: false,
+            donated_buffer: true,
+            force_non_lazy_backward_lowering: false,
+            guess_tangent_strides_as_outputs: true,
+            unlift_effect_tokens: false,
+            enable_complex_wrapper: false,
+            disable_guess_zero_tangent_for_mutated_input_subclass: false,
+            is_non_builtin_to_include: false,
+            fake_tensor_propagate_real_tensors: false,
+        }
+    }
+}
+
+impl Switches {
+    /// Whether a function may be compiled under them: some are refused where they would matter.
+    ///
+    /// # Errors
+    ///
+    /// The setting, by its name.
+    pub(super) fn check(&self, inputs: &[InputSpec], metadata: &ViewAndMutationMeta) -> Result<()> {
+        let is_complex = |i: &InputSpec| i.spec.dtype.is_complex();
+        refuse(self.unlift_effect_tokens && metadata.has_token, "unlift_effect_tokens", "functions with effects")?;
+        refuse(self.enable_complex_wrapper && inputs.iter().any(is_complex), "enable_complex_wrapper", "complex inputs")?;
+        let mutates_subclass = metadata.runtime_mutated().iter().any(|i| metadata.subclass_inp_meta[*i].is_some());
+        refuse(
+            self.disable_guess_zero_tangent_for_mutated_input_subclass && mutates_subclass,
+            "disable_guess_zero_tangent_for_mutated_input_subclass",
+            "inputs of a tensor subclass that are written to",
+        )
+    }
+
+    /// Whether a traced graph may be compiled under them.
+    ///
+    /// # Errors
+    ///
+    /// The setting, by its name.
+    pub(super) fn check_graph(&self, graph: &Graph) -> Result<()> {
+        let is_builtin = |op: &str| ["aten.", "prims.", "prim.", "inductor.", "inductor_prims."].iter().any(|own| op.starts_with(own));
+        let has_others = || graph.nodes().filter_map(|n| n.op()).any(|op| !is_builtin(op));
+        refuse(self.is_non_builtin_to_include && has_others(), "is_non_builtin_to_include", "operators of the script's own")?;
+        let is_unknown = |value: &FakeValue| match value {
+            FakeValue::Int(i) => i.hint().is_none(),
+            FakeValue::Tensor(spec) => spec.geometry.sizes.iter().any(|size| size.hint().is_none()),
+            _ => false,
+        };
+        let has_unknown = || graph.nodes().filter_map(|n| n.meta.value.as_ref()).any(is_unknown);
+        let wanted = self.fake_tensor_propagate_real_tensors && has_unknown();
+        refuse(wanted, "fake_tensor_propagate_real_tensors", "numbers that only the values of tensors say")
+    }
+}
+
+fn refuse(is_refused: bool, name: &str, what: &str) -> Result<()> {
+    match is_refused {
+        true => Err(Error::not_implemented(format!("torch._functorch.config.{name} = True is not supported in the playground for {what}"))),
+        false => Ok(()),
+    }
+}
+
+/// What a script does to a graph between two of the compiler's steps.
+pub type GraphPass = Rc<dyn Fn(Graph) -> Result<Graph>>;
+
+/// Passes of a script's, by PyTorch's names.
+#[derive(Clone, Default)]
+pub struct CustomPasses {
+    /// `torch._functorch.config.joint_custom_pass`: on a joint graph, before Inductor's passes.
+    pub joint: Option<GraphPass>,
+    /// `torch._inductor.config.joint_custom_pre_pass`: before Inductor's passes, where they run.
+    pub joint_pre: Option<GraphPass>,
+    /// `torch._inductor.config.joint_custom_post_pass`: after them.
+    pub joint_post: Option<GraphPass>,
+}
+
 /// How to compile.
 #[derive(Clone)]
 pub struct Config {
+    /// What tracing and the runtime wrappers obey.
+    pub switches: Switches,
+    /// The script's own passes.
+    pub custom_passes: CustomPasses,
     /// Whether mutations of inputs stay in the graph where they can.
     pub keep_input_mutations: bool,
     /// How joint graphs are split.
@@ -372,6 +474,8 @@ pub struct ViewAndMutationMeta {
     pub subclass_inp_meta: Vec<MaybeSubclass>,
     /// The same of what the forward returns before saved values.
     pub subclass_fw_graph_out_meta: Vec<MaybeSubclass>,
+    /// What the runtime wrappers obey.
+    pub switches: Switches,
 }
 
 impl ViewAndMutationMeta {

@@ -1,7 +1,7 @@
 //! Tangents: which of a forward's returns have one, what it looks like while the backward is traced, and in which layout the backward
 //! gets it.
 
-use super::schemas::ViewAndMutationMeta;
+use super::schemas::{Switches, ViewAndMutationMeta};
 use super::subclass::MaybeSubclass;
 use crate::error::Result;
 use crate::ops::layout;
@@ -41,8 +41,11 @@ pub(super) fn tangent_specs(metadata: &ViewAndMutationMeta) -> Vec<(&TensorSpec,
 
 /// A tangent is expected with the strides of its value. Where sizes are symbolic, or elements of the value share memory, only
 /// the memory format counts.
-pub(super) fn tangent_spec(spec: &TensorSpec) -> Result<TensorSpec> {
+pub(super) fn tangent_spec(spec: &TensorSpec, switches: Switches) -> Result<TensorSpec> {
     let g = &spec.geometry;
+    if !switches.guess_tangent_strides_as_outputs {
+        return Ok(TensorSpec::contiguous(g.sizes.clone(), spec.dtype, spec.device));
+    }
     let strides = match tangent_format(spec)? {
         Some(format) => layout::strides(&g.sizes, format),
         None => g.strides.clone(),

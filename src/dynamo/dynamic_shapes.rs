@@ -3,6 +3,7 @@
 //! The rules are PyTorch's: sizes zero and one are numbers, equal sizes share a symbol unless the script marked the dimension,
 //! a symbol is named after where its size is found. Without a mark a dimension is static until it has been seen to vary.
 
+use crate::dynamo::backends::config;
 use crate::shape::{Expr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Geometry, Tensor};
 use std::collections::HashMap;
@@ -138,6 +139,7 @@ impl SeenSizes {
     /// varied.
     pub fn plan(&self, place: usize, input: &InputSource, geometry: &Geometry, dynamic: Option<bool>, was_number: bool) -> Treatment {
         let sizes = &geometry.sizes;
+        let shares = use_duck_shape();
         let mut seen = self.0.get(&(place, input.source.clone())).cloned();
         if let Some(seen) = &mut seen {
             seen.merge(Seen::of(geometry));
@@ -151,7 +153,8 @@ impl SeenSizes {
                 _ if input.is_static => Dim::Static,
                 Some(DimMark::Maybe(min, max)) => Dim::Own(min, max),
                 None if dynamic != Some(false) && varies => Dim::Own(None, None),
-                None if dynamic == Some(true) => Dim::Shared,
+                None if dynamic == Some(true) && shares => Dim::Shared,
+                None if dynamic == Some(true) => Dim::Own(None, None),
                 None => Dim::Static,
             }
         };
@@ -171,6 +174,11 @@ impl SeenSizes {
             None => drop(self.0.insert((place, input.source.clone()), now)),
         }
     }
+}
+
+/// Whether equal sizes share a symbol (`torch.fx.experimental._config.use_duck_shape`).
+fn use_duck_shape() -> bool {
+    config::switch_of("torch.fx.experimental._config", "use_duck_shape").unwrap_or(true)
 }
 
 /// Where a symbol's value is read.

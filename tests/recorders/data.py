@@ -28,6 +28,7 @@ DATA = {
     "saved_fields": (["saved_fields.py"], "crates/operators/src/saved_fields.txt"),
     "op_sets": (["operators/op_sets.py"], "crates/partition/tests/partition/op_sets.txt"),
     "pytorch_names": (["pytorch_names.py"], "src/python/torch/_names.py"),
+    "settings": (["settings.py"], "tests/data/settings.txt"),
     "page_logs": (["page_logs.py"], "tests/e2e/recorded/aot_graphs.txt"),
 }
 

@@ -23,9 +23,6 @@ impl Passes {
     /// # Errors
     /// Those of the operators that constants are folded by.
     pub fn apply(&self, graph: &mut Graph, replayed: &[usize]) -> Result<()> {
-        if !self.use_joint_graph_passes {
-            return Ok(());
-        }
         noop::remove(graph, replayed)?;
         if self.joint_graph_constant_folding {
             uniform::fold(graph)?;

@@ -15,6 +15,8 @@ pub fn stabilize(graph: &mut Graph) -> Result<()> {
     for id in editor.ids().into_iter().rev() {
         if let Some(found) = matched(&editor, id) {
             rewrite(&mut editor, id, &found)?;
+            // What was matched goes, where nobody else reads it.
+            found.nodes.into_iter().for_each(|node| editor.erase(node));
         }
     }
     editor.finish();
@@ -33,6 +35,8 @@ struct Found {
     dtype: Option<Dtype>,
     dims: Vec<i64>,
     keepdim: bool,
+    /// The largest value, what it is the largest of, and that before a cast.
+    nodes: [NodeId; 3],
 }
 
 fn matched(editor: &Editor, id: NodeId) -> Option<Found> {
@@ -68,7 +72,7 @@ fn matched(editor: &Editor, id: NodeId) -> Option<Found> {
         (factor, Arg::Node(input)) if !divides && fits(b, factor) => (*input, factor.clone()),
         _ => return None,
     };
-    Some(Found { input, factor, divides, dtype, dims, keepdim: *keepdim })
+    Some(Found { input, factor, divides, dtype, dims, keepdim: *keepdim, nodes: [largest, whole, scaled] })
 }
 
 /// Whether a factor is one number along the dimensions, so that it does not change which value is the largest.

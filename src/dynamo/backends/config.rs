@@ -7,63 +7,104 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
 use crate::aot::compile::example;
 use crate::aot::passes::Passes;
+use crate::aot::schemas::Switches;
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use crate::partition::{Candidates, MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, Scripted, is_tangent};
 use crate::python::native::graph_module::{PyGraphModule, script_module};
 use crate::python::native::tensor::{from_value, raised};
 
-/// The module of switches, where a script has imported it; otherwise every switch has its default.
-fn module(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
+/// A setting, where a script has imported its module; otherwise it has its default.
+fn setting(module: &'static str, name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
     let modules = vm.sys_module.get_attr("modules", vm).ok()?;
-    modules.get_item(name, vm).ok()
+    modules.get_item(module, vm).ok()?.get_attr(name, vm).ok()
+}
+
+/// A setting that is something other than `None`.
+pub fn value_of(module: &'static str, name: &'static str) -> Option<PyObjectRef> {
+    rustpython_vm::vm::thread::with_current_vm(|vm| setting(module, name, vm).filter(|value| !vm.is_none(value)))
+}
+
+/// Sets switches to what a module says of them.
+fn read(module: &'static str, vm: &VirtualMachine, switches: &mut [(&'static str, &mut bool)]) {
+    for (name, target) in switches {
+        if let Some(value) = setting(module, name, vm).and_then(|o| o.try_to_bool(vm).ok()) {
+            **target = value;
+        }
+    }
 }
 
 /// Which of Inductor's passes run.
 pub fn passes() -> Passes {
     let mut passes = Passes::default();
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let Some(module) = module("torch._inductor.config", vm) else { return };
-        let flag = |name: &'static str, target: &mut bool| {
-            if let Some(value) = module.get_attr(name, vm).ok().and_then(|o| o.try_to_bool(vm).ok()) {
-                *target = value;
-            }
-        };
-        flag("use_joint_graph_passes", &mut passes.use_joint_graph_passes);
-        flag("joint_graph_constant_folding", &mut passes.joint_graph_constant_folding);
-        flag("pattern_matcher", &mut passes.pattern_matcher);
-        flag("fallback_random", &mut passes.fallback_random);
+        let switches = &mut [
+            ("use_joint_graph_passes", &mut passes.use_joint_graph_passes),
+            ("joint_graph_constant_folding", &mut passes.joint_graph_constant_folding),
+            ("pattern_matcher", &mut passes.pattern_matcher),
+            ("fallback_random", &mut passes.fallback_random),
+        ];
+        read("torch._inductor.config", vm, switches);
     });
     passes
+}
+
+/// What tracing and the runtime wrappers obey.
+pub fn switches() -> Switches {
+    let mut switches = Switches::default();
+    rustpython_vm::vm::thread::with_current_vm(|vm| {
+        let guess = &mut switches.disable_guess_zero_tangent_for_mutated_input_subclass;
+        let switches = &mut [
+            ("functionalize_rng_ops", &mut switches.functionalize_rng_ops),
+            ("donated_buffer", &mut switches.donated_buffer),
+            ("force_non_lazy_backward_lowering", &mut switches.force_non_lazy_backward_lowering),
+            ("guess_tangent_strides_as_outputs", &mut switches.guess_tangent_strides_as_outputs),
+            ("unlift_effect_tokens", &mut switches.unlift_effect_tokens),
+            ("enable_complex_wrapper", &mut switches.enable_complex_wrapper),
+            ("disable_guess_zero_tangent_for_mutated_input_subclass", guess),
+            ("is_non_builtin_to_include", &mut switches.is_non_builtin_to_include),
+            ("fake_tensor_propagate_real_tensors", &mut switches.fake_tensor_propagate_real_tensors),
+        ];
+        read("torch._functorch.config", vm, switches);
+    });
+    switches
+}
+
+/// A switch, where a script has imported its module.
+pub fn switch_of(module: &'static str, name: &'static str) -> Option<bool> {
+    rustpython_vm::vm::thread::with_current_vm(|vm| setting(module, name, vm).and_then(|value| value.try_to_bool(vm).ok()))
+}
+
+/// A switch of `torch._functorch.config` that is off by default.
+pub fn is_on(name: &'static str) -> bool {
+    switch_of("torch._functorch.config", name) == Some(true)
 }
 
 /// The settings of a partitioner.
 pub fn partition(partitioner: Partitioner) -> PartitionConfig {
     let mut config = PartitionConfig { partitioner, ..PartitionConfig::default() };
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let Some(module) = module("torch._functorch.config", vm) else { return };
-        let get = |name: &'static str| module.get_attr(name, vm).ok();
-        let flag = |name: &'static str, target: &mut bool| {
-            if let Some(value) = get(name).and_then(|o| o.try_to_bool(vm).ok()) {
-                *target = value;
-            }
-        };
-        flag("cse", &mut config.cse);
-        flag("treat_parameters_as_free_to_save", &mut config.treat_parameters_as_free_to_save);
-        flag("recompute_views", &mut config.recompute_views);
-        flag("aggressive_recomputation", &mut config.aggressive_recomputation);
-        flag("ban_recompute_used_far_apart", &mut config.min_cut.ban_if_used_far_apart);
-        flag("ban_recompute_long_fusible_chains", &mut config.min_cut.ban_if_long_fusible_chains);
-        flag("ban_recompute_materialized_backward", &mut config.min_cut.ban_if_materialized_backward);
-        flag("ban_recompute_not_in_allowlist", &mut config.min_cut.ban_if_not_in_allowlist);
-        flag("ban_recompute_reductions", &mut config.min_cut.ban_if_reduction);
+        let get = |name: &'static str| setting("torch._functorch.config", name, vm);
+        let min_cut = &mut config.min_cut;
+        let switches = &mut [
+            ("cse", &mut config.cse),
+            ("treat_parameters_as_free_to_save", &mut config.treat_parameters_as_free_to_save),
+            ("recompute_views", &mut config.recompute_views),
+            ("aggressive_recomputation", &mut config.aggressive_recomputation),
+            ("ban_recompute_used_far_apart", &mut min_cut.ban_if_used_far_apart),
+            ("ban_recompute_long_fusible_chains", &mut min_cut.ban_if_long_fusible_chains),
+            ("ban_recompute_materialized_backward", &mut min_cut.ban_if_materialized_backward),
+            ("ban_recompute_not_in_allowlist", &mut min_cut.ban_if_not_in_allowlist),
+            ("ban_recompute_reductions", &mut min_cut.ban_if_reduction),
+            ("activation_memory_budget_require_full_coverage", &mut config.activation_memory_budget_require_full_coverage),
+        ];
+        read("torch._functorch.config", vm, switches);
         if let Some(far) = get("max_dist_from_bw").and_then(|o| o.try_to_value::<u64>(vm).ok()) {
             config.max_dist_from_bw = far;
         }
         if let Some(budget) = get("activation_memory_budget").and_then(|o| o.try_float(vm).ok()).map(|f| f.to_f64()) {
             config.activation_memory_budget = budget;
         }
-        flag("activation_memory_budget_require_full_coverage", &mut config.activation_memory_budget_require_full_coverage);
         let named = |o: &PyObjectRef| o.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned());
         if let Some(solver) = get("activation_memory_budget_solver") {
             config.activation_memory_budget_solver = match named(&solver) {
@@ -129,10 +170,7 @@ fn estimate_runtimes(estimator: &PyObjectRef, graph: &Graph, nodes: &[NodeId]) -
 /// Logs what a partitioner decided, where `debug_partitioner` asks for it, as PyTorch does.
 pub fn log_decision(report: &[String]) {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let wanted = module("torch._functorch.config", vm)
-            .and_then(|m| m.get_attr("debug_partitioner", vm).ok())
-            .and_then(|o| o.try_to_bool(vm).ok());
-        if wanted != Some(true) {
+        if !is_on("debug_partitioner") {
             return;
         }
         // A script that broke logging loses the log, nothing else.

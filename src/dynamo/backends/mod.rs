@@ -2,6 +2,7 @@
 
 pub(super) mod bundle;
 pub(crate) mod config;
+pub(crate) mod scripted;
 pub(crate) mod studies;
 
 use std::cell::Cell;
@@ -64,18 +65,25 @@ pub fn interpreter(compilation: Rc<Cell<u32>>, part: &'static str) -> GraphCompi
 pub fn config(backend: &Pipeline, keep_input_mutations: bool, captured: Option<u32>) -> Config {
     let number = Rc::new(Cell::new(0));
     let seen = number.clone();
+    let of_inductor = backend.passes.is_some();
+    let compiler = |part| match (of_inductor, interpreter(number.clone(), part)) {
+        (true, compiler) => scripted::with_post_grad_passes(compiler, part == "inference"),
+        (false, compiler) => compiler,
+    };
     Config {
+        switches: config::switches(),
+        custom_passes: scripted::custom_passes(of_inductor),
         keep_input_mutations,
         partition: PartitionConfig { random_is_impure: captured.is_none(), ..config::partition(backend.partitioner) },
         decompositions: backend.decompositions,
         script_decompositions: None,
         passes: backend.passes.clone(),
-        partition_fn: None,
+        partition_fn: if of_inductor { scripted::custom_partitioner() } else { None },
         is_outdated: None,
         replay_random: true,
-        fw_compiler: interpreter(number.clone(), "forward"),
-        bw_compiler: interpreter(number.clone(), "backward"),
-        inference_compiler: interpreter(number, "inference"),
+        fw_compiler: compiler("forward"),
+        bw_compiler: compiler("backward"),
+        inference_compiler: compiler("inference"),
         observer: Some(Rc::new(move |artifacts| {
             let id = next_compilation();
             seen.set(id);
@@ -110,15 +118,20 @@ impl Pipeline {
 /// The pipeline of a named backend; `None` for `eager`.
 fn pipeline(name: &str) -> Result<Option<Pipeline>> {
     let decomposed = |with_passes: bool| {
+        if config::is_on("selective_decompose") {
+            let text =
+                "torch._functorch.config.selective_decompose = True is not supported in the playground under a backend with decompositions";
+            return Err(Error::not_implemented(text));
+        }
         let passes = config::passes();
         let table = if passes.fallback_random { inductor_with_eager_random() } else { inductor() };
-        Pipeline { partitioner: Partitioner::MinCut, decompositions: Some(table), passes: with_passes.then_some(passes) }
+        Ok(Some(Pipeline { partitioner: Partitioner::MinCut, decompositions: Some(table), passes: with_passes.then_some(passes) }))
     };
     match name {
         "eager" => Ok(None),
         "aot_eager" => Ok(Some(Pipeline::plain(Partitioner::MinCut))),
-        "aot_eager_decomp_partition" => Ok(Some(decomposed(false))),
-        "inductor" => Ok(Some(decomposed(true))),
+        "aot_eager_decomp_partition" => decomposed(false),
+        "inductor" => decomposed(true),
         "aot_eager_default_partitioner" => Ok(Some(Pipeline::plain(Partitioner::Default))),
         other => Err(Error::runtime(format!(
             "Invalid backend: '{other}'. In this playground the backends are eager, aot_eager, aot_eager_default_partitioner and inductor, or a function."
@@ -200,7 +213,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 .map(|v| crate::python::native::tensor::from_value(v, vm))
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
-            let fake_tensors = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone())).collect();
+            let fake_tensors = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone(), i.spec.is_static)).collect();
             crate::python::native::aot_functions::set_compiling(Some((number, fake_tensors)));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             crate::python::native::aot_functions::set_compiling(None);

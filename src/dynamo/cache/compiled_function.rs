@@ -306,14 +306,9 @@ impl CompiledFunction {
 /// then on. The accumulated limit holds where a script raises the other one, so that no call asks more entries than that.
 pub fn reached_limit(entries: usize) -> Option<(&'static str, usize)> {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        // Two names of one switch: the one that was changed counts.
-        let limit = |name, old_name, default| {
-            let value = |name| manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default);
-            let new = value(name);
-            (name, if new == default { value(old_name) } else { new })
-        };
-        let accumulated = limit("accumulated_recompile_limit", "accumulated_cache_size_limit", ACCUMULATED_RECOMPILE_LIMIT);
-        let specific = limit("recompile_limit", "cache_size_limit", what_if::RECOMPILE_LIMIT);
+        let limit = |name, default| (name, manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default));
+        let accumulated = limit("accumulated_recompile_limit", ACCUMULATED_RECOMPILE_LIMIT);
+        let specific = limit("recompile_limit", what_if::RECOMPILE_LIMIT);
         [accumulated, specific].into_iter().find(|(_, limit)| entries >= *limit)
     })
 }

@@ -1,5 +1,6 @@
 //! The place in the script that messages end with.
 
+use crate::dynamo::cache::compiled_function::switch;
 use crate::span::Source;
 
 /// How Dynamo ends every message.
@@ -9,9 +10,7 @@ const VERBOSE: &str = "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (p
 pub fn from_user_code(source: Option<&Source>) -> String {
     source.map_or_else(String::new, |s| {
         let marks = s.marks().map_or_else(String::new, |m| format!("\n    {m}"));
-        format!(
-            "\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n\n{VERBOSE}\n",
-            s.file, s.span.line, s.function, s.code
-        )
+        let hint = if switch("verbose") { String::new() } else { format!("\n{VERBOSE}\n") };
+        format!("\n\nfrom user code:\n   File \"{}\", line {}, in {}\n    {}{marks}\n{hint}", s.file, s.span.line, s.function, s.code)
     })
 }

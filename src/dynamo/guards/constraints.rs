@@ -2,6 +2,7 @@
 //! fewer values than the script allowed for.
 
 use crate::dynamo::CapturedGraph;
+use crate::dynamo::cache::compiled_function::switch;
 use crate::dynamo::dynamic_shapes::{Dim, DimMark, Treatment};
 use crate::dynamo::graph_breaks::user_code::from_user_code;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,6 +13,9 @@ use std::collections::BTreeSet;
 
 /// Sizes lie within the bounds that the script gave.
 pub(in crate::dynamo) fn check(plan: &Treatment, geometry: &Geometry) -> Result<()> {
+    if switch("allow_ignore_mark_dynamic") {
+        return Ok(());
+    }
     for (dim, size) in plan.dims.iter().zip(&geometry.sizes) {
         let (Dim::Own(least, most), Some(size)) = (dim, size.as_int()) else { continue };
         let (least, most) = (least.unwrap_or(0), most.unwrap_or(i64::MAX));
@@ -73,6 +77,9 @@ impl CapturedGraph {
     /// What PyTorch says where a dimension that is marked dynamic was specialized to a number, or its bounds were not kept; `None`
     /// where all are.
     pub fn violated_constraints(&self) -> Option<String> {
+        if switch("allow_ignore_mark_dynamic") {
+            return None;
+        }
         let marked = |input: &crate::dynamo::output_graph::graph_arg::GraphArg| -> Vec<Said> {
             let said = |(dim, mark): &(usize, DimMark)| {
                 let DimMark::Dynamic(min, max) = mark else { return None };

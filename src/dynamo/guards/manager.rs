@@ -20,6 +20,7 @@ use crate::dynamo::resume_functions::symbol_number;
 use crate::dynamo::source::{Locals, Source, cell, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{self, Realized, Resumed};
 use crate::dynamo::{Recorder, Unmet};
+use crate::python::native::calls::imported;
 use crate::python::native::tensor::{
     TensorBase, float_hint, float_object, items, note_made, raise, size_object, symbolic, symbolic_float, symbolic_hint, to_tensor,
 };
@@ -494,7 +495,8 @@ impl Values {
             if was_tensor || before.as_ref().is_some_and(|b| !vm.bool_eq(b, value).unwrap_or(false)) {
                 *before = None;
             }
-            if dynamic != Some(false) && before.is_none() || dynamic == Some(true) {
+            let named = if is_int { named_number(&fact.source.text(vm), value, vm) } else { None };
+            if named.unwrap_or(dynamic != Some(false) && before.is_none() || dynamic == Some(true)) {
                 let class = value.class().to_owned().into();
                 needs.dynamic.push(fact.source.clone());
                 needs.replaced.push((fact.source.clone(), value.clone()));
@@ -507,6 +509,14 @@ impl Values {
         }
         needs
     }
+}
+
+/// Whether `torch.compiler.config` names an integer by its source or value, and what it is then: a symbol, or not.
+fn named_number(source: &str, value: &PyObjectRef, vm: &VirtualMachine) -> Option<bool> {
+    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
+    modules.get_item("torch.compiler.config", vm).ok()?;
+    let named = imported("torch._dynamo._named_sources", vm).ok()?.get_attr("number", vm).ok()?.call((source, value.clone()), vm).ok()?;
+    if vm.is_none(&named) { None } else { named.try_to_bool(vm).ok() }
 }
 
 /// A switch of `torch._dynamo.config`, where a script has imported it.

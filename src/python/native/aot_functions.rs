@@ -16,8 +16,14 @@ thread_local! {
     static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
-/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors.
-type Compiling = (u32, Vec<(Tensor, Tensor)>);
+/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors, and whether they live
+/// as long as the model.
+type Compiling = (u32, Vec<(Tensor, Tensor, bool)>);
+
+/// What a partitioner of ours decided since the last time this was asked.
+pub fn take_last_partition() -> Option<crate::report::Partition> {
+    LAST_PARTITION.take()
+}
 
 /// Says which captured graph a backend of the script's compiles.
 pub fn set_compiling(compiling: Option<Compiling>) {
@@ -26,10 +32,14 @@ pub fn set_compiling(compiling: Option<Compiling>) {
 
 /// The fake tensor of an input of the captured graph that a backend of the script's compiles.
 pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
+    known_input(t).map(|(fake_tensor, _)| fake_tensor)
+}
+
+/// The same, and whether it lives as long as the model.
+fn known_input(t: &Tensor) -> Option<(Tensor, bool)> {
     COMPILING.with_borrow(|compiling| {
-        compiling
-            .as_ref()
-            .and_then(|(_, fake_tensors)| fake_tensors.iter().find(|(real, _)| real.is(t)).map(|(_, fake_tensor)| fake_tensor.clone()))
+        let (_, inputs) = compiling.as_ref()?;
+        inputs.iter().find(|(real, _, _)| real.is(t)).map(|(_, fake_tensor, is_static)| (fake_tensor.clone(), *is_static))
     })
 }
 
@@ -120,7 +130,8 @@ mod native {
                     return Ok(InputSpec::of_symbol(&size));
                 }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                InputSpec::of(&super::fake_tensor(&t).unwrap_or(t)).map_err(|e| raise(e, vm))
+                let (fake_tensor, is_static) = super::known_input(&t).unwrap_or((t, false));
+                InputSpec::of(&fake_tensor).map(|spec| InputSpec { is_static, ..spec }).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
         let module = graph_module::native(&function, vm);
@@ -180,30 +191,7 @@ mod native {
         let compiling = super::COMPILING.with_borrow(|compiling| compiling.as_ref().map(|(number, _)| *number));
         let mut config = backends::config(&backends::Pipeline::plain(partitioner), keep, compiling);
         if let (None, Some(split)) = (&named, partition_fn) {
-            config.partition_fn = Some(Rc::new(move |joint, num_fwd_outputs, static_inputs| {
-                rustpython_vm::vm::thread::with_current_vm(|vm| {
-                    let module = graph_module::script_module(PyGraphModule::new(joint.clone()), vm).map_err(raised)?;
-                    let static_inputs = static_inputs.iter().map(|i| PyObjectRef::from(vm.ctx.new_int(*i))).collect();
-                    let keywords: rustpython_vm::function::KwArgs = [
-                        ("num_fwd_outputs".to_owned(), PyObjectRef::from(vm.ctx.new_int(num_fwd_outputs))),
-                        ("static_lifetime_input_indices".to_owned(), vm.ctx.new_list(static_inputs).into()),
-                    ]
-                    .into_iter()
-                    .collect();
-                    let inputs = crate::dynamo::backends::config::joint_inputs(joint, vm)?;
-                    super::LAST_PARTITION.take();
-                    let pair = split.call(FuncArgs::new(vec![module, inputs], keywords), vm).map_err(raised)?;
-                    let pair: Vec<PyObjectRef> = pair.try_to_value(vm).map_err(raised)?;
-                    let decided = super::LAST_PARTITION.take();
-                    let parts: Vec<_> = pair.iter().filter_map(|o| graph_module::native(o, vm)).collect();
-                    match parts.as_slice() {
-                        [f, b] => Ok((f.graph.borrow().clone(), b.graph.borrow().clone(), decided)),
-                        _ => Err(crate::error::Error::type_error(
-                            "partition_fn must return two GraphModules as PyTorch's partitioners made them; edited ones are not supported in the playground",
-                        )),
-                    }
-                })
-            }));
+            config.partition_fn = Some(backends::scripted::partition_fn(split, false));
         }
         if let Some(table) = option(&args, "decompositions", vm) {
             let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
@@ -334,12 +322,10 @@ mod native {
     #[pyfunction]
     fn _partition(joint: PyObjectRef, num_fwd_outputs: usize, name: PyStrRef, static_inputs: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let static_inputs: Vec<usize> = static_inputs.try_to_value(vm)?;
-        let module = graph_module::native(&joint, vm).ok_or_else(|| {
-            vm.new_type_error("a partitioner takes the joint GraphModule as it was traced; edited ones are not supported in the playground")
-        })?;
+        let joint = crate::python::native::edited_graph::graph_of(&joint, vm)?;
         let partitioner = if &*name.to_string_lossy() == "min_cut" { Partitioner::MinCut } else { Partitioner::Default };
         let config = PartitionConfig { static_inputs, ..crate::dynamo::backends::config::partition(partitioner) };
-        let split = crate::partition::partition(&module.graph.borrow(), num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
+        let split = crate::partition::partition(&joint, num_fwd_outputs, &config).map_err(|e| raise(e, vm))?;
         super::LAST_PARTITION.set(Some(split.report));
         let parts = [split.forward, split.backward].map(|part| graph_module::script_module(PyGraphModule::new(part), vm));
         let parts = parts.into_iter().collect::<PyResult<Vec<_>>>()?;

@@ -8,6 +8,7 @@ mod playground;
 mod anomaly;
 pub(crate) mod aot_functions;
 pub(crate) mod calls;
+pub(crate) mod edited_graph;
 pub(crate) mod export;
 pub(crate) mod graph_module;
 pub(crate) mod make_fx;

@@ -10,7 +10,7 @@ mod patterns;
 use super::edit::{Editor, Place};
 use super::{noop, patterns as views, rewrite};
 use crate::aot::export::{Exported, export};
-use crate::aot::schemas::{Config, Function, GraphCompiler, InputSpec};
+use crate::aot::schemas::{Config, CustomPasses, Function, GraphCompiler, InputSpec, Switches};
 use crate::decompositions::{Table, inductor, inductor_with_eager_random};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
@@ -130,6 +130,8 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
         script_decompositions: None,
         decompositions: Some(table),
         passes: None,
+        switches: Switches::default(),
+        custom_passes: CustomPasses::default(),
         partition_fn: None,
         replay_random: false,
         fw_compiler: never.clone(),

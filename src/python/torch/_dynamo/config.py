@@ -1,24 +1,199 @@
-"""Switches of Dynamo, by PyTorch's names."""
+"""Settings of Dynamo. Names and defaults of torch/_dynamo/config.py. Source: PyTorch
 
-from torch.utils._config_module import patch_of
+`torch.utils._config_module` says what the rows mean."""
 
-cache_size_limit = recompile_limit = 8
-accumulated_cache_size_limit = accumulated_recompile_limit = 256
-fail_on_recompile_limit_hit = fail_on_cache_limit_hit = False
-error_on_recompile = False
-allow_unspec_int_on_nn_module = False
-specialize_float = False
-suppress_errors = False
-verbose = False
-assume_static_by_default = True
-automatic_dynamic_shapes = True
-capture_scalar_outputs = False
-capture_dynamic_output_shape_ops = False
-specialize_int = False
-compiled_autograd = False
-compiled_autograd_kwargs_override = {}
-inline_inbuilt_nn_modules = True
-allow_rnn = False
-rewrite_assert_with_torch_assert = True
+from torch.utils._config_module import install
 
-patch = patch_of(globals())
+_ROWS = (
+    ("TYPE_CHECKING", False, "no effect names"),
+    ("log_file_name", None, "no effect files"),
+    ("verbose", False, "obeyed settings/dynamo", "TORCHDYNAMO_VERBOSE one"),
+    ("verify_correctness", False, "refused"),
+    ("debug_backend_override", "", "refused", "TORCH_COMPILE_OVERRIDE_BACKENDS text"),
+    ("debug_inductor_config_override", "", "refused", "TORCH_COMPILE_OVERRIDE_INDUCTOR_CONFIGS text"),
+    ("debug_dynamo_config_override", "", "refused", "TORCH_COMPILE_OVERRIDE_DYNAMO_CONFIGS text"),
+    ("leaf_function_validate_outputs", False, "no effect missing"),
+    ("leaf_function_check_escaped_gradients", False, "no effect missing"),
+    ("minimum_call_count", 1, "no effect deprecated"),
+    ("dead_code_elimination", None, "no effect deprecated"),
+    ("replay_side_effects", True, "refused"),
+    ("generate_pycode", False, "no effect files"),
+    ("side_effect_replay_policy", "info", "refused"),
+    ("recompile_limit", 8, "obeyed settings/dynamo"),
+    ("accumulated_recompile_limit", 256, "obeyed settings/dynamo"),
+    ("skip_code_recursive_on_recompile_limit_hit", True, "no effect deprecated"),
+    ("fail_on_recompile_limit_hit", False, "obeyed settings/dynamo"),
+    ("cache_size_limit", None, "alias"),
+    ("accumulated_cache_size_limit", None, "alias"),
+    ("skip_code_recursive_on_cache_limit_hit", None, "alias"),
+    ("fail_on_cache_limit_hit", None, "alias"),
+    ("specialize_int", False, "obeyed settings/dynamo"),
+    ("specialize_float", False, "obeyed settings/dynamo"),
+    ("computed_lazy_constant_max_nodes", 64, "no effect speed"),
+    ("dynamic_shapes", True, "no effect deprecated"),
+    ("use_lazy_graph_module", True, "no effect speed", "TORCH_COMPILE_USE_LAZY_GRAPH_MODULE one"),
+    ("assume_static_by_default", True, "obeyed settings/dynamo"),
+    ("_dynamic_shapes_spec", None, "refused"),
+    ("automatic_dynamic_shapes", True, "obeyed settings/dynamo", "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_SHAPES one"),
+    ("automatic_dynamic_shapes_mark_as", "dynamic", "refused"),
+    ("automatic_dynamic_exclusion_guard", False, "refused"),
+    ("log_graph_in_out_metadata", False, "no effect files"),
+    ("force_parameter_static_shapes", True, "refused"),
+    ("force_nn_module_property_static_shapes", True, "refused"),
+    ("allow_ignore_mark_dynamic", False, "obeyed settings/dynamo"),
+    ("guard_nn_modules", True, "refused"),
+    ("guard_nn_modules_using_dict_tags", True, "no effect guards"),
+    ("prepare_freezing", False, "refused", "TORCHDYNAMO_PREPARE_FREEZING one"),
+    ("traceable_tensor_subclasses", set(), "no effect deprecated"),
+    ("nontraceable_tensor_subclasses", set(), "refused"),
+    ("suppress_errors", False, "obeyed settings/dynamo", "TORCHDYNAMO_SUPPRESS_ERRORS set"),
+    ("replay_record_enabled", False, "no effect files", "TORCH_COMPILE_REPLAY_RECORD one"),
+    ("rewrite_assert_with_torch_assert", True, "obeyed settings/dynamo"),
+    ("disable", False, "obeyed settings/dynamo", "TORCH_COMPILE_DISABLE one"),
+    ("cprofile", False, "no effect files", "TORCH_COMPILE_CPROFILE text"),
+    ("dynamo_profiler", False, "no effect files", "TORCH_COMPILE_DYNAMO_PROFILER text"),
+    ("skipfiles_inline_module_allowlist", {}, "no effect deprecated"),
+    (
+        "allowed_functions_module_string_ignorelist",
+        {"torch._decomp", "torch._prims", "torch._refs", "torch.distributions", "torch.testing"},
+        "no effect deprecated",
+    ),
+    ("repro_after", None, "no effect files", "TORCHDYNAMO_REPRO_AFTER text"),
+    ("repro_level", 2, "no effect files", "TORCHDYNAMO_REPRO_LEVEL int"),
+    ("repro_forward_only", False, "no effect files", "TORCHDYNAMO_REPRO_FORWARD_ONLY one"),
+    ("repro_tolerance", 0.001, "no effect files"),
+    ("repro_ignore_non_fp", False, "no effect files", "TORCHDYNAMO_REPRO_IGNORE_NON_FP one"),
+    ("same_two_models_use_fp64", True, "no effect missing"),
+    ("capture_scalar_outputs", False, "obeyed settings/dynamo", "TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS one"),
+    ("capture_dynamic_output_shape_ops", False, "obeyed settings/dynamo", "TORCHDYNAMO_CAPTURE_DYNAMIC_OUTPUT_SHAPE_OPS one"),
+    ("prefer_deferred_runtime_asserts_over_guards", False, "refused"),
+    ("force_unspec_int_unbacked_size_like_on_torchrec_kjt", False, "no effect missing"),
+    ("allow_unspec_int_on_nn_module", False, "obeyed settings/dynamo"),
+    ("optimize_ddp", True, "no effect distributed"),
+    ("do_not_emit_runtime_asserts", False, "obeyed settings/dynamo", "TORCH_DYNAMO_DO_NOT_EMIT_RUNTIME_ASSERTS one"),
+    ("skip_torchrec", True, "no effect missing"),
+    ("dont_skip_tracing", False, "refused"),
+    ("optimize_ddp_lazy_compile", False, "no effect deprecated"),
+    ("use_lamba_guard_for_object_aliasing", False, "no effect guards"),
+    ("skip_fsdp_guards", True, "no effect distributed"),
+    ("skip_nnmodule_hook_guards", True, "refused"),
+    ("skip_no_tensor_aliasing_guards_on_parameters", True, "refused"),
+    ("skip_tensor_guards_with_matching_dict_tags", True, "no effect guards"),
+    ("skip_guards_on_constant_func_defaults", False, "refused"),
+    ("assume_dunder_attributes_remain_unchanged", True, "no effect guards"),
+    ("use_recursive_dict_tags_for_guards", False, "no effect guards"),
+    ("max_saved_pointers_for_recursive_dict_tags_check", 256, "no effect guards"),
+    ("raise_on_ctx_manager_usage", True, "refused"),
+    ("raise_on_unsafe_aot_autograd", False, "no effect deprecated"),
+    ("error_on_nested_jit_trace", True, "no effect deprecated"),
+    ("error_on_nested_fx_trace", True, "refused"),
+    ("force_compile_during_fx_trace", False, "refused"),
+    ("allow_rnn", False, "obeyed settings/dynamo"),
+    ("capture_sparse_compute", True, "no effect missing"),
+    ("error_on_recompile", False, "obeyed settings/dynamo"),
+    ("report_guard_failures", True, "no effect deprecated"),
+    ("base_dir", "", "no effect names"),
+    ("trace_numpy", True, "no effect numpy"),
+    ("trace_autograd_ops", False, "refused"),
+    ("numpy_default_float", "float64", "no effect numpy"),
+    ("numpy_default_complex", "complex128", "no effect numpy"),
+    ("numpy_default_int", "int64", "no effect numpy"),
+    ("use_numpy_random_stream", False, "no effect numpy"),
+    ("enable_cpp_guard_manager", True, "no effect deprecated"),
+    ("enable_cpp_symbolic_shape_guards", False, "no effect guards"),
+    ("enable_trace_contextlib", True, "refused"),
+    ("enable_trace_unittest", False, "refused"),
+    ("enable_trace_load_build_class", False, "refused"),
+    ("enable_faithful_generator_behavior", True, "no effect deprecated"),
+    ("inline_inbuilt_nn_modules", True, "no effect deprecated"),
+    ("nested_graph_breaks", False, "refused"),
+    ("error_on_dynamo_callback_in_fullgraph_compiled_code", False, "refused"),
+    ("install_free_tensors", False, "refused"),
+    ("install_free_tensors_for_export", True, "refused"),
+    ("enable_cpp_framelocals_guard_eval", True, "no effect deprecated"),
+    ("use_graph_deduplication", False, "refused"),
+    ("track_nodes_for_deduplication", False, "refused"),
+    ("graph_deduplication_lint", False, "no effect checks"),
+    ("issue_3_13_0_warning", True, "no effect speed"),
+    ("allow_empty_graphs", False, "refused"),
+    ("debug_force_nested_calls", False, "refused"),
+    ("debug_force_graph_break_on_leaf_return", False, "refused"),
+    ("debug_disable_compile_counter", False, "refused"),
+    ("record_compile_time_instruction_count", False, "no effect files"),
+    ("debug_dir_root", "torch_compile_debug", "no effect files"),
+    ("_save_config_ignore", {"constant_functions", "repro_after", "repro_level", "skipfiles_inline_module_allowlist"}, "no effect names"),
+    ("cudagraph_backend_keep_input_mutation", False, "no effect cuda"),
+    ("cudagraph_backend_support_input_mutation", False, "no effect cuda"),
+    ("only_allow_pt2_compliant_ops", False, "refused"),
+    ("capture_autograd_function", True, "no effect deprecated"),
+    ("capture_func_transforms", True, "no effect deprecated"),
+    ("capture_profiler_record_function", False, "refused"),
+    ("log_compilation_metrics", True, "no effect files"),
+    ("reorderable_logging_functions", set(), "refused"),
+    ("ignore_logging_functions", set(), "obeyed settings/dynamo"),
+    ("ignore_logger_methods", None, "alias"),
+    ("inject_BUILD_SET_unimplemented_TESTING_ONLY", False, "refused"),
+    ("_autograd_backward_strict_mode_banned_ops", ["layout", "is_neg", "is_conj", "is_pinned"], "refused"),
+    ("_autograd_backward_strict_mode_conditional_banned_ops", ["stride", "storage_offset", "is_contiguous"], "refused"),
+    ("fake_tensor_cache_enabled", True, "no effect speed", "TORCH_FAKE_TENSOR_DISPATCH_CACHE one"),
+    ("fake_tensor_cache_crosscheck_enabled", False, "no effect checks", "TORCH_FAKE_TENSOR_DISPATCH_CACHE_CROSSCHECK one"),
+    ("fake_tensor_disable_inference_mode", True, "refused"),
+    ("caching_precompile", False, "no effect missing", "TORCH_CACHING_PRECOMPILE one"),
+    ("strict_precompile", False, "no effect missing", "TORCH_STRICT_PRECOMPILE one"),
+    ("compiled_autograd", False, "obeyed settings/compiled_autograd"),
+    ("enable_dynamo_decompositions", True, "refused"),
+    ("graph_break_on_nn_param_ctor", True, "refused"),
+    ("inline_torch_dispatch_torch_compile", True, "refused"),
+    ("skip_fwd_side_effects_in_bwd_under_checkpoint", False, "refused"),
+    ("compiled_autograd_kwargs_override", {}, "obeyed settings/compiled_autograd"),
+    ("enable_compiler_collectives", False, "no effect distributed", "TORCH_COMPILER_COLLECTIVES one"),
+    ("enable_p2p_compilation", False, "no effect distributed", "TORCHDYNAMO_ENABLE_P2P_COMPILATION one"),
+    ("automatic_dynamic_local_pgo", True, "no effect caches", "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_LOCAL_PGO flag"),
+    ("automatic_dynamic_remote_pgo", None, "no effect caches", "TORCH_DYNAMO_AUTOMATIC_DYNAMIC_REMOTE_PGO maybe"),
+    ("_unsafe_skip_fsdp_module_guards", False, "no effect distributed", "UNSAFE_SKIP_FSDP_MODULE_GUARDS one"),
+    ("pt2_compile_id_prefix", None, "no effect files", "PT2_COMPILE_ID_PREFIX text"),
+    ("gc_gen2_threshold_during_compile", 1000, "no effect speed", "TORCH_DYNAMO_GC_GEN2_THRESHOLD_DURING_COMPILE int"),
+    ("run_gc_after_compile", True, "no effect speed", "TORCH_DYNAMO_RUN_GC_AFTER_COMPILE flag"),
+    ("constant_fold_autograd_profiler_enabled", False, "refused"),
+    ("wrap_top_frame", False, "refused"),
+    ("record_runtime_overhead", True, "no effect files"),
+    ("enable_aot_compile", True, "no effect missing"),
+    ("_custom_ops_profile", None, "refused"),
+    ("enable_invoke_subgraph_regional_compile", False, "refused"),
+    ("inline_invoke_subgraph", False, "refused"),
+    ("inline_single_use_invoke_subgraph", True, "refused"),
+    ("invalidate_compile_context_weakrefs", None, "no effect speed"),
+    ("canonicalize_output_graph_node_order", False, "refused"),
+)
+
+_ALIASES = {
+    "cache_size_limit": "torch._dynamo.config.recompile_limit",
+    "accumulated_cache_size_limit": "torch._dynamo.config.accumulated_recompile_limit",
+    "skip_code_recursive_on_cache_limit_hit": "torch._dynamo.config.skip_code_recursive_on_recompile_limit_hit",
+    "fail_on_cache_limit_hit": "torch._dynamo.config.fail_on_recompile_limit_hit",
+    "ignore_logger_methods": "torch._dynamo.config.ignore_logging_functions",
+}
+
+_DEPRECATED = {
+    "skip_code_recursive_on_recompile_limit_hit": "does not do anything",
+    "skip_code_recursive_on_cache_limit_hit": "does not do anything",
+    "enable_faithful_generator_behavior": "does not do anything, generators are always traced lazily",
+    "inline_inbuilt_nn_modules": "does not do anything, inline_inbuilt_nn_modules is always True",
+}
+
+_SEVERAL_TYPES = """
+log_file_name automatic_dynamic_shapes_mark_as traceable_tensor_subclasses nontraceable_tensor_subclasses
+dynamo_profiler skipfiles_inline_module_allowlist optimize_ddp reorderable_logging_functions ignore_logging_functions
+compiled_autograd_kwargs_override automatic_dynamic_remote_pgo pt2_compile_id_prefix gc_gen2_threshold_during_compile
+_custom_ops_profile invalidate_compile_context_weakrefs
+""".split()
+
+_COMPILE_IGNORED = """
+DEBUG_DIR_VAR_NAME _save_config_ignore accumulated_recompile_limit base_dir cprofile debug_backend_override
+debug_dir_root debug_dynamo_config_override debug_inductor_config_override dynamo_profiler error_on_recompile
+fail_on_recompile_limit_hit generate_pycode leaf_function_check_escaped_gradients leaf_function_validate_outputs
+log_file_name recompile_limit replay_record_enabled report_guard_failures repro_after repro_forward_only
+repro_ignore_non_fp repro_level repro_tolerance same_two_models_use_fp64 verbose verify_correctness
+""".split()
+
+install(__name__, _ROWS, aliases=_ALIASES, deprecated=_DEPRECATED, several_types=_SEVERAL_TYPES, compile_ignored=_COMPILE_IGNORED)

@@ -27,6 +27,12 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         )
     if disable:
         return model
+    _read_environment()
+    config = sys.modules.get("torch._dynamo.config")
+    if config is not None and config.suppress_errors and config.fail_on_recompile_limit_hit:
+        raise AssertionError(
+            "Dynamo configs suppress_error and fail_on_recompile_limit_hit can not both be active at the same time."
+        )
     _without_checks_of_distributions()
     if not callable(model):
         raise RuntimeError("Model can't be None" if model is None else "torch.compile expects a callable")
@@ -51,6 +57,17 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
     if isinstance(model, Module):
         return OptimizedModule(model, backend, fullgraph, dynamic, settings)
     return _optimize_function(model, backend, fullgraph, dynamic, settings)
+
+
+_MODULES_OF_SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
+
+
+def _read_environment():
+    """A script may have set environment variables of settings: their modules are imported, which is when they are read."""
+    os = sys.modules.get("os")
+    if os is not None and any(name.startswith(("TORCH", "AOT_", "INDUCTOR_", "PARTITIONER_")) for name in os.environ):
+        for module in _MODULES_OF_SETTINGS:
+            __import__(module)
 
 
 def _with_settings(backend, given, gm, example_inputs):
@@ -118,10 +135,32 @@ def _watch_messages():
         warnings.warn = _warn_outside(warnings.warn)
 
 
+def _check_ignored(functions):
+    """What `ignore_logging_functions` names are functions that messages go through: others cannot be left out here."""
+    for function in functions:
+        called = getattr(function, "__func__", function)
+        is_warn = getattr(called, "__name__", "") == "warn" and getattr(called, "__module__", "") in ("warnings", "_warnings")
+        if not (is_warn or getattr(called, "__qualname__", "").startswith("Logger.")):
+            text = f"torch._dynamo.config.ignore_logging_functions with {function!r} is not supported in the playground"
+            raise NotImplementedError(f"{text}: it takes methods of loggers and warnings.warn")
+
+
+def _is_ignored(function, logger=None):
+    """Whether `ignore_logging_functions` names a function that messages go through, or the method of this logger."""
+    config = sys.modules.get("torch._dynamo.config")
+    for ignored in config.ignore_logging_functions if config is not None else ():
+        called = getattr(ignored, "__func__", ignored)
+        if getattr(called, "__wrapped__", called) is function and getattr(ignored, "__self__", logger) is logger:
+            return True
+    return False
+
+
 def _log_outside(method):
     @functools.wraps(method)
     def logs(logger, *args, stacklevel=1, **kwargs):
         if _native_compile._is_compiling():
+            if _is_ignored(method, logger):
+                return None
             shown = [f"ConstantVariable({type(arg).__name__}: {arg!r})" for arg in args if isinstance(arg, (str, int, float))]
             _native_compile._graph_break("logging", repr(logger), method.__name__, *shown)
         # The caller is one frame further up.
@@ -135,6 +174,8 @@ def _warn_outside(function):
     @functools.wraps(function)
     def warn(message, category=None, stacklevel=1, source=None, **kwargs):
         if _native_compile._is_compiling():
+            if _is_ignored(function):
+                return None
             _native_compile._graph_break("warning")
         return function(message, category, stacklevel + 1, source, **kwargs)
 
@@ -163,11 +204,19 @@ class _Call:
             return self._call(args, kwargs)
 
     def _call(self, args, kwargs):
+        config = sys.modules.get("torch._dynamo.config")
+        if config is not None and config.disable:
+            return self.fn(*args, **kwargs)
         _watch_messages()
+        if config is not None and config.ignore_logging_functions:
+            _check_ignored(config.ignore_logging_functions)
         called = _called_module(self.fn)
         names = _Names(called, self.self_name, args, kwargs)
+        if "torch.compiler.config" in sys.modules:
+            from torch._dynamo._named_sources import check_numbers
+
+            check_numbers(names._bound())
         name = getattr(called, "__name__", None) or type(called).__name__
-        config = sys.modules.get("torch._dynamo.config")
         if config is None or not config.compiled_autograd:
             return _native_compile._call_compiled(self.state, self.fullgraph, self.fn, name, names, args, kwargs)
         # Backwards that the function runs are compiled likewise.
@@ -208,7 +257,12 @@ class _Names:
 
         name, source, is_static, *attribute = found
         is_static = is_static or isinstance(tensor, Parameter)
-        return name, source, is_static, getattr(tensor, "_dynamo_marks", None) or {}, attribute == [True], id(tensor) in self.held
+        marks = getattr(tensor, "_dynamo_marks", None) or {}
+        if "torch.compiler.config" in sys.modules:
+            from torch._dynamo._named_sources import marks_of
+
+            marks, is_static = marks_of(source, tensor, marks, is_static)
+        return name, source, is_static, marks, attribute == [True], id(tensor) in self.held
 
     def _found_later(self, tensor):
         """Where a tensor is that came to be after the others were named: a gradient, or what an optimizer has."""
@@ -517,6 +571,9 @@ def call_skipped(fn, module, args, kwargs):
 
 def call_outside(module, args, kwargs):
     """Calls a module that is never captured: the graph breaks before it."""
+    config = sys.modules.get("torch._dynamo.config")
+    if module._is_never_captured and config is not None and config.allow_rnn:
+        return module._call_impl(*args, **kwargs)
     if module._is_never_captured:
         _native_compile._graph_break("rnn", str(module))
     else:

@@ -1,5 +1,7 @@
 """Exceptions of Dynamo."""
 
+import sys
+
 
 class TorchDynamoException(RuntimeError):
     """What `torch.compile` raises of its own."""
@@ -47,6 +49,9 @@ class BackendCompilerFailed(ShortenTraceback):
             "Set TORCHDYNAMO_VERBOSE=1 for the full Dynamo stack trace (please do this especially if you're reporting a bug "
             'to PyTorch). For even more developer context, set TORCH_LOGS="+dynamo"\n'
         )
+        config = sys.modules.get("torch._dynamo.config")
+        if config is not None and config.verbose:
+            hint = ""
         raised = f"{type(inner_exception).__name__}: {inner_exception}"
         super().__init__(f"backend={self.backend_name!r} raised:\n{raised}\n\n{hint}")
 

@@ -1,488 +1,491 @@
-"""Switches of Inductor, by PyTorch's names. Those that nothing here obeys can be set all the same."""
+"""Settings of Inductor. Names and defaults of torch/_inductor/config.py. Source: PyTorch
 
-from torch.utils._config_module import Section, patch_of
+`torch.utils._config_module` says what the rows mean; settings of sections are in `_config_sections.py`."""
 
-# What tracing and the passes on joint graphs obey.
-fallback_random = False
-joint_graph_constant_folding = True
-pattern_matcher = True
-use_joint_graph_passes = True
+from torch._inductor._config_sections import SECTIONS
+from torch.utils._config_module import install
 
-# The others.
-inplace_padding = True
-can_inplace_pad_graph_input = False
-enable_auto_functionalized_v2 = True
-debug = False
-disable_progress = True
-verbose_progress = False
-worker_log_path = None
-precompilation_timeout_seconds = 300
-fx_graph_cache = True
-remote_gemm_autotune_cache = False
-fx_graph_remote_cache = None
-bundle_triton_into_fx_graph_cache = True
-non_blocking_remote_cache_write = True
-autotune_local_cache = True
-autotune_remote_cache = None
-bundled_autotune_remote_cache = None
-unsafe_skip_cache_dynamic_shape_guards = False
-sleep_sec_TESTING_ONLY = None
-triton_kernel_default_layout_constraint = "needs_fixed_stride_order"
-cpp_wrapper = False
-cpp_wrapper_build_separate = False
-fx_wrapper = False
-cpp_cache_precompile_headers = True
-online_softmax = True
-apply_gumbel_max_trick = True
-dce = False
-static_weight_shapes = True
-size_asserts = True
-nan_asserts = False
-runtime_triton_nan_asserts = False
-scalar_asserts = True
-unsafe_skip_scalar_range_asserts = False
-alignment_asserts = True
-alignment_asserts_inputs = False
-pick_loop_orders = True
-inplace_buffers = True
-allow_buffer_reuse = True
-memory_planning = False
-use_fast_math = False
-strict_signed_zero = False
-memory_pool = "intermediates"
-benchmark_harness = True
-epilogue_fusion = True
-epilogue_fusion_with_atomic_add = False
-prologue_fusion = True
-epilogue_fusion_first = False
-epilogue_fusion_user_defined_triton_kernel = False
-b2b_gemm_pass = False
-var_std_reduction_dedup = False
-post_grad_custom_pre_pass = None
-post_grad_custom_post_pass = None
-custom_partitioner_fn = None
-joint_custom_pre_pass = None
-joint_custom_post_pass = None
-pre_grad_custom_pass = None
-split_cat_fx_passes = True
-efficient_conv_bn_eval_fx_passes = False
-is_predispatch = False
-group_fusion = False
-batch_fusion = True
-reorder_for_locality = True
-reorder_for_locality_in_training = False
-dynamic_scale_rblock = True
-force_fuse_int_mm_with_mul = False
-keep_addmm_fused_for_half_dtypes = True
-use_mixed_mm = True
-mixed_mm_choice = "heuristic"
-reorder_for_compute_comm_overlap = False
-decompose_shard_dim_alltoall = False
-reorder_prefetch_limit = None
-reorder_for_peak_memory = True
-reorder_for_peak_memory_debug = False
-size_threshold_for_succ_based_strategy = 0
-bucket_all_gathers_fx = "none"
-bucket_all_gathers_fx_bucket_size_determinator = None
-bucket_all_gathers_bucket_mode = "default"
-dedup_reduce_scatters = False
-bucket_reduce_scatters_fx = "none"
-bucket_reduce_scatters_fx_bucket_size_determinator = None
-bucket_reduce_scatters_bucket_mode = "default"
-bucket_all_reduces_fx = "none"
-bucket_all_reduces_fx_bucket_size_determinator = None
-estimate_op_runtime = "default"
-runtime_estimations_mms_benchmark = False
-intra_node_bw = None
-inter_node_bw = None
-cpu_gpu_bw = 50.0
-use_experimental_benchmarker = True
-distributed_max_autotune_gemm = False
-pipeline_max_autotune_gemm = False
-use_torch_profiler_benchmarker = False
-max_autotune = False
-max_autotune_pointwise = False
-max_autotune_gemm = False
-incremental_autotune = False
-inductor_default_autotune_warmup = 25
-inductor_default_autotune_rep = 100
-autotune_cudagraph_benchmarking = False
-autotune_cudagraph_benchmarking_iters = 1
-autotune_num_choices_displayed = 10
-max_autotune_report_choices_stats = True
-max_autotune_prune_choices_based_on_shared_mem = False
-triton_disable_device_detection = False
-graph_partition = True
-cudagraph_policy = None
-max_autotune_allow_flexible_layouts = False
-max_autotune_gemm_backends = "ATEN,TRITON,CPP"
-bmm_shared_a = False
-nvgemm_max_profiling_configs = 10
-nvgemm_supplement_configs = False
-nvgemm_swap_ab = False
-nvgemm_pdl = "auto"
-max_autotune_conv_backends = "ATEN,TRITON"
-max_autotune_conv_bwd_weight_backends = "ATEN"
-max_autotune_conv_bwd_input_backends = "ATEN"
-max_autotune_gemm_search_space = "DEFAULT"
-max_autotune_flex_search_space = "DEFAULT"
-fallback_by_default = False
-selective_decompose = False
-use_dce = True
-use_pre_grad_passes = True
-pre_grad_pass_timing = "default"
-use_post_grad_passes = True
-cutedsl_enable_autotuning = False
-flydsl_enable_autotuning = False
-autotune_fallback_to_aten = False
-unbacked_symint_fallback = 8192
-search_autotune_cache = False
-save_args = False
-autotune_in_subproc = False
-max_autotune_subproc_result_timeout_seconds = 60.0
-max_autotune_subproc_graceful_timeout_seconds = 0.0
-max_autotune_subproc_terminate_timeout_seconds = 0.0
-autotune_multi_device = False
-collective_benchmark_nruns = 50
-collective_benchmark_timeout = 30.0
-coordinate_descent_tuning = False
-coordinate_descent_check_all_directions = False
-coordinate_descent_search_radius = 1
-run_jit_post_compile_hook = False
-autoheuristic_log_path = "DEFAULT"
-layout_opt_default = "1"
-layout_optimization = True
-force_layout_optimization = False
-cache_sdpa_constraint = False
-keep_output_stride = True
-strict_output_strides = False
-warn_mix_layout = False
-realize_reads_threshold = 4
-realize_opcount_threshold = None
-realize_opusers_threshold = 5
-realize_cpu_opcount_threshold = 50
-realize_acc_reads_threshold = None
-realize_cpu_acc_reads_threshold = 12
-realize_acc_reads_size_threshold = None
-delay_realize_cheap_outputs = True
-align_random_eager = False
-use_rand4x = False
-fallback_embedding_bag_byte_unpack = False
-implicit_fallbacks = True
-assume_unaligned_fallback_output = False
-inductor_choices_class = None
-aggressive_fusion = False
-debug_fusion = False
-benchmark_fusion = False
-enabled_metric_tables = ""
-loop_ordering_after_fusion = True
-loop_reindexing_after_fusion = True
-loop_index_inversion_in_fusion = True
-score_fusion_memory_threshold = 10
-fusion_memory_timeline_peak_memory_increase_gb = None
-fusion_memory_timeline_peak_memory_pct_threshold = None
-benchmark_template_fusion = True
-max_template_fusion_benchmarked_choices = 1
-max_fusion_size = 64
-min_overlap_ratio = 1.1
-max_fusion_buffer_group_pairwise_attempts = 64
-max_fusion_unique_io_buffers = None
-max_complex_pointwise_cat_inputs = 8
-max_pointwise_cat_inputs = 8
-force_pointwise_cat = False
-unroll_reductions_threshold = 8
-comment_origin = False
-conv_1x1_as_mm = False
-split_reductions = True
-deterministic = False
-batch_invariant = False
-numerics = "default"
-min_num_split = 0
-benchmark_kernel = False
-constant_and_index_propagation = True
-always_keep_tensor_constants = False
-assert_indirect_indexing = True
-do_not_emit_runtime_assertions = False
-compute_all_bounds = False
-combo_kernels = False
-benchmark_combo_kernel = False
-combo_kernels_autotune = 1
-combo_kernel_allow_mixed_sizes = 1
-combo_kernel_foreach_dynamic_shapes = True
-combo_kernel_max_num_args = 250
-combo_kernel_max_num_nodes = 8
-combo_kernel_per_subkernel_blocks = False
-combo_kernel_compile_time_autotune = False
-combo_kernel_autotune_grouping = True
-combo_kernels_pointwise_only = False
-combo_kernel_peak_memory_increase_gb = None
-combo_kernel_peak_memory_pct_threshold = 0.05
-combo_kernel_max_distance = 64
-debug_index_asserts = False
-developer_warnings = False
-optimize_scatter_upon_const_tensor = True
-add_pre_grad_passes = None
-remove_pre_grad_passes = None
-disabled_passes = ""
-worker_start_method = "subprocess"
-small_memory_access_threshold = 16777216
-worker_suppress_logging = True
-compile_worker_watchdog_interval_seconds = 60
-log_tlparse = False
-partitioned_scatter_enabled = False
-partitioned_scatter_min_partitions = 2
-partitioned_scatter_max_partitions = 64
-partitioned_scatter_min_index_size = 4096
-partitioned_scatter_min_contention_ratio = 4.0
-partitioned_scatter_non_model_floor_bytes = 1500000000
-partitioned_scatter_force = False
-compile_threads = 1
-compile_worker_mode = "process"
-quiesce_async_compile_pool = True
-quiesce_async_compile_time = 60
-use_static_cuda_launcher = True
-static_launch_user_defined_triton_kernels = False
-strict_static_cuda_launcher = False
-keep_static_cubin_raw = False
-use_fast_triton_launcher = True
-use_launch_metadata_schema = True
-global_cache_dir = None
-kernel_name_max_ops = 10
-shape_padding = True
-comprehensive_padding = True
-pad_channels_last = False
-pad_dynamic_shapes = False
-disable_padding_cpu = True
-expand_dimension_for_pointwise_nodes = False
-padding_alignment_bytes = 128
-padding_stride_threshold = 1024
-pad_outputs = False
-bw_outputs_user_visible = True
-force_shape_pad = False
-permute_fusion = False
-profiler_mark_wrapper_call = False
-generate_intermediate_hooks = False
-debug_ir_traceback = False
-profile_bandwidth = False
-profile_bandwidth_regex = ""
-profile_bandwidth_output = None
-profile_bandwidth_with_do_bench_using_profiling = False
-disable_cpp_codegen = False
-freezing = False
-freezing_discard_parameters = False
-decompose_mem_bound_mm = False
-wrap_inductor_compiled_regions = False
-assume_aligned_inputs = False
-assume_32bit_indexing = False
-unsafe_ignore_unsupported_triton_autotune_args = False
-check_stack_no_cycles_TESTING_ONLY = False
-force_disable_cudagraph_TESTING_ONLY = False
-enable_linear_binary_folding = False
-annotate_training = False
-enable_caching_generated_triton_templates = True
-file_lock_timeout = 600
-compile_worker_wait_timeout = 0
-enable_autograd_for_aot = False
-cpu_backend = "cpp"
-cuda_backend = "triton"
-tpu_backend = "pallas"
-xpu_backend = "triton"
-write_are_deterministic_algorithms_enabled = True
-emulate_precision_casts = False
-emulate_precision_casts_on_saved_tensors = True
-
-auto_chunker = Section(
-    enable=False,
-    output_size_threshold=1048576,
-    amplify_ratio_threshold=8,
-    num_chunk=None,
+_ROWS = (
+    ("TYPE_CHECKING", False, "no effect names"),
+    ("inplace_padding", True, "no effect kernels", "TORCHINDUCTOR_INPLACE_PADDING one"),
+    ("can_inplace_pad_graph_input", False, "no effect kernels"),
+    ("enable_auto_functionalized_v2", True, "refused", "TORCHDYNAMO_AUTO_FUNCTIONALIZED_V2 one"),
+    ("debug", False, "no effect files"),
+    ("disable_progress", True, "no effect files"),
+    ("verbose_progress", False, "no effect files"),
+    ("worker_log_path", None, "no effect files"),
+    ("precompilation_timeout_seconds", 300, "no effect speed", "TORCHINDUCTOR_PRECOMPILATION_TIMEOUT_SECONDS int"),
+    ("fx_graph_cache", True, "no effect caches", "TORCHINDUCTOR_FX_GRAPH_CACHE_DEFAULT TORCHINDUCTOR_FX_GRAPH_CACHE flag"),
+    ("remote_gemm_autotune_cache", False, "no effect caches"),
+    ("fx_graph_remote_cache", None, "no effect caches", "TORCHINDUCTOR_FX_GRAPH_REMOTE_CACHE maybe"),
+    ("bundle_triton_into_fx_graph_cache", True, "no effect caches", "TORCHINDUCTOR_BUNDLE_TRITON_INTO_FX_GRAPH_CACHE not_zero"),
+    ("non_blocking_remote_cache_write", True, "no effect caches", "TORCHINDUCTOR_NON_BLOCKING_REMOTE_CACHE_WRITE flag"),
+    ("autotune_local_cache", True, "no effect autotuning"),
+    ("autotune_remote_cache", None, "no effect autotuning", "TORCHINDUCTOR_AUTOTUNE_REMOTE_CACHE maybe"),
+    ("bundled_autotune_remote_cache", None, "no effect autotuning", "TORCHINDUCTOR_BUNDLED_AUTOTUNE_REMOTE_CACHE maybe"),
+    ("force_disable_caches", None, "alias"),
+    ("unsafe_skip_cache_dynamic_shape_guards", False, "no effect caches"),
+    ("unsafe_marked_cacheable_functions", {}, "no effect caches"),
+    ("sleep_sec_TESTING_ONLY", None, "no effect speed"),
+    ("triton_kernel_default_layout_constraint", "needs_fixed_stride_order", "no effect kernels"),
+    ("cpp_wrapper", False, "no effect kernels", "TORCHINDUCTOR_CPP_WRAPPER one"),
+    ("cpp_wrapper_build_separate", False, "no effect kernels", "TORCHINDUCTOR_CPP_WRAPPER_BUILD_SEPARATE one"),
+    ("fx_wrapper", False, "no effect kernels", "TORCHINDUCTOR_FX_WRAPPER one"),
+    ("cpp_cache_precompile_headers", True, "no effect caches", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS one"),
+    ("online_softmax", True, "no effect eager", "TORCHINDUCTOR_ONLINE_SOFTMAX one"),
+    ("apply_gumbel_max_trick", True, "no effect pre_grad", "TORCHINDUCTOR_APPLY_GUMBEL_MAX_TRICK one"),
+    ("dce", False, "no effect kernels"),
+    ("static_weight_shapes", True, "no effect deprecated"),
+    ("size_asserts", True, "no effect checks", "TORCHINDUCTOR_SIZE_ASSERTS one"),
+    ("nan_asserts", False, "refused", "TORCHINDUCTOR_NAN_ASSERTS one"),
+    ("runtime_triton_nan_asserts", False, "no effect checks", "TORCHINDUCTOR_RUNTIME_TRITON_NAN_ASSERTS one"),
+    ("scalar_asserts", True, "no effect checks", "TORCHINDUCTOR_SCALAR_ASSERTS one"),
+    ("unsafe_skip_scalar_range_asserts", False, "no effect checks", "TORCHINDUCTOR_UNSAFE_SKIP_SCALAR_RANGE_ASSERTS one"),
+    ("alignment_asserts", True, "no effect checks", "TORCHINDUCTOR_ALIGNMENT_ASSERTS one"),
+    ("alignment_asserts_inputs", False, "no effect checks", "TORCHINDUCTOR_ALIGNMENT_ASSERTS_INPUTS one"),
+    ("pick_loop_orders", True, "no effect kernels"),
+    ("inplace_buffers", True, "no effect kernels"),
+    ("allow_buffer_reuse", True, "no effect kernels"),
+    ("memory_planning", False, "no effect kernels", "TORCHINDUCTOR_MEMORY_PLANNING one"),
+    ("use_fast_math", False, "refused", "TORCHINDUCTOR_USE_FAST_MATH one"),
+    ("strict_signed_zero", False, "no effect eager"),
+    ("memory_pool", "intermediates", "no effect kernels", "TORCHINDUCTOR_MEMORY_POOL text"),
+    ("benchmark_harness", True, "no effect files"),
+    ("epilogue_fusion", True, "no effect kernels"),
+    ("epilogue_fusion_with_atomic_add", False, "no effect kernels"),
+    ("prologue_fusion", True, "no effect kernels", "TORCHINDUCTOR_PROLOGUE_FUSION one"),
+    ("epilogue_fusion_first", False, "no effect kernels"),
+    ("epilogue_fusion_user_defined_triton_kernel", False, "no effect kernels"),
+    ("pattern_matcher", True, "obeyed inductor/settings"),
+    ("b2b_gemm_pass", False, "no effect kernels"),
+    ("var_std_reduction_dedup", False, "no effect kernels"),
+    ("post_grad_custom_pre_pass", None, "obeyed library/settings"),
+    ("post_grad_custom_post_pass", None, "obeyed library/settings"),
+    ("custom_partitioner_fn", None, "obeyed inductor/custom_passes"),
+    ("joint_custom_pre_pass", None, "obeyed inductor/custom_passes"),
+    ("joint_custom_post_pass", None, "obeyed inductor/custom_passes"),
+    ("pre_grad_custom_pass", None, "refused"),
+    ("_pre_fusion_custom_pass", None, "refused"),
+    ("_post_fusion_custom_pass", None, "refused"),
+    ("split_cat_fx_passes", True, "no effect pre_grad"),
+    ("efficient_conv_bn_eval_fx_passes", False, "refused"),
+    ("is_predispatch", False, "refused"),
+    ("group_fusion", False, "refused"),
+    ("batch_fusion", True, "no effect pre_grad"),
+    ("pre_grad_fusion_options", {}, "refused"),
+    ("post_grad_fusion_options", {}, "refused"),
+    ("reorder_for_locality", True, "no effect kernels"),
+    ("reorder_for_locality_in_training", False, "no effect kernels", "TORCHINDUCTOR_REORDER_LOCALITY_TRAINING one"),
+    ("dynamic_scale_rblock", True, "no effect kernels", "TORCHINDUCTOR_DYNAMIC_SCALE_RBLOCK one"),
+    ("force_fuse_int_mm_with_mul", False, "no effect kernels"),
+    ("keep_addmm_fused_for_half_dtypes", True, "no effect kernels"),
+    ("use_mixed_mm", True, "no effect deprecated"),
+    (
+        "fx_passes_numeric_check",
+        {"pre_grad": False, "precision": 0.0001, "num_iterations": 1, "requires_optimizer": True},
+        "no effect pre_grad",
+    ),
+    ("mixed_mm_choice", "heuristic", "no effect deprecated"),
+    ("reorder_for_compute_comm_overlap", False, "no effect distributed"),
+    ("decompose_shard_dim_alltoall", False, "no effect distributed", "TORCHINDUCTOR_DECOMPOSE_SHARD_DIM_ALLTOALL one"),
+    ("reorder_for_compute_comm_overlap_passes", [], "no effect distributed"),
+    ("reorder_prefetch_limit", None, "no effect distributed"),
+    ("reorder_for_peak_memory", True, "no effect kernels"),
+    ("reorder_for_peak_memory_debug", False, "no effect files"),
+    ("size_threshold_for_succ_based_strategy", 0, "no effect kernels"),
+    ("bucket_all_gathers_fx", "none", "no effect distributed"),
+    ("bucket_all_gathers_fx_bucket_size_determinator", None, "no effect distributed"),
+    ("bucket_all_gathers_bucket_mode", "default", "no effect distributed"),
+    ("dedup_reduce_scatters", False, "no effect distributed"),
+    ("bucket_reduce_scatters_fx", "none", "no effect distributed"),
+    ("bucket_reduce_scatters_fx_bucket_size_determinator", None, "no effect distributed"),
+    ("bucket_reduce_scatters_bucket_mode", "default", "no effect distributed"),
+    ("bucket_all_reduces_fx", "none", "no effect distributed"),
+    ("bucket_all_reduces_fx_bucket_size_determinator", None, "no effect distributed"),
+    ("estimate_op_runtime", "default", "no effect distributed"),
+    ("runtime_estimations_mms_benchmark", False, "no effect distributed"),
+    ("intra_node_bw", None, "no effect distributed"),
+    ("inter_node_bw", None, "no effect distributed"),
+    ("cpu_gpu_bw", 50.0, "no effect distributed"),
+    ("use_experimental_benchmarker", True, "no effect autotuning", "TORCHINDUCTOR_USE_EXPERIMENTAL_BENCHMARKER flag"),
+    ("distributed_max_autotune_gemm", False, "no effect distributed", "TORCHINDUCTOR_DISTRIBUTED_MAX_AUTOTUNE_GEMM one"),
+    ("pipeline_max_autotune_gemm", False, "no effect autotuning", "TORCHINDUCTOR_PIPELINE_GEMM_AUTOTUNING one"),
+    ("use_torch_profiler_benchmarker", False, "no effect autotuning", "TORCHINDUCTOR_USE_TORCH_PROFILER_BENCHMARKER flag"),
+    ("max_autotune", False, "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE one"),
+    ("max_autotune_pointwise", False, "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE one"),
+    ("max_autotune_gemm", False, "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM one"),
+    ("incremental_autotune", False, "no effect autotuning", "TORCHINDUCTOR_INCREMENTAL_AUTOTUNE one"),
+    ("inductor_default_autotune_warmup", 25, "no effect autotuning", "TORCHINDUCTOR_DEFAULT_AUTOTUNE_WARMUP int"),
+    ("inductor_default_autotune_rep", 100, "no effect autotuning", "TORCHINDUCTOR_DEFAULT_AUTOTUNE_REP int"),
+    ("autotune_cudagraph_benchmarking", False, "no effect cuda", "TORCHINDUCTOR_AUTOTUNE_CUDAGRAPH_BENCHMARKING one"),
+    ("autotune_cudagraph_benchmarking_iters", 1, "no effect cuda", "TORCHINDUCTOR_AUTOTUNE_CUDAGRAPH_BENCHMARKING_ITERS int"),
+    ("autotune_num_choices_displayed", 10, "no effect autotuning", "TORCHINDUCTOR_AUTOTUNE_NUM_CHOICES_DISPLAYED int"),
+    ("max_autotune_report_choices_stats", True, "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_REPORT_CHOICES_STATS one"),
+    (
+        "max_autotune_prune_choices_based_on_shared_mem",
+        False,
+        "no effect autotuning",
+        "TORCHINDUCTOR_MAX_AUTOTUNE_PRUNE_CHOICES_BASED_ON_SHARED_MEM one",
+    ),
+    ("triton_disable_device_detection", False, "no effect kernels", "TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION one"),
+    ("graph_partition", True, "no effect cuda", "TORCHINDUCTOR_GRAPH_PARTITION one"),
+    ("cudagraph_policy", None, "no effect cuda"),
+    ("custom_should_partition_ops", [], "no effect cuda"),
+    ("cudagraph_unsafe_unbacked_ops", [], "no effect cuda"),
+    ("max_autotune_allow_flexible_layouts", False, "no effect autotuning"),
+    ("multi_kernel_hints", [], "no effect autotuning"),
+    ("max_autotune_gemm_backends", "ATEN,TRITON,CPP", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS text"),
+    ("bmm_shared_a", False, "no effect kernels", "TORCHINDUCTOR_BMM_SHARED_A_TEMPLATE_ENABLED flag"),
+    ("nvgemm_max_profiling_configs", 10, "no effect autotuning", "TORCHINDUCTOR_NVGEMM_MAX_PROFILING_CONFIGS int"),
+    ("nvgemm_supplement_configs", False, "no effect autotuning", "TORCHINDUCTOR_NVGEMM_SUPPLEMENT_CONFIGS one"),
+    ("nvgemm_swap_ab", False, "no effect autotuning", "TORCHINDUCTOR_NVGEMM_SWAP_AB one"),
+    ("nvgemm_pdl", "auto", "no effect autotuning", "TORCHINDUCTOR_NVGEMM_PDL text"),
+    ("_conv_default_backends", "ATEN", "no effect autotuning"),
+    ("max_autotune_conv_backends", "ATEN,TRITON", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_CONV_BACKENDS text"),
+    ("max_autotune_conv_bwd_weight_backends", "ATEN", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_BWD_WEIGHT_CONV_BACKENDS text"),
+    ("max_autotune_conv_bwd_input_backends", "ATEN", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_BWD_INPUT_CONV_BACKENDS text"),
+    ("max_autotune_gemm_search_space", "DEFAULT", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_SEARCH_SPACE text"),
+    ("max_autotune_flex_search_space", "DEFAULT", "no effect autotuning", "TORCHINDUCTOR_MAX_AUTOTUNE_FLEX_SEARCH_SPACE text"),
+    ("fallback_by_default", False, "refused", "TORCHINDUCTOR_LITE_MODE one"),
+    ("selective_decompose", False, "refused", "TORCHINDUCTOR_LITE_MODE one"),
+    ("use_dce", True, "no effect kernels"),
+    ("use_pre_grad_passes", True, "no effect pre_grad"),
+    ("pre_grad_pass_timing", "default", "no effect pre_grad"),
+    ("use_joint_graph_passes", True, "obeyed inductor/settings"),
+    ("use_post_grad_passes", True, "no effect kernels"),
+    ("cutedsl_enable_autotuning", False, "no effect autotuning", "CUTEDSL_ENABLE_AUTOTUNING one"),
+    ("flydsl_enable_autotuning", False, "no effect autotuning", "FLYDSL_ENABLE_AUTOTUNING one"),
+    ("autotune_fallback_to_aten", False, "no effect autotuning"),
+    ("unbacked_symint_fallback", 8192, "refused"),
+    ("search_autotune_cache", False, "no effect caches"),
+    ("save_args", False, "no effect files", "TORCHINDUCTOR_SAVE_ARGS one"),
+    ("autotune_in_subproc", False, "no effect autotuning", "TORCHINDUCTOR_AUTOTUNE_IN_SUBPROC one"),
+    ("max_autotune_subproc_result_timeout_seconds", 60.0, "no effect autotuning"),
+    ("max_autotune_subproc_graceful_timeout_seconds", 0.0, "no effect autotuning"),
+    ("max_autotune_subproc_terminate_timeout_seconds", 0.0, "no effect autotuning"),
+    ("autotune_multi_device", False, "no effect autotuning", "TORCHINDUCTOR_AUTOTUNE_MULTI_DEVICE one"),
+    ("collective_benchmark_nruns", 50, "no effect distributed", "TORCHINDUCTOR_COLLECTIVE_BENCHMARK_NRUNS int"),
+    ("collective_benchmark_timeout", 30.0, "no effect distributed", "TORCHINDUCTOR_COLLECTIVE_BENCHMARK_TIMEOUT float"),
+    ("coordinate_descent_tuning", False, "no effect autotuning", "TORCHINDUCTOR_COORDINATE_DESCENT_TUNING one"),
+    (
+        "coordinate_descent_check_all_directions",
+        False,
+        "no effect autotuning",
+        "TORCHINDUCTOR_COORDINATE_DESCENT_CHECK_ALL_DIRECTIONS one",
+    ),
+    ("coordinate_descent_search_radius", 1, "no effect autotuning", "TORCHINDUCTOR_COORDINATE_DESCENT_RADIUS int"),
+    *SECTIONS["autoheuristic_collect"],
+    *SECTIONS["autoheuristic_use"],
+    ("run_jit_post_compile_hook", False, "no effect missing", "TORCHINDUCTOR_RUN_JIT_POST_COMPILE_HOOK one"),
+    ("autoheuristic_log_path", "DEFAULT", "no effect files", "TORCHINDUCTOR_AUTOHEURISTIC_LOG_PATH text"),
+    ("layout_opt_default", "1", "no effect eager"),
+    ("layout_optimization", True, "no effect eager", "TORCHINDUCTOR_LAYOUT_OPTIMIZATION one"),
+    ("force_layout_optimization", False, "no effect eager", "TORCHINDUCTOR_FORCE_LAYOUT_OPT one"),
+    ("cache_sdpa_constraint", False, "no effect caches", "TORCHINDUCTOR_CACHE_SDPA_CONSTRAINT one"),
+    ("keep_output_stride", True, "no effect eager", "TORCHINDUCTOR_KEEP_OUTPUT_STRIDE one"),
+    ("strict_output_strides", False, "no effect eager"),
+    ("warn_mix_layout", False, "no effect files", "TORCHINDUCTOR_WARN_MIX_LAYOUT one"),
+    ("realize_reads_threshold", 4, "no effect kernels"),
+    ("_realize_opcount_threshold_default", 30, "no effect kernels"),
+    ("realize_opcount_threshold", None, "no effect kernels"),
+    ("realize_opusers_threshold", 5, "no effect kernels"),
+    ("realize_cpu_opcount_threshold", 50, "no effect kernels"),
+    ("_realize_acc_reads_threshold_default", 8, "no effect kernels"),
+    ("realize_acc_reads_threshold", None, "no effect kernels"),
+    ("realize_cpu_acc_reads_threshold", 12, "no effect kernels"),
+    ("realize_acc_reads_size_threshold", None, "no effect kernels"),
+    ("delay_realize_cheap_outputs", True, "no effect kernels", "TORCHINDUCTOR_DELAY_REALIZE_CHEAP_OUTPUTS flag"),
+    ("fallback_random", False, "obeyed inductor/settings"),
+    ("align_random_eager", False, "no effect eager"),
+    ("use_rand4x", False, "no effect eager", "TORCHINDUCTOR_USE_RAND4X one"),
+    ("fallback_embedding_bag_byte_unpack", False, "no effect kernels"),
+    ("implicit_fallbacks", True, "no effect checks"),
+    ("assume_unaligned_fallback_output", False, "no effect kernels", "TORCHINDUCTOR_ASSUME_UNALIGNED_FALLBACK_OUTPUT one"),
+    ("inductor_choices_class", None, "refused"),
+    ("aggressive_fusion", False, "no effect kernels"),
+    ("debug_fusion", False, "no effect files", "TORCHINDUCTOR_DEBUG_FUSION one"),
+    ("benchmark_fusion", False, "no effect autotuning", "TORCHINDUCTOR_BENCHMARK_FUSION one"),
+    ("enabled_metric_tables", "", "no effect files", "TORCHINDUCTOR_ENABLED_METRIC_TABLES text"),
+    ("loop_ordering_after_fusion", True, "no effect kernels", "TORCHINDUCTOR_LOOP_ORDERING_AFTER_FUSION one"),
+    ("loop_reindexing_after_fusion", True, "no effect kernels", "TORCHINDUCTOR_LOOP_REINDEXING_AFTER_FUSION one"),
+    ("loop_index_inversion_in_fusion", True, "no effect kernels"),
+    ("score_fusion_memory_threshold", 10, "no effect kernels"),
+    ("fusion_memory_timeline_peak_memory_increase_gb", None, "no effect kernels"),
+    ("fusion_memory_timeline_peak_memory_pct_threshold", None, "no effect kernels"),
+    (
+        "benchmark_template_fusion",
+        True,
+        "no effect autotuning",
+        "TORCHINDUCTOR_BENCHMARK_TEMPLATE_FUSION TORCHINDUCTOR_BENCHMARK_EPILOGUE_FUSION one",
+    ),
+    ("benchmark_epilogue_fusion", None, "alias"),
+    ("max_template_fusion_benchmarked_choices", 1, "no effect autotuning"),
+    ("max_epilogue_benchmarked_choices", None, "alias"),
+    ("max_fusion_size", 64, "no effect kernels"),
+    ("min_overlap_ratio", 1.1, "no effect kernels"),
+    ("max_fusion_buffer_group_pairwise_attempts", 64, "no effect kernels"),
+    ("max_fusion_unique_io_buffers", None, "no effect kernels"),
+    ("max_complex_pointwise_cat_inputs", 8, "no effect kernels"),
+    ("max_pointwise_cat_inputs", 8, "no effect kernels"),
+    ("force_pointwise_cat", False, "no effect kernels"),
+    ("unroll_reductions_threshold", 8, "no effect speed"),
+    ("comment_origin", False, "no effect files"),
+    ("conv_1x1_as_mm", False, "no effect kernels"),
+    ("split_reductions", True, "no effect kernels", "TORCHINDUCTOR_SPLIT_REDUCTIONS one"),
+    ("deterministic", False, "no effect eager", "TORCHINDUCTOR_DETERMINISTIC one"),
+    ("batch_invariant", False, "no effect eager", "TORCHINDUCTOR_BATCH_INVARIANT one"),
+    ("numerics", "default", "no effect eager", "TORCHINDUCTOR_NUMERICS text"),
+    ("min_num_split", 0, "no effect kernels", "TORCHINDUCTOR_MIN_NUM_SPLIT int"),
+    ("benchmark_kernel", False, "no effect autotuning", "TORCHINDUCTOR_BENCHMARK_KERNEL one"),
+    ("constant_and_index_propagation", True, "no effect kernels"),
+    ("always_keep_tensor_constants", False, "no effect kernels"),
+    ("assert_indirect_indexing", True, "no effect checks"),
+    ("do_not_emit_runtime_assertions", False, "no effect checks"),
+    ("compute_all_bounds", False, "no effect kernels"),
+    ("combo_kernels", False, "no effect kernels"),
+    ("benchmark_combo_kernel", False, "no effect autotuning"),
+    ("combo_kernels_autotune", 1, "no effect autotuning"),
+    ("combo_kernel_allow_mixed_sizes", 1, "no effect kernels"),
+    ("combo_kernel_foreach_dynamic_shapes", True, "no effect kernels"),
+    ("combo_kernel_max_num_args", 250, "no effect kernels"),
+    ("combo_kernel_max_num_nodes", 8, "no effect kernels"),
+    ("combo_kernel_per_subkernel_blocks", False, "no effect kernels"),
+    ("combo_kernel_compile_time_autotune", False, "no effect autotuning", "TORCHINDUCTOR_COMBO_KERNEL_COMPILE_TIME_AUTOTUNE flag"),
+    ("combo_kernel_autotune_grouping", True, "no effect autotuning"),
+    ("combo_kernels_pointwise_only", False, "no effect kernels"),
+    ("combo_kernel_peak_memory_increase_gb", None, "no effect kernels"),
+    ("combo_kernel_peak_memory_pct_threshold", 0.05, "no effect kernels"),
+    ("combo_kernel_max_distance", 64, "no effect kernels"),
+    ("joint_graph_constant_folding", True, "obeyed inductor/settings"),
+    ("debug_index_asserts", False, "no effect checks"),
+    ("is_nightly_or_source", False, "no effect names"),
+    ("developer_warnings", False, "no effect names"),
+    ("optimize_scatter_upon_const_tensor", True, "no effect kernels", "TORCHINDUCTOR_OPTIMIZE_SCATTER_UPON_CONST_TENSOR one"),
+    ("add_pre_grad_passes", None, "refused"),
+    ("remove_pre_grad_passes", None, "no effect pre_grad"),
+    ("disabled_passes", "", "refused", "TORCHINDUCTOR_DISABLED_PASSES flag"),
+    ("worker_start_method", "subprocess", "no effect speed", "TORCHINDUCTOR_WORKER_START text"),
+    ("small_memory_access_threshold", 16777216, "no effect kernels"),
+    ("worker_suppress_logging", True, "no effect speed", "TORCHINDUCTOR_WORKER_SUPPRESS_LOGGING flag"),
+    ("compile_worker_watchdog_interval_seconds", 60, "no effect speed", "TORCHINDUCTOR_COMPILE_WORKER_WATCHDOG_INTERVAL int"),
+    ("log_tlparse", False, "no effect files", "LOG_TLPARSE flag"),
+    ("_fuse_ddp_communication", False, "no effect distributed"),
+    ("_fuse_ddp_bucket_size", 25, "no effect distributed"),
+    ("_fuse_ddp_communication_passes", ["fuse_ddp_with_concat_op", "schedule_comm_wait"], "no effect distributed"),
+    ("_micro_pipeline_tp", False, "no effect distributed"),
+    ("_partitioned_scatter_default", "0", "no effect kernels"),
+    ("partitioned_scatter_enabled", False, "no effect kernels", "TORCHINDUCTOR_PARTITIONED_SCATTER_ENABLED one"),
+    ("partitioned_scatter_min_partitions", 2, "no effect kernels"),
+    ("partitioned_scatter_max_partitions", 64, "no effect kernels"),
+    ("partitioned_scatter_min_index_size", 4096, "no effect kernels"),
+    ("partitioned_scatter_min_contention_ratio", 4.0, "no effect kernels"),
+    ("partitioned_scatter_non_model_floor_bytes", 1500000000, "no effect kernels"),
+    ("partitioned_scatter_force", False, "no effect kernels", "TORCHINDUCTOR_PARTITIONED_SCATTER_FORCE one"),
+    *SECTIONS["_collective"],
+    *SECTIONS["aten_distributed_optimizations"],
+    ("compile_threads", 1, "no effect speed", "TORCHINDUCTOR_COMPILE_THREADS int"),
+    ("compile_worker_mode", "process", "no effect speed", "TORCH_COMPILE_WORKER_MODE text"),
+    ("quiesce_async_compile_pool", True, "no effect speed", "TORCHINDUCTOR_QUIESCE_ASYNC_COMPILE_POOL flag"),
+    ("quiesce_async_compile_time", 60, "no effect speed"),
+    ("use_static_cuda_launcher", True, "no effect kernels", "TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER one"),
+    ("use_static_triton_launcher", None, "alias"),
+    (
+        "static_launch_user_defined_triton_kernels",
+        False,
+        "no effect kernels",
+        "TORCHINDUCTOR_STATIC_LAUNCH_USER_DEFINED_TRITON_KERNELS flag",
+    ),
+    ("strict_static_cuda_launcher", False, "no effect kernels", "TORCHINDUCTOR_STRICT_STATIC_CUDA_LAUNCHER one"),
+    ("strict_static_triton_launcher", None, "alias"),
+    ("keep_static_cubin_raw", False, "no effect kernels", "TORCHINDUCTOR_KEEP_STATIC_CUBIN_RAW one"),
+    ("use_fast_triton_launcher", True, "no effect kernels", "TORCHINDUCTOR_USE_FAST_TRITON_LAUNCHER one"),
+    ("use_launch_metadata_schema", True, "no effect kernels", "TORCHINDUCTOR_USE_LAUNCH_METADATA_SCHEMA one"),
+    ("global_cache_dir", None, "no effect caches"),
+    ("kernel_name_max_ops", 10, "no effect kernels"),
+    ("shape_padding", True, "no effect kernels", "TORCHINDUCTOR_SHAPE_PADDING one"),
+    ("comprehensive_padding", True, "no effect kernels", "TORCHINDUCTOR_COMPREHENSIVE_PADDING one"),
+    ("pad_channels_last", False, "no effect kernels"),
+    ("pad_dynamic_shapes", False, "no effect kernels"),
+    ("disable_padding_cpu", True, "no effect kernels"),
+    ("expand_dimension_for_pointwise_nodes", False, "no effect kernels"),
+    ("padding_alignment_bytes", 128, "no effect kernels"),
+    ("padding_stride_threshold", 1024, "no effect kernels"),
+    ("pad_outputs", False, "no effect kernels"),
+    ("bw_outputs_user_visible", True, "no effect kernels"),
+    ("force_shape_pad", False, "no effect kernels"),
+    ("permute_fusion", False, "no effect kernels", "TORCHINDUCTOR_PERMUTE_FUSION one"),
+    ("profiler_mark_wrapper_call", False, "no effect files"),
+    ("generate_intermediate_hooks", False, "no effect files"),
+    ("debug_ir_traceback", False, "no effect files"),
+    ("_raise_error_for_testing", False, "refused"),
+    ("_use_fp64_for_unbacked_floats", True, "no effect kernels"),
+    ("_profile_var", "", "no effect files", "TORCHINDUCTOR_PROFILE text"),
+    ("profile_bandwidth", False, "no effect files", "TORCHINDUCTOR_PROFILE set"),
+    ("profile_bandwidth_regex", "", "no effect files", "TORCHINDUCTOR_PROFILE text"),
+    ("profile_bandwidth_output", None, "no effect files", "TORCHINDUCTOR_PROFILE_OUTPUT text"),
+    (
+        "profile_bandwidth_with_do_bench_using_profiling",
+        False,
+        "no effect files",
+        "TORCHINDUCTOR_PROFILE_WITH_DO_BENCH_USING_PROFILING one",
+    ),
+    ("disable_cpp_codegen", False, "no effect kernels"),
+    ("freezing", False, "refused", "TORCHINDUCTOR_FREEZING one"),
+    ("freezing_discard_parameters", False, "refused"),
+    ("decompose_mem_bound_mm", False, "no effect eager"),
+    ("wrap_inductor_compiled_regions", False, "refused"),
+    ("assume_aligned_inputs", False, "no effect kernels"),
+    ("assume_32bit_indexing", False, "refused"),
+    ("unsafe_ignore_unsupported_triton_autotune_args", False, "no effect autotuning"),
+    ("check_stack_no_cycles_TESTING_ONLY", False, "no effect checks"),
+    ("force_disable_cudagraph_TESTING_ONLY", False, "no effect cuda"),
+    ("enable_linear_binary_folding", False, "no effect missing", "TORCHINDUCTOR_ENABLE_LINEAR_BINARY_FOLDING one"),
+    ("annotate_training", False, "no effect files", "TORCHINDUCTOR_ANNOTATE_TRAINING one"),
+    ("enable_caching_generated_triton_templates", True, "no effect caches"),
+    ("autotune_lookup_table", {}, "no effect autotuning"),
+    ("file_lock_timeout", 600, "no effect speed", "TORCHINDUCTOR_FILE_LOCK_TIMEOUT int"),
+    ("compile_worker_wait_timeout", 0, "no effect speed", "TORCHINDUCTOR_COMPILE_WORKER_WAIT_TIMEOUT int"),
+    ("enable_autograd_for_aot", False, "no effect missing"),
+    ("torchinductor_worker_logpath", "", "no effect files", "TORCHINDUCTOR_WORKER_LOGPATH flag"),
+    *SECTIONS["auto_chunker"],
+    *SECTIONS["cpp"],
+    *SECTIONS["triton"],
+    *SECTIONS["aot_inductor"],
+    *SECTIONS["aot_inductor_mode"],
+    *SECTIONS["cutlass"],
+    *SECTIONS["cuda"],
+    *SECTIONS["xpu"],
+    *SECTIONS["rocm"],
+    ("cpu_backend", "cpp", "refused"),
+    ("cuda_backend", "triton", "no effect kernels"),
+    ("tpu_backend", "pallas", "no effect kernels"),
+    ("xpu_backend", "triton", "no effect kernels"),
+    *SECTIONS["mtia"],
+    *SECTIONS["halide"],
+    *SECTIONS["trace"],
+    (
+        "_save_config_ignore",
+        [
+            "trace.upload_tar",
+            "joint_custom_pre_pass",
+            "joint_custom_post_pass",
+            "pre_grad_custom_pass",
+            "aot_inductor.repro_level",
+            "aot_inductor.dump_aoti_minifier",
+            "post_grad_custom_pre_pass",
+            "post_grad_custom_post_pass",
+            "_fuse_ddp_communication_passes",
+            "_pre_fusion_custom_pass",
+            "cudagraph_policy",
+        ],
+        "no effect names",
+    ),
+    (
+        "_cache_config_ignore_prefix",
+        [
+            "trace",
+            "cuda.cutlass_dir",
+            "cutlass.cutlass_dir",
+            "xpu.cutlass_dir",
+            "worker_start_method",
+            "compile_threads",
+            "compile_worker_watchdog_interval_seconds",
+            "compile_worker_mode",
+            "post_grad_custom_post_pass",
+            "post_grad_custom_pre_pass",
+            "joint_custom_pre_pass",
+            "joint_custom_post_pass",
+            "pre_grad_custom_pass",
+            "_fuse_ddp_communication_passes",
+            "_pre_fusion_custom_pass",
+            "cudagraph_policy",
+            "force_disable_cudagraph_TESTING_ONLY",
+            "pre_grad_pass_timing",
+            "fx_graph_cache",
+            "fx_graph_remote_cache",
+            "autotune_local_cache",
+            "autotune_remote_cache",
+        ],
+        "no effect names",
+    ),
+    ("external_matmul", [], "refused"),
+    (
+        "write_are_deterministic_algorithms_enabled",
+        True,
+        "no effect eager",
+        "TORCHINDUCTOR_WRITE_ARE_DETERMINISTIC_ALGORITHMS_ENABLED one",
+    ),
+    *SECTIONS["lookup_table"],
+    *SECTIONS["test_configs"],
+    *SECTIONS["eager_numerics"],
+    ("emulate_precision_casts", False, "no effect eager", "TORCHINDUCTOR_EMULATE_PRECISION_CASTS one"),
+    ("emulate_precision_casts_on_saved_tensors", True, "no effect eager", "TORCHINDUCTOR_EMULATE_PRECISION_CASTS_ON_SAVED_TENSORS one"),
 )
 
-cpp = Section(
-    threads=-1,
-    no_redundant_loops=True,
-    dynamic_threads=False,
-    simdlen=None,
-    min_chunk_size=512,
-    march=None,
-    enable_kernel_profile=False,
-    enable_kernel_context_guard=False,
-    weight_prepack=True,
-    inject_relu_bug_TESTING_ONLY=None,
-    inject_log1p_bug_TESTING_ONLY=None,
-    vec_isa_ok=None,
-    descriptive_names="original_aten",
-    max_horizontal_fusion_size=16,
-    fallback_scatter_reduce_sum=True,
-    enable_unsafe_math_opt_flag=False,
-    enable_floating_point_contract_flag="off",
-    enable_tiling_heuristics=True,
-    enable_grouped_gemm_template=False,
-    gemm_max_k_slices=1,
-    gemm_cache_blocking=None,
-    gemm_thread_factors=None,
-    enable_loop_tail_vec=True,
-    enable_concat_linear=False,
-    use_decompose_tanh=False,
-    use_small_dequant_buffer=False,
-    force_inline_kernel=False,
-    use_constexpr_for_int_array=True,
-    use_two_step_variance_threshold=1024,
-)
+_ALIASES = {
+    "force_disable_caches": "torch.compiler.config.force_disable_caches",
+    "benchmark_epilogue_fusion": "torch._inductor.config.benchmark_template_fusion",
+    "max_epilogue_benchmarked_choices": "torch._inductor.config.max_template_fusion_benchmarked_choices",
+    "use_static_triton_launcher": "torch._inductor.config.use_static_cuda_launcher",
+    "strict_static_triton_launcher": "torch._inductor.config.strict_static_cuda_launcher",
+}
 
-triton = Section(
-    tlx_mode=None,
-    cudagraphs=False,
-    cudagraph_trees=True,
-    cudagraph_skip_dynamic_graphs=False,
-    cudagraph_capture_sizes=None,
-    cudagraph_min_partition_size=0,
-    slow_path_cudagraph_asserts=True,
-    cudagraph_trees_history_recording=False,
-    cudagraph_trees_objgraph=False,
-    cudagraph_trees_generation_cloning=None,
-    cudagraph_support_input_mutation=True,
-    cudagraph_unexpected_rerecord_limit=128,
-    cudagraph_managed_input_rerecord_limit=5,
-    cudagraph_managed_input_rerecord_action="copy",
-    cudagraph_initial_mempool_allocation_gb=None,
-    cudagraph_dynamic_shape_warn_limit=8,
-    cudagraph_dynamic_shape_rerecord_limit=None,
-    force_cudagraph_sync=False,
-    force_cudagraphs_warmup=False,
-    cudagraph_or_error=False,
-    reorder_for_reducing_graph_partitions=True,
-    cudagraph_partition_memory_budget=1.1,
-    fast_path_cudagraph_asserts=False,
-    skip_cudagraph_warmup=False,
-    debug_sync_graph=False,
-    debug_sync_kernel=False,
-    dense_indexing=False,
-    coalesce_tiling_analysis=True,
-    max_tiles=None,
-    prefer_nd_tiling=False,
-    autotune_pointwise=True,
-    autotune_cublasLt=True,
-    autotune_at_compile_time=None,
-    autotune_with_sample_inputs=False,
-    tile_reductions=False,
-    native_matmul=False,
-    tiling_prevents_pointwise_fusion=True,
-    tiling_prevents_reduction_fusion=True,
-    unique_kernel_names=True,
-    unique_user_kernel_names=False,
-    descriptive_names="original_aten",
-    persistent_reductions=True,
-    decompose_sort_ops=False,
-    cooperative_reductions=False,
-    force_cooperative_reductions=False,
-    use_two_step_variance_min_numel=1024,
-    use_two_step_variance_threshold=32768,
-    multi_kernel=0,
-    divisible_by_16=True,
-    emit_pointer_range_32=True,
-    min_split_scan_rblock=256,
-    store_cubin=False,
-    spill_threshold=16,
-    scalar_accumulators=True,
-    use_block_ptr=False,
-    use_tensor_descriptor=False,
-    enable_flex_tdm=True,
-    transpose_discontiguous_tensor_descriptor=True,
-    inject_relu_bug_TESTING_ONLY=None,
-    codegen_upcast_to_fp32=True,
-    enable_persistent_tma_matmul=False,
-    enable_template_tma_store=False,
-    enable_tma_load_for_template_epilogue=False,
-    enable_host_side_tma=False,
-    enable_template_autows=False,
-    skip_l1_cache=False,
-    disallow_failing_autotune_kernels_TESTING_ONLY=False,
-    num_decompose_k_splits=10,
-    decompose_k_threshold=32,
-    enable_pdl=False,
-    mix_order_reduction=True,
-    mix_order_reduction_initial_xblock=1,
-    mix_order_reduction_split_size=None,
-    mix_order_reduction_autotune_split_size=False,
-    mix_order_reduction_non_strict_mode=False,
-    mix_order_reduction_max_reads=10,
-    mix_order_reduction_allow_multi_stages=True,
-    nested_reduction=True,
-    max_kernel_dump_occurrences=3,
-    proton_profiling=False,
-    proton_output_dir=None,
-    proton_group_by_sm=True,
-    proton_split_invocations=True,
-    proton_per_cta_occupancy=True,
-    dynamic_disable_pipelining=True,
-)
+_DEPRECATED = {
+    "use_mixed_mm": "does not do anything",
+    "mixed_mm_choice": "does not do anything",
+    "benchmark_epilogue_fusion": "use benchmark_template_fusion instead",
+    "max_epilogue_benchmarked_choices": "use max_template_fusion_benchmarked_choices instead",
+}
 
-aot_inductor = Section(
-    autotune_per_kernel_alloc=False,
-    autotune_offload_constants_min_device_fraction=1.0,
-    output_path="",
-    debug_compile=False,
-    debug_symbols=False,
-    enable_frame_pointer=True,
-    enable_line_tables=True,
-    compile_wrapper_opt_level="O1",
-    debug_intermediate_value_printer="0",
-    filtered_kernel_names=None,
-    serialized_in_spec="",
-    serialized_out_spec="",
-    use_runtime_constant_folding=False,
-    force_mmap_weights=False,
-    use_consts_asm_build=True,
-    package=False,
-    package_cpp_only=None,
-    dynamic_linkage=True,
-    raise_error_on_ignored_optimization=True,
-    check_lowerbound=True,
-    check_upperbound=True,
-    dump_aoti_minifier=False,
-    repro_level=2,
-    allow_stack_allocation=False,
-    use_minimal_arrayref_interface=False,
-    weight_use_caching_allocator=False,
-    package_constants_in_so=True,
-    package_constants_on_disk_format=None,
-    precompile_headers=True,
-    embed_kernel_binary=None,
-    emit_multi_arch_kernel=None,
-    model_name_for_generated_files=None,
-    custom_op_libs=None,
-    enable_lto=False,
-    link_libtorch=True,
-    cross_target_platform=None,
-    aoti_shim_library=None,
-    aoti_shim_library_path=None,
-)
+_SEVERAL_TYPES = """
+fx_graph_remote_cache bundle_triton_into_fx_graph_cache autotune_remote_cache bundled_autotune_remote_cache
+unsafe_marked_cacheable_functions sleep_sec_TESTING_ONLY triton_kernel_default_layout_constraint memory_pool
+post_grad_custom_pre_pass post_grad_custom_post_pass custom_partitioner_fn joint_custom_pre_pass joint_custom_post_pass
+pre_grad_custom_pass _pre_fusion_custom_pass _post_fusion_custom_pass pre_grad_fusion_options post_grad_fusion_options
+fx_passes_numeric_check mixed_mm_choice reorder_for_compute_comm_overlap_passes reorder_prefetch_limit
+bucket_all_gathers_fx bucket_all_gathers_fx_bucket_size_determinator bucket_all_gathers_bucket_mode
+bucket_reduce_scatters_fx bucket_reduce_scatters_fx_bucket_size_determinator bucket_reduce_scatters_bucket_mode
+bucket_all_reduces_fx bucket_all_reduces_fx_bucket_size_determinator intra_node_bw inter_node_bw incremental_autotune
+autotune_num_choices_displayed custom_should_partition_ops cudagraph_unsafe_unbacked_ops multi_kernel_hints
+nvgemm_max_profiling_configs max_autotune_gemm_search_space max_autotune_flex_search_space pre_grad_pass_timing
+realize_opcount_threshold realize_acc_reads_threshold realize_acc_reads_size_threshold inductor_choices_class
+fusion_memory_timeline_peak_memory_increase_gb fusion_memory_timeline_peak_memory_pct_threshold
+max_fusion_unique_io_buffers numerics combo_kernel_peak_memory_increase_gb combo_kernel_peak_memory_pct_threshold
+add_pre_grad_passes remove_pre_grad_passes _fuse_ddp_communication_passes
+aten_distributed_optimizations.collective_bucketing aten_distributed_optimizations.insert_overlap_deps
+aten_distributed_optimizations.max_compute_pre_fetch aten_distributed_optimizations.compute_overlap_multipler
+aten_distributed_optimizations.custom_runtime_estimation aten_distributed_optimizations.collective_estimator
+aten_distributed_optimizations.compute_estimator aten_distributed_optimizations.profile_guided_estimations_profile_path
+aten_distributed_optimizations.max_memory_increase_gb aten_distributed_optimizations.max_memory_increase_ratio
+aten_distributed_optimizations.max_in_flight_gb aten_distributed_optimizations.max_coll_distance
+aten_distributed_optimizations.bucket_exposed_first aten_distributed_optimizations.bucket_mode
+aten_distributed_optimizations.spmd_mismatch aten_distributed_optimizations.pre_bucketing_fsdp_collectives_bucket_cap_mb
+compile_threads global_cache_dir profile_bandwidth_output autotune_lookup_table auto_chunker.num_chunk cpp.simdlen
+cpp.cxx cpp.march cpp.inject_relu_bug_TESTING_ONLY cpp.inject_log1p_bug_TESTING_ONLY cpp.vec_isa_ok
+cpp.descriptive_names triton.tlx_mode triton.cudagraph_capture_sizes triton.cudagraph_trees_generation_cloning
+triton.cudagraph_managed_input_rerecord_action triton.cudagraph_initial_mempool_allocation_gb
+triton.cudagraph_dynamic_shape_warn_limit triton.cudagraph_dynamic_shape_rerecord_limit triton.max_tiles
+triton.autotune_at_compile_time triton.descriptive_names triton.multi_kernel triton.inject_relu_bug_TESTING_ONLY
+triton.mix_order_reduction_split_size triton.debug_dump_kernel_inputs triton.proton_output_dir
+aot_inductor.debug_intermediate_value_printer aot_inductor.package_cpp_only aot_inductor.metadata aot_inductor.presets
+aot_inductor.package_constants_on_disk_format aot_inductor.embed_kernel_binary aot_inductor.emit_multi_arch_kernel
+aot_inductor.model_name_for_generated_files aot_inductor.custom_ops_to_c_shims aot_inductor.custom_op_libs
+aot_inductor.cross_target_platform aot_inductor.aoti_shim_library aot_inductor.aoti_shim_library_path
+cutlass.compile_opt_level cutlass.cutlass_max_profiling_configs cutlass.cutlass_max_profiling_swizzle_options
+cutlass.cutlass_dynamic_cluster_shape cutlass.cutlass_dynamic_cluster_fallback cutlass.cutlass_op_allowlist_regex
+cutlass.cutlass_op_denylist_regex cuda.arch cuda.version cuda.cuda_cxx xpu.arch xpu.version xpu.oneapi_root rocm.arch
+rocm.ck_supported_arch rocm.compile_opt_level rocm.rocm_home rocm.n_max_profiling_configs rocm.ck_max_profiling_configs
+rocm.ck_tile_max_profiling_configs rocm.kBatch_sweep cpu_backend cuda_backend tpu_backend xpu_backend
+halide.scheduler_cuda halide.scheduler_cpu trace.debug_dir trace.upload_tar _save_config_ignore
+_cache_config_ignore_prefix external_matmul lookup_table.table test_configs.force_custom_op_decomposition
+test_configs.max_mm_configs test_configs.max_flex_configs test_configs.autotune_choice_name_regex
+test_configs.autotune_choice_desc_regex test_configs.track_memory_lifecycle
+""".split()
 
+_STRICT = {"strict_pointwise": True, "strict": True}
+# What other settings are while this one has such a value.
+_IMPLIED = {
+    "numerics": {"eager_numerics.disable_ftz": _STRICT, "eager_numerics.division_rounding": _STRICT, "emulate_precision_casts": _STRICT},
+}
 
-trace = Section(
-    enabled=False,
-    save_real_tensors=False,
-    debug_dir=None,
-    debug_log=False,
-    info_log=False,
-    fx_graph=True,
-    fx_graph_transformed=True,
-    ir_pre_fusion=True,
-    ir_post_fusion=True,
-    output_code=True,
-    graph_diagram=False,
-    graph_diagram_format="svg",
-    draw_orig_fx_graph=False,
-    orig_fx_graph_diagram_format="svg",
-    dot_graph_shape=None,
-    log_url_for_graph_xform=None,
-    compile_profile=False,
-    upload_tar=None,
-    log_autotuning_results=False,
-    provenance_tracking_to_timeline=False,
-    provenance_tracking_max_events=500000,
-    provenance_tracking_level=0,
-)
-
-patch = patch_of(globals())
+install(__name__, _ROWS, aliases=_ALIASES, deprecated=_DEPRECATED, several_types=_SEVERAL_TYPES, implied=_IMPLIED)

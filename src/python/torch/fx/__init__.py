@@ -7,3 +7,11 @@ from torch.fx.interpreter import Interpreter, Transformer
 from torch.fx.node import Node, has_side_effect, map_arg
 from torch.fx.proxy import Proxy
 from torch.fx.subgraph_rewriter import replace_pattern
+
+
+def __getattr__(name):
+    if name == "experimental":
+        import importlib
+
+        return importlib.import_module("torch.fx.experimental")
+    raise AttributeError(f"module 'torch.fx' has no attribute '{name}'")

@@ -95,3 +95,40 @@ def python_graph(native, functions=()):
 
     constants = native.nodes(make)
     return graph, {name: of_native(value) if hasattr(value, "print_readable") else value for name, value in constants.items()}
+
+
+def _kind(node):
+    """How a call's target is told to the compiler."""
+    target = node.target
+    if node.op in ("call_method", "call_module"):
+        raise TypeError(f"{node.op} {target} in a graph of operators: the compiler takes calls of operators")
+    if isinstance(target, (torch._ops.OpOverload, str)):
+        return "object", target
+    if isinstance(target, torch._ops.OpOverloadPacket):
+        return "object", target.default
+    if isinstance(target, _HigherOrder):
+        return "higher_order", target.__name__
+    if target is operator.getitem:
+        return "getitem", ""
+    if getattr(operator, getattr(target, "__name__", ""), None) is target or getattr(target, "__name__", "").startswith("sym_"):
+        return "operator", target.__name__
+    raise TypeError(f"{target} in a graph of operators: the compiler takes calls of operators")
+
+
+def told(module):
+    """A graph as the compiler takes it back: what it was made from, its nodes and the constants and subgraphs that they name. None
+    where nobody has edited it."""
+    if not hasattr(module, "_native"):
+        raise TypeError(f"expected a GraphModule, got {type(module.graph)}")
+    native, graph = module._native, module.__dict__["_graph"]
+    if native is not None and (graph is None or graph._version == module.__dict__["_built"]):
+        return None
+    nodes, attributes = [], {}
+    for node in graph.nodes:
+        nodes.append((node, node.op, node.name, *_kind(node), list(node.args), dict(node.kwargs), dict(node.meta)))
+        if node.op == "get_attr":
+            value = module
+            for atom in node.target.split("."):
+                value = getattr(value, atom)
+            attributes[node.target] = value
+    return native or module.__dict__.get("_made_from"), nodes, attributes

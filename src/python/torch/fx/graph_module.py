@@ -81,6 +81,8 @@ class GraphModule(Module):
                 _assign(root[path], self, path)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
+        if isinstance(root, GraphModule):
+            self.__dict__["_made_from"] = root._native or root.__dict__.get("_made_from")
         self.meta = dict(getattr(root, "meta", {}) if not isinstance(root, dict) else {})
         self.graph = graph
 
@@ -112,6 +114,7 @@ class GraphModule(Module):
         graph = self.graph
         if self._native is not None and graph._version == self.__dict__["_built"]:
             return None
+        self.__dict__["_made_from"] = self._native or self.__dict__.get("_made_from")
         self.__dict__["_native"] = None
         written = graph.python_code("self")
         self.__dict__["_code_text"] = written.src

@@ -4,7 +4,7 @@
 def aot_autograd(**options):
     """A backend for `torch.compile` from compilers of forward and backward graphs."""
 
-    def backend(gm, example_inputs, **_):
+    def compiler_fn(gm, example_inputs, **_):
         from torch._functorch.aot_autograd import aot_module_simplified
 
         given = dict(options)
@@ -14,4 +14,4 @@ def aot_autograd(**options):
             bw = None
         return aot_module_simplified(gm, example_inputs, fw_compiler=fw, bw_compiler=bw, **given)
 
-    return backend
+    return compiler_fn

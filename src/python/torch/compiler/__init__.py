@@ -21,3 +21,11 @@ def compile(*args, **kwargs):
     import torch
 
     return torch.compile(*args, **kwargs)
+
+
+def __getattr__(name):
+    if name == "config":
+        import importlib
+
+        return importlib.import_module("torch.compiler.config")
+    raise AttributeError(f"module 'torch.compiler' has no attribute '{name}'")
