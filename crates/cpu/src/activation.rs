@@ -337,7 +337,9 @@ fn elu_backward(c: &Call, o: &[Tensor]) -> Result<()> {
     macro_rules! run {
         ($t:ty) => {{
             let (slope, scale, input) = ((alpha * scale) as $t, scale as $t, input_scale as $t);
-            map2_grouped(g, x, &o[0], |g: $t, x: $t, grouped| match (is_result, x <= 0.0) {
+            // Whole groups of lanes ask what is above zero, the rest what is not: they differ in NaN.
+            let above = |x: $t, grouped: bool| x > 0.0 || (!grouped && x.is_nan());
+            map2_grouped(g, x, &o[0], |g: $t, x: $t, grouped| match (is_result, !above(x, grouped)) {
                 (_, false) => g * scale,
                 (true, true) => g * input * (x + slope),
                 (false, true) => g * input * slope * (x * input).exponential_in(grouped),

@@ -6,7 +6,7 @@ use super::normalization::{optional, write_masked};
 use super::vectorized::{Vectorized, lanes_dot, lanes_sum};
 use crate::dense::for_floats;
 use diagnostics::error::Result;
-use dispatch::{Call, KernelTable};
+use dispatch::{Call, KernelTable, Value};
 use tensor::Tensor;
 
 /// Registers the family.
@@ -57,6 +57,10 @@ fn batch_norm(c: &Call, out: &[Tensor]) -> Result<()> {
     // A vector of nothing has no channels.
     if sizes.len() < 2 {
         return Ok(());
+    }
+    // Without items the sums over them are zeros, not quotients by their number.
+    if sizes.contains(&0) {
+        return out.iter().try_for_each(|t| super::copy::fill(t, &Value::Float(0.0)));
     }
     let (channels, places) = (sizes[1], sizes[2..].iter().product::<usize>());
     for_floats!("batch_norm_backward", input.dtype(), T => {

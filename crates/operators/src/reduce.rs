@@ -6,7 +6,7 @@
 use super::common::*;
 use super::shapes::{default_dtype, wrap_dim, wrap_dims};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, Key, OpBuilder, OpClasses, Rule, Tags, Value, has_layer, levels};
 use dispatch::{aten, t};
 use shape::{FloatExpr, Relation, SymFloat, SymInt};
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -272,10 +272,31 @@ fn prod_safe(grad: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor> {
     t!("mul.Tensor", grad, t!("mul.Tensor", before, after)?)
 }
 
+/// How many elements are zero, where PyTorch's formulas look: not at complex numbers, at what stands for values, or where something
+/// else sees the calls.
+fn zeros_among(x: &Tensor) -> Result<Option<i64>> {
+    let seen = [Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace].into_iter().any(has_layer);
+    if seen || levels::current().is_some() || levels::wrapped(x).is_some() || x.is_fake() || x.dtype().is_complex() {
+        return Ok(None);
+    }
+    let count = t!("sum", t!("eq.Scalar", x, 0)?)?;
+    Ok(Some(aten!("_local_scalar_dense", count)?.int()?))
+}
+
+/// The gradient where no element is zero.
+fn prod_by_quotients(grad: &Tensor, result: &Tensor, x: &Tensor) -> Result<Tensor> {
+    t!("mul.Tensor", grad, t!("div.Tensor", result, x)?)
+}
+
 pub(super) fn prod_all(b: &Backward, grad: &Tensor) -> Result<Tensor> {
     let x = t!("to.dtype", b.saved("self")?, grad.dtype())?;
     if x.dim() == 0 {
         return Ok(grad.clone());
+    }
+    match zeros_among(&x)? {
+        Some(0) => return prod_by_quotients(grad, b.result(0)?, &x),
+        Some(2..) => return t!("zeros_like", x),
+        _ => {}
     }
     let flat = t!("view", t!("contiguous", &x)?, vec![-1i64])?;
     t!("view", prod_safe(grad, &flat, 0)?, x.sizes())
@@ -287,14 +308,13 @@ fn prod_dim(b: &Backward, grad: &Tensor) -> Result<Tensor> {
         return Ok(grad.clone());
     }
     let dim = wrap_dim(b.arg("dim").int()?, x.dim())?;
-    let grad = if b.arg("keepdim").bool()? {
-        grad.clone()
-    } else {
-        let grad = t!("unsqueeze", grad, dim as i64)?;
-        // PyTorch brings the result along; nothing reads it.
-        t!("unsqueeze", b.result(0)?, dim as i64)?;
-        grad
+    let (grad, result) = match b.arg("keepdim").bool()? {
+        true => (grad.clone(), b.result(0)?.clone()),
+        false => (t!("unsqueeze", grad, dim as i64)?, t!("unsqueeze", b.result(0)?, dim as i64)?),
     };
+    if x.numel().as_int() != Some(0) && zeros_among(&x)? == Some(0) {
+        return prod_by_quotients(&grad, &result, &x);
+    }
     prod_safe(&grad, &x, dim)
 }
 

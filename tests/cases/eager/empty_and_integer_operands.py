@@ -34,6 +34,9 @@ for training in (True, False):
     out = F.batch_norm(x, torch.zeros(0), torch.ones(0), training=training)
     print(out.detach(), torch.autograd.grad(out, x, torch.ones(0)))
     print(tried(F.batch_norm, torch.ones(3), torch.zeros(0), torch.ones(0), training=training))
+    x, weight, bias = torch.zeros(0, 2, 3, requires_grad=True), torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    out = F.batch_norm(x, torch.zeros(2), torch.ones(2), weight, bias, training=training)
+    print(torch.autograd.grad(out.sum(), (x, weight, bias)))
 for rows, columns in [(0, 0), (0, 3), (3, 0)]:
     a = torch.zeros(rows, columns)
     for order in ("fro", "nuc", inf, -inf, 1, -1, 2):

@@ -65,3 +65,11 @@ print(torch.histc(torch.tensor([0.0, 5e-6, 1e-5, 1.2e-5]), bins=1000, min=0.0, m
 x = torch.tensor([nan, inf, -inf, 3e38, 1e10, -1e10, 3e9, 70000.0, -70000.0, 300.0, -300.0, 2147483648.0, -1.5])
 for dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool):
     print(x.to(dtype), x.double().to(dtype), x.half().to(dtype))
+
+for values in ([[nan, 2.0], [1.0, 3.0]], [[nan, 0.0], [1.0, 3.0]], [[0.0, 0.0], [inf, 3.0]], [[1e-30, 1e-30], [2.0, 3.0]], [[3e38, 10.0], [1e-20, 1.0]]):
+    show("prod", torch.prod, torch.tensor(values))
+    show("prod", lambda x: torch.prod(x, 1), torch.tensor(values))
+for f in (F.elu, F.celu, F.selu):
+    for times in (1, 32):
+        x = torch.tensor([nan, inf, -inf, 0.5] * times, requires_grad=True)
+        print(f(x)[:4].detach(), torch.autograd.grad(f(x).sum(), x)[0][:4])
