@@ -8,6 +8,8 @@ use std::alloc::System;
 mod allocations;
 #[path = "library/aot_aliasing.rs"]
 mod aot_aliasing;
+#[path = "library/arguments.rs"]
+mod arguments;
 #[path = "library/catalogue.rs"]
 mod catalogue;
 #[path = "library/command_line.rs"]

@@ -29,6 +29,7 @@ DATA = {
     "op_sets": (["operators/op_sets.py"], "crates/partition/tests/partition/op_sets.txt"),
     "pytorch_names": (["pytorch_names.py"], "src/python/torch/_names.py"),
     "settings": (["settings.py"], "tests/data/settings.txt"),
+    "signatures": (["signatures.py"], "tests/data/signatures.txt"),
     "page_logs": (["page_logs.py"], "tests/e2e/recorded/aot_graphs.txt"),
 }
 

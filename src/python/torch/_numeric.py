@@ -144,7 +144,11 @@ def range(start=0, end=None, step=1, *, out=None, dtype=None, layout=None, devic
     start, end = (0, start) if end is None else (start, end)
     count = int((end - start) / step) + 1
     values = start + step * torch.arange(count, dtype=torch.float64)
-    return values.to(dtype or torch.get_default_dtype()).requires_grad_(requires_grad)
+    from torch._arguments import unobeyed
+
+    unobeyed("torch.range", layout=(layout, None))
+    values = values.to(dtype or torch.get_default_dtype()).to(device or torch.get_default_device())
+    return values.requires_grad_(requires_grad) if out is None else out.resize_as_(values).copy_(values)
 
 
 def _assert(condition, message):

@@ -272,7 +272,7 @@ class Tensor(TensorBase):
 
     @overridable
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
-        return _native.tensor(data, dtype=dtype or self.dtype, requires_grad=requires_grad)
+        return _native.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
     @overridable
     def new(self, *args):

@@ -239,7 +239,12 @@ def align_tensors(*tensors):
 def lu(A, pivot=True, get_infos=False, out=None):
     """The LU factorization in its older form."""
     result = torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    return result if get_infos else result[:2]
+    result = tuple(result) if get_infos else tuple(result[:2])
+    if out is None:
+        return result
+    for given, made in zip(out, result):
+        given.resize_as_(made).copy_(made)
+    return out
 
 
 def unravel_index(indices, shape):

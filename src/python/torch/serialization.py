@@ -9,6 +9,7 @@ import pickle
 
 import torch
 from torch import _native
+from torch._arguments import unobeyed
 
 _MARK = b"AOT-PLAYGROUND\n"
 
@@ -131,14 +132,33 @@ class _WeightsUnpickler(pickle._Unpickler):
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes an object into a buffer or a file."""
+    unobeyed("torch.save", pickle_module=(pickle_module, None))
     buffer = io.BytesIO()
     _Pickler(buffer, 4).dump(obj)
     with _opened(f, "wb") as file:
         file.write(_MARK + buffer.getvalue())
 
 
+def _only_cpu(map_location):
+    """Everything is on the CPU, before and after."""
+    import torch
+
+    if callable(map_location):
+        # It is asked about every storage: one that leaves them where they are is obeyed.
+        storage = object()
+        places = [None if map_location(storage, "cpu") in (None, storage) else "meta"]
+    else:
+        places = map_location.values() if isinstance(map_location, dict) else [map_location]
+    if any(place is not None and torch.device(place).type != "cpu" for place in places):
+        raise NotImplementedError(f"torch.load(map_location={map_location!r}) is not supported in the playground: it can only be 'cpu'")
+
+
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
     """Reads what `save` wrote."""
+    unobeyed("torch.load", pickle_module=(pickle_module, None))
+    if pickle_load_args:
+        raise NotImplementedError(f"torch.load({', '.join(pickle_load_args)}=...) is not supported in the playground")
+    _only_cpu(map_location)
     with _opened(f, "rb") as file:
         mark = file.read(len(_MARK))
         data = file.read() if mark == _MARK else b""

@@ -94,6 +94,9 @@ def register_decomposition(aten_op, registry=None, *, type="post_autograd", unsa
 
 def get_decompositions(aten_ops, type="post_autograd"):
     """The rules of some operators, of all their overloads."""
+    from torch._arguments import unobeyed
+
+    unobeyed("get_decompositions", type=(type, "post_autograd"))
     found = defaultdict(list)
     for op in decomposition_table:
         found[str(op).rpartition(".")[0]].append(op)

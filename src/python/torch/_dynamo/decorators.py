@@ -1,5 +1,7 @@
 """What a script says about the sizes of its tensors before they are compiled for."""
 
+from torch._arguments import unobeyed
+
 
 def _mark(t, index, mark):
     if isinstance(index, (list, tuple)):
@@ -14,6 +16,7 @@ def _mark(t, index, mark):
 
 def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
     """Makes a dimension symbolic from the first compilation on."""
+    unobeyed("mark_dynamic", hint_override=(hint_override, None), specialize_on=(specialize_on, None))
     _mark(t, index, ("dynamic", min, max))
 
 
@@ -24,6 +27,8 @@ def maybe_mark_dynamic(t, index, *, min=None, max=None):
 
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, min=None, max=None):
     """Makes a dimension an unbacked symbol of what is compiled."""
+    unobeyed("mark_unbacked", hint_override=(hint_override, None), strict=(strict, False))
+    unobeyed("mark_unbacked", specialize_on=(specialize_on, None), shape_id=(shape_id, None))
     _mark(t, index, ("unbacked", min, max))
 
 

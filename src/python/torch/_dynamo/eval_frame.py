@@ -6,6 +6,7 @@ import sys
 import weakref
 
 from torch import _native, _native_compile
+from torch._arguments import unobeyed
 
 
 # The class of Python's modules: what a script imports is no place where it keeps tensors.
@@ -17,8 +18,23 @@ _MODULE_STATE = {"_parameters", "_buffers", "_modules"}
 checks_distributions = True
 
 
-def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False):
+def compile(
+    model=None,
+    *,
+    fullgraph=False,
+    dynamic=None,
+    backend=None,
+    mode=None,
+    options=None,
+    name=None,
+    disable=False,
+    recompile_limit=None,
+    isolate_recompiles=False,
+    dynamic_shapes=None,
+):
     """Compiles a function or module; as a decorator too."""
+    unobeyed("torch.compile", name=(name, None), recompile_limit=(recompile_limit, None), dynamic_shapes=(dynamic_shapes, None))
+    unobeyed("torch.compile", isolate_recompiles=(isolate_recompiles, False))
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
@@ -27,6 +43,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend=None, mode=Non
         )
     if disable:
         return model
+    for option in ("guard_filter_fn", "use_aoti"):
+        unobeyed("torch.compile", **{f"options[{option!r}]": ((options or {}).get(option), None)})
     _read_environment()
     config = sys.modules.get("torch._dynamo.config")
     if config is not None and config.suppress_errors and config.fail_on_recompile_limit_hit:
@@ -74,9 +92,35 @@ def _with_settings(backend, given, gm, example_inputs):
     return backend(gm, example_inputs, **given)
 
 
-def optimize(backend="inductor", *, nopython=False, dynamic=None, **_):
+def optimize(
+    backend="inductor",
+    *,
+    nopython=False,
+    error_on_graph_break=None,
+    guard_export_fn=None,
+    guard_fail_fn=None,
+    guard_filter_fn=None,
+    disable=False,
+    dynamic=None,
+    package=None,
+    recompile_limit=None,
+    isolate_recompiles=False,
+    dynamic_shapes=None,
+):
     """The older spelling of `torch.compile`."""
-    return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
+    unobeyed("torch._dynamo.optimize", error_on_graph_break=(error_on_graph_break, None), guard_export_fn=(guard_export_fn, None))
+    unobeyed("torch._dynamo.optimize", guard_fail_fn=(guard_fail_fn, None), package=(package, None))
+    unobeyed("torch._dynamo.optimize", guard_filter_fn=(guard_filter_fn, None))
+    return lambda fn: compile(
+        fn,
+        backend=backend,
+        fullgraph=nopython,
+        dynamic=dynamic,
+        disable=disable,
+        recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles,
+        dynamic_shapes=dynamic_shapes,
+    )
 
 
 def _optimize_function(fn, backend, fullgraph, dynamic, settings=None):
@@ -520,8 +564,9 @@ OptimizedModule = _LazyModuleClass()
 
 def disable(fn=None, recursive=True, *, reason=None, wrapping=True):
     """Keeps a function out of capture: what is captured ends before it is called."""
+    unobeyed("disable", wrapping=(wrapping, True))
     if fn is None:
-        return lambda fn: disable(fn, recursive, reason=reason)
+        return lambda fn: disable(fn, recursive, reason=reason, wrapping=wrapping)
 
     @functools.wraps(fn)
     def outside(*args, **kwargs):
@@ -626,6 +671,7 @@ class set_stance:
     """Says how compiled functions are called from now on; a context manager and a decorator too."""
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        unobeyed("set_stance", skip_guard_eval_unsafe=(skip_guard_eval_unsafe, False), force_backend=(force_backend, None))
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}'")
         if _native_compile._is_compiling():

@@ -12,6 +12,7 @@ from collections import namedtuple
 
 import torch
 from torch import _native_aot
+from torch._arguments import unobeyed
 from torch._dynamo import config
 from torch._dynamo.eval_frame import _Call, _is_builtin, _Names
 from torch.fx._native_graph import python_graph
@@ -47,6 +48,7 @@ def export(
     **extra_kwargs,
 ):
     """A function that, given arguments for `f`, gives its graph and what the graph depends on."""
+    unobeyed("torch._dynamo.export", disable_constraint_solver=(disable_constraint_solver, False))
     if decomposition_table is not None and not aten_graph:
         raise AssertionError("Specifying a decomposition_table table or tracing mode is illegal without setting aten_graph=True")
     if pre_dispatch:

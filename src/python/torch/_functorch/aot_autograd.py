@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 from torch import _native, _native_aot
+from torch._arguments import unobeyed
 from torch.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 from torch._functorch.partitioners import default_partition, name_of
 
@@ -65,6 +66,7 @@ def aot_function(
     enable_log=True,
 ):
     """A function whose first call traces forward and backward and hands them to the compilers."""
+    unobeyed("aot_function", num_params_buffers=(num_params_buffers, 0))
     options = dict(
         fw_compiler=fw_compiler,
         bw_compiler=bw_compiler,
@@ -121,9 +123,12 @@ def aot_module(mod, *args, **kwargs):
 
 def aot_module_simplified(
     mod, args, fw_compiler=None, bw_compiler=None, partition_fn=default_partition, decompositions=None,
-    keep_inference_input_mutations=False, inference_compiler=None, **_
+    keep_inference_input_mutations=False, inference_compiler=None, cudagraphs=None, boxed_forward_device_index=None,
+    ignore_shape_env=False, disable_functionalization=False, _disable_torch_fn_metadata_mode=False,
 ):  # fmt: skip
     """Compiles a captured graph, or a module on flat inputs, for given examples."""
+    unobeyed("aot_module_simplified", ignore_shape_env=(ignore_shape_env, False))
+    unobeyed("aot_module_simplified", disable_functionalization=(disable_functionalization, False))
     options = dict(
         fw_compiler=fw_compiler,
         bw_compiler=bw_compiler,
@@ -190,7 +195,7 @@ def _names(graph):
 def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_loss_index=None, pre_dispatch=False, dynamic_shapes=None, kwargs=None):
     """A module's functionalized graph, parameters and buffers first among its inputs, and what is what in it; with `trace_joint`
     also the gradients of the parameters, from a scalar loss among the outputs."""
-    for given, name in ((pre_dispatch, "pre_dispatch"), (kwargs, "kwargs")):
+    for given, name in ((pre_dispatch, "pre_dispatch"), (kwargs, "kwargs"), (dynamic_shapes, "dynamic_shapes")):
         if given:
             raise NotImplementedError(f"aot_export_module({name}=...) is not available in the playground")
     from torch.func import functional_call
@@ -271,6 +276,7 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 
 def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, decompositions=None):
     """A function's joint graph, or its forward, of the very arguments given: inputs that are written to or aliased by outputs are refused."""
+    unobeyed("aot_export_joint_simple", num_params_buffers=(num_params_buffers, 0))
     flat, spec = tree_flatten(tuple(args))
 
     def call(*flat):

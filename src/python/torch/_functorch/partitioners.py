@@ -1,12 +1,14 @@
 """The partitioners: a joint graph in two."""
 
 from torch import _native_aot
+from torch._arguments import unobeyed
 
 
 def default_partition(
     joint_module, _joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, static_lifetime_input_nodes=None
 ):
     """Saves everything the backward reads of the forward."""
+    unobeyed("default_partition", static_lifetime_input_nodes=(static_lifetime_input_nodes, None))
     return _native_aot._partition(joint_module, num_fwd_outputs, "default", static_lifetime_input_indices or [])
 
 

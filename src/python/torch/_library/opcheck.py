@@ -99,6 +99,9 @@ _CHECKS = dict(zip(TESTS, (_schema, _autograd_registration, _faketensor, _aot_di
 
 def opcheck(op, args, kwargs=None, *, test_utils=TESTS, raise_exception=True, atol=None, rtol=None):
     """Runs the checks; gives what each said."""
+    from torch._arguments import unobeyed
+
+    unobeyed("opcheck", atol=(atol, None), rtol=(rtol, None))
     from torch._library.custom_ops import CustomOpDef
 
     if isinstance(op, CustomOpDef):

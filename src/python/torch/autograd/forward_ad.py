@@ -48,8 +48,15 @@ def is_dual_level(number):
     return any(level.number == number for level in _levels)
 
 
+def _only_last(level):
+    """A level that is named can only be the one that was begun last; PyTorch counts from zero and has one at a time."""
+    if level not in (None, -1) and (not _levels or level != len(_levels) - 1):
+        raise NotImplementedError(f"forward_ad with level={level!r} is not supported in the playground: it can only be the last one")
+
+
 def exit_dual_level(*, level=None):
     """Ends the level: dual tensors become their primals."""
+    _only_last(level)
     if not _levels or not isinstance(_levels[-1], _ScriptLevel):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created.")
     _levels[-1].leave()
@@ -57,6 +64,7 @@ def exit_dual_level(*, level=None):
 
 def make_dual(tensor, tangent, *, level=None):
     """A dual tensor of a primal and a tangent."""
+    _only_last(level)
     if not _levels:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -75,6 +83,7 @@ def make_dual(tensor, tangent, *, level=None):
 
 def unpack_dual(tensor, *, level=None):
     """A dual tensor's primal and tangent; the tangent of any other tensor is None."""
+    _only_last(level)
     if not _levels:
         return UnpackedDualTensor(tensor, None)
     number = _levels[-1].number

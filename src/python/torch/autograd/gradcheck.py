@@ -1,6 +1,7 @@
 """Derivatives compared with finite differences."""
 
 import torch
+from torch._arguments import unobeyed
 
 __all__ = ["gradcheck", "gradgradcheck", "GradcheckError"]
 
@@ -66,6 +67,9 @@ def gradcheck(
     masked=None,
 ):
     """Whether the gradients of `func` at `inputs` agree with finite differences."""
+    unobeyed("gradcheck", check_batched_grad=(check_batched_grad, False), check_forward_ad=(check_forward_ad, False))
+    unobeyed("gradcheck", check_batched_forward_grad=(check_batched_forward_grad, False), masked=(masked, None))
+    unobeyed("gradcheck", check_grad_dtypes=(check_grad_dtypes, False), check_backward_ad=(check_backward_ad, True))
     inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
     if not any(isinstance(one, torch.Tensor) and one.requires_grad for one in inputs):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")

@@ -4,6 +4,7 @@ from collections import namedtuple
 
 import torch
 from torch import _C, _native_compile
+from torch._arguments import unobeyed
 
 __all__ = [
     "saved_tensors_hooks", "save_on_cpu", "disable_saved_tensors_hooks", "register_multi_grad_hook", "GradientEdge",
@@ -69,6 +70,7 @@ class disable_saved_tensors_hooks:
     """Inside, hooks on saved tensors are an error."""
 
     def __init__(self, error_message, only_pre_existing=False):
+        unobeyed("disable_saved_tensors_hooks", only_pre_existing=(only_pre_existing, False))
         self.error_message = error_message
 
     def __enter__(self):

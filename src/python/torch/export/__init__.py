@@ -32,6 +32,10 @@ def export(
     prefer_deferred_runtime_asserts_over_guards=False,
 ):
     """Traces a module's `forward` for inputs like these, whose dimensions are fixed but for those that `dynamic_shapes` names."""
+    from torch._arguments import unobeyed
+
+    deferred = prefer_deferred_runtime_asserts_over_guards
+    unobeyed("torch.export.export", prefer_deferred_runtime_asserts_over_guards=(deferred, False))
     from torch._dynamo.exc import UserError
     from torch._errors import GuardOnDataDependentSymNode
 

@@ -6,6 +6,7 @@ import weakref
 
 import torch
 from torch import _C, _native_compile
+from torch._arguments import unobeyed
 from torch.autograd.function import Function
 from torch.autograd.graph import saved_tensors_hooks
 
@@ -52,6 +53,7 @@ class _SelectiveContext(contextlib.nullcontext):
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Contexts for `checkpoint(..., context_fn=...)` that say what is saved: a function, or a list of overloads to save."""
+    unobeyed("create_selective_checkpoint_contexts", allow_cache_entry_mutation=(allow_cache_entry_mutation, False))
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if type(op).__name__ != "OpOverload":
@@ -252,6 +254,7 @@ def checkpoint(
     **kwargs,
 ):
     """Calls `function`; what it saves for backward is computed again when backward wants it."""
+    unobeyed("checkpoint", respect_saved_tensors_hooks=(respect_saved_tensors_hooks, None))
     if use_reentrant is None:
         import warnings
 

@@ -6,6 +6,7 @@ import sys
 
 import torch
 from torch import _native_aot
+from torch._arguments import unobeyed
 from torch.fx.graph import _PyTreeCodeGen
 from torch.fx.graph_module import GraphModule
 from torch.utils._pytree import tree_flatten, tree_unflatten
@@ -72,9 +73,22 @@ def _trace(f, args, table, mode, pre_dispatch):
 
 
 def make_fx(
-    f, decomposition_table=None, tracing_mode="real", _allow_non_fake_inputs=False, *, pre_dispatch=False, record_module_stack=False, **_
+    f,
+    decomposition_table=None,
+    tracing_mode="real",
+    _allow_non_fake_inputs=False,
+    *,
+    pre_dispatch=False,
+    record_module_stack=False,
+    _allow_fake_constant=False,
+    _error_on_data_dependent_ops=True,
+    record_stack_traces=False,
+    proxy_module_inputs=False,
+    _disable_torch_fn_metadata_mode=False,
 ):
     """A function that runs `f` on its arguments and gives the graph of what it called."""
+    unobeyed("make_fx", _allow_fake_constant=(_allow_fake_constant, False), proxy_module_inputs=(proxy_module_inputs, False))
+    unobeyed("make_fx", _error_on_data_dependent_ops=(_error_on_data_dependent_ops, True))
     if tracing_mode not in ("real", "fake", "symbolic"):
         raise AssertionError(f"unexpected tracing_mode: {tracing_mode}")
     if pre_dispatch and decomposition_table:
