@@ -9,13 +9,14 @@ use super::backends::{backend_failed, compile_graph};
 use super::cache::MOST_REASONS;
 use super::cache::compiled_function::{
     CompiledFunction, count, dynamo_error, ends_in_break, exception, forget_numbers, next_graph, note_compile_time, note_recompiled,
-    reached_limit, stance, switch,
+    reached_limit, stance,
 };
 use super::cache::found_inputs;
 use super::eval_frame::call::is_whole;
 use super::eval_frame::replay;
 use super::guards::explain;
 use super::resume_functions::About;
+use super::settings::switch;
 use crate::aot::{replay_graph, with_backward_state};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::output_graph::graph_arg::GraphArg;

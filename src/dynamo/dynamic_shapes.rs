@@ -3,7 +3,7 @@
 //! The rules are PyTorch's: sizes zero and one are numbers, equal sizes share a symbol unless the script marked the dimension,
 //! a symbol is named after where its size is found. Without a mark a dimension is static until it has been seen to vary.
 
-use crate::dynamo::backends::config;
+use crate::dynamo::settings::switch_of;
 use crate::shape::{Expr, ShapeEnv, SymFloat, SymInt, Symbol, SymbolInfo};
 use crate::tensor::{Geometry, Tensor};
 use std::collections::HashMap;
@@ -178,7 +178,7 @@ impl SeenSizes {
 
 /// Whether equal sizes share a symbol (`torch.fx.experimental._config.use_duck_shape`).
 fn use_duck_shape() -> bool {
-    config::switch_of("torch.fx.experimental._config", "use_duck_shape").unwrap_or(true)
+    switch_of("torch.fx.experimental._config", "use_duck_shape").unwrap_or(true)
 }
 
 /// Where a symbol's value is read.

@@ -20,6 +20,7 @@ mod graph_breaks;
 pub mod guards;
 pub mod output_graph;
 pub(crate) mod resume_functions;
+pub(crate) mod settings;
 mod side_effects;
 mod source;
 mod symbolic_convert;

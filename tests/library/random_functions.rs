@@ -8,7 +8,7 @@
 //!
 //! `RANDOM_FUNCTIONS=SEED` runs one seed and prints its function as a Python script, which can be run with PyTorch.
 
-use aot_playground::aot::schemas::InputSpec;
+use aot_playground::aot::schemas::{CustomPasses, InputSpec, Switches};
 use aot_playground::aot::{Config, GraphCallable, GraphCompiler, compile};
 use aot_playground::autograd::{BackwardOptions, gradient_edge, install, meta, run_backward};
 use aot_playground::backend::cpu::{self, interpret::interpret};
@@ -244,6 +244,8 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
     let compiler: GraphCompiler = Rc::new(|graph, _| Ok(Rc::new(Interpreted(graph))));
     let partitioner = if program.min_cut { Partitioner::MinCut } else { Partitioner::Default };
     let config = Config {
+        switches: Switches::default(),
+        custom_passes: CustomPasses::default(),
         keep_input_mutations: program.keep_input_mutations,
         partition: PartitionConfig { partitioner, ..PartitionConfig::default() },
         partition_fn: None,

@@ -116,6 +116,7 @@ fn every_setting_of_pytorch_has_a_row() {
             ("alias", "") => true,
             ("no", reason) => !reason.is_empty(),
             ("refused", said) => said == "says so",
+            ("obeyed", "library/settings") => POST_GRAD.contains(last),
             ("obeyed", case) => {
                 std::fs::read_to_string(Path::new("tests/cases").join(format!("{case}.py"))).is_ok_and(|text| text.contains(last))
             }

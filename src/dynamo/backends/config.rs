@@ -8,22 +8,12 @@ use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 use crate::aot::compile::example;
 use crate::aot::passes::Passes;
 use crate::aot::schemas::Switches;
+use crate::dynamo::settings::{setting, switch_of};
 use crate::error::{Error, Result};
 use crate::graph::{Graph, NodeId};
 use crate::partition::{Candidates, MemoryBudgetSolver, PartitionConfig, Partitioner, RuntimeEstimator, Scripted, is_tangent};
 use crate::python::native::graph_module::{PyGraphModule, script_module};
 use crate::python::native::tensor::{from_value, raised};
-
-/// A setting, where a script has imported its module; otherwise it has its default.
-fn setting(module: &'static str, name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
-    modules.get_item(module, vm).ok()?.get_attr(name, vm).ok()
-}
-
-/// A setting that is something other than `None`.
-pub fn value_of(module: &'static str, name: &'static str) -> Option<PyObjectRef> {
-    rustpython_vm::vm::thread::with_current_vm(|vm| setting(module, name, vm).filter(|value| !vm.is_none(value)))
-}
 
 /// Sets switches to what a module says of them.
 fn read(module: &'static str, vm: &VirtualMachine, switches: &mut [(&'static str, &mut bool)]) {
@@ -68,11 +58,6 @@ pub fn switches() -> Switches {
         read("torch._functorch.config", vm, switches);
     });
     switches
-}
-
-/// A switch, where a script has imported its module.
-pub fn switch_of(module: &'static str, name: &'static str) -> Option<bool> {
-    rustpython_vm::vm::thread::with_current_vm(|vm| setting(module, name, vm).and_then(|value| value.try_to_bool(vm).ok()))
 }
 
 /// A switch of `torch._functorch.config` that is off by default.

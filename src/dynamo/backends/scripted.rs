@@ -5,8 +5,9 @@ use std::rc::Rc;
 use rustpython_vm::function::{FuncArgs, KwArgs};
 use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-use super::config::{joint_inputs, value_of};
+use super::config::joint_inputs;
 use crate::aot::schemas::{CustomPasses, GraphCompiler, GraphPass, PartitionFn};
+use crate::dynamo::settings::value_of;
 use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::python::native::aot_functions::take_last_partition;

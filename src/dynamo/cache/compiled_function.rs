@@ -11,7 +11,8 @@ use super::ACCUMULATED_RECOMPILE_LIMIT;
 use crate::aot;
 use crate::dynamo::backends::Backend;
 use crate::dynamo::bytecode_analysis::decoded::Chain;
-use crate::dynamo::guards::manager::{self, Values};
+use crate::dynamo::guards::manager::Values;
+use crate::dynamo::settings::{is_on, setting};
 use crate::dynamo::{Cache, SeenSizes, Unsupported, what_if};
 use crate::error::Error;
 use crate::python::current::emit;
@@ -306,21 +307,13 @@ impl CompiledFunction {
 /// then on. The accumulated limit holds where a script raises the other one, so that no call asks more entries than that.
 pub fn reached_limit(entries: usize) -> Option<(&'static str, usize)> {
     rustpython_vm::vm::thread::with_current_vm(|vm| {
-        let limit = |name, default| (name, manager::config(name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default));
+        let limit = |name, default| {
+            (name, setting("torch._dynamo.config", name, vm).and_then(|o| o.try_to_value::<usize>(vm).ok()).unwrap_or(default))
+        };
         let accumulated = limit("accumulated_recompile_limit", ACCUMULATED_RECOMPILE_LIMIT);
         let specific = limit("recompile_limit", what_if::RECOMPILE_LIMIT);
         [accumulated, specific].into_iter().find(|(_, limit)| entries >= *limit)
     })
-}
-
-/// A switch of `torch._dynamo.config` that is on by default.
-pub fn is_on(name: &'static str) -> bool {
-    rustpython_vm::vm::thread::with_current_vm(|vm| manager::config(name, vm).is_none_or(|o| o.try_to_bool(vm).unwrap_or(true)))
-}
-
-/// A switch of `torch._dynamo.config` that is off by default.
-pub fn switch(name: &'static str) -> bool {
-    rustpython_vm::vm::thread::with_current_vm(|vm| manager::setting(name, vm))
 }
 
 /// Adds to `torch._dynamo.utils.counters`.

@@ -15,10 +15,11 @@ use rustpython_vm::builtins::PyBaseExceptionRef;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
-use super::cache::compiled_function::{self, CompiledFunction, note_recompiled, stance, switch};
+use super::cache::compiled_function::{self, CompiledFunction, note_recompiled, stance};
 use super::cache::found_inputs::Remembered;
 use super::guards::manager;
 use super::resume_functions::About;
+use super::settings::switch;
 use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_for_sizes, returned};
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;

@@ -1,6 +1,6 @@
 //! The place in the script that messages end with.
 
-use crate::dynamo::cache::compiled_function::switch;
+use crate::dynamo::settings::switch;
 use crate::span::Source;
 
 /// How Dynamo ends every message.

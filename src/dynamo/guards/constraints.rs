@@ -2,9 +2,9 @@
 //! fewer values than the script allowed for.
 
 use crate::dynamo::CapturedGraph;
-use crate::dynamo::cache::compiled_function::switch;
 use crate::dynamo::dynamic_shapes::{Dim, DimMark, Treatment};
 use crate::dynamo::graph_breaks::user_code::from_user_code;
+use crate::dynamo::settings::switch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::{Expr, Relation, ShapeGuard, SymInt, Symbol};
 use crate::span::current_source;

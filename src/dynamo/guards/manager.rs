@@ -17,6 +17,7 @@ use crate::dynamo::bytecode_analysis::rest_variables;
 use crate::dynamo::cache::compiled_function::{CompiledFunction, ends_in_break};
 use crate::dynamo::cache::found_inputs::{Found, holds};
 use crate::dynamo::resume_functions::symbol_number;
+use crate::dynamo::settings::switch;
 use crate::dynamo::source::{Locals, Source, cell, own_attribute, set_variable};
 use crate::dynamo::symbolic_convert::{self, Realized, Resumed};
 use crate::dynamo::{Recorder, Unmet};
@@ -268,7 +269,7 @@ impl Bound {
 /// Whether a float that varies may become a symbol.
 fn is_dynamic_float(value: &PyObject, vm: &VirtualMachine) -> bool {
     let plain = value.downcast_ref::<PyFloat>().filter(|_| value.class().is(vm.ctx.types.float_type));
-    plain.is_some_and(|f| f.to_f64().is_finite()) && !setting("specialize_float", vm)
+    plain.is_some_and(|f| f.to_f64().is_finite()) && !switch("specialize_float")
 }
 
 /// Values that were replaced by symbols for a call.
@@ -473,8 +474,8 @@ impl Values {
         vm: &VirtualMachine,
     ) -> Needs {
         let mut needs = Needs::default();
-        let unspecialized = setting("allow_unspec_int_on_nn_module", vm);
-        let specializes_ints = setting("specialize_int", vm);
+        let unspecialized = switch("allow_unspec_int_on_nn_module");
+        let specializes_ints = switch("specialize_int");
         for fact in facts {
             let Kind::Equals(value) = &fact.kind else {
                 needs.facts.push(fact);
@@ -517,17 +518,6 @@ fn named_number(source: &str, value: &PyObjectRef, vm: &VirtualMachine) -> Optio
     modules.get_item("torch.compiler.config", vm).ok()?;
     let named = imported("torch._dynamo._named_sources", vm).ok()?.get_attr("number", vm).ok()?.call((source, value.clone()), vm).ok()?;
     if vm.is_none(&named) { None } else { named.try_to_bool(vm).ok() }
-}
-
-/// A switch of `torch._dynamo.config`, where a script has imported it.
-pub fn setting(name: &'static str, vm: &VirtualMachine) -> bool {
-    config(name, vm).and_then(|o| o.try_to_bool(vm).ok()).unwrap_or(false)
-}
-
-/// A value of `torch._dynamo.config`, where a script has imported it.
-pub fn config(name: &'static str, vm: &VirtualMachine) -> Option<PyObjectRef> {
-    let modules = vm.sys_module.get_attr("modules", vm).ok()?;
-    modules.get_item("torch._dynamo.config", vm).ok()?.get_attr(name, vm).ok()
 }
 
 /// A symbol for a number that is found there.

@@ -2,8 +2,8 @@
 //! of each number that only the run knows, right behind the call that gives it.
 
 use super::tracer::Recorder;
-use crate::dynamo::cache::compiled_function::switch;
 use crate::dynamo::exc::Failure;
+use crate::dynamo::settings::switch;
 use crate::error::Result;
 use crate::graph::{Arg, FakeValue, Graph, Meta, NodeId, Target};
 use crate::shape::{Expr, Relation, SymInt};

@@ -12,7 +12,7 @@ use super::{DEPTH, Reader, Seen, constant, join, slot_names};
 use crate::dynamo::bytecode_analysis::decoded::place_of;
 use crate::dynamo::bytecode_analysis::rest_variables;
 use crate::dynamo::guards::guard::Kind;
-use crate::dynamo::guards::manager::setting;
+use crate::dynamo::settings::switch;
 use crate::dynamo::source::{Source, cell, deque, is_known_dict, own_attribute};
 use crate::dynamo::variables::nn_module::is_at_home;
 
@@ -107,7 +107,7 @@ impl Reader<'_> {
     fn call_module(&mut self, o: &PyObjectRef, source: Option<&Rc<Source>>, mut args: Vec<Seen>, names: Vec<String>, depth: usize) -> Seen {
         let vm = self.vm;
         if o.class().get_attr(vm.ctx.intern_str("_is_never_captured")).is_some_and(|never| never.is(&vm.ctx.true_value))
-            && !setting("allow_rnn", vm)
+            && !switch("allow_rnn")
         {
             args.iter().for_each(|a| self.realize(a));
             return Seen::Unknown;

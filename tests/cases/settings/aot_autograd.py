@@ -92,3 +92,5 @@ for name in ("fake_tensor_propagate_real_tensors", "selective_decompose", "unlif
              "disable_guess_zero_tangent_for_mutated_input_subclass", "is_non_builtin_to_include"):
     with config.patch({name: True}):
         ran(f, x)
+with config.patch(debug_partitioner=True):
+    ran(f, x)

@@ -44,7 +44,7 @@ with config.patch(automatic_dynamic_shapes=False):
         print(counted(first, *sizes))
         with config.patch(fail_on_recompile_limit_hit=True):
             print(counted(first, *sizes))
-    with config.patch(accumulated_cache_size_limit=3):
+    with config.patch(accumulated_recompile_limit=3):
         print(counted(first, *sizes))
     with config.patch(error_on_recompile=True):
         print(counted(first, *sizes))

@@ -7,6 +7,7 @@ import warnings
 
 import torch
 
+os.environ.pop("TORCHINDUCTOR_AUTOGRAD_CACHE", None)
 os.environ["TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS"] = "1"
 os.environ["TORCHINDUCTOR_MAX_AUTOTUNE"] = "1"
 os.environ["AOT_PARTITIONER_DEBUG"] = "7"
