@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Arg, Graph, Target};
 use crate::t;
 use crate::tensor::{Tensor, TensorImpl, TensorSpec};
+use crate::transforms::levels;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -108,8 +109,8 @@ impl Runtime {
         Runtime { metadata, kind: Kind::Inference(graph), epilogue, views: Vec::new() }
     }
 
-    /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late. `views`
-    /// is what [`views_of`] says of the forward.
+    /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late; where that
+    /// fails, it is tried again when the backward is needed. `views` is what [`views_of`] says of the forward.
     pub fn joint(
         metadata: ViewAndMutationMeta,
         forward: Rc<dyn GraphCallable>,
@@ -121,7 +122,7 @@ impl Runtime {
         let backward =
             Rc::new(Backward { id, graph: Rc::new(graph), gradients, compiler, compiled: RefCell::default(), keeps: Cell::default() });
         if at_once {
-            backward.get(false)?;
+            drop(backward.get(false));
         }
         let epilogue = Epilogue::new(&metadata, true);
         Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue, views })
@@ -344,6 +345,12 @@ impl Body for CompiledBackward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
         if self.state.is_some() {
             return Err(requires_compiled_autograd());
+        }
+        // It is a graph of tensors, and knows nothing of a level's.
+        if levels::current().is_some() {
+            return Err(Error::runtime(
+                "It looks like you're trying to call a compiled backward function within vmap/grad/vjp, which isn't supported. Try wrapping vmap inside torch.compile, or skip compiling the backward function.",
+            ));
         }
         let compiled = self.backward.get(keeps_graph())?;
         if self.donated && keeps_graph() && !self.backward.keeps.get() {

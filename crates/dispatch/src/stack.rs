@@ -196,6 +196,10 @@ impl Exclude {
     pub fn lift(key: Key) -> Self {
         Exclude(EXCLUDED.replace(EXCLUDED.get() & !(1 << key as u8)))
     }
+    /// Excludes nothing: a call from here sees every layer, also from within one.
+    pub fn nothing() -> Self {
+        Exclude(EXCLUDED.replace(0))
+    }
     /// Excludes one key in addition, and nothing above it.
     pub fn also(key: Key) -> Self {
         Exclude(EXCLUDED.replace(EXCLUDED.get() | 1 << key as u8))

@@ -23,7 +23,7 @@ use super::settings::switch;
 use super::side_effects::outputs::{add_escaped, is_known, lone_input, numbers_for_sizes, returned};
 use super::symbolic_convert::translator::Session;
 use crate::aot::trace::Pushed;
-use crate::dispatch::{Value, modes};
+use crate::dispatch::{Exclude, Key, Modes, Value, is_excluded, modes, set_modes};
 use crate::dynamo::{CaptureLayer, InputSource, Recorder, Surroundings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::python::native::tensor::{has_mode, raise, take_unknown};
@@ -54,6 +54,15 @@ pub fn call(
     args: FuncArgs,
     vm: &VirtualMachine,
 ) -> PyResult {
+    if is_excluded(Key::Capture) && !is_traced() {
+        // A hook, a kernel or a function's own backward runs, and nothing is captured: a compiled function called there is a call of its
+        // own. Where autograd sees nothing, neither does it see what that computes.
+        let before = set_modes(Modes { grad: modes().grad && !is_excluded(Key::Autograd), ..modes() });
+        let _all = Exclude::nothing();
+        let result = call::outside(|| self::call(function, fullgraph, callee, name, namer, args, vm));
+        set_modes(Modes { grad: before.grad, ..modes() });
+        return result;
+    }
     if capturing() {
         // A compiled function called while another is recorded is part of that one, until the graph breaks in it.
         if let (Some(call), Some(code)) = (current(), manager::code_of(callee, vm)) {
@@ -130,6 +139,11 @@ pub fn call(
         (Ok(_), Err(e)) => Err(raise(e, vm)),
         (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
     }
+}
+
+/// Whether what runs now is traced into a graph, by a tracer or by the compiled function that is being called.
+fn is_traced() -> bool {
+    modes().fake || crate::aot::trace::current_tracer().is_some() || recorder::is_recording()
 }
 
 thread_local! {

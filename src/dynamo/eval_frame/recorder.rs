@@ -15,6 +15,11 @@ pub fn is_called() -> bool {
     RECORDER.with_borrow(Option::is_some)
 }
 
+/// Whether the compiled function that is being called has a graph under way.
+pub fn is_recording() -> bool {
+    RECORDER.with_borrow(|r| r.as_ref().is_some_and(|r| !r.is_over() && !r.is_empty()))
+}
+
 /// Whether what is called now is recorded, or was until capture was suspended.
 pub fn capturing() -> bool {
     let Some(recorder) = RECORDER.with_borrow(Clone::clone) else { return false };
