@@ -8,7 +8,7 @@
 use super::functional_inverses::inverse;
 use super::trace::{origin, set_replayed};
 use crate::autograd::ViewStep;
-use crate::dispatch::{Exclude, Key, Value, modes};
+use crate::dispatch::{Exclude, Key, OpRef, Value, modes};
 use crate::error::{Error, Result};
 use crate::span::Source;
 use crate::tensor::{Layout, Tensor};
@@ -159,6 +159,7 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
         let layout = Value::Layout(Layout::Strided);
         t!("_to_copy", value; dtype = target.dtype(), layout = layout)?
     };
+    check_chain(&s.steps)?;
     let storage = s.storage.clone();
     storage.writes.set(storage.writes.get() + 1);
     if !modes().grad {
@@ -170,6 +171,19 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
     s.value = value;
     set_state(target, s);
     sync(target)
+}
+
+/// Refuses a write through `as_strided` of another view: where its elements lie, the view below does not say.
+fn check_chain(steps: &[ViewStep]) -> Result<()> {
+    static AS_STRIDED: OpRef = OpRef::new("as_strided");
+    match steps.iter().skip(1).position(|step| AS_STRIDED.is(step.entry)) {
+        None => Ok(()),
+        Some(at) => Err(Error::runtime(format!(
+            "During torch.compile, encountered a mutation on a view chain of length {}, where view {} was an as_strided() call. as_strided() is non-compositional, and therefore is not possible to functionalize properly today,so this behavior is banned in compile. As a workaround, you can either remove the mutation from the model code, or you can insert a graph break right before the mutation with torch._dynamo.graph_break(). If you would like this behavior to work properly, please comment on https://github.com/pytorch/pytorch/issues/104505.",
+            steps.len(),
+            at + 1,
+        ))),
+    }
 }
 
 /// `copy_` of a value into an input at the end of a graph, seen by the tracer only; where the input was given other memory, that.
