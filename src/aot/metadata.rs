@@ -124,7 +124,11 @@ fn analyse(f: &dyn Fn(&[Tensor]) -> Result<Vec<Value>>, inputs: &[InputSpec], ke
             requires_grad,
             mutation_type: MutationType::NotMutated,
             written_at: written_at(&states),
-            spec: t.spec(),
+            // A tangent has the strides of the value that the graph returns.
+            spec: match states.as_slice() {
+                [only] if mutates_data && spec.subclass.is_none() => only.value.spec(),
+                _ => t.spec(),
+            },
         };
         input_info.push(InputInfo { mutation_type: info.applied_by(keep_input_mutations), ..info });
     }

@@ -353,7 +353,7 @@ pub struct InputInfo {
     pub mutation_type: MutationType,
     /// Lines that write to it.
     pub written_at: Vec<Source>,
-    /// Its tensor when the function has returned.
+    /// Its value when the function has returned.
     pub spec: TensorSpec,
 }
 
