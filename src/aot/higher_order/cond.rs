@@ -2,10 +2,9 @@
 
 use super::operator::{HigherOrderCall, HigherOrderOperator};
 use super::subgraphs::{
-    Roles, backward_of, count_calls, differentiable_edges, forward_of, given_gradients, in_backward, per_tensor, record, result_specs,
-    with_history,
+    Roles, backward_of, count_calls, differentiable_edges, forward_of, given_gradients, in_backward, per_tensor, record,
+    refuse_shared_memory, result_specs, with_history,
 };
-use crate::aot::functional_tensor::unwrap;
 use crate::aot::interpret;
 use crate::aot::trace::Piece;
 use crate::autograd::{Body, Node};
@@ -67,19 +66,6 @@ fn choose(branches: [Graph; 2], predicate: &Value, operands: Vec<Value>) -> Resu
     record(COND.name, pieces, &yes)
 }
 
-/// The call of a backward is one operator, whose arguments may not share memory: two gradients may, which come of one tangent.
-fn refuse_shared_memory(arguments: &[Value]) -> Result<()> {
-    let mut seen = Vec::new();
-    for t in arguments.iter().filter_map(Value::as_tensor) {
-        let id = unwrap(t)?.storage().id();
-        if seen.contains(&id) {
-            return Err(Error::runtime("cond_true might be aliasing the input or the output!"));
-        }
-        seen.push(id);
-    }
-    Ok(())
-}
-
 /// The backward of a traced `cond`.
 struct Backward {
     branches: [Graph; 2],
@@ -91,7 +77,8 @@ impl Body for Backward {
     fn apply(&self, node: &Rc<Node>, grads: Vec<Option<Tensor>>) -> Result<Vec<Option<Tensor>>> {
         let count = self.operands.len();
         let all: Vec<Value> = self.operands.iter().cloned().chain(given_gradients(node, grads)?).collect();
-        refuse_shared_memory(&all)?;
+        // Two gradients may share memory, which come of one tangent.
+        refuse_shared_memory(&all, "cond_true")?;
         let roles = Roles { first: 0..count, grads: count..all.len(), rest: count..count };
         let traced = [backward_of(&self.branches[0], &all, &roles)?, backward_of(&self.branches[1], &all, &roles)?];
         let found = choose(traced.map(in_backward), &self.predicate, all)?;

@@ -269,3 +269,16 @@ pub(super) fn differentiable_edges(operands: &[Value]) -> Result<Option<Vec<Opti
     }
     tensors.into_iter().map(gradient_edge).collect::<Result<_>>().map(Some)
 }
+
+/// The arguments of a call of subgraphs, of which `name` is the first, may not share memory.
+pub(super) fn refuse_shared_memory(arguments: &[Value], name: &str) -> Result<()> {
+    let mut seen = Vec::new();
+    for t in arguments.iter().filter_map(Value::as_tensor) {
+        let id = unwrap(t)?.storage().id();
+        if seen.contains(&id) {
+            return Err(Error::runtime(format!("{name} might be aliasing the input or the output!")));
+        }
+        seen.push(id);
+    }
+    Ok(())
+}

@@ -2,7 +2,7 @@
 
 use super::operator::{HigherOrderCall, HigherOrderOperator};
 use super::rows::lists;
-use super::subgraphs::{differentiable_edges, forward_of, record, result_specs, with_history};
+use super::subgraphs::{differentiable_edges, forward_of, record, refuse_shared_memory, result_specs, with_history};
 use crate::aot::interpret;
 use crate::aot::trace::Piece;
 use crate::dispatch::Value;
@@ -24,6 +24,7 @@ fn trace(call: &HigherOrderCall) -> Result<Value> {
     let [carried, others] = lists(call)?;
     let all: Vec<Value> = carried.iter().chain(&others).cloned().collect();
     without_backward(&all)?;
+    refuse_shared_memory(&all, "cond_fn")?;
     let (decides, body) = (forward_of(decides, &all)?, forward_of(body, &all)?);
     let results = result_specs(&body)?;
     let pieces = vec![
