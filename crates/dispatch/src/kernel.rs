@@ -274,6 +274,12 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
             let functional = entry_of(&full_name(functional)).ok_or_else(|| missing(entry))?;
             if !fake {
                 super::overlap::check_overlap(functional, &target, &args[1..])?;
+                if (functional.is_elementwise() || std::ptr::eq(entry, named::COPY_.get()))
+                    && let Some(rows) = super::overlap::rows(&target, args)?
+                {
+                    rows.into_iter().try_for_each(|row| run(entry, &row, fake).map(drop))?;
+                    return Ok(Value::Tensor(target));
+                }
                 let own = if any_complex(args) { kernel_of(&table().complex, entry) } else { real_kernel(entry) };
                 if let Some(Kernel::Mutate(mutate)) = own {
                     // What does not go together is what its rule refuses.

@@ -1,9 +1,10 @@
 //! What a pointwise operator that writes refuses: a target whose elements share memory, and an argument that shares some of its
-//! memory with the target, which would be read after it was written.
+//! memory with the target, which would be read after it was written. Where it can't be told, the write is done, part by part.
 
 use super::{OpEntry, OpRef, Value};
 use diagnostics::error::{Error, Result};
-use tensor::Tensor;
+use shape::SymInt;
+use tensor::{Geometry, Tensor};
 
 /// Numbers of a tensor in memory: where it starts and ends, in bytes, if its elements fill a stretch without gaps or overlaps.
 fn stretch(t: &Tensor) -> Result<Option<(usize, usize)>> {
@@ -57,4 +58,52 @@ pub fn check_overlap(functional: &OpEntry, target: &Tensor, read: &[Value]) -> R
         return refuse("some elements of the input tensor and the written-to tensor refer to");
     }
     Ok(())
+}
+
+/// Whether two elements of a target may have the same place in memory, other than by a stride of zero.
+fn may_meet(sizes: &[usize], strides: &[isize]) -> bool {
+    let mut dims: Vec<(usize, usize)> =
+        sizes.iter().zip(strides).filter(|(size, _)| **size > 1).map(|(size, stride)| (stride.unsigned_abs(), *size)).collect();
+    dims.sort_unstable();
+    let mut reach = 0;
+    dims.iter().any(|(stride, size)| {
+        let meets = *stride <= reach;
+        reach += stride * (size - 1);
+        meets
+    })
+}
+
+/// The calls that a pointwise write to a target is done by whose elements may have the same place in memory: a row at a time, in
+/// the order in which PyTorch goes through memory, so that what a row reads has been written by those before. `None` where all
+/// elements have places of their own.
+pub(super) fn rows(target: &Tensor, args: &[Value]) -> Result<Option<Vec<Vec<Value>>>> {
+    let c = target.concrete()?;
+    if c.sizes.len() < 2 || c.numel() == 0 || !may_meet(&c.sizes, &c.strides) {
+        return Ok(None);
+    }
+    // The smallest step is taken first.
+    let mut order: Vec<usize> = (0..c.sizes.len()).collect();
+    order.sort_by_key(|d| (c.strides[*d].unsigned_abs(), c.sizes[*d], c.sizes.len() - d));
+    let (inner, outer) = (order[0], &order[1..]);
+    let mut row = vec![0usize; c.sizes.len()];
+    let mut rows = Vec::new();
+    loop {
+        let part = |t: &Tensor| -> Result<Tensor> {
+            let own = t.concrete()?;
+            let first = c.sizes.len().checked_sub(own.sizes.len()).filter(|_| !own.sizes.is_empty());
+            let Some(first) = first else { return Ok(t.clone()) };
+            // A dimension that is not there, or of one element, is read again and again.
+            let stride = |d: usize| d.checked_sub(first).filter(|d| own.sizes[*d] != 1).map_or(0, |d| own.strides[d]);
+            let offset = own.offset as isize + outer.iter().map(|d| row[*d] as isize * stride(*d)).sum::<isize>();
+            Ok(t.view_as(Geometry {
+                sizes: vec![SymInt::Int(c.sizes[inner] as i64)],
+                strides: vec![SymInt::Int(stride(inner) as i64)],
+                offset: SymInt::Int(offset as i64),
+            }))
+        };
+        rows.push(args.iter().map(|v| v.map_tensors(&mut |t| part(t))).collect::<Result<_>>()?);
+        let Some(next) = outer.iter().position(|d| row[*d] + 1 < c.sizes[*d]) else { return Ok(Some(rows)) };
+        outer[..next].iter().for_each(|d| row[*d] = 0);
+        row[outer[next]] += 1;
+    }
 }
