@@ -137,6 +137,16 @@ pub fn run_backend(entry: &'static OpEntry, args: &[Value], fake: bool) -> Resul
     super::contained(entry.name, || run(entry, args, fake)).map_err(|error| of_meta(error, entry, args))
 }
 
+/// Refuses a device that values would have to lie on: there is no GPU.
+pub fn require_device(device: tensor::Device) -> Result<()> {
+    match device.kind {
+        DeviceType::Cuda => Err(Error::runtime(
+            "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a driver from http://www.nvidia.com/Download/index.aspx",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses tensors with values beside tensors on the meta device, which has none. Tensors without dimensions are numbers.
 fn check_devices(entry: &'static OpEntry, args: &[Value]) -> Result<()> {
     let mut devices = Vec::new();
@@ -246,6 +256,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 if fake {
                     return Tensor::fake(spec);
                 }
+                require_device(spec.device)?;
                 // Strides of zero make more elements than there is memory for: kernels go through all of them.
                 if let Some(elements) = spec.geometry.numel().as_int()
                     && let Err(no_room) = tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())

@@ -206,8 +206,12 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
         vm.call_method(&module, "_warn_of_copy", ())?;
     }
     let t = tensor_from(data, dtype.transpose()?, vm)?;
-    let device = args.kwargs.get("device").and_then(|o| to_value(o, vm)).and_then(|v| v.device().ok().flatten());
-    let t = if device.unwrap_or_else(crate::dispatch::default_device).kind == crate::tensor::DeviceType::Meta {
+    let device = match args.kwargs.get("device").and_then(|o| to_value(o, vm)) {
+        Some(Value::Str(text)) => Some(super::objects::parse_device(&text).map_err(|e| raise(e, vm))?),
+        other => other.and_then(|v| v.device().ok().flatten()),
+    };
+    let device = device.unwrap_or_else(crate::dispatch::default_device);
+    let t = if device.kind == crate::tensor::DeviceType::Meta {
         let spec =
             crate::tensor::TensorSpec { device: crate::tensor::Device { kind: crate::tensor::DeviceType::Meta, index: None }, ..t.spec() };
         Tensor::fake(&spec).map_err(|e| raise(e, vm))?
@@ -216,6 +220,9 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     };
     // One that was computed is no constant.
     let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
+    if !t.is_fake() {
+        crate::dispatch::require_device(device).map_err(|e| raise(e, vm))?;
+    }
     if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
         packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;
     }

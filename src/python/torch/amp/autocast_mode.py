@@ -100,7 +100,7 @@ class autocast:
         self._says_dtype = dtype is not None
         self._cache_enabled = is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda" and not torch.cuda.is_available():
-            warnings.warn("User provided device_type of 'cuda', but CUDA is not available. Disabling", stacklevel=2)
+            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
             enabled = False
         if enabled and device_type == "cpu" and self.fast_dtype not in (torch.bfloat16, torch.float16):
             warnings.warn(

@@ -2,6 +2,7 @@
 
 __dynamo__ = "modules"
 
+import sys
 from collections import OrderedDict
 
 import torch
@@ -70,6 +71,12 @@ _FIRST_STATE = {
 
 # What has been there from the beginning; a module pickled by an older version may lack the rest.
 _REQUIRED_STATE = ("training", "_parameters", "_buffers", "_backward_hooks", "_forward_hooks", "_modules")
+
+
+def _is_fake(tensor):
+    """Whether a tensor is a script's fake tensor."""
+    fake = sys.modules.get("torch._subclasses.fake_tensor")
+    return fake is not None and isinstance(tensor, fake.FakeTensor)
 
 
 class Module(ModuleHooks, ModuleState):
@@ -456,6 +463,10 @@ class Module(ModuleHooks, ModuleState):
                 continue
             with torch.no_grad():
                 applied = fn(param)
+            if _is_fake(param):
+                # A mode of fake tensors knows its tensors by weak references.
+                cause = RuntimeError("Cannot swap t1 because it has weakref associated with it")
+                raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{key}") from cause
             grad = param.grad
             in_place = torch._has_compatible_shallow_copy_type(param, applied)
             if in_place:
