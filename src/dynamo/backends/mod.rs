@@ -169,6 +169,7 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
         Backend::Named(name) => match pipeline(name)? {
             None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
             Some(pipeline) => {
+                config::check()?;
                 let specs = specs(captured)?;
                 let given = specs.clone();
                 let f: aot::Function =
@@ -213,8 +214,8 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                 .map(|v| crate::python::native::tensor::from_value(v, vm))
                 .collect::<PyResult<Vec<_>>>()
                 .map_err(raised)?;
-            let fake_tensors = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone(), i.spec.is_static)).collect();
-            crate::python::native::aot_functions::set_compiling(Some((number, fake_tensors)));
+            let known = captured.inputs.iter().map(|i| (i.real.clone(), i.fake_tensor.clone(), i.spec.clone())).collect();
+            crate::python::native::aot_functions::set_compiling(Some((number, known)));
             let made = backend.call((module, vm.ctx.new_list(examples)), vm);
             crate::python::native::aot_functions::set_compiling(None);
             let callable = made.map_err(raised)?;

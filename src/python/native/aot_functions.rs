@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use rustpython_vm::PyObjectRef;
 
-use crate::aot::schemas::{GraphCallable, GraphCompiler};
+use crate::aot::schemas::{GraphCallable, GraphCompiler, InputSpec};
 use crate::dispatch::Value;
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -16,9 +16,8 @@ thread_local! {
     static LAST_PARTITION: RefCell<Option<crate::report::Partition>> = const { RefCell::new(None) };
 }
 
-/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors, and whether they live
-/// as long as the model.
-type Compiling = (u32, Vec<(Tensor, Tensor, bool)>);
+/// A captured graph that a backend of the script's compiles: its number, and its inputs with their fake tensors and what is known of them.
+type Compiling = (u32, Vec<(Tensor, Tensor, InputSpec)>);
 
 /// What a partitioner of ours decided since the last time this was asked.
 pub fn take_last_partition() -> Option<crate::report::Partition> {
@@ -32,28 +31,36 @@ pub fn set_compiling(compiling: Option<Compiling>) {
 
 /// The fake tensor of an input of the captured graph that a backend of the script's compiles.
 pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
-    known_input(t).map(|(fake_tensor, _)| fake_tensor)
+    known_input(t, |(_, fake_tensor, _)| fake_tensor.clone())
 }
 
-/// The same, and whether it lives as long as the model.
-fn known_input(t: &Tensor) -> Option<(Tensor, bool)> {
+fn known_input<R>(t: &Tensor, of: impl FnOnce(&(Tensor, Tensor, InputSpec)) -> R) -> Option<R> {
     COMPILING.with_borrow(|compiling| {
         let (_, inputs) = compiling.as_ref()?;
-        inputs.iter().find(|(real, _, _)| real.is(t)).map(|(_, fake_tensor, is_static)| (fake_tensor.clone(), *is_static))
+        inputs.iter().find(|(real, ..)| real.is(t)).map(of)
     })
 }
 
-/// A compiler of the script's: called with a `GraphModule` and fake examples, gives a callable.
-struct PythonCompiled(PyObjectRef);
+/// What is known of an input: of one of the captured graph's, what a named backend is told.
+fn spec_of(t: &Tensor) -> Result<InputSpec> {
+    known_input(t, |(.., spec)| spec.clone()).map_or_else(|| InputSpec::of(t), Ok)
+}
+
+/// What a compiler of the script's gave. Of a graph without a backward autograd sees which results are views of others.
+struct PythonCompiled {
+    callable: PyObjectRef,
+    is_inference: bool,
+}
 
 impl GraphCallable for PythonCompiled {
     fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
-        let _below = crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd);
-        crate::dynamo::backends::call_python(&self.0, std::mem::take(inputs))
+        let _below = (!self.is_inference).then(|| crate::dispatch::Exclude::down_to(crate::dispatch::Key::Autograd));
+        crate::dynamo::backends::call_python(&self.callable, std::mem::take(inputs))
     }
 }
 
-fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
+/// A compiler of the script's: called with a `GraphModule` and fake examples, gives a callable.
+fn python_compiler(compiler: PyObjectRef, is_inference: bool) -> GraphCompiler {
     use super::graph_module::{PyGraphModule, script_module};
     use crate::python::native::tensor::{from_value, raised};
     use rustpython_vm::PyResult;
@@ -63,7 +70,7 @@ fn python_compiler(compiler: PyObjectRef) -> GraphCompiler {
             let module = script_module(PyGraphModule::new(graph), vm).map_err(raised)?;
             let examples = examples.iter().map(|v| from_value(v.clone(), vm)).collect::<PyResult<Vec<_>>>().map_err(raised)?;
             let callable = compiler.call((module, vm.ctx.new_list(examples)), vm).map_err(raised)?;
-            Ok(Rc::new(PythonCompiled(callable)) as Rc<dyn GraphCallable>)
+            Ok(Rc::new(PythonCompiled { callable, is_inference }) as Rc<dyn GraphCallable>)
         })
     })
 }
@@ -130,14 +137,13 @@ mod native {
                     return Ok(InputSpec::of_symbol(&size));
                 }
                 let t = to_tensor(o).ok_or_else(|| vm.new_type_error("AOTAutograd's inputs must be tensors"))?;
-                let (fake_tensor, is_static) = super::known_input(&t).unwrap_or((t, false));
-                InputSpec::of(&fake_tensor).map(|spec| InputSpec { is_static, ..spec }).map_err(|e| raise(e, vm))
+                super::spec_of(&t).map_err(|e| raise(e, vm))
             })
             .collect::<PyResult<Vec<_>>>()?;
         let module = graph_module::native(&function, vm);
         if let Some(module) = &module {
             for (position, t) in module.attributes.iter() {
-                specs.insert((*position).min(specs.len()), InputSpec::of(t).map_err(|e| raise(e, vm))?);
+                specs.insert((*position).min(specs.len()), super::spec_of(t).map_err(|e| raise(e, vm))?);
             }
         }
         let f: aot::Function = match module {
@@ -172,6 +178,7 @@ mod native {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
+        backends::config::check().map_err(|e| raise(e, vm))?;
         let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
         let (f, mut specs) = traced_function(function, inputs, vm)?;
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
@@ -200,15 +207,15 @@ mod native {
         // A compiler of the script's own gets PyTorch's graphs as they are.
         config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();
         if let Some(c) = option(&args, "fw_compiler", vm) {
-            config.fw_compiler = super::python_compiler(c.clone());
-            config.bw_compiler = super::python_compiler(c.clone());
-            config.inference_compiler = super::python_compiler(c);
+            config.fw_compiler = super::python_compiler(c.clone(), false);
+            config.bw_compiler = super::python_compiler(c.clone(), false);
+            config.inference_compiler = super::python_compiler(c, true);
         }
         if let Some(c) = option(&args, "bw_compiler", vm) {
-            config.bw_compiler = super::python_compiler(c);
+            config.bw_compiler = super::python_compiler(c, false);
         }
         if let Some(c) = option(&args, "inference_compiler", vm) {
-            config.inference_compiler = super::python_compiler(c);
+            config.inference_compiler = super::python_compiler(c, true);
         }
         let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
         Ok(PyAot(compiled, attributes).into_pyobject(vm))
