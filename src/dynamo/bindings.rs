@@ -329,9 +329,14 @@ mod native {
 
     /// That a dimension, found at a place, does not take all values between `least` and `most`: only those from `lower` to `upper`.
     #[pyfunction]
-    fn _unsatisfied(name: PyStrRef, place: PyStrRef, least: Option<i64>, most: Option<i64>, lower: i64, upper: Option<i64>) -> String {
-        let place = place.to_string_lossy();
-        constraints::unsatisfied(&name.to_string_lossy(), &place, (least, most), &constraints::within(&place, lower, upper))
+    fn _unsatisfied(name: PyStrRef, place: PyStrRef, least: Option<i64>, most: Option<i64>, condition: PyStrRef) -> String {
+        constraints::unsatisfied(&name.to_string_lossy(), &place.to_string_lossy(), (least, most), &condition.to_string_lossy())
+    }
+
+    /// The bounds of what is found at a place, as a condition.
+    #[pyfunction]
+    fn _within(place: PyStrRef, lower: i64, upper: Option<i64>) -> String {
+        constraints::within(&place.to_string_lossy(), lower, upper)
     }
 
     /// What is said of dimensions, of which these are the names.

@@ -124,9 +124,6 @@ impl Inner {
             } {
                 info.lower = info.lower.max(bound);
             }
-            if relation == Relation::Ne && least == most && least == Some(k * i128::from(info.lower)) {
-                info.lower += 1;
-            }
             if info.lower == info.upper && !self.replacements.contains_key(&symbol) {
                 let number = Expr::from(info.lower);
                 self.replace(symbol, number);

@@ -374,18 +374,18 @@ impl ShapeEnv {
             }
         }
         if relation == Relation::Eq && !left.has_division() && !right.has_division() {
-            // An equality with a bare symbol on one side is used everywhere from now on.
+            // What an equality says of a symbol is used everywhere from now on.
+            let is_unbacked = |s: &Symbol| inner.symbols.get(s).is_some_and(|i| i.hint.is_none());
             let pair = match (left.as_symbol(), right.as_symbol()) {
                 (Some(a), Some(b)) => Some(if a > b { (a.clone(), right.clone()) } else { (b.clone(), left.clone()) }),
-                (Some(s), None) if !right.symbols().contains(s) => Some((s.clone(), right.clone())),
-                (None, Some(s)) if !left.symbols().contains(s) => Some((s.clone(), left.clone())),
+                (Some(s), None) if is_unbacked(s) && !right.symbols().contains(s) => Some((s.clone(), right.clone())),
+                (None, Some(s)) if is_unbacked(s) && !left.symbols().contains(s) => Some((s.clone(), left.clone())),
                 _ => {
-                    // The largest first, as PyTorch tries them.
+                    // Of the largest, as in PyTorch.
                     let difference = left.sub(right);
                     let hint = |s: &Symbol| inner.symbols.get(s).and_then(|i| i.hint);
-                    let mut symbols: Vec<Symbol> = difference.symbols().into_iter().collect();
-                    symbols.sort_by_key(|s| (hint(s), s.clone()));
-                    symbols.into_iter().rev().find_map(|s| Some((s.clone(), difference.solved_for(&s)?)))
+                    let largest = difference.symbols().into_iter().max_by_key(|s| (hint(s), s.clone()));
+                    largest.and_then(|s| Some((s.clone(), difference.solved_for(&s)?)))
                 }
             };
             if let Some((symbol, value)) = pair {

@@ -10,11 +10,13 @@ mod expr;
 mod python;
 mod ranges;
 mod relation;
+mod solve;
 mod symfloat;
 mod symint;
 
 pub use env::{FloatGuard, ShapeEnv, ShapeGuard, SymbolInfo};
 pub use expr::{Atom, Expr, Symbol};
 pub use relation::Relation;
+pub use solve::GuardOnOne;
 pub use symfloat::{FUNCTIONS, FloatExpr, Rounded, Rounding, SymFloat};
 pub use symint::{SymInt, concrete, ints, numel};

@@ -75,14 +75,43 @@ mod module {
         fn conditions(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
             let guards = zelf.0.borrow().env.guards();
             let is_range = |g: &&crate::shape::ShapeGuard| {
-                let (left, _, right) = g.number_last();
-                left.as_symbol().is_some() && right.as_int().is_some()
+                let (left, relation, right) = g.number_last();
+                left.as_symbol().is_some() && right.as_int().is_some() && relation != crate::shape::Relation::Ne
             };
             let text = |g: &crate::shape::ShapeGuard| {
                 let (left, relation, right) = g.number_last();
                 vm.ctx.new_str(format!("{} {} {}", left.in_python(), relation.text(), right.in_python())).into()
             };
             vm.ctx.new_list(guards.iter().filter(|g| !is_range(g)).map(text).collect()).into()
+        }
+
+        /// Conditions on one symbol alone: the symbol, the condition as Python, by what it wants that divisible, whether it follows from
+        /// such wishes, and whether nothing but the symbol's value satisfies it.
+        #[pymethod]
+        fn conditions_on_one(zelf: &Py<Self>, vm: &VirtualMachine) -> PyObjectRef {
+            let text = |s: &str| -> PyObjectRef { vm.ctx.new_str(s).into() };
+            let row = |g: crate::shape::GuardOnOne| -> PyObjectRef {
+                let parts = vec![
+                    text(&g.symbol.0),
+                    text(&g.text),
+                    vm.ctx.new_int(g.modulus).into(),
+                    vm.ctx.new_bool(g.is_trivial).into(),
+                    vm.ctx.new_bool(g.is_solved).into(),
+                ];
+                vm.ctx.new_tuple(parts).into()
+            };
+            let guards = zelf.0.borrow().env.guards_on_one();
+            vm.ctx.new_list(guards.into_iter().map(row).collect()).into()
+        }
+
+        /// Installs what the script says: two sizes are equal. Gives whether they are.
+        #[pymethod]
+        fn equate(zelf: &Py<Self>, a: PyObjectRef, b: PyObjectRef, vm: &VirtualMachine) -> PyResult<bool> {
+            let (Some(Value::Int(a)), Some(Value::Int(b))) = (to_value(&a, vm), to_value(&b, vm)) else {
+                return Err(vm.new_type_error("expected integers"));
+            };
+            let env = zelf.0.borrow().env.clone();
+            env.evaluate(&a.expr(), crate::shape::Relation::Eq, &b.expr()).map_err(|e| raise(e, vm))
         }
 
         /// Per symbol its name, bounds, value and where it comes from; a bound that is not there is the largest or smallest number.

@@ -42,6 +42,9 @@ class Inputs:
         self.constants = {}
         self.shape_env = ShapeEnv()
         self._roots, self._known = {}, {}
+        said = [dim for shape in self.shapes for dim in shape or () if isinstance(dim, Dim)]
+        # Dimensions that are sizes themselves: what is calculated from them is related to them once all is traced.
+        self._said = {dim.__name__ for dim in said if dim._root is dim}
         self.fakes = [self._fakify(t, None, name) for name, t in self.state.items()]
         self.tensors = [i for i, leaf in enumerate(self.leaves) if isinstance(leaf, torch.Tensor)]
         self.user_fakes = {i: self._fakify(self.leaves[i], self.shapes[i], source(self.paths[i])) for i in self.tensors}
@@ -58,7 +61,7 @@ class Inputs:
             return None
         if not isinstance(dim, Dim):
             return [dim.min, dim.max]
-        if dim._root is dim:
+        if dim._root is dim or dim._root.__name__ in self._said:
             return [dim.min, dim.max]
         value, rest = divmod(t.shape[d] - dim._summand, dim._factor)
         if rest:
