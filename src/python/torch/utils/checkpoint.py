@@ -43,14 +43,6 @@ def _policy_context(op_output):
     return SelectiveCheckpointContext(is_recompute=False, op_output=op_output)
 
 
-class _SelectiveContext(contextlib.nullcontext):
-    """Around a forward under a policy. Compiled functions follow the policy; otherwise everything is computed again."""
-
-    def __init__(self, policy):
-        super().__init__()
-        self.policy = policy
-
-
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Contexts for `checkpoint(..., context_fn=...)` that say what is saved: a function, or a list of overloads to save."""
     unobeyed("create_selective_checkpoint_contexts", allow_cache_entry_mutation=(allow_cache_entry_mutation, False))
@@ -67,7 +59,9 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
                 )
     elif not callable(policy_fn_or_list):
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
-    return _SelectiveContext(policy_fn_or_list), contextlib.nullcontext()
+    from torch.utils._selective_checkpoint import contexts
+
+    return contexts(policy_fn_or_list, allow_cache_entry_mutation)
 
 
 class _StopRecomputation(Exception):
@@ -279,7 +273,7 @@ def checkpoint(
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if _native_compile._is_capturing():
         around = context_fn()[0]
-        if context_fn is not noop_context_fn and not isinstance(around, _SelectiveContext):
+        if context_fn is not noop_context_fn and type(around).__name__ != "_CachingTorchDispatchMode":
             _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
         else:
             return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False)
