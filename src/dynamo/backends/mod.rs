@@ -169,7 +169,6 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
         Backend::Named(name) => match pipeline(name)? {
             None => Ok(Rc::new(move |inputs| replay_graph(&graph, &mut { inputs }))),
             Some(pipeline) => {
-                config::check()?;
                 let specs = specs(captured)?;
                 let given = specs.clone();
                 let f: aot::Function =

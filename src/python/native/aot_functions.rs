@@ -178,7 +178,6 @@ mod native {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
-        backends::config::check().map_err(|e| raise(e, vm))?;
         let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
         let (f, mut specs) = traced_function(function, inputs, vm)?;
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {

@@ -207,15 +207,19 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
             "If trace_joint=Trueit is required that one of your forward outputs must be a scalar loss.\n"
             "You must specify the which (index) output is the loss with output_loss_index."
         )
-    if not trace_joint and output_loss_index is not None:
-        raise RuntimeError("output_loss_index is only for trace_joint=True")
     flat_args, spec = tree_flatten((tuple(args), {}))
     out = {}
 
     def call(*flat):
         values = dict(zip(state, flat))
         args, _ = tree_unflatten(list(flat[len(state) :]), spec)
-        outputs, out["spec"] = tree_flatten(functional_call(mod, values, args))
+        result = functional_call(mod, values, args)
+        if not isinstance(result, (tuple, list)):
+            raise RuntimeError(
+                "Graph output must be a (). This is so that we can avoid pytree processing of the outputs. Please change the module to "
+                "have tuple outputs or use aot_module instead."
+            )
+        outputs, out["spec"] = tree_flatten(result)
         return list(outputs)
 
     def with_loss(*flat):
@@ -277,21 +281,24 @@ def aot_export_module(mod, args, *, decompositions=None, trace_joint, output_los
 def aot_export_joint_simple(func, args, *, trace_joint, num_params_buffers=0, decompositions=None):
     """A function's joint graph, or its forward, of the very arguments given: inputs that are written to or aliased by outputs are refused."""
     unobeyed("aot_export_joint_simple", num_params_buffers=(num_params_buffers, 0))
-    flat, spec = tree_flatten(tuple(args))
+    flat, spec = tree_flatten(args)
+
+    out = {}
 
     def call(*flat):
-        outputs = func(*tree_unflatten(list(flat), spec))
-        leaves, out_spec = tree_flatten(outputs)
-        if type(outputs) not in (tuple, list):
-            raise RuntimeError(f"aot_export_joint_simple requires outputs to be a single list/tuple. out_spec={out_spec}")
-        if not all(tree_is_leaf(output) for output in outputs):
-            raise RuntimeError(f"aot_export_joint_simple requires individual outputs not to be pytrees. out_spec={out_spec}")
+        leaves, out["spec"] = tree_flatten(func(*tree_unflatten(list(flat), spec)))
         return leaves
 
     wants_grad = trace_joint and any(getattr(t, "requires_grad", False) for t in flat)
     module, mutated, outputs = _native_aot._aot_export(call, flat, "joint" if wants_grad else "inference", decompositions or None)
     if any(mutated):
         raise RuntimeError("aot_export_joint_simple does not support input mutations.")
-    if any(kind in ("alias_of_input", "is_input") for kind, _, _ in outputs):
+    if any(kind != "non_alias" for kind, _, _ in outputs):
         raise RuntimeError("aot_export_joint_simple does not support outputs that alias inputs.")
+    if any(not child.is_leaf() for child in spec.children()):
+        raise RuntimeError(f"aot_export_joint_simple requires individual inputs not to be pytrees. in_spec={spec}")
+    if out["spec"].is_leaf():
+        raise RuntimeError(f"aot_export_joint_simple requires outputs to be a single list/tuple. out_spec={out['spec']}")
+    if not all(child.is_leaf() for child in out["spec"].children()):
+        raise RuntimeError(f"aot_export_joint_simple requires individual outputs not to be pytrees. out_spec={out['spec']}")
     return module
