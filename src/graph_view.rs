@@ -10,6 +10,8 @@ use crate::partition::is_tangent;
 use crate::partition::op_sets::{is_impure, is_mutable};
 use crate::report::{ExampleValue, GraphView, InputView, ModuleView, NodeView};
 use crate::shape::SymInt;
+use crate::tensor::strided::{dense_bytes, number_at};
+use crate::tensor::{Number, Tensor};
 
 /// The text and the nodes of a graph. Ids are positions in the graph's order.
 pub fn view(graph: &Graph) -> GraphView {
@@ -83,13 +85,37 @@ impl<F: Iterator<Item = FunctionLines>> Modules<F> {
             }
             let value = match subgraphs.iter().find(|(part, _)| *part == path) {
                 Some((_, class)) => ExampleValue::Module { name: class.clone() },
-                None => example(node),
+                None => {
+                    graph.constants.iter().find(|(name, _)| **name == *path).and_then(|(_, t)| constant(t)).unwrap_or_else(|| example(node))
+                }
             };
             module.attributes.push(InputView { name: path, value });
         }
         module.imports = imports(graph).into_iter().map(str::to_owned).collect();
         name
     }
+}
+
+/// Constants with more elements than this are not written out.
+const MOST_ELEMENTS: usize = 4096;
+
+/// A constant of the script's with its elements, as a file calls for it.
+fn constant(t: &Tensor) -> Option<ExampleValue> {
+    let shape: Vec<i64> = t.sizes().iter().map(SymInt::as_int).collect::<Option<_>>()?;
+    let count = usize::try_from(shape.iter().product::<i64>()).ok().filter(|count| *count <= MOST_ELEMENTS && !t.is_fake())?;
+    let (dtype, bytes) = (t.dtype(), dense_bytes(t).ok()?);
+    let element = |i: usize| match number_at(&bytes, i, dtype) {
+        Number::Bool(value) => Some(if value { "True" } else { "False" }.to_owned()),
+        Number::Int(value) => Some(value.to_string()),
+        Number::Float(value) => Some(float_repr(value)),
+        _ => None,
+    };
+    let elements: Vec<String> = (0..count).map(element).collect::<Option<_>>()?;
+    let mut stride = vec![1; shape.len()];
+    for d in (1..shape.len()).rev() {
+        stride[d - 1] = stride[d] * shape[d].max(1);
+    }
+    Some(ExampleValue::Literal { text: format!("tensor({shape:?}, {stride:?}, torch.{}, [{}])", dtype.name(), elements.join(", ")) })
 }
 
 /// What stands for a node's value. A size whose number nobody knows has to be some number.

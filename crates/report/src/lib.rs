@@ -150,7 +150,7 @@ pub enum ExampleValue {
     /// `None`
     #[default]
     None,
-    /// A number or a truth value, as Python writes it.
+    /// A number, a truth value, or a constant tensor with its elements, as Python writes it.
     Literal {
         /// `1.0`
         text: String,
