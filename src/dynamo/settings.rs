@@ -1,6 +1,6 @@
 //! Settings of the compiler, as `torch._dynamo.config` and its like say them.
 
-use rustpython_vm::vm::thread::with_current_vm;
+use rustpython_vm::vm::thread::{try_with_current_vm, with_current_vm};
 use rustpython_vm::{PyObjectRef, VirtualMachine};
 
 /// A setting, where a script has imported its module; otherwise it has its default.
@@ -16,7 +16,8 @@ pub fn value_of(module: &'static str, name: &'static str) -> Option<PyObjectRef>
 
 /// A switch, where a script has imported its module.
 pub fn switch_of(module: &'static str, name: &'static str) -> Option<bool> {
-    with_current_vm(|vm| setting(module, name, vm).and_then(|value| value.try_to_bool(vm).ok()))
+    // What other sizes would do is asked of a report, without an interpreter.
+    try_with_current_vm(|vm| setting(module, name, vm).and_then(|value| value.try_to_bool(vm).ok())).flatten()
 }
 
 /// A switch of `torch._dynamo.config` that is on by default.

@@ -204,7 +204,8 @@ impl Call {
             let resumption = extent.resumption(&frames, &top, reason);
             top.resume(recorder);
             let here = top.at.get();
-            let is_skipped = top.skipped.get() || top.function.skipped.borrow().contains(&here);
+            let was_skipped = top.skipped.get();
+            let is_skipped = was_skipped || top.function.skipped.borrow().contains(&here);
             if let Resumption::Before(statement) = resumption
                 && !(reason.skips_frame() || severs || is_skipped)
                 && let Some(cut) = extent.cut(&frames, statement, (top.from.get(), recorder))
@@ -271,7 +272,8 @@ impl Call {
             }
             if skips_frame || top.is_library {
                 // The frame that calls a module's hooks is skipped, the module's body is not.
-                if top.body.is_none() {
+                // Where only what follows a statement is skipped, what comes before is a graph on every call.
+                if top.body.is_none() && (!was_skipped || top.is_library) {
                     top.function.skipped.borrow_mut().insert(here);
                 }
                 top.skipped.set(true);

@@ -45,7 +45,6 @@ def _policy_context(op_output):
 
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Contexts for `checkpoint(..., context_fn=...)` that say what is saved: a function, or a list of overloads to save."""
-    unobeyed("create_selective_checkpoint_contexts", allow_cache_entry_mutation=(allow_cache_entry_mutation, False))
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
             if type(op).__name__ != "OpOverload":
