@@ -273,6 +273,11 @@ pub fn call_below(key: Key, entry: &'static OpEntry, args: Vec<Value>) -> Result
     call(entry, args)
 }
 
+/// Whether a layer of one of these keys takes a call.
+pub fn is_taken(call: &Call, keys: &[Key]) -> bool {
+    keys.iter().any(|key| innermost(*key).is_some_and(|layer| layer.wants(call)))
+}
+
 /// Whether a layer of this key sees the next call.
 pub fn has_layer(key: Key) -> bool {
     EXCLUDED.get() & (1 << key as u8) == 0 && LAYERS.with_borrow(|l| !l[key as usize].is_empty())

@@ -6,7 +6,7 @@
 use super::common::*;
 use super::shapes::{default_dtype, wrap_dim, wrap_dims};
 use diagnostics::error::{Error, Result};
-use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, Key, OpBuilder, OpClasses, Rule, Tags, Value, has_layer, levels};
+use dispatch::{Backward, Batch, Call, CastPolicy, Complex, Grads, Key, OpBuilder, OpClasses, OpRef, Rule, Tags, Value, is_taken, levels};
 use dispatch::{aten, t};
 use shape::{FloatExpr, Relation, SymFloat, SymInt};
 use tensor::{Dtype, Tensor, TensorSpec};
@@ -275,7 +275,9 @@ fn prod_safe(grad: &Tensor, x: &Tensor, dim: usize) -> Result<Tensor> {
 /// How many elements are zero, where PyTorch's formulas look: not at complex numbers, at what stands for values, or where something
 /// else sees the calls.
 fn zeros_among(x: &Tensor) -> Result<Option<i64>> {
-    let seen = [Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace].into_iter().any(has_layer);
+    static EQ: OpRef = OpRef::new("eq.Scalar");
+    let args = [Value::from(x), Value::from(0)];
+    let seen = is_taken(&Call { entry: EQ.get(), args: &args }, &[Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace]);
     if seen || levels::current().is_some() || levels::wrapped(x).is_some() || x.is_fake() || x.dtype().is_complex() {
         return Ok(None);
     }

@@ -117,7 +117,7 @@ pub(super) fn reset() {
     crate::aot::compile::forget_compilations();
     tensor::subclass::forget();
     tensor::torch_function::reset();
-    for key in [Key::Capture, Key::Functionalize, Key::Trace] {
+    for key in [Key::Capture, Key::Subclass, Key::Functionalize, Key::Trace] {
         while pop_layer(key).is_some() {}
     }
     crate::ops::shapes::set_default_dtype(crate::tensor::Dtype::Float32);

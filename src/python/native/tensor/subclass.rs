@@ -41,14 +41,12 @@ pub fn has_mode(vm: &VirtualMachine) -> bool {
     MODES.with_borrow(Clone::clone).iter().any(|mode| !ignores(mode))
 }
 
-/// Lets go of what the script made.
+/// Lets go of what the script made; the layer is taken away with the others of its key.
 pub fn forget() {
     MODES.take();
     KEPT.take();
     while DISABLED.with_borrow_mut(Vec::pop).is_some() {}
-    if IS_INSTALLED.take() {
-        crate::dispatch::pop_layer(Key::Subclass);
-    }
+    IS_INSTALLED.take();
 }
 
 fn install() {
