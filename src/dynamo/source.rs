@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyDictRef, PyFunction, PyList, PySet, PyStr, PyTuple, PyType};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use crate::python::native::tensor::{to_tensor, wrap};
@@ -72,6 +72,14 @@ pub fn entry(dict: &Py<PyDict>, key: &PyObject, vm: &VirtualMachine) -> Option<(
 /// The elements of a `collections.deque`.
 pub fn deque(o: &PyObject, vm: &VirtualMachine) -> Option<Vec<PyObjectRef>> {
     (&*o.class().name() == "deque").then(|| vm.extract_elements_with(o, Ok).ok()).flatten()
+}
+
+/// How many elements a `collections.deque` or a set has.
+pub fn count(o: &PyObject, vm: &VirtualMachine) -> Option<usize> {
+    match o.downcast_ref::<PySet>() {
+        Some(set) => Some(set.elements().len()),
+        None => deque(o, vm).map(|items| items.len()),
+    }
 }
 
 /// The gradient that a tensor of the script's has, or None.

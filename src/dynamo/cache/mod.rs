@@ -58,6 +58,8 @@ pub struct Unmet {
     pub source: String,
     /// In the words of `TORCH_LOGS=recompiles`.
     pub text: String,
+    /// Whether the entry was invalidated: none of its guards is asked.
+    pub invalidates: bool,
     /// The place of another tensor, where it says that this one is that.
     pub alias_of: Option<String>,
 }

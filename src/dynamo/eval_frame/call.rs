@@ -291,8 +291,7 @@ impl Call {
             if frame.standing.is_generator { Verdict::default() } else { function.values.at_entry(&resumed, (&function, dynamic), vm) };
         let realized = crate::dynamo::guards::needs::realized(&verdict.needs, &resumed.locals, vm);
         let standing: Vec<Standing> = frames.iter().map(|f| f.standing).collect();
-        let is_looked_into = is_library || is_asked_for || resumed.has_tensor;
-        let skipped = is_library || !is_looked_into || function.skipped.borrow().contains(&0);
+        let skipped = is_library || !(is_asked_for || resumed.has_tensor) || function.skipped.borrow().contains(&0);
         let about = About { verdict: RefCell::new(verdict.clone()), ..About::new(name, namer, Some(frame.globals.clone())) };
         let session = Session {
             frame: Some(Activation::of(depth, &standing)),

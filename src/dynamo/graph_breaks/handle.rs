@@ -281,15 +281,11 @@ impl Call {
             self.settle(&frames[extent.start..extent.end], &top)?;
             if let Some(frame) = frames.get(extent.own) {
                 let (names, mut resumed) = with_current_vm(|vm| (frame.names(vm), frame.resumed(false, vm)));
-                let has_tensor = resumed.has_tensor;
                 // What the call gives may be a tensor.
                 resumed.has_tensor |= extent.inner.is_some() || !reason.gives_no_tensor();
                 top.about.namer.replace(names.map_err(raised)?.1);
                 top.about.remembered.take();
                 top.about.resumed.replace(frame.resume_function());
-                if resumed.tensor_method().is_some() && !has_tensor {
-                    top.function.skip_frame(top.function.place(frame.place()));
-                }
                 top.pending.replace(Some((frame.place(), resumed)));
                 // Which way Python goes is not known yet where that was the question, nor is a number that was asked for.
                 if !((reason.is_branch() || reason.gives_number()) && extent.inner.is_none()) && !skips_frame {

@@ -4,7 +4,6 @@
 //! asked first; where nothing has failed yet, local variables come before globals, what modules hold comes last, and shorter names first.
 //! Conditions on sizes are asked when all that is over: sizes that are equal, then other conditions, then ranges.
 
-use super::guard::INVALIDATED;
 use super::text::{as_python, range, strip_locals};
 use crate::dynamo::cache::{CacheEntry, GRAPH_DIFFERS, Unmet};
 use crate::dynamo::dynamic_shapes::{DimMark, Place, evaluate};
@@ -107,7 +106,7 @@ impl Failures {
 impl CacheEntry {
     /// What is said of the first guard that a call fails; counts the failure.
     pub(in crate::dynamo) fn failed_guard(&self, captured: &CapturedGraph, unmet: &[Unmet]) -> String {
-        if let Some(invalid) = unmet.iter().find(|u| u.text.starts_with(INVALIDATED)) {
+        if let Some(invalid) = unmet.iter().find(|u| u.invalidates) {
             return invalid.text.clone();
         }
         let state = changed_state(&self.captured, captured);

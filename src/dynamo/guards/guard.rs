@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PySet, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFunction, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
-use crate::dynamo::source::{Locals, Source, deque, entry};
+use crate::dynamo::source::{Locals, Source, count, entry};
 use crate::dynamo::variables::nn_module::is_at_home;
 use crate::dynamo::{Holder, Unmet, strip_locals};
 use crate::python::native::tensor::TensorBase;
@@ -56,9 +56,6 @@ pub struct Fact {
 /// What PyTorch says of integers that modules hold.
 pub const MODULE_INTEGER: &str = "torch.compile considers integer attributes of the nn.Module to be static. If you are observing recompilation, you might want to make this integer dynamic using torch._dynamo.config.allow_unspec_int_on_nn_module = True, or convert this integer into a tensor.";
 
-/// What begins the reason of a recompile where an entry was invalidated, and no guard was asked.
-pub const INVALIDATED: &str = "Cache line invalidated because";
-
 const BUILTIN: &str = "<class 'builtin_function_or_method'>";
 
 fn repr(o: &PyObject, vm: &VirtualMachine) -> String {
@@ -70,7 +67,7 @@ fn length(o: &PyObject, vm: &VirtualMachine) -> Option<usize> {
         (Some(t), ..) => Some(t.as_slice().len()),
         (_, Some(l), _) => Some(l.borrow_vec().len()),
         (.., Some(d)) => Some(d.__len__()),
-        _ => deque(o, vm).map(|items| items.len()).or_else(|| Some(o.downcast_ref::<PySet>()?.elements().len())),
+        _ => count(o, vm),
     }
 }
 
@@ -104,9 +101,6 @@ impl Kind {
 impl Fact {
     /// Whether it holds.
     pub fn holds(&self, locals: &Locals, vm: &VirtualMachine) -> bool {
-        if self.is_temporary() {
-            return false;
-        }
         let Some(value) = self.source.value(locals, vm) else { return false };
         match &self.kind {
             Kind::Equals(want) => same(&value, want, vm),
@@ -121,11 +115,6 @@ impl Fact {
             Kind::Same(other) => other.value(locals, vm).is_some_and(|o| o.is(&value)),
             Kind::Temporary => false,
         }
-    }
-
-    /// Whether it is about an object that lives for one call.
-    pub fn is_temporary(&self) -> bool {
-        matches!(self.kind, Kind::Temporary)
     }
 
     /// What kind of module it says its value is.
@@ -187,8 +176,8 @@ impl Fact {
 
     /// In the words of `TORCH_LOGS=recompiles`, where it does not hold.
     pub fn failure(&self, locals: &Locals, vm: &VirtualMachine) -> String {
-        if self.is_temporary() {
-            return format!("{INVALIDATED} {} got deallocated", self.source.text(vm));
+        if matches!(self.kind, Kind::Temporary) {
+            return format!("Cache line invalidated because {} got deallocated", self.source.text(vm));
         }
         if let (Source::Key(base, key), None) = (&*self.source, self.source.value(locals, vm))
             && base.value(locals, vm).is_some()
@@ -226,6 +215,7 @@ impl Fact {
             root: self.source.root(),
             source: self.source.text(vm),
             text: self.failure(locals, vm),
+            invalidates: matches!(self.kind, Kind::Temporary),
             alias_of: if let Kind::Same(other) = &self.kind { Some(other.text(vm)) } else { None },
         }
     }
@@ -272,6 +262,7 @@ fn duplicates(facts: &[Fact], locals: &Locals, vm: &VirtualMachine) -> Option<Un
         root: second.source.root(),
         source: second.source.text(vm),
         text: format!("Duplicate tensors found: {}", groups.join(", ")),
+        invalidates: false,
         alias_of: None,
     })
 }

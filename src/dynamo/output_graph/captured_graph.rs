@@ -239,8 +239,9 @@ impl Recorder {
         let mut inputs = touched.clone();
         let mut given = self.output().given.take();
         let (kept, mut sizes) = {
-            let (kept, holders) = (self.output().kept.borrow().clone(), self.output().holders.borrow().clone());
-            kept_inputs(&touched, &kept, (&holders, &held), &symbols.env)
+            let output = self.output();
+            let holders = output.holders.borrow();
+            kept_inputs(&touched, &output.kept.borrow(), (&holders, &held), &symbols.env)
         };
         // A float that is only compared is none either.
         inputs.retain(|i| !unused(i.node) || kept.contains(&i.node) || i.source.is_number && given.contains(&i.node));
@@ -339,7 +340,7 @@ fn find_holders(graph: &mut Graph, alone: &[NodeId], env: &ShapeEnv) -> Vec<Expr
 /// that nothing `held`.
 fn kept_inputs(
     touched: &[GraphArg],
-    kept: &[u64],
+    kept: &HashSet<u64>,
     (holders, held): (&[u64], &[Expr]),
     env: &ShapeEnv,
 ) -> (HashSet<NodeId>, HashSet<Symbol>) {

@@ -50,7 +50,7 @@ pub(in crate::dynamo) struct OutputGraph {
     /// Tensors of the caller's whose `.grad` was set to a value of the graph.
     pub gradients: RefCell<Vec<Tensor>>,
     /// Inputs that the graph has whether they are read or not.
-    pub kept: RefCell<Vec<u64>>,
+    pub kept: RefCell<HashSet<u64>>,
     /// Whether such inputs are being made.
     pub keeping: Cell<bool>,
     /// Sizes of those that are no inputs yet: a size is one before what holds it.

@@ -3,13 +3,13 @@
 use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PySet, PyStr, PyTuple, PyType};
+use rustpython_vm::builtins::{PyDict, PyFloat, PyFunction, PyInt, PyList, PyStr, PyTuple, PyType};
 use rustpython_vm::class::StaticType;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::guards::guard::{Fact, Kind, MODULE_INTEGER};
-use crate::dynamo::source::{Source, deque, entry, field, gradient, is_known_dict, own_attribute, submodule};
+use crate::dynamo::source::{Source, count, deque, entry, field, gradient, is_known_dict, own_attribute, submodule};
 use crate::python::native::tensor::TensorBase;
 
 /// Whether a constant of this type is compared by value.
@@ -193,7 +193,7 @@ impl Reader<'_> {
             if !is_known_dict(o) {
                 self.entries(o, Some(source));
             }
-        } else if let Some(length) = deque(o, vm).map(|items| items.len()).or_else(|| Some(o.downcast_ref::<PySet>()?.elements().len())) {
+        } else if let Some(length) = count(o, vm) {
             self.note(source, Kind::Type(o.class().to_owned().into()), None);
             self.note(source, Kind::Length(length), None);
         } else if &*o.class().name() == "tuple_iterator" {

@@ -7,15 +7,14 @@ use rustpython_vm::{AsObject, PyObject, PyResult, VirtualMachine};
 
 use crate::dynamo::Recorder;
 use crate::dynamo::output_graph::backward_state::HookState;
+use crate::dynamo::settings::setting;
 use crate::graph::Arg;
 use crate::python::native::tensor::raise;
 use crate::tensor::Tensor;
 
 /// Whether a hook stays a call: backwards are compiled.
 pub fn is_wanted(vm: &VirtualMachine) -> bool {
-    let modules = vm.sys_module.get_attr("modules", vm);
-    let known = modules.and_then(|modules| modules.get_item("torch._dynamo.compiled_autograd", vm));
-    known.and_then(|module| module.get_attr("compiled_autograd_enabled", vm)).is_ok_and(|on| on.is(&vm.ctx.true_value))
+    setting("torch._dynamo.compiled_autograd", "compiled_autograd_enabled", vm).is_some_and(|on| on.is(&vm.ctx.true_value))
 }
 
 /// Records the hook, and keeps it for the call that is recorded.
