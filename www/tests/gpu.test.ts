@@ -1,6 +1,6 @@
 // @vitest-environment node
-import { beforeEach, expect, it, vi } from "vitest";
-import { Gpu } from "../src/engine/gpu";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Gpu, LONGEST_SILENCE } from "../src/engine/gpu";
 import type { ModuleSource } from "../src/engine/module";
 import type { FromGpu, ToGpu } from "../src/engine/protocol";
 import type { Bundle, Recipe, RunResult, TensorData, Training } from "../src/generated/report";
@@ -41,6 +41,8 @@ beforeEach(() => {
   });
 });
 
+afterEach(() => void vi.useRealTimers());
+
 async function worker(): Promise<FakeGpuWorker> {
   await vi.waitFor(() => expect(workers).not.toHaveLength(0));
   return workers.at(-1) as FakeGpuWorker;
@@ -67,6 +69,40 @@ it("can be cancelled: the run is told, and the next has another worker", async (
   const run = await workers[1]!.run("run");
   workers[1]?.say({ type: "result", run, result });
   await expect(second).resolves.toBe(result);
+});
+
+it("can be cancelled while its module is fetched", async () => {
+  let arrive: (module: WebAssembly.Module) => void = () => {};
+  const source = { get: () => new Promise((resolve) => (arrive = resolve)) } as unknown as ModuleSource;
+  const slow = new Gpu(source, () => {
+    workers.push(new FakeGpuWorker());
+    return workers.at(-1) as unknown as Worker;
+  });
+  const first = slow.run(bundle, "webgpu", () => {});
+  slow.cancel("Cancelled.");
+  await expect(first).rejects.toThrow("Cancelled.");
+  arrive({} as WebAssembly.Module);
+  await vi.waitFor(() => expect(workers[0]?.terminated).toBe(true));
+  expect(workers[0]?.received.map(({ type }) => type)).not.toContain("run");
+  const second = slow.run(bundle, "webgpu", () => {});
+  arrive({} as WebAssembly.Module);
+  await vi.waitFor(() => expect(workers).toHaveLength(2));
+  workers[1]?.say({ type: "result", run: await workers[1].run("run"), result });
+  await expect(second).resolves.toBe(result);
+});
+
+it("ends what the device does not answer, and only that", async () => {
+  const trained = gpu.train({ bundle, recipe, device: "webgpu", steps: 3 }, { onReady() {}, onLosses() {} }, () => {});
+  const run = await (await worker()).run("train");
+  vi.useFakeTimers();
+  for (let steps = 0; steps < 3; steps++) {
+    workers[0]?.say({ type: "losses", run, losses: [1], seconds: 1 });
+    vi.advanceTimersByTime((LONGEST_SILENCE - 1) * 1000);
+  }
+  expect(workers[0]?.terminated).toBe(false);
+  vi.advanceTimersByTime(1000);
+  await expect(trained).rejects.toThrow("has not answered for 60 seconds");
+  expect(workers[0]?.terminated).toBe(true);
 });
 
 it("names the node that a refusal concerns, once", async () => {

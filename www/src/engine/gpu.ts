@@ -13,7 +13,12 @@ interface Waiting {
   run: number;
   receive(message: FromGpu): void;
   reject(error: Error): void;
+  /** Ends it where no answer comes; it runs once the worker has been asked. */
+  limit?: ReturnType<typeof setTimeout>;
 }
+
+/** Seconds of silence after which a run or a training is ended: a kernel may never end. */
+export const LONGEST_SILENCE = 60;
 
 /** Who hears how a tensor prints. */
 interface Printing {
@@ -61,17 +66,17 @@ export class Gpu {
 
   /** Another step size for the steps to come. */
   adjust(lr: number): void {
-    void this.#worker?.then((worker) => worker.postMessage({ type: "adjust", lr } satisfies ToGpu));
+    this.#tell({ type: "adjust", lr });
   }
 
   /** Ends the steps that are being taken; what was asked for is then answered. */
   pause(): void {
-    void this.#worker?.then((worker) => worker.postMessage({ type: "pause" } satisfies ToGpu));
+    this.#tell({ type: "pause" });
   }
 
   /** Ends what goes on, with its worker: a kernel that runs hears nothing. Whoever waits is told `why`. */
   cancel(why: string): void {
-    if (this.#worker) this.#fail(why);
+    if (this.#waiting) this.#fail(why);
   }
 
   /** A tensor as PyTorch prints it; for values of a run, so that the module is there. Rejected when the worker fails. */
@@ -86,28 +91,47 @@ export class Gpu {
     });
   }
 
-  /** One request at a time: a page has one device. */
-  async #ask<T>(
-    ask: Ask,
-    receive: (message: FromGpu, resolve: (value: T) => void) => void,
-    onProgress: (progress: Progress) => void,
-  ): Promise<T> {
-    if (this.#waiting) throw new Error("A run is still going on.");
-    this.#worker ??= this.#start(onProgress).catch((error: unknown) => {
-      this.#worker = undefined;
-      throw error;
-    });
-    const worker = await this.#worker;
+  /** One request at a time: a page has one device. It can be cancelled from here on, while its module is fetched as well. */
+  #ask<T>(ask: Ask, receive: (message: FromGpu, resolve: (value: T) => void) => void, onProgress: (progress: Progress) => void): Promise<T> {
+    if (this.#waiting) return Promise.reject(new Error("A run is still going on."));
     this.#run += 1;
     const run = this.#run;
+    this.#worker ??= this.#start(onProgress);
+    const begin = (worker: Worker): void => {
+      if (this.#waiting?.run !== run) return;
+      worker.postMessage(ask(run));
+      this.#listen(this.#waiting);
+    };
     return new Promise<T>((resolve, reject) => {
       const done = (value: T): void => {
-        this.#waiting = undefined;
+        this.#rest();
         resolve(value);
       };
       this.#waiting = { run, receive: (message) => receive(message, done), reject };
-      worker.postMessage(ask(run));
+      this.#worker?.then(begin, (error: unknown) => {
+        if (this.#waiting?.run === run) this.#fail(error instanceof Error ? error.message : String(error));
+      });
     });
+  }
+
+  /** Waits for the next answer, but not for ever. */
+  #listen(waiting: Waiting): void {
+    clearTimeout(waiting.limit);
+    waiting.limit = setTimeout(() => this.#fail(`Ended: the device has not answered for ${LONGEST_SILENCE} seconds.`), LONGEST_SILENCE * 1000);
+  }
+
+  /** Nobody waits any more. */
+  #rest(): void {
+    clearTimeout(this.#waiting?.limit);
+    this.#waiting = undefined;
+  }
+
+  /** Tells the worker, where there is one. */
+  #tell(message: ToGpu): void {
+    this.#worker?.then(
+      (worker) => worker.postMessage(message),
+      () => {},
+    );
   }
 
   async #start(onProgress: (progress: Progress) => void): Promise<Worker> {
@@ -127,20 +151,27 @@ export class Gpu {
       return;
     }
     if (message.type === "ready" || message.run !== this.#waiting?.run) return;
-    if (message.type !== "refused") return this.#waiting.receive(message);
     const { reject } = this.#waiting;
-    this.#waiting = undefined;
+    if (message.type !== "refused") {
+      this.#listen(this.#waiting);
+      return this.#waiting.receive(message);
+    }
+    this.#rest();
     const known = message.node !== null && message.message.startsWith(message.node);
     reject(new Error(message.node && !known ? `${message.node}: ${message.message}` : message.message));
   }
 
   /** The instance is of no more use: the next run starts another. */
   #fail(message: string): void {
-    void this.#worker?.then((worker) => worker.terminate());
+    this.#worker?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
     this.#worker = undefined;
     const error = new Error(message);
-    this.#waiting?.reject(error);
-    this.#waiting = undefined;
+    const waiting = this.#waiting;
+    this.#rest();
+    waiting?.reject(error);
     for (const printing of this.#printing.values()) printing.reject(error);
     this.#printing.clear();
   }

@@ -55,23 +55,26 @@ export async function runOnDevice(): Promise<void> {
   if (!gpu || !what || attempt.value?.state === "loading") return;
   attempt.value = { state: "loading", progress: undefined };
   try {
-    await lookForGpu();
-    const running = gpu.run(what, device.value, (progress) => {
+    const result = await gpu.run(what, await findDevice(), (progress) => {
       attempt.value = { state: "loading", progress };
     });
-    const limit = setTimeout(() => cancelOnDevice(`Ended after ${LONGEST_RUN} seconds.`), LONGEST_RUN * 1000);
-    const result = await running.finally(() => clearTimeout(limit));
     attempt.value = { state: "done", result, bundle: what, unit };
   } catch (error) {
     attempt.value = { state: "failed", message: messageOf(error) };
   }
 }
 
-/** Seconds after which a run is ended. */
-const LONGEST_RUN = 60;
+/** Where to run. The browser's answer may be long in coming: until then, too, the run can be cancelled. */
+export async function findDevice(): Promise<Runner> {
+  await Promise.race([lookForGpu(), new Promise((_, reject) => (endSearch = reject))]);
+  return device.value;
+}
+let endSearch: (why: Error) => void = () => {};
 
 /** Ends the run, or the training, that goes on. */
-export function cancelOnDevice(why = "Cancelled."): void {
+export function cancelOnDevice(): void {
+  const why = "Cancelled.";
+  endSearch(new Error(why));
   gpu?.cancel(why);
 }
 

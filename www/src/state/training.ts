@@ -1,9 +1,9 @@
 // Training the selected compilation on a device: its recipe, and what is known of the steps so far.
 import { computed, signal } from "@preact/signals";
-import type { TrainingHandlers } from "../engine/gpu";
+import type { Gpu, TrainingHandlers } from "../engine/gpu";
 import type { Progress } from "../engine/module";
 import type { Bundle, Named, Training } from "../generated/report";
-import { bundle, device, gpu, lookForGpu, messageOf } from "./gpu";
+import { bundle, findDevice, gpu, messageOf } from "./gpu";
 
 export interface Descent {
   phase: "building" | "running" | "resting" | "failed";
@@ -66,8 +66,9 @@ export async function train(): Promise<void> {
   const parameters = trainable.value.filter((name) => !frozen.value.has(name));
   const recipe = { parameters, loss: null, lr: lr.value, momentum: momentum.value };
   descent.value = { phase: "building", bundle: what, losses: [], taken: 0, seconds: 0 };
-  await lookForGpu();
-  await finish(gpu.train({ bundle: what, recipe, device: device.value, steps: steps.value }, handlers, (progress) => update({ progress })));
+  const begin = async (runs: Gpu): Promise<Named[]> =>
+    runs.train({ bundle: what, recipe, device: await findDevice(), steps: steps.value }, handlers, (progress) => update({ progress }));
+  await finish(begin(gpu));
 }
 
 /** Takes further steps from where it rests. */
