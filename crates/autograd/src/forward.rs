@@ -186,6 +186,15 @@ impl DualCall {
 
     /// Gives the results their tangents.
     pub(super) fn after(self, out: &Value) -> Result<()> {
+        if let Rule::InplaceView(_) = self.entry.rule {
+            // Another view of the same memory: so is its tangent.
+            let mut args = self.args;
+            if let Some(own) = tangent(args[0].tensor()?)? {
+                args[0] = Value::Tensor(own);
+                dispatch::call(self.entry, args)?;
+            }
+            return Ok(());
+        }
         let results: Vec<Option<Tensor>> = match out {
             Value::List(items) => items.iter().map(|v| v.as_tensor().cloned()).collect(),
             other => vec![other.as_tensor().cloned()],
