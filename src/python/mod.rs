@@ -68,6 +68,7 @@ impl Interpreter {
         crate::transforms::levels::install();
         crate::transforms::math_bits::install();
         crate::span::set_source_provider(span::source);
+        crate::span::set_span_provider(span::span);
         let (interrupter, receiver) = Interrupter::new();
         let mut settings = rustpython_vm::Settings::default();
         settings.install_signal_handlers = false;

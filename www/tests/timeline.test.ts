@@ -30,7 +30,7 @@ describe("the timeline", () => {
   it("says why compiled autograd captured a tape, and counts what it served with the runs", () => {
     const captured: Event = {
       event: "compiled_autograd",
-      tape: { id: 0, name: "CompiledAutograd0", graph: { readable: "", nodes: [] }, reasons: ["Cache miss due to new autograd node"], hits: 0 },
+      tape: { id: 0, name: "CompiledAutograd0", graph: { readable: "", nodes: [] }, reasons: ["Cache miss due to new autograd node"], hits: 0, inputs: [] },
     };
     const hit: Event = { event: "tape_hit", tape: 0 };
     const all = moments(captured, ran(0, "inference"), hit, ran(0, "inference"), hit);

@@ -3,6 +3,7 @@
 //! Dropping a deep tape must not recurse: edges of a dying node are taken apart in a loop.
 
 use diagnostics::error::{Error, Result};
+use diagnostics::span::Span;
 use shape::SymInt;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -121,6 +122,8 @@ pub struct Node {
     pub pre_hooks: RefCell<Vec<(u64, NodeHook)>>,
     /// Hooks after it ran.
     pub post_hooks: RefCell<Vec<(u64, NodeHook)>>,
+    /// The expression of the script that it is of; none of accumulators.
+    pub span: Option<Span>,
     /// Where and when it was made, in anomaly mode.
     pub made: Option<Box<super::anomaly::Made>>,
     /// What the room above attaches (what Python knows of it).
@@ -145,6 +148,7 @@ impl Node {
             retain_grad: RefCell::default(),
             pre_hooks: RefCell::default(),
             post_hooks: RefCell::default(),
+            span: if seq_nr == u64::MAX { None } else { diagnostics::source::current_span() },
             made: super::anomaly::made(),
             metadata: RefCell::default(),
         })

@@ -48,6 +48,20 @@ pub struct Captured {
     pub functions: Vec<(String, Function)>,
     /// Which of the dynamic sizes are read.
     pub used_sizes: Vec<usize>,
+    /// Where its tensors come from.
+    pub inputs: Vec<CapturedInput>,
+}
+
+/// A tensor that a captured backward reads.
+pub struct CapturedInput {
+    /// The node of `graph` that gives it.
+    pub node: NodeId,
+    /// The call that reads it first, as the graph's comments name it; its place among them.
+    pub call: (usize, String),
+    /// The expression of the script that the call's node is of.
+    pub span: Option<Span>,
+    /// Where a compiled function saved it: the number of its compilation, and the name that its backward has for it.
+    pub saved: Option<(u64, String)>,
 }
 
 /// The operator of calls of hooks that are in a backward state; the hook's name follows.
@@ -80,6 +94,14 @@ fn operation_name(name: &str) -> String {
     name.split("::").collect::<Vec<_>>().join("_")
 }
 
+/// A call as the graph's comments name it.
+fn call_name(call: &NodeCall) -> String {
+    match &call.lifted {
+        Some(Lifted::Compiled { backward, .. }) => format!("{}{}", call.name, backward.id),
+        _ => call.name.clone(),
+    }
+}
+
 struct Builder<'a> {
     tape: &'a Tape,
     graph: Graph,
@@ -91,6 +113,10 @@ struct Builder<'a> {
     hooks: NodeId,
     packed_data: NodeId,
     source: Option<Source>,
+    /// The call that is being made: its place among the calls.
+    call: usize,
+    /// Per tensor that was read, where it comes from.
+    read: HashMap<usize, CapturedInput>,
     /// How often the backward graph of a compilation was copied into this one.
     copies: HashMap<u64, usize>,
 }
@@ -112,6 +138,8 @@ pub fn capture(tape: &Tape, number: usize, sizes: &[KnownSize], creates_graph: b
         hooks,
         packed_data,
         source: None,
+        call: 0,
+        read: HashMap::new(),
         copies: HashMap::new(),
     };
     builder.inputs = (0..tape.lift.inputs.len()).map(|i| builder.item(inputs, i)).collect();
@@ -163,6 +191,16 @@ impl Builder<'_> {
         self.library(DYNAMO, "call_hook", args, vec![("hook_type".into(), Arg::Str(kind.into()))])
     }
 
+    /// A tensor, which the present call reads.
+    fn read(&mut self, input: usize) -> NodeId {
+        let node = self.inputs[input];
+        let call = &self.tape.calls[self.call];
+        let span = call.node.as_ref().and_then(|node| node.span.clone());
+        let reader = || CapturedInput { node, call: (self.call, call_name(call)), span, saved: None };
+        self.read.entry(input).or_insert_with(reader);
+        node
+    }
+
     /// An argument; unpacking a saved tensor is a call.
     fn arg(&mut self, packed: &Packed) -> Arg {
         match packed {
@@ -173,7 +211,7 @@ impl Builder<'_> {
             Packed::Complex(re, im) => Arg::Complex(*re, *im),
             Packed::Str(s) => Arg::Str(s.clone()),
             Packed::Device(d) => Arg::Device(*d),
-            Packed::Tensor(i) => Arg::Node(self.inputs[*i]),
+            Packed::Tensor(i) => Arg::Node(self.read(*i)),
             Packed::Size(i) => self.sizes[*i].clone(),
             Packed::Unpack(hook, data) => {
                 let hook = self.item(self.hooks, *hook);
@@ -265,15 +303,12 @@ impl Builder<'_> {
 
     /// What follows belongs to a node's call.
     fn set_origin(&mut self, number: usize, call: &NodeCall) {
-        let id = match &call.lifted {
-            Some(Lifted::Compiled { backward, .. }) => backward.id.to_string(),
-            _ => String::new(),
-        };
+        self.call = number;
         self.source = Some(Source {
-            span: Span::default(),
+            span: call.node.as_ref().and_then(|node| node.span.clone()).unwrap_or_default(),
             file: "compiled_autograd.py".into(),
             function: "set_node_origin".into(),
-            code: format!("{}{id} (NodeCall {number})", call.name).into(),
+            code: format!("{} (NodeCall {number})", call_name(call)).into(),
             indent: 0,
             library_line: Some(1606),
         });
@@ -365,7 +400,17 @@ impl Builder<'_> {
     /// The backward graph of a compiled function, copied call by call.
     fn compiled(&mut self, backward: &AotBackward, grads: &[Arg]) -> Result<Vec<Arg>> {
         let sizes: Vec<Arg> = backward.sizes.iter().map(|p| self.arg(p)).collect();
-        let saved = Arg::Tuple(backward.saved.iter().map(|p| self.arg(p)).collect());
+        let names = backward.graph.placeholders().skip(sizes.len()).map(|node| node.name.to_string());
+        let mut saved = Vec::with_capacity(backward.saved.len());
+        for (packed, name) in backward.saved.iter().zip(names.collect::<Vec<_>>()) {
+            saved.push(self.arg(packed));
+            if let Packed::Tensor(i) = packed
+                && let Some(input) = self.read.get_mut(i)
+            {
+                input.saved.get_or_insert((backward.id, name));
+            }
+        }
+        let saved = Arg::Tuple(saved);
         let args = vec![saved, Arg::List(sizes.clone()), Arg::List(Vec::new()), Arg::Tuple(grads.to_vec())];
         let prologue = Function::Prologue(backward.prologue.clone());
         let prologue = self.function(CAPTURE, "call_aot_bwd_prologue", prologue, args, Vec::new());
@@ -479,6 +524,8 @@ impl Builder<'_> {
                 functions.push((own, function.clone()));
             }
         }
-        Captured { graph: self.graph, code, functions, used_sizes: used }
+        let mut inputs: Vec<CapturedInput> = self.read.into_values().collect();
+        inputs.sort_by_key(|input| input.node);
+        Captured { graph: self.graph, code, functions, used_sizes: used, inputs }
     }
 }

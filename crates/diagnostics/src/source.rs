@@ -94,6 +94,7 @@ thread_local! {
     static MODULE: std::cell::RefCell<Option<std::rc::Rc<str>>> = const { std::cell::RefCell::new(None) };
     static ASKING: std::cell::RefCell<Option<Source>> = const { std::cell::RefCell::new(None) };
     static PROVIDER: std::cell::Cell<Option<fn() -> Option<Source>>> = const { std::cell::Cell::new(None) };
+    static SPAN_PROVIDER: std::cell::Cell<Option<fn() -> Option<Span>>> = const { std::cell::Cell::new(None) };
 }
 
 /// Restores what was written before, when dropped.
@@ -120,6 +121,16 @@ impl Drop for WrittenGuard {
 /// Says who knows where the script is.
 pub fn set_source_provider(provider: fn() -> Option<Source>) {
     PROVIDER.set(Some(provider));
+}
+
+/// Says who knows at which expression the script is: cheaper than its whole [`Source`].
+pub fn set_span_provider(provider: fn() -> Option<Span>) {
+    SPAN_PROVIDER.set(Some(provider));
+}
+
+/// At which expression the script is.
+pub fn current_span() -> Option<Span> {
+    SPAN_PROVIDER.get().and_then(|p| p())
 }
 
 /// Says which line of the script the calls that follow are made for, where that is not where the script is.

@@ -210,6 +210,25 @@ pub struct Tape {
     pub reasons: Vec<String>,
     /// How many later backwards it served.
     pub hits: u32,
+    /// Tensors that it reads, in the order of the graph's inputs.
+    #[serde(default)]
+    pub inputs: Vec<TapeInput>,
+}
+
+/// A tensor that a captured tape reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export_to = "report.ts"))]
+pub struct TapeInput {
+    /// Its name in the graph: `getitem_1`.
+    pub name: String,
+    /// The node of autograd that reads it first, as the graph's comments name it: `MulBackward0`.
+    pub read_by: String,
+    /// The place of that node among the calls.
+    pub call: u32,
+    /// The line of the script that the node is of.
+    pub span: Option<Span>,
+    /// The compilation whose forward saved it, where one did, and what that calls it.
+    pub saved: Option<(u32, String)>,
 }
 
 /// A condition under which a compiled graph may be used again.

@@ -1628,7 +1628,36 @@ reasons: Array<string>,
 /**
  * How many later backwards it served.
  */
-hits: number, };
+hits: number,
+/**
+ * Tensors that it reads, in the order of the graph's inputs.
+ */
+inputs: Array<TapeInput>, };
+
+/**
+ * A tensor that a captured tape reads.
+ */
+export type TapeInput = {
+/**
+ * Its name in the graph: `getitem_1`.
+ */
+name: string,
+/**
+ * The node of autograd that reads it first, as the graph's comments name it: `MulBackward0`.
+ */
+read_by: string,
+/**
+ * The place of that node among the calls.
+ */
+call: number,
+/**
+ * The line of the script that the node is of.
+ */
+span: Span | null,
+/**
+ * The compilation whose forward saved it, where one did, and what that calls it.
+ */
+saved: [number, string] | null, };
 
 /**
  * A tensor as plain data.

@@ -12,6 +12,7 @@ import { RunPane } from "./run";
 import { SavedPane } from "./saved";
 import { ScriptPane } from "./script";
 import { TimelinePane } from "./timeline";
+import { tapeOf } from "../report/stages";
 import { selectedUnit } from "../state/unit";
 
 export type PaneId = "script" | "output" | "graphs" | "saved" | "partition" | "memory" | "aliasing" | "guards" | "run" | "timeline" | "plot";
@@ -31,7 +32,7 @@ export const PANES: Record<PaneId, Pane> = {
   script: { title: "Script", component: ScriptPane },
   output: { title: "Output", component: OutputPane, tools: OutputTools, badge: () => (shown.value?.report.exception ? "!" : undefined) },
   graphs: { title: "Graphs", component: GraphsPane, badge: () => count(graphsRun.value?.report.compilations.length) },
-  saved: { title: "Saved values", short: "Saved", component: SavedPane, badge: () => count(selectedUnit.value?.compilation?.saved?.length) },
+  saved: { title: "Saved values", short: "Saved", component: SavedPane, badge: () => count(tapeOf(selectedUnit.value)?.inputs.length ?? selectedUnit.value?.compilation?.saved?.length) },
   partition: { title: "Partition", component: PartitionPane },
   memory: { title: "Memory", component: MemoryPane },
   aliasing: { title: "Aliasing", component: AliasingPane },

@@ -2,12 +2,19 @@
 import type { JSX } from "preact";
 import type { Compilation, Saved } from "../generated/report";
 import { formatBytes, formatShape, plural } from "../report/format";
+import { tapeOf } from "../report/stages";
 import { select, selection } from "../state/selection";
 import { graphsAreOld } from "../state/session";
 import { selectedUnit } from "../state/unit";
 import { Columns, number } from "../ui/columns";
+import { TapeInputs } from "./tape-inputs";
 
 export function SavedPane(): JSX.Element {
+  const tape = tapeOf(selectedUnit.value);
+  return tape ? <TapeInputs tape={tape} /> : <SavedOfForward />;
+}
+
+function SavedOfForward(): JSX.Element {
   const compilation = selectedUnit.value?.compilation;
   if (!compilation) return <p class="empty">The values saved between forward and backward appear here.</p>;
   if (compilation.kind === "inference") return <p class="empty">Nothing requires grad here: there is no backward to save anything for.</p>;

@@ -1,5 +1,5 @@
 // The stages of a compilation, in the order they come to be.
-import type { CapturedGraph, Compilation, GraphView, Report } from "../generated/report";
+import type { CapturedGraph, Compilation, GraphView, Report, Tape } from "../generated/report";
 
 export const STAGES = ["tape", "captured", "functionalized", "joint", "forward", "backward", "inference"] as const;
 export type Stage = (typeof STAGES)[number];
@@ -34,7 +34,12 @@ export interface Unit {
   title: string;
   stages: Partial<Record<Stage, GraphView>>;
   compilation: Compilation | undefined;
+  /** The tape whose backward it is. */
+  tape?: Tape | undefined;
 }
+
+/** The tape whose tensors are what a unit reads; where it has a backward of its own, that is what the forward saves for. */
+export const tapeOf = (unit: Unit | undefined): Tape | undefined => (unit?.compilation?.kind === "joint" ? undefined : unit?.tape);
 
 /** The units of a report: a captured region that was not compiled (yet) is one of its own. */
 export function units(report: Report): Unit[] {
@@ -42,11 +47,11 @@ export function units(report: Report): Unit[] {
   const compiled = new Set<number>();
   const tapes = new Set<number>();
   // Several graphs may come of one tape: each has it before it.
-  const withTape = (stages: Unit["stages"], region: CapturedGraph | undefined): Unit["stages"] => {
+  const withTape = (unit: Unit, region: CapturedGraph | undefined): Unit => {
     const tape = report.tapes.find(({ id }) => id === region?.tape);
-    if (!tape) return stages;
+    if (!tape) return unit;
     tapes.add(tape.id);
-    return { tape: tape.graph, ...stages };
+    return { ...unit, stages: { tape: tape.graph, ...unit.stages }, tape };
   };
   for (const compilation of report.compilations) {
     const region = report.regions.find(({ id }) => id === compilation.region);
@@ -59,16 +64,16 @@ export function units(report: Report): Unit[] {
     }
     const name = region?.function ?? `graph ${compilation.id}`;
     const title = compilation.abandoned ? `${name} (given up)` : name;
-    result.push({ key: `c${compilation.id}`, title, stages: withTape(stages, region), compilation });
+    result.push(withTape({ key: `c${compilation.id}`, title, stages, compilation }, region));
   }
   for (const region of report.regions) {
     if (!compiled.has(region.id)) {
-      result.push({ key: `r${region.id}`, title: region.function, stages: withTape({ captured: region.graph }, region), compilation: undefined });
+      result.push(withTape({ key: `r${region.id}`, title: region.function, stages: { captured: region.graph }, compilation: undefined }, region));
     }
   }
   // A compiler of the script's may do anything with a tape.
   for (const tape of report.tapes) {
-    if (!tapes.has(tape.id)) result.push({ key: `t${tape.id}`, title: tape.name, stages: { tape: tape.graph }, compilation: undefined });
+    if (!tapes.has(tape.id)) result.push({ key: `t${tape.id}`, title: tape.name, stages: { tape: tape.graph }, compilation: undefined, tape });
   }
   return result;
 }

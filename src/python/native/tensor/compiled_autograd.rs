@@ -24,7 +24,7 @@ use crate::python::native::graph_module::{PyGraphModule, script_module};
 use crate::report::{self, Event};
 use crate::tensor::Tensor;
 use compiled_autograd::cache::{Cache, KnownSize};
-use compiled_autograd::capture::{Captured, Function, Prologue, capture};
+use compiled_autograd::capture::{Captured, CapturedInput, Function, Prologue, capture};
 use compiled_autograd::functions;
 use compiled_autograd::tape::{Retained, Tape};
 
@@ -172,6 +172,18 @@ impl std::fmt::Debug for PyTape {
     }
 }
 
+/// A tensor that a tape reads, as the report says it.
+fn tape_input(graph: &graph::Graph, input: CapturedInput) -> report::TapeInput {
+    let (call, read_by) = input.call;
+    report::TapeInput {
+        name: graph.node(input.node).name.to_string(),
+        read_by,
+        call: call as u32,
+        span: input.span,
+        saved: input.saved.map(|(id, name)| (id as u32, name)),
+    }
+}
+
 /// A hook, a context or what a hook packed, as Python knows it.
 fn object(known: &Rc<dyn Any>, vm: &VirtualMachine) -> PyObjectRef {
     if let Some(o) = known.downcast_ref::<PyObjectRef>() {
@@ -205,7 +217,7 @@ impl PyTape {
             let tape = tape.as_ref().ok_or_else(|| vm.new_runtime_error("the tape was released"))?;
             capture(tape, number, &zelf.sizes, zelf.creates_graph).map_err(|e| raise(e, vm))?
         };
-        let Captured { graph, code, functions, used_sizes } = captured;
+        let Captured { graph, code, functions, used_sizes, inputs } = captured;
         let is_pure = functions.iter().all(|(_, function)| !function.calls_script());
         *zelf.captured.borrow_mut() = (used_sizes, is_pure);
         let names = vm.ctx.new_dict();
@@ -219,6 +231,7 @@ impl PyTape {
             graph: crate::graph_view::view(&graph),
             reasons: zelf.reasons.clone(),
             hits: 0,
+            inputs: inputs.into_iter().map(|input| tape_input(&graph, input)).collect(),
         };
         emit(Event::CompiledAutograd { tape });
         let text = graph::code(&code);
