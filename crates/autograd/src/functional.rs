@@ -196,6 +196,8 @@ impl OpBody {
         let needs_edge = |at: usize| slots[at].clone().any(|slot| node.should_compute(slot));
         match (place, field.kind) {
             (_, FieldKind::Tensor) if !is_kept => Ok(lift.optional(None)),
+            // An operator without the flag is the one that does not train.
+            (Place::Nowhere, FieldKind::Constant) if field.name == "training" => lift.constant(&Value::Bool(false)),
             (Place::Nowhere, _) => Ok(lift.optional(None)),
             (Place::ResultSize(i, dim), _) => {
                 let size = self.result_specs.borrow().get(i).and_then(|s| Some(s.as_ref()?.geometry.sizes.get(dim)?.clone()));
@@ -261,6 +263,10 @@ impl OpBody {
             (Place::Of(at), FieldKind::SizesOfEach) => {
                 lift.number(self.specs[at].len());
                 Ok(Packed::List(self.specs[at].iter().map(|spec| lift.list_of_sizes(&spec.geometry.sizes)).collect::<Result<_>>()?))
+            }
+            (Place::Of(at), FieldKind::ConstantSizesOfEach) => {
+                let list = |spec: &TensorSpec| Value::List(spec.geometry.sizes.iter().cloned().map(Value::Int).collect());
+                lift.constant(&Value::List(self.specs[at].iter().map(list).collect()))
             }
             (Place::Derived, _) if field.name.ends_with("_sym_numel") => {
                 let at = self.entry.schema.position(field.name.trim_end_matches("_sym_numel")).unwrap_or(0);
@@ -363,7 +369,7 @@ impl Functional for FunctionalDerivative {
                         spec.geometry.offset = offset.sym_int()?;
                     }
                 }
-                (Place::Of(at), FieldKind::SizesOfEach) => {
+                (Place::Of(at), FieldKind::SizesOfEach | FieldKind::ConstantSizesOfEach) => {
                     for (spec, sizes) in specs[at].iter_mut().zip(value.list()?) {
                         with_sizes(spec, sizes, Part::Sizes)?;
                     }

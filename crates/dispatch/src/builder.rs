@@ -235,7 +235,7 @@ impl OpBuilder {
             let rest = &view.schema.text[view.schema.text.find('(').unwrap_or_default()..];
             let schema = format!("{name}{}", rest.replace("(a -> *)", "").replace("(a)", ""));
             made.push(OpEntry {
-                derivative: view.derivative,
+                derivative: view.derivative.map(Derivative::of_copy),
                 not_differentiable: view.not_differentiable,
                 non_differentiable_results: view.non_differentiable_results,
                 ..OpEntry::new(view.namespace(), &schema, rule).unwrap_or_else(|e| panic!("the catalogue's own signature: {e}"))

@@ -373,6 +373,11 @@ impl Derivative {
     pub fn node_name(&self) -> String {
         format!("{}{}", self.node, if self.node.ends_with("Backward") { "0" } else { "" })
     }
+
+    /// That of the operator that copies what this one shows.
+    pub(super) fn of_copy(self) -> Self {
+        Derivative { node: Box::leak(format!("{}_copy", self.node_name()).into_boxed_str()), ..self }
+    }
 }
 
 /// How the tangents of results come of those of arguments.

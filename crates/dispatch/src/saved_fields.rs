@@ -55,6 +55,8 @@ pub enum FieldKind {
     Geometry,
     /// Sizes of each tensor of a list.
     SizesOfEach,
+    /// Sizes of each tensor of a list, as constants.
+    ConstantSizesOfEach,
     /// Whether the graph is kept after the backward.
     RetainVariables,
 }
@@ -65,7 +67,8 @@ impl FieldKind {
             "t" => FieldKind::Tensor,
             "t[]" | "t?[]" => FieldKind::Tensors,
             "n" | "n[]" => FieldKind::Sizes,
-            "n[][]" | "i[][]" => FieldKind::SizesOfEach,
+            "n[][]" => FieldKind::SizesOfEach,
+            "i[][]" => FieldKind::ConstantSizesOfEach,
             "dtype" => FieldKind::Dtype,
             "dtype[]" => FieldKind::Dtypes,
             "layout" => FieldKind::Layout,

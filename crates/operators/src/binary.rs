@@ -645,8 +645,6 @@ fn register_aliases(b: &mut OpBuilder) {
     }
     alias! {
         "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor" => "sub.Tensor" ("self", "other") (alpha) "`self - alpha * other`.";
-        "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
-        "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
     }
     alias! { plain
         "subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor" => "sub.Scalar" ("self", "other", "alpha") "`self - alpha * other`.";
@@ -661,6 +659,11 @@ fn register_aliases(b: &mut OpBuilder) {
         "special_xlogy(Tensor self, Tensor other) -> Tensor" => "xlogy.Tensor" ("self", "other") "`self * log(other)`, zero where `self` is.";
         "special_xlogy.self_scalar(Scalar self, Tensor other) -> Tensor" => "xlogy.Scalar_Self" ("self", "other") "`self * log(other)`, zero where `self` is.";
         "special_xlogy.other_scalar(Tensor self, Scalar other) -> Tensor" => "xlogy.Scalar_Other" ("self", "other") "`self * log(other)`, zero where `self` is.";
+    }
+    // After the plain ones: those are meant where no mode is given.
+    alias! {
+        "divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor" => "div.Tensor_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
+        "divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor" => "div.Scalar_mode" ("self", "other") (rounding_mode) "`self / other`, optionally rounded.";
     }
     b.at("true_divide.Tensor").tags(Tags::POINTWISE);
 }

@@ -147,7 +147,7 @@ pub fn register(b: &mut OpBuilder) {
         .tags(Tags::COMPLEX_GRAD)
         .grad("LiftFreshBackward", &[], pass);
     b.op("detach_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).complex(Complex::ByParts).not_differentiable();
-    b.op("alias_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).complex(Complex::ByParts).grad("AliasBackward", &[], pass);
+    b.op("alias_copy(Tensor self) -> Tensor", Rule::Fresh(cloned)).complex(Complex::ByParts).grad("AliasBackward0_copy", &[], pass);
     register_conversions(b);
 }
 

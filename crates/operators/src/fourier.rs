@@ -290,8 +290,8 @@ fn run(c: &Call) -> Result<Value> {
         (Kind::Full, _) => aten!("_fft_c2c", x, ints(&dims), norm, forward),
         (Kind::FromReal, true) => aten!("_fft_r2c", x, ints(&dims), norm, true),
         (Kind::FromReal, false) => {
-            let out = t!("conj_physical", t!("_fft_r2c", x, vec![*last as i64], norm, true)?)?;
-            if others.is_empty() { Ok(out.into()) } else { aten!("_fft_c2c", out, ints(others), norm, false) }
+            let out = t!("_fft_r2c", x, vec![*last as i64], norm, true)?;
+            if others.is_empty() { aten!("conj", out) } else { aten!("_fft_c2c", t!("conj_physical", out)?, ints(others), norm, false) }
         }
         (Kind::ToReal, false) => aten!("_fft_c2r", x, ints(&dims), norm, last_size),
         (Kind::ToReal, true) => {

@@ -91,7 +91,7 @@ fn register_solving(b: &mut OpBuilder) {
     b.op("linalg_det(Tensor A) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
     b.op("det(Tensor self) -> Tensor", Rule::Composite(|c| first(aten!("_linalg_det", &c.args[0])?))).doc("The determinant.");
     b.op("_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)", Rule::Fresh(slogdet_spec))
-        .grad("LinalgSlogdetBackward", &["A", "result2", "result3"], slogdet_grad)
+        .grad("LinalgSlogdetBackward", &["A", "result", "result2", "result3"], slogdet_grad)
         .indices_without_grad(&[2, 3]);
     for name in ["linalg_slogdet(Tensor A)", "slogdet(Tensor self)"] {
         b.op(

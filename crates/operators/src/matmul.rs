@@ -2,6 +2,7 @@
 //!
 //! Which kernel a matmul ends in, and whether it folds its batch dimensions first, shows in every traced graph.
 
+use crate::geometry as geo;
 use crate::shapes::{broadcast_two, dim_of, wrap_dims};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
@@ -83,6 +84,12 @@ fn should_fold(a: &Tensor, b: &Tensor) -> Result<bool> {
     Ok(true)
 }
 
+/// A product without a dimension of one: in place in eager mode, as autograd's node shows; traces and transforms see the view.
+fn squeezed(product: Tensor, dim: i64) -> Result<Tensor> {
+    let is_seen = product.is_fake() || product.imp().transform.borrow().is_some() || has_layer(Key::Functionalize) || has_layer(Key::Trace);
+    if is_seen { t!("squeeze.dim", product, dim) } else { t!("squeeze_.dim", product, dim) }
+}
+
 fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     match (a.dim(), b.dim()) {
         (0, _) | (_, 0) => {
@@ -90,7 +97,7 @@ fn matmul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
         }
         (1, 1) => t!("dot", a, b),
         (2, 1) => t!("mv", a, b),
-        (1, 2) => t!("squeeze.dim", t!("mm", t!("unsqueeze", a, 0)?, b)?, 0),
+        (1, 2) => squeezed(t!("mm", t!("unsqueeze", a, 0)?, b)?, 0),
         (2, 2) => t!("mm", a, b),
         _ if should_fold(a, b)? => folded(a, b),
         _ => batched(a, b),
@@ -148,7 +155,7 @@ fn batched(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }
     if db == 1 {
         let right = t!("reshape", t!("expand", b, with(&[&inner_b]))?, vec![count, inner_b])?;
-        let product = t!("squeeze.dim", t!("bmm", left, t!("unsqueeze", right, 2)?)?, -1)?;
+        let product = squeezed(t!("bmm", left, t!("unsqueeze", right, 2)?)?, -1)?;
         return shaped(product, result);
     }
     let right = t!("reshape", t!("expand", b, with(&[&inner_b, &cols]))?, vec![count, inner_b, cols.clone()])?;
@@ -259,6 +266,17 @@ fn tensordot(c: &Call) -> Result<Value> {
     }
     for count in [&rows, &cols] {
         dispatch::compare_sizes(count, Relation::Ne, &SymInt::Int(1))?;
+    }
+    if rows.sym_eq(1)? && cols.sym_eq(1)? {
+        // One number: a dot product where both are vectors without a copy.
+        let (a, b, flat) = (t!("permute", a, order_a)?, t!("permute", b, order_b)?, [shared]);
+        let is_vector = |t: &Tensor| Ok::<_, Error>(geo::view_strides(&t.geometry(), &flat)?.is_some());
+        let product = if is_vector(&a)? && is_vector(&b)? {
+            t!("dot", t!("flatten.using_ints", a)?, t!("flatten.using_ints", b)?)?
+        } else {
+            t!("sum", t!("mul.Tensor", t!("squeeze", a)?, t!("squeeze", b)?)?)?
+        };
+        return Ok(Value::from(t!("reshape", product, result)?));
     }
     let a = t!("reshape", t!("permute", a, order_a)?, vec![rows, shared.clone()])?;
     let b = t!("reshape", t!("permute", b, order_b)?, vec![shared, cols])?;

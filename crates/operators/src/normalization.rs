@@ -228,7 +228,7 @@ fn rms_norm(c: &Call) -> Result<Value> {
     };
     let narrow = matches!(input.dtype(), Dtype::Float16 | Dtype::BFloat16);
     let wide = if narrow { t!("to.dtype", input, Dtype::Float32)? } else { input.clone() };
-    let dims: Vec<i64> = (lead..sizes.len()).map(|d| d as i64).collect();
+    let dims: Vec<i64> = (lead..sizes.len()).rev().map(|d| d as i64).collect();
     let mean = t!("mean.dim", t!("pow.Tensor_Scalar", &wide, 2)?, dims, true)?;
     let scale = t!("rsqrt", t!("add_.Scalar", mean, eps)?)?;
     let mut result = t!("mul.Tensor", wide, &scale)?;

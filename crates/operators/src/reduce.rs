@@ -327,6 +327,9 @@ fn sum_to_size(c: &Call) -> Result<Value> {
     if size.len() > have.len() {
         return Err(Error::runtime(format!("size {{{size:?}}} is not expandable to size {{{have:?}}}.")));
     }
+    if size.is_empty() {
+        return aten!("sum", x);
+    }
     let lead = have.len() - size.len();
     let mut dims: Vec<i64> = (0..lead as i64).collect();
     for (i, want) in size.iter().enumerate() {

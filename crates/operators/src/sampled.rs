@@ -177,7 +177,7 @@ fn quantile(call: &Call) -> Result<Value> {
         _ => vec![],
     };
     sizes.push(count.clone());
-    let (rows, last) = (t!("view", rows, sizes)?, &count - 1);
+    let (rows, last) = (t!("reshape", rows, sizes)?, &count - 1);
     // Ranks are counted in double precision.
     let places = |q: &Tensor| t!("to.dtype", q, Dtype::Float64);
     let ranks = if ignore_nan {
@@ -316,7 +316,7 @@ fn corrcoef(call: &Call) -> Result<Value> {
     if c.dim() == 0 {
         return aten!("div.Tensor", &c, &c);
     }
-    let variance = t!("diag", &c)?;
+    let variance = t!("diagonal", &c)?;
     let deviation = t!("sqrt", if c.dtype().is_complex() { t!("real", variance)? } else { variance })?;
     let c = t!("div.Tensor", c, t!("view", &deviation, vec![SymInt::Int(-1), SymInt::Int(1)])?)?;
     let c = t!("div.Tensor", c, t!("view", deviation, vec![SymInt::Int(1), SymInt::Int(-1)])?)?;

@@ -260,7 +260,7 @@ fn register_kept(b: &mut OpBuilder) {
         .tags(Tags::POINTWISE);
     b.grad("RoundBackward1", &[], zero_grad).inplace();
     b.op("sgn(Tensor self) -> Tensor", Rule::Fresh(like_self)).doc("The sign; of complex numbers the direction.").tags(Tags::POINTWISE);
-    b.grad("SgnBackward", &[], |b| {
+    b.grad("SgnBackward", &["self", "result"], |b| {
         let spec = b.spec("self")?;
         Grads::one(b, "self", || {
             t!("_efficientzerotensor", &spec.geometry.sizes; dtype = spec.dtype, layout = Value::Layout(Layout::Strided), device = spec.device)
