@@ -423,7 +423,28 @@ mod native {
         crate::dynamo::variables::autograd_function::apply_in_level(&cls, args.as_slice().to_vec(), vm)
     }
 
-    /// Calls a function as a checkpointed body of what is recorded; as it is where nothing is.
+    /// Whether a function was made in the function that is captured.
+    #[pyfunction]
+    fn _is_made_inside(function: PyObjectRef, vm: &VirtualMachine) -> bool {
+        let Ok(code) = function.get_attr("__code__", vm) else { return false };
+        let makes = |frame: &rustpython_vm::Py<rustpython_vm::builtins::PyCode>| {
+            frame.constants.iter().any(|constant| PyObjectRef::from(constant.clone()).is(&code))
+        };
+        call::frames().iter().any(|(frame, _)| makes(frame))
+    }
+
+    /// Raises what Dynamo says of a function that an operator takes, if that changes what is outside of it.
+    #[pyfunction]
+    fn _refuse_side_effects(operator: PyStrRef, function: PyObjectRef, vm: &VirtualMachine) -> PyResult<()> {
+        let Some(reason) = crate::dynamo::symbolic_convert::side_effect(&function, &[], vm) else { return Ok(()) };
+        let said = reason.in_operator(&operator.to_string_lossy()).text();
+        let place = crate::dynamo::from_user_code(crate::span::current_source().as_ref());
+        let uncaptured = crate::python::native::calls::imported("torch._higher_order_ops._flat", vm)?.get_attr("uncaptured", vm)?;
+        uncaptured.call((format!("{said}{place}"),), vm).map(drop)
+    }
+
+    /// Calls a function as a checkpointed body of what is recorded; as it is where nothing is. Where the graph broke before the call, that is
+    /// made otherwise.
     #[pyfunction]
     fn _checkpoint(
         function: PyObjectRef,
@@ -431,11 +452,15 @@ mod native {
         kwargs: rustpython_vm::builtins::PyDictRef,
         policy: Option<PyObjectRef>,
         use_reentrant: bool,
+        otherwise: PyObjectRef,
         vm: &VirtualMachine,
     ) -> PyResult {
         let call = func_args(&args, &kwargs);
         match call::recorder() {
-            Some(recorder) => crate::dynamo::variables::higher_order_ops::checkpoint(&recorder, &function, call, policy, use_reentrant, vm),
+            Some(recorder) => {
+                let done = crate::dynamo::variables::higher_order_ops::checkpoint(&recorder, &function, call, policy, use_reentrant, vm)?;
+                done.map_or_else(|| otherwise.call((), vm), Ok)
+            }
             None => function.call(call, vm),
         }
     }

@@ -49,6 +49,10 @@ pub enum Operation {
     StoreSubscr,
     /// A global gets a value.
     StoreGlobal,
+    /// `del x.name`
+    DeleteAttr,
+    /// `del x[i]`
+    DeleteSubscr,
     /// An empty place for `self`.
     PushNull,
     /// The value so far below the top once more.
@@ -165,6 +169,8 @@ impl Operation {
             Instruction::StoreAttr { .. } => Operation::StoreAttr(arg),
             Instruction::StoreSubscr => Operation::StoreSubscr,
             Instruction::StoreGlobal { .. } => Operation::StoreGlobal,
+            Instruction::DeleteAttr { .. } => Operation::DeleteAttr,
+            Instruction::DeleteSubscr => Operation::DeleteSubscr,
             Instruction::PushNull => Operation::PushNull,
             Instruction::Copy { .. } => Operation::Copy(arg),
             Instruction::Swap { .. } => Operation::Swap(arg),

@@ -519,6 +519,38 @@ impl Unsupported {
         Self::new(0, title, "", "", &[])
     }
 
+    /// A function that a higher-order operator takes changes what Dynamo calls that.
+    pub fn unsafe_side_effect(variable: &str) -> Self {
+        Self::new(
+            67,
+            "HOP: Unsafe side effect",
+            "Mutating a variable from outside the scope of this HOP is not supported.",
+            format!("Attempted to mutate {variable}"),
+            &[
+                "If the HOP is activation checkpointing (torch.utils.checkpoint.checkpoint), this points to a side effect in forward method. Eager activation checkpointing replays that side-effect while recomputing the forward in the backward. If you are ok with side-effect not replayed in the backward, try setting `torch._dynamo.config.skip_fwd_side_effects_in_bwd_under_checkpoint = True`",
+            ],
+        )
+    }
+
+    /// The same, where it gives an attribute another value.
+    pub fn side_effect_that_stays(attribute: &str, before: &str, after: &str) -> Self {
+        Self::new(
+            4413,
+            "HOP: Non-nullified side effect",
+            format!(
+                "Attribute '{attribute}' on an outer-scope object was changed from {before} to {after} inside a higher-order op subgraph. Dynamo only supports mutations that are undone before the subgraph exits (e.g., context managers that save/restore a flag). If you intentionally want this side effect, move the mutation outside of the higher-order op."
+            ),
+            format!("Attribute '{attribute}' was not restored to its original value"),
+            &[FUNDAMENTAL],
+        )
+    }
+
+    /// The same, in a function that this operator takes.
+    pub fn in_operator(self, operator: &str) -> Self {
+        let title = format!("{}\n  Higher Order Operator: {operator}", self.title);
+        Unsupported { title, is_in_body: true, ..self }
+    }
+
     /// An exception of the script's, where nothing of the script's catches it: the frame is skipped.
     pub fn exception() -> Self {
         let reason = Self::new(

@@ -155,6 +155,7 @@ impl Reader<'_> {
         let vm = self.vm;
         let name = o.get_attr("__name__", vm).ok().and_then(|n| n.downcast_ref::<PyStr>().map(|s| s.to_string_lossy().into_owned()));
         let name = name.unwrap_or_default();
+        self.calls_builtin(&name, args);
         match (name.as_str(), args) {
             ("enumerate", [items, ..]) => {
                 return match self.elements(items) {
@@ -298,7 +299,7 @@ impl Reader<'_> {
         let vm = self.vm;
         let object = function.as_object();
         let Ok(code) = object.get_attr("__code__", vm) else { return Seen::Unknown };
-        let Some(code) = code.downcast_ref::<PyCode>() else { return Seen::Unknown };
+        let Some(code) = code.downcast_ref::<PyCode>().filter(|code| self.follows(code, &args)) else { return Seen::Unknown };
         // What `disable` keeps out is not followed; a compiled function is.
         if let Ok(inner) = object.get_attr("_torchdynamo_orig_callable", vm) {
             return self.call(&constant(inner), args, names.to_vec(), depth + 1);

@@ -7,6 +7,7 @@ use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyS
 use rustpython_vm::bytecode::oparg;
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, VirtualMachine};
 
+use super::outer_effects::is_list;
 use super::values::{is_constant, is_enum, is_tensor, string};
 use super::{Reader, Seen, constant, join};
 use crate::dynamo::bytecode_analysis::decoded::{decoded, place_of};
@@ -44,14 +45,17 @@ impl Reader<'_> {
                 let begin = decoded.comprehension(step.at).filter(|(begin, _)| *begin < step.at);
                 self.way.extend(begin.and_then(|(begin, _)| decoded.position(begin)));
                 self.way.push(path.position);
-                if let Some(place) = place_of(code, step.at) {
-                    self.place = Some(place);
+                let place = place_of(code, step.at);
+                self.note_code(place.is_some(), depth);
+                if place.is_some() {
+                    self.place = place;
                 }
                 if matches!(step.op, Operation::ReturnValue) {
                     let value = path.stack.pop().unwrap_or(Seen::Unknown);
                     if depth == 0 {
                         self.hand_back(&value);
                     }
+                    self.returns_at(depth);
                     result = Some(match result {
                         None => value,
                         Some(r) => join(r, value),
@@ -137,6 +141,10 @@ impl Reader<'_> {
             }
             Operation::StoreFast(variable) | Operation::StoreDeref(variable) => {
                 let value = pop(stack);
+                let first_free = code.localspluskinds.len() - code.freevars.len();
+                if matches!(step.op, Operation::StoreDeref(_)) && variable as usize >= first_free {
+                    self.sets_variable(false);
+                }
                 if matches!((step.op, &value), (Operation::StoreFast(_), Seen::Computed(..))) {
                     self.realize_number(&value);
                 }
@@ -191,6 +199,9 @@ impl Reader<'_> {
             Operation::LoadAttr { name, is_called } => {
                 let object = pop(stack);
                 let name = code.names[name as usize];
+                if is_called {
+                    self.calls_method(&object, name.as_str());
+                }
                 let found = self.attribute(&object, name.as_str());
                 let stack = &mut path.stack;
                 stack.push(found);
@@ -331,6 +342,9 @@ impl Reader<'_> {
             }
             Operation::BinaryOp(op) => {
                 let (b, a) = (pop(stack), pop(stack));
+                if matches!(op, oparg::BinaryOperator::InplaceAdd) && is_list(&a) {
+                    self.changes_object(&a);
+                }
                 let is_of_tensor = matches!(a, Seen::Tensor) || matches!(b, Seen::Tensor);
                 let deferred = if defers(op) { self.deferred(&[&a, &b], |v| binary(op, &v[0], &v[1], vm)) } else { None };
                 let result = if matches!(op, oparg::BinaryOperator::Subscr) {
@@ -474,6 +488,16 @@ impl Reader<'_> {
                         | Operation::PopIter
                 );
                 let taken = take(stack, step.popped);
+                match (op, taken.as_slice()) {
+                    (Operation::StoreGlobal, _) => self.sets_variable(true),
+                    (Operation::StoreSubscr, [_, container, _])
+                    | (Operation::DeleteSubscr, [container, _])
+                    | (Operation::DeleteAttr, [container]) => self.changes_object(container),
+                    (Operation::StoreAttr(name), [_, object]) => {
+                        self.sets_attribute(object, code.names.get(name as usize).map_or("", |name| name.as_str()));
+                    }
+                    _ => {}
+                }
                 for value in taken.iter().filter(|_| uses) {
                     self.realize(value);
                 }

@@ -7,6 +7,7 @@
 pub(super) mod asserts;
 mod calls;
 mod instructions;
+mod outer_effects;
 pub(super) mod translator;
 mod values;
 
@@ -25,6 +26,7 @@ use crate::dispatch::{Exclude, Key};
 use crate::python::native::tensor::{symbolic, symbolic_float};
 use crate::span;
 use instructions::Path;
+pub(super) use outer_effects::side_effect;
 use values::is_constant;
 
 /// How deep calls are followed, and how many instructions in all.
@@ -108,6 +110,8 @@ pub struct Reader<'a> {
     found: HashMap<usize, Rc<Source>>,
     /// What the code has put into attributes on the way that is followed, by object and name: that is read there from then on.
     stored: Stored,
+    /// Side effects, where those are asked for.
+    effects: Option<outer_effects::OuterEffects>,
     /// What it asks of values is no part of a graph.
     _outside: Exclude,
 }
@@ -131,6 +135,7 @@ impl<'a> Reader<'a> {
             tells: explain::is_asked(),
             found: HashMap::new(),
             stored: Stored::new(),
+            effects: None,
             _outside: Exclude::only(Key::Capture),
         }
     }

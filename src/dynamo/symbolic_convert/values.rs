@@ -65,6 +65,9 @@ pub(super) fn is_enum(o: &PyObject, vm: &VirtualMachine) -> bool {
 
 impl Reader<'_> {
     pub(super) fn note(&mut self, source: &Rc<Source>, kind: Kind, hint: Option<&'static str>) {
+        if self.effects.is_some() {
+            return;
+        }
         let fact = Fact { source: source.clone(), kind, place: self.place.clone(), hint, read: self.at };
         match self.known.entry(fact.text(self.vm)) {
             // Paths are not followed in the order of the code.

@@ -14,7 +14,9 @@ use super::torch::name_results;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, Value, modes, set_modes};
-use crate::dynamo::eval_frame::call::in_body;
+use crate::dynamo::eval_frame::call::{break_graph, in_body, is_whole};
+use crate::dynamo::settings::switch;
+use crate::dynamo::symbolic_convert::side_effect;
 use crate::dynamo::{Mark, Part, Recorder, Unsupported};
 use crate::error::{Error, Result};
 use crate::graph::{Arg, NodeId, Recompute};
@@ -99,15 +101,21 @@ fn policy_number(policy: &PyObjectRef, vm: &VirtualMachine) -> PyResult<u32> {
     Ok(number)
 }
 
-/// Runs a function on what is recorded and cuts it out as the body of `tag_activation_checkpoint`.
+/// Runs a function on what is recorded and cuts it out as the body of `tag_activation_checkpoint`. Gives nothing where the function changes
+/// what is outside of it, or would break the graph: that is broken before the call, and the function is still to be called, by Python.
 pub fn checkpoint(
     recorder: &Rc<Recorder>,
-    function: &PyObject,
+    function: &PyObjectRef,
     args: FuncArgs,
     policy: Option<PyObjectRef>,
     use_reentrant: bool,
     vm: &VirtualMachine,
-) -> PyResult {
+) -> PyResult<Option<PyObjectRef>> {
+    let replays = !switch("skip_fwd_side_effects_in_bwd_under_checkpoint");
+    if let Some(reason) = side_effect(function, &args.args, vm).filter(|_| replays) {
+        break_graph(&reason.in_operator("torch.utils.checkpoint.checkpoint")).map_err(|e| raise(e, vm))?;
+        return Ok(None);
+    }
     let policy = policy.map(|p| policy_number(&p, vm)).transpose()?;
     let mut given = Vec::new();
     args.args.iter().for_each(|o| tensors_in(o, &mut given));
@@ -115,11 +123,22 @@ pub fn checkpoint(
     for t in &given {
         recorder.touch(t, false).map_err(|e| raise(e, vm))?;
     }
-    let mark = recorder.mark();
+    let (mark, part) = (recorder.mark(), recorder.section());
     let start = recorder.position();
-    let result = in_body(|| function.call(args, vm))?;
+    let run = || in_body(|| function.call(args, vm));
+    // Where a break is an error, it is raised where it happens.
+    let (result, refused) = if is_whole() { (run(), None) } else { recorder.attempt(run) };
+    if let Some(reason) = refused {
+        // Nothing that it did so far counts.
+        if recorder.split_at(&part).is_none() {
+            recorder.cut(mark, &[], &[]);
+        }
+        break_graph(&reason.of_call()).map_err(|e| raise(e, vm))?;
+        return Ok(None);
+    }
+    let result = result?;
     if !recorder.is_since(&mark) {
-        return Ok(result);
+        return Ok(Some(result));
     }
     let mut outputs = Vec::new();
     tensors_in(&result, &mut outputs);
@@ -130,7 +149,7 @@ pub fn checkpoint(
         }
     }
     if outputs.is_empty() {
-        return Ok(result);
+        return Ok(Some(result));
     }
     let returns = Arg::Tuple(nodes(outputs.iter().filter_map(|t| recorder.computed_since(t, start))));
     let mut part = Part { range: start..recorder.position(), takes: Vec::new(), returns };
@@ -150,7 +169,7 @@ pub fn checkpoint(
         recorder.call_higher_order("tag_activation_checkpoint", call, vec![("use_reentrant".into(), Arg::Bool(use_reentrant))], &all);
     }
     name_results(recorder, &result);
-    Ok(result)
+    Ok(Some(result))
 }
 
 /// The node of a custom function while it is recorded: the compiled graph has the true one.

@@ -144,7 +144,7 @@ _ROWS = (
     ("enable_dynamo_decompositions", True, "refused"),
     ("graph_break_on_nn_param_ctor", True, "refused"),
     ("inline_torch_dispatch_torch_compile", True, "refused"),
-    ("skip_fwd_side_effects_in_bwd_under_checkpoint", False, "refused"),
+    ("skip_fwd_side_effects_in_bwd_under_checkpoint", False, "obeyed higher_order/side_effects"),
     ("compiled_autograd_kwargs_override", {}, "obeyed settings/compiled_autograd"),
     ("enable_compiler_collectives", False, "no effect distributed", "TORCH_COMPILER_COLLECTIVES one"),
     ("enable_p2p_compilation", False, "no effect distributed", "TORCHDYNAMO_ENABLE_P2P_COMPILATION one"),

@@ -1,13 +1,15 @@
 """What operators that take functions have in common: functions of leaves, which give leaves."""
 
 import torch
+from torch import _native_compile
 from torch.utils._pytree import tree_flatten
 
 
 class Flat:
-    """A function of leaves. It keeps the containers that it gave last, and whether there were any."""
+    """A function of leaves that an operator takes. It keeps the containers that it gave last, and whether there were any."""
 
-    def __init__(self, function, arguments):
+    def __init__(self, operator, function, arguments):
+        _native_compile._refuse_side_effects(operator, function)
         self.function = function
         self.arguments = arguments
         self.spec = None
@@ -66,6 +68,7 @@ def uncaptured(why):
 
 def checked(operator, function, operands):
     """Calls one of an operator's functions where nothing is captured. It may not write to what it is given, nor give it back."""
+    _native_compile._refuse_side_effects(operator, function)
     leaves = [t for t in tree_flatten(operands)[0] if isinstance(t, torch.Tensor) and not t.is_inference()]
     if not torch.is_grad_enabled():
         return function(*operands)

@@ -24,7 +24,7 @@ def cond(pred, true_fn, false_fn, operands=()):
     if not _native_compile._is_capturing():
         return checked("torch.cond", true_fn if pred else false_fn, operands)
     leaves, spec = tree_flatten(tuple(operands))
-    branches = [Flat(function, spec.unflatten) for function in (true_fn, false_fn)]
+    branches = [Flat("torch.cond", function, spec.unflatten) for function in (true_fn, false_fn)]
     return _native_compile._cond(pred, *branches, tuple(leaves), lambda results: _together(branches, results))
 
 

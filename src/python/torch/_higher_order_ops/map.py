@@ -21,7 +21,7 @@ def map(f, xs, *args):
     def arguments(leaves):
         return tree_unflatten(leaves[: len(rows)], rows_spec), *tree_unflatten(leaves[len(rows) :], others_spec)
 
-    function = Flat(f, arguments)
+    function = Flat("torch.ops.higher_order.map_impl", f, arguments)
     if _native_compile._is_capturing():
         return _native_compile._map(function, tuple(rows), tuple(others), function.together)
     return function.together(in_rows([function(*row, *others) for row in zip(*rows)]))

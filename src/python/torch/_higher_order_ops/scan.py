@@ -26,7 +26,7 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
     def arguments(leaves):
         return tree_unflatten(leaves[: len(first)], first_spec), tree_unflatten(leaves[len(first) :], rows_spec)
 
-    function = Flat(combine_fn, arguments)
+    function = Flat("torch.ops.higher_order.scan", combine_fn, arguments)
     if _native_compile._is_capturing():
         # So does what the function reads from outside, by its cells.
         cells = [cell.cell_contents for cell in getattr(combine_fn, "__closure__", None) or ()]

@@ -27,12 +27,14 @@ def while_loop(cond_fn, body_fn, carried_inputs):
     if _native_compile._is_capturing():
         if not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
             raise NotImplementedError("while_loop: integers as carried_inputs of a compiled loop are not supported yet")
-        body = Flat(body_fn, spec.unflatten)
-        return _native_compile._while_loop(Flat(cond_fn, spec.unflatten), body, tuple(leaves), body.together)
+        condition, body = (Flat("torch.while_loop", function, spec.unflatten) for function in (cond_fn, body_fn))
+        return _native_compile._while_loop(condition, body, tuple(leaves), body.together)
     return _run(cond_fn, body_fn, carried_inputs)
 
 
 def _run(cond_fn, body_fn, carried_inputs):
+    for function in (cond_fn, body_fn):
+        _native_compile._refuse_side_effects("torch.while_loop", function)
     values = carried_inputs
     goes_on = _decides(cond_fn(*values))
     if not goes_on:

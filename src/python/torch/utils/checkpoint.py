@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import functools
 import weakref
 
 import torch
@@ -266,16 +267,38 @@ def checkpoint(
         if context_fn is not noop_context_fn or debug is not False:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if _native_compile._is_capturing():
-            return _native_compile._checkpoint(function, args, kwargs, None, True)
+            run = functools.partial(CheckpointFunction.apply, function, preserve, *args)
+            return _native_compile._checkpoint(function, args, kwargs, None, True, functools.partial(_outside, run))
         return CheckpointFunction.apply(function, preserve, *args)
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
-    if _native_compile._is_capturing():
-        around = context_fn()[0]
-        if context_fn is not noop_context_fn and type(around).__name__ != "_CachingTorchDispatchMode":
-            _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
-        else:
-            return _native_compile._checkpoint(function, args, kwargs, getattr(around, "policy", None), False)
+    early_stop = early_stop if _early_stop is None else _early_stop
+    run = functools.partial(
+        _call, function, args, kwargs, context_fn, preserve, early_stop, determinism_check == "default"
+    )
+    if not _native_compile._is_capturing():
+        return run()
+    if _native_compile._is_made_inside(context_fn):
+        kind = "<class 'torch._dynamo.variables.functions.NestedUserFunctionVariable'>"
+        raise torch._dynamo.exc.InternalTorchDynamoError(
+            f"NotImplementedError: checkpoint not implemented for {kind} context_fn"
+        )
+    around = context_fn()[0]
+    if context_fn is not noop_context_fn and type(around).__name__ != "_CachingTorchDispatchMode":
+        _native_compile._graph_break("titled", "torch.utils.checkpoint with a context_fn of its own")
+        return _outside(run)
+    policy, otherwise = getattr(around, "policy", None), functools.partial(_outside, run)
+    return _native_compile._checkpoint(function, args, kwargs, policy, False, otherwise)
+
+
+def _outside(run):
+    """Makes a call that Dynamo does not capture: it compiles nothing of it."""
+    with _native_compile._suspended():
+        return run()
+
+
+def _call(function, args, kwargs, context_fn, preserve, early_stop, check):
+    """The call of `function`, where nothing is captured."""
     if not torch.is_grad_enabled():
         return function(*args, **kwargs)
     forward_context, recompute_context = context_fn()
@@ -285,7 +308,7 @@ def checkpoint(
         with _random_state(state), recompute_context:
             function(*args, **kwargs)
 
-    frame = _Frame(recompute, early_stop if _early_stop is None else _early_stop, determinism_check == "default")
+    frame = _Frame(recompute, early_stop, check)
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
         return function(*args, **kwargs)
 
