@@ -117,7 +117,7 @@ pub fn call(
         outputs.extend(lone_input(value, &recorder));
     }
     add_asked_for(&mut outputs, &recorder, vm);
-    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, function, &recorder, vm));
+    let uncaught = result.as_ref().err().and_then(|e| uncaught(e, (function, first.at.get()), &recorder, vm));
     if result.is_err() && (outputs.is_empty() || uncaught.is_some() || call.is_refused()) {
         // An error ends the graph; nobody asks for what it computed, and where a call could not be captured, nothing is compiled.
         flushed = flushed.and_then(|()| drop_graph(&first, &recorder));
@@ -215,7 +215,12 @@ fn said(e: &PyBaseExceptionRef, vm: &VirtualMachine) -> String {
 }
 
 /// What Dynamo says of an error that a call under fake tensors raised, where that is not the error itself.
-fn uncaught(e: &PyBaseExceptionRef, function: &CompiledFunction, recorder: &Recorder, vm: &VirtualMachine) -> Option<Error> {
+fn uncaught(
+    e: &PyBaseExceptionRef,
+    (function, place): (&CompiledFunction, usize),
+    recorder: &Recorder,
+    vm: &VirtualMachine,
+) -> Option<Error> {
     let classes = &vm.ctx.exceptions;
     let of_operators = [classes.runtime_error, classes.not_implemented_error, classes.index_error, classes.type_error, classes.value_error];
     if !of_operators.iter().any(|class| e.class().is(*class)) {
@@ -223,8 +228,16 @@ fn uncaught(e: &PyBaseExceptionRef, function: &CompiledFunction, recorder: &Reco
     }
     let said = said(e, vm);
     // A graph compiled for a tensor that is no leaf is also used for a leaf: it runs, and what refuses the write is its copy.
-    let runs = said.contains("a leaf Variable that requires grad") && !function.frames.borrow().is_empty();
+    let runs = said.contains("a leaf Variable that requires grad") && may_serve(function, place, recorder);
     recorder.uncaught(&said).filter(|_| !runs)
+}
+
+/// Whether an entry of a place was compiled for inputs that require gradients as those do that have been read so far.
+fn may_serve(function: &CompiledFunction, place: usize, recorder: &Recorder) -> bool {
+    let (output, cache) = (recorder.output(), function.cache.borrow());
+    let have = output.inputs.borrow();
+    let mut entries = (0..cache.len(place)).filter_map(|i| cache.entry(place, i));
+    entries.any(|entry| entry.captured.inputs.iter().zip(&*have).all(|(want, have)| want.spec.requires_grad == have.spec.requires_grad))
 }
 
 /// Dynamo does not capture a call that takes no symbol.
