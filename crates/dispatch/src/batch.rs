@@ -35,7 +35,7 @@ pub struct BatchCall<'a> {
     /// The level.
     pub level: &'a Level,
     /// How many items there are.
-    pub size: i64,
+    pub size: &'a SymInt,
     /// The operator.
     pub entry: &'static OpEntry,
     /// Its arguments, as the level's call was given them.
@@ -116,11 +116,11 @@ impl BatchedTensor {
     ///
     /// # Errors
     /// Those of a view.
-    pub fn every(&self, size: i64) -> Result<Tensor> {
+    pub fn every(&self, size: &SymInt) -> Result<Tensor> {
         if self.batch_dim.is_some() {
             return self.front();
         }
-        let mut sizes = vec![SymInt::from(size)];
+        let mut sizes = vec![size.clone()];
         sizes.extend(self.value.sizes());
         t!("expand", &self.value, sizes)
     }
@@ -129,7 +129,7 @@ impl BatchedTensor {
     ///
     /// # Errors
     /// Those of a view.
-    pub fn aligned(&self, size: i64) -> Result<Tensor> {
+    pub fn aligned(&self, size: &SymInt) -> Result<Tensor> {
         let value = match self.batch_dim {
             Some(dim) => {
                 let dims = std::iter::once(dim).chain((0..self.value.dim()).filter(|d| *d != dim)).map(|d| d as i64);
@@ -138,7 +138,7 @@ impl BatchedTensor {
             None => t!("unsqueeze", &self.value, 0)?,
         };
         let mut sizes = value.sizes();
-        sizes[0] = SymInt::from(size);
+        sizes[0] = size.clone();
         t!("expand", value, sizes)
     }
 

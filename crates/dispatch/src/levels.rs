@@ -4,6 +4,7 @@
 //! own, for `vmap` it hides a dimension. What a level does with calls is the business of layers (`transforms`); here is what is
 //! known of levels and their tensors, which autograd asks for, too.
 
+use shape::SymInt;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tensor::{MathBits, Tensor};
@@ -26,8 +27,8 @@ pub enum Kind {
     Grad,
     /// `jvp`: tensors of the level may have tangents.
     Jvp,
-    /// `vmap` over so many items.
-    Vmap(i64, Randomness),
+    /// `vmap`
+    Vmap(Randomness),
 }
 
 /// A level in force.
@@ -37,6 +38,8 @@ pub struct Level {
     pub number: usize,
     /// Its transform.
     pub kind: Kind,
+    /// How many items a `vmap` goes over.
+    pub size: SymInt,
     alive: Rc<Cell<bool>>,
 }
 
@@ -72,11 +75,11 @@ pub fn used() -> bool {
     USED.get()
 }
 
-/// Begins a level; gives its number.
-pub fn push(kind: Kind) -> usize {
+/// Begins a level, which goes over so many items where it is a `vmap`; gives its number.
+pub fn push(kind: Kind, size: SymInt) -> usize {
     USED.set(true);
     let number = LEVELS.with_borrow_mut(|l| {
-        l.push(Level { number: l.len() + 1, kind, alive: Rc::new(Cell::new(true)) });
+        l.push(Level { number: l.len() + 1, kind, size, alive: Rc::new(Cell::new(true)) });
         l.len()
     });
     DEPTH.set(number);

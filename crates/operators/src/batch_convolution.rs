@@ -17,10 +17,10 @@ fn fold(x: &Tensor, from: usize, into: usize) -> Result<Tensor> {
 }
 
 /// Takes a dimension of a size out of one that it was folded into, in front of the rest of it.
-fn unfold(x: &Tensor, dim: usize, size: i64) -> Result<Tensor> {
+fn unfold(x: &Tensor, dim: usize, size: &SymInt) -> Result<Tensor> {
     let mut sizes = x.sizes();
-    sizes[dim] = sizes[dim].floor_div(&SymInt::from(size))?;
-    sizes.insert(dim, SymInt::from(size));
+    sizes[dim] = sizes[dim].floor_div(size)?;
+    sizes.insert(dim, size.clone());
     t!("reshape", x, sizes)
 }
 
@@ -91,7 +91,7 @@ pub(super) fn convolution(b: &BatchCall) -> Result<Option<Value>> {
         (Some(at), Some(weight_at)) => {
             // Groups divide the input channels; those of a transposed weight are its first dimension.
             let (input, weight) = (fold(&x.value, at, 1)?, fold(&w.value, weight_at, 0)?);
-            (unfold(&run(&input, &weight, settings.groups * size)?, 1, size)?, Some(1))
+            (unfold(&run(&input, &weight, settings.groups * size.guard_int()?)?, 1, size)?, Some(1))
         }
         (None, None) => (run(&x.value, &w.value, settings.groups)?, None),
     };
@@ -107,12 +107,12 @@ pub(super) fn convolution(b: &BatchCall) -> Result<Option<Value>> {
 }
 
 /// A tensor that only says how large one would be: an item's, with a dimension so many times as long.
-fn dummy(item: &BatchedTensor, dim: usize, times: i64) -> Result<Tensor> {
+fn dummy(item: &BatchedTensor, dim: usize, times: &SymInt) -> Result<Tensor> {
     let one = match item.batch_dim {
         Some(at) => t!("select.int", &item.value, at as i64, 0)?,
         None => item.value.clone(),
     };
-    let long = &one.size(dim) * &SymInt::from(times);
+    let long = &one.size(dim) * times;
     let one = t!("slice.Tensor", one, dim as i64, 0, 1)?;
     let mut sizes = one.sizes();
     sizes[dim] = long;
@@ -154,21 +154,21 @@ pub(super) fn convolution_backward(b: &BatchCall) -> Result<Option<Value>> {
         (false, ..) => Value::None,
         (_, Some(at), Some(weight_at)) => {
             let (g, w) = (fold(&g.value, at, 1)?, fold(&w.value, weight_at, 0)?);
-            give(run(&g, &dummy(&x, 1, size)?, &w, groups * size, 0)?, 1)?
+            give(run(&g, &dummy(&x, 1, size)?, &w, groups * size.guard_int()?, 0)?, 1)?
         }
         (_, Some(at), None) => give(run(&fold(&g.value, at, 0)?, &dummy(&x, 0, size)?, &w.value, groups, 0)?, 0)?,
         (_, None, Some(at)) => give(run(&g.value, &dummy(&x, 1, size)?, &fold(&w.value, at, inner)?, groups, 0)?, 1)?,
-        (_, None, None) => b.wrap(&run(&g.value, &dummy(&x, 0, 1)?, &w.value, groups, 0)?, None),
+        (_, None, None) => b.wrap(&run(&g.value, &dummy(&x, 0, &SymInt::Int(1))?, &w.value, groups, 0)?, None),
     };
     let weight = match (mask[1], g.batch_dim, x.batch_dim) {
         (false, ..) => Value::None,
         (_, Some(at), Some(input_at)) => {
             let (g, x) = (fold(&g.value, at, 1)?, fold(&x.value, input_at, 1)?);
-            give(run(&g, &x, &dummy(&w, 0, size)?, groups * size, 1)?, 0)?
+            give(run(&g, &x, &dummy(&w, 0, size)?, groups * size.guard_int()?, 1)?, 0)?
         }
         (_, Some(at), None) => give(run(&fold(&g.value, at, 1)?, &x.value, &dummy(&w, outer, size)?, groups, 1)?, outer)?,
         (_, None, Some(at)) => give(run(&g.value, &fold(&x.value, at, 1)?, &dummy(&w, inner, size)?, groups, 1)?, inner)?,
-        (_, None, None) => b.wrap(&run(&g.value, &x.value, &dummy(&w, 0, 1)?, groups, 1)?, None),
+        (_, None, None) => b.wrap(&run(&g.value, &x.value, &dummy(&w, 0, &SymInt::Int(1))?, groups, 1)?, None),
     };
     Ok(Some(Value::List(vec![input, weight, bias])))
 }

@@ -24,8 +24,8 @@ pub fn is_size(name: &str) -> bool {
 ///
 /// # Errors
 /// Where they are no sizes.
-pub fn prefixed(sizes: &Value, size: i64) -> Result<Value> {
-    let mut all = vec![SymInt::from(size)];
+pub fn prefixed(sizes: &Value, size: &SymInt) -> Result<Value> {
+    let mut all = vec![size.clone()];
     all.extend(sizes.sym_ints()?);
     Ok(Value::from(all))
 }
@@ -188,7 +188,7 @@ pub(super) fn mean(b: &BatchCall) -> Ruled {
 
 /// Each item as one row.
 fn flat(b: &BatchCall) -> Result<Tensor> {
-    t!("reshape", b.tensor("self")?.front()?, vec![b.size, -1])
+    t!("reshape", b.tensor("self")?.front()?, vec![b.size.clone(), SymInt::Int(-1)])
 }
 
 pub(super) fn max(b: &BatchCall) -> Ruled {
@@ -328,8 +328,8 @@ pub(super) fn index(b: &BatchCall) -> Ruled {
         }
         (Some(_), true) => {
             let mut sizes = vec![SymInt::Int(1); rank + 1];
-            sizes[0] = SymInt::from(b.size);
-            let items = t!("view", t!("arange", b.size; dtype = Dtype::Int64, device = x.value.device())?, sizes)?;
+            sizes[0] = b.size.clone();
+            let items = t!("view", t!("arange", b.size.clone(); dtype = Dtype::Int64, device = x.value.device())?, sizes)?;
             places.insert(0, items.into());
             t!("index.Tensor", x.front()?, places)?
         }

@@ -48,7 +48,7 @@ fn promote_single(level: &Level, entry: &OpEntry, args: &mut [Value]) -> Result<
 }
 
 /// Calls an operator in a level of `vmap`.
-pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
+pub fn call(level: &Level, randomness: Randomness, entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let mut batched = false;
     for arg in &args {
         arg.for_each_tensor(&mut |t| batched |= wrapped(t).is_some_and(|w| w.number == level.number));
@@ -102,7 +102,7 @@ pub fn call(level: &Level, size: i64, randomness: Randomness, entry: &'static Op
             _ => {}
         }
     }
-    let out = below(level.number, || physical(level, size, different, entry, &args))?;
+    let out = below(level.number, || physical(level, different, entry, &args))?;
     // What was written to is what was given.
     if entry.is_mutable()
         && let Some(i) = entry.schema.arguments.iter().position(|a| a.mutated)
@@ -124,8 +124,8 @@ fn same_dropout(item: &BatchedTensor, args: &[Value]) -> Result<Tensor> {
 }
 
 /// The call one level below, its results wrapped.
-fn physical(level: &Level, size: i64, different: bool, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
-    let b = BatchCall { level, size, entry, args };
+fn physical(level: &Level, different: bool, entry: &'static OpEntry, args: &[Value]) -> Result<Value> {
+    let b = BatchCall { level, size: &level.size, entry, args };
     if different && !matches!(entry.rule, Rule::Script) {
         return drawn_apart(&b);
     }
@@ -192,7 +192,7 @@ fn reduced(b: &BatchCall, at: usize) -> Result<Value> {
 fn item_by_item(b: &BatchCall) -> Result<Value> {
     let mut columns: Vec<Vec<Value>> = Vec::new();
     let mut several = false;
-    for i in 0..b.size {
+    for i in 0..b.size.guard_int()? {
         let given = b.map(|item| match item.batch_dim {
             Some(dim) => t!("select.int", &item.value, dim as i64, i),
             None => Ok(item.value.clone()),

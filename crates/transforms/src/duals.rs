@@ -17,8 +17,8 @@ fn lifted(t: &Tensor, level: &Level) -> Tensor {
 pub fn make_dual(primal: &Tensor, tangent: &Tensor) -> Result<Tensor> {
     match current() {
         Some(level) => match level.kind {
-            Kind::Vmap(size, _) => {
-                let inner = |t: &Tensor| below(level.number, || BatchedTensor::of(&live(t), &level).every(size));
+            Kind::Vmap(_) => {
+                let inner = |t: &Tensor| below(level.number, || BatchedTensor::of(&live(t), &level).every(&level.size));
                 let (primal, tangent) = (inner(primal)?, inner(tangent)?);
                 let dual = below(level.number, || make_dual(&primal, &tangent))?;
                 Ok(wrap(&dual, &level, Some(0)))

@@ -10,6 +10,7 @@ use super::batching;
 use autograd::forward;
 use diagnostics::error::Result;
 use dispatch::{Call, Exclude, Key, Layer, OpEntry, Restore, Rule, Value, call, levels, push_layer};
+use shape::SymInt;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tensor::Tensor;
@@ -39,12 +40,17 @@ pub fn reset() {
     FRAMES.take();
 }
 
-/// Begins a level; gives its number.
+/// Begins a level that goes over no items; gives its number.
 pub fn push(kind: Kind) -> usize {
     if kind == Kind::Jvp {
         forward::nest(1);
     }
-    levels::push(kind)
+    levels::push(kind, SymInt::Int(1))
+}
+
+/// Begins a level of `vmap` over so many items; gives its number.
+pub fn push_vmap(size: SymInt, randomness: Randomness) -> usize {
+    levels::push(Kind::Vmap(randomness), size)
 }
 
 /// Ends the innermost level: its tensors become what they stand for.
@@ -76,10 +82,10 @@ impl Layer for TransformLayer {
             return composed(&Call { entry, args: &args });
         }
         match level.kind {
-            Kind::Vmap(size, randomness) => match entry.rule {
+            Kind::Vmap(randomness) => match entry.rule {
                 // How it is batched is said of it as a whole, or of what it is composed of.
                 Rule::Composite(f) if entry.batch.is_none() => f(&Call { entry, args: &args }),
-                _ => batching::call(&level, size, randomness, entry, args),
+                _ => batching::call(&level, randomness, entry, args),
             },
             Kind::Grad | Kind::Jvp => {
                 let lift = |t: &Tensor| match wrapped(t) {

@@ -504,6 +504,11 @@ pub fn fake_tensor(t: &Tensor) -> Option<Tensor> {
     RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.fake_tensor(t)))
 }
 
+/// The tensor of the caller's that a fake one stands for, where it is an input of what is recorded.
+pub fn given_tensor(fake: &Tensor) -> Option<Tensor> {
+    RECORDER.with_borrow(|r| r.as_ref().and_then(|r| r.real_tensor(fake)))
+}
+
 /// Tells the recorder of a change of the grad mode.
 pub fn record_grad_mode(enabled: bool) {
     if let Some(recorder) = recorder() {

@@ -178,6 +178,13 @@ impl Recorder {
         self.output().by_real.borrow().get(&self.current(t).id()).map(|i| self.output().inputs.borrow()[*i].fake_tensor.clone())
     }
 
+    /// The input of the caller's that a fake tensor stands for.
+    pub fn real_tensor(&self, fake: &Tensor) -> Option<Tensor> {
+        let output = self.output();
+        let inputs = output.inputs.borrow();
+        inputs.iter().find(|input| input.fake_tensor.is(fake)).map(|input| input.real.clone())
+    }
+
     /// Says that a fake tensor's value is known.
     pub fn arrive(&self, fake: &Tensor, real: &Tensor) {
         self.arrived.borrow_mut().insert(fake.id(), real.clone());

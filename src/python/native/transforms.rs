@@ -6,7 +6,7 @@ pub(super) use module::module_def;
 mod module {
     use rustpython_vm::{PyObjectRef, PyResult, VirtualMachine};
 
-    use super::super::tensor::{items, raise, to_tensor, wrap};
+    use super::super::tensor::{from_value, items, raise, to_tensor, wrap};
     use crate::autograd::{BackwardOptions, gradient_edge, meta, run_backward};
     use crate::shape::SymInt;
     use crate::tensor::{MemoryFormat, Tensor};
@@ -20,6 +20,23 @@ mod module {
 
     fn tensor(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {
         to_tensor(o).ok_or_else(|| vm.new_type_error("expected a Tensor"))
+    }
+
+    fn size_of(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<SymInt> {
+        match to_value(o, vm) {
+            Some(Value::Int(size)) => Ok(size),
+            _ => Err(vm.new_type_error("expected a size")),
+        }
+    }
+
+    /// What a level wraps: of an input of what is captured, that which has its sizes there.
+    fn known(o: &PyObjectRef, vm: &VirtualMachine) -> PyResult<Tensor> {
+        let t = levels::live(&tensor(o, vm)?);
+        if levels::wrapped(&t).is_some() || t.is_fake() {
+            return Ok(t);
+        }
+        crate::dynamo::tracing::touch(&t, false).map_err(|e| raise(e, vm))?;
+        Ok(crate::dynamo::tracing::fake_tensor(&t).unwrap_or(t))
     }
 
     fn level(number: usize, vm: &VirtualMachine) -> PyResult<levels::Level> {
@@ -55,13 +72,13 @@ mod module {
 
     /// Begins a level of `vmap`.
     #[pyfunction]
-    fn _vmap_increment_nesting(size: i64, randomness: PyObjectRef, vm: &VirtualMachine) -> PyResult<usize> {
+    fn _vmap_increment_nesting(size: PyObjectRef, randomness: PyObjectRef, vm: &VirtualMachine) -> PyResult<usize> {
         let randomness = match &*randomness.str(vm)?.to_string_lossy() {
             "different" => Randomness::Different,
             "same" => Randomness::Same,
             _ => Randomness::Error,
         };
-        Ok(levels::push(Kind::Vmap(size, randomness)))
+        Ok(levels::push_vmap(size_of(&size, vm)?, randomness))
     }
 
     /// Ends the innermost level.
@@ -72,20 +89,20 @@ mod module {
 
     /// The innermost level that calls see: its number, and for `vmap` its size and randomness; None outside of transforms.
     #[pyfunction]
-    fn _current_level(vm: &VirtualMachine) -> PyObjectRef {
-        let Some(level) = levels::current() else { return vm.ctx.none() };
+    fn _current_level(vm: &VirtualMachine) -> PyResult {
+        let Some(level) = levels::current() else { return Ok(vm.ctx.none()) };
         let (size, randomness) = match level.kind {
             Kind::Grad | Kind::Jvp => (vm.ctx.none(), vm.ctx.none()),
-            Kind::Vmap(size, randomness) => {
+            Kind::Vmap(randomness) => {
                 let name = match randomness {
                     Randomness::Error => "error",
                     Randomness::Different => "different",
                     Randomness::Same => "same",
                 };
-                (vm.ctx.new_int(size).into(), vm.ctx.new_str(name).into())
+                (from_value(Value::Int(level.size.clone()), vm)?, vm.ctx.new_str(name).into())
             }
         };
-        vm.ctx.new_tuple(vec![vm.ctx.new_int(level.number).into(), size, randomness]).into()
+        Ok(vm.ctx.new_tuple(vec![vm.ctx.new_int(level.number).into(), size, randomness]).into())
     }
 
     /// Lets calls see the levels below one; gives how many they saw before.
@@ -103,25 +120,26 @@ mod module {
     /// A tensor of a `grad` level.
     #[pyfunction]
     fn _wrap_for_grad(t: PyObjectRef, number: usize, vm: &VirtualMachine) -> PyResult {
-        wrap(&levels::wrap(&levels::live(&tensor(&t, vm)?), &level(number, vm)?, None), vm)
+        wrap(&levels::wrap(&known(&t, vm)?, &level(number, vm)?, None), vm)
     }
 
     /// What a tensor of a level stands for; others are given back.
     #[pyfunction]
     fn _unwrap_for_grad(t: PyObjectRef, number: usize, vm: &VirtualMachine) -> PyResult {
-        wrap(&levels::unwrap(&tensor(&t, vm)?, number), vm)
+        let t = levels::unwrap(&tensor(&t, vm)?, number);
+        wrap(&crate::dynamo::tracing::given_tensor(&t).unwrap_or(t), vm)
     }
 
     /// A tensor of a `vmap` level, which hides a dimension.
     #[pyfunction]
     fn _add_batch_dim(t: PyObjectRef, dim: usize, number: usize, vm: &VirtualMachine) -> PyResult {
-        wrap(&levels::wrap(&levels::live(&tensor(&t, vm)?), &level(number, vm)?, Some(dim)), vm)
+        wrap(&levels::wrap(&known(&t, vm)?, &level(number, vm)?, Some(dim)), vm)
     }
 
     /// The tensor with its hidden dimension at a place; one without is repeated.
     #[pyfunction]
-    fn _remove_batch_dim(t: PyObjectRef, number: usize, size: i64, dim: i64, vm: &VirtualMachine) -> PyResult {
-        let t = tensor(&t, vm)?;
+    fn _remove_batch_dim(t: PyObjectRef, number: usize, size: PyObjectRef, dim: i64, vm: &VirtualMachine) -> PyResult {
+        let (t, size) = (tensor(&t, vm)?, size_of(&size, vm)?);
         let found = levels::wrapped(&t).filter(|w| w.number == number);
         let out = levels::below(number, || match found {
             Some(Wrapped { value, batch_dim: Some(at), .. }) => {
@@ -132,7 +150,7 @@ mod module {
                 let one = crate::t!("unsqueeze", &t, dim)?;
                 let mut sizes = one.sizes();
                 let at = if dim < 0 { dim + sizes.len() as i64 } else { dim };
-                sizes[at as usize] = SymInt::from(size);
+                sizes[at as usize] = size;
                 crate::t!("expand", one, sizes)
             }
         });

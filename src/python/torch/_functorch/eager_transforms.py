@@ -268,9 +268,10 @@ def linearize(func, *primals):
 def _bases(tensors, counts, chunk_size=None):
     """Unit vectors over all elements of the tensors, so many at a time: for each tensor its part of all of them."""
     total = sum(counts)
-    size = chunk_size if chunk_size and chunk_size < total else total
-    for begin in range(0, max(total, 1), max(size, 1)):
-        rows = min(size, total - begin)
+    parts = [(0, total)]
+    if chunk_size and chunk_size < total:
+        parts = [(begin, min(chunk_size, total - begin)) for begin in range(0, total, chunk_size)]
+    for begin, rows in parts:
         chunks = [t.new_zeros(rows, count) for t, count in zip(tensors, counts)]
         at = -begin
         for chunk, count in zip(chunks, counts):
