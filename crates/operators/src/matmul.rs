@@ -3,6 +3,7 @@
 //! Which kernel a matmul ends in, and whether it folds its batch dimensions first, shows in every traced graph.
 
 use crate::geometry as geo;
+use crate::matrix::cpp_name;
 use crate::shapes::{broadcast_two, dim_of, wrap_dims};
 use diagnostics::error::{Error, Result};
 use dispatch::t;
@@ -233,6 +234,9 @@ fn tensordot(c: &Call) -> Result<Value> {
     if dims_a.len() != dims_b.len() {
         return Err(Error::runtime("both dimension lists should have same length"));
     }
+    if a.dtype() != b.dtype() {
+        return Err(Error::runtime("both inputs should have same dtype"));
+    }
     let wrap = |dims: &[i64], t: &Tensor| if dims.is_empty() { Ok(Vec::new()) } else { wrap_dims(dims, t.dim()) };
     let (at_a, at_b) = (wrap(&dims_a, &a)?, wrap(&dims_b, &b)?);
     let mut shared = SymInt::Int(1);
@@ -323,6 +327,13 @@ fn multi_dot(c: &Call) -> Result<Value> {
             }
         }
     }
+    if let Some((i, other)) = tensors.iter().enumerate().find(|(_, t)| t.dtype() != tensors[0].dtype()) {
+        return Err(Error::runtime(format!(
+            "multi_dot(): all tensors must have be the same dtype but tensor 0 is {} and tensor {i} {}",
+            cpp_name(tensors[0].dtype()),
+            cpp_name(other.dtype())
+        )));
+    }
     if n == 2 {
         return Ok(Value::from(t!("view", t!("mm", &tensors[0], &tensors[1])?, result)?));
     }
@@ -377,6 +388,12 @@ fn multiply_chain(tensors: &[Tensor], split: &[Vec<usize>], i: usize, j: usize) 
 
 fn bilinear(c: &Call) -> Result<Value> {
     let (a, b, weight, bias) = (c.tensor("input1")?, c.tensor("input2")?, c.tensor("weight")?, c.opt_tensor("bias"));
+    let all = [("input1", Some(a)), ("input2", Some(b)), ("weight", Some(weight)), ("bias", bias)];
+    if all.iter().any(|(_, t)| t.is_some_and(|t| t.dtype() != a.dtype())) {
+        let shown = all.iter().filter_map(|(name, t)| Some(format!("{name}: {}", cpp_name((*t)?.dtype()))));
+        let said = shown.collect::<Vec<_>>().join(", ");
+        return Err(Error::runtime(format!("All tensors must have the same dtype, got {said}")));
+    }
     if a.dim() != b.dim() {
         return Err(Error::runtime(format!("bilinear(): input dimensions do not match: got {} and {}", a.dim(), b.dim())));
     }

@@ -130,6 +130,10 @@ fn matrix_product(name: &str, a: &Tensor, b: &Tensor) -> Result<Vec<SymInt>> {
             b.size(1)
         )));
     }
+    // Fake tensors may differ in dtype: PyTorch leaves it to the kernel to refuse them.
+    if a.is_fake() || b.is_fake() {
+        return Ok(vec![a.size(0), b.size(1)]);
+    }
     if a.dtype() != b.dtype() && name == "addmm" {
         return Err(Error::runtime(format!(
             "mat1 and mat2 must have the same dtype, but got {} and {}",
@@ -224,16 +228,22 @@ fn addmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
 }
 
 fn baddbmm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
-    let (bias, a) = (c.tensor("self")?, c.tensor("batch1")?);
-    let sizes = batch_product(a, c.tensor("batch2")?)?;
-    check_expands(bias, &sizes)?;
-    if bias.dtype() != a.dtype() {
-        return Err(Error::runtime(format!(
+    let (bias, a, b) = (c.tensor("self")?, c.tensor("batch1")?, c.tensor("batch2")?);
+    let differ = || {
+        Error::runtime(format!(
             "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}",
             cpp_name(bias.dtype()),
             cpp_name(a.dtype()),
-            cpp_name(a.dtype())
-        )));
+            cpp_name(b.dtype())
+        ))
+    };
+    if a.dtype() != b.dtype() && a.dim() == 3 && b.dim() == 3 && !a.is_fake() {
+        return Err(differ());
+    }
+    let sizes = batch_product(a, b)?;
+    check_expands(bias, &sizes)?;
+    if bias.dtype() != a.dtype() {
+        return Err(differ());
     }
     one(sizes, a)
 }
@@ -267,6 +277,9 @@ fn matrix_vector(input: Option<&Tensor>, mat: &Tensor, vec: &Tensor) -> Result<V
         )));
     }
     let result = input.map_or(vec.dtype(), Tensor::dtype);
+    if input.is_none() && (mat.is_fake() || vec.is_fake()) {
+        return Ok(vec![mat.size(0)]);
+    }
     if mat.dtype() != vec.dtype() || result != mat.dtype() {
         return Err(Error::runtime(format!(
             "addmv input tensors must have the same dtype, but got {}, {}, and {}",
