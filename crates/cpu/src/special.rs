@@ -239,8 +239,9 @@ pub fn ndtri(p: f64) -> f64 {
     if upper { -x } else { x }
 }
 
-/// The regularized incomplete gamma functions: the lower one, or the upper one.
-pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
+/// The regularized incomplete gamma functions: the lower one, or the upper one. Numbers above `largest` are infinite where they are computed
+/// with. Which sum is taken where, and what that loses, is as in Cephes, igam.c. Source: Cephes.
+pub fn incomplete_gamma(a: f64, x: f64, upper: bool, largest: f64) -> f64 {
     let pick = |lower: f64| if upper { 1.0 - lower } else { lower };
     if a < 0.0 || x < 0.0 {
         return f64::NAN;
@@ -261,8 +262,20 @@ pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
     if a.is_nan() || x.is_nan() {
         return f64::NAN;
     }
-    let factor = (a * x.ln() - x - libm::lgamma(a)).exp();
-    if x < a + 1.0 {
+    let is_near = (x - a).abs() <= 0.4 * a;
+    if is_near && a > 1e5 {
+        return gamma_around_a(a, x, upper);
+    }
+    let (power, of_gamma) = (a * x.ln(), libm::lgamma(a));
+    if !is_near && power > largest && of_gamma > largest {
+        return f64::NAN;
+    }
+    let takes_small = if x <= 0.5 { -0.4 / x.ln() >= a } else { x * 1.1 >= a };
+    if upper && x <= 1.1 && takes_small {
+        return upper_gamma_of_small(a, x);
+    }
+    let factor = (power - x - of_gamma).exp();
+    if x <= 1.0 || x <= a || upper && x <= 1.1 {
         let (mut term, mut sum, mut k) = (1.0 / a, 1.0 / a, a);
         for _ in 0..10_000 {
             k += 1.0;
@@ -292,6 +305,33 @@ pub fn incomplete_gamma(a: f64, x: f64, upper: bool) -> f64 {
     }
     let upper_value = factor * h;
     if upper { upper_value } else { 1.0 - upper_value }
+}
+
+/// The upper one where both are small: what is left of one by a sum of powers.
+fn upper_gamma_of_small(a: f64, x: f64) -> f64 {
+    let (mut power, mut sum) = (1.0, 0.0);
+    for n in 1..2_000 {
+        let n = f64::from(n);
+        power *= -x / n;
+        let term = power / (a + n);
+        sum += term;
+        if term.abs() <= f64::EPSILON * f64::abs(sum) {
+            break;
+        }
+    }
+    let log = a * x.ln();
+    -libm::expm1(log - libm::lgamma(1.0 + a)) - (log - libm::lgamma(a)).exp() * sum
+}
+
+/// Both for large `a`, around `x = a`: the first terms of Temme's expansion. Source: DLMF, 8.12.
+fn gamma_around_a(a: f64, x: f64, upper: bool) -> f64 {
+    let mu = (x - a) / a;
+    let half_square = if mu.abs() < 1e-4 { mu * mu * (0.5 - mu / 3.0 + mu * mu / 4.0) } else { mu - libm::log1p(mu) };
+    let eta = (2.0 * half_square).sqrt().copysign(mu);
+    let first = if eta.abs() < 1e-5 { eta / 12.0 - 1.0 / 3.0 } else { 1.0 / mu - 1.0 / eta };
+    let rest = (-a * half_square).exp() / (2.0 * PI * a).sqrt() * first;
+    let side = if upper { 1.0 } else { -1.0 };
+    0.5 * libm::erfc(side * eta * (a / 2.0).sqrt()) + side * rest
 }
 
 /// The logarithm of the multivariate gamma function.

@@ -113,6 +113,12 @@ fn unpool(c: &Call, o: &[Tensor]) -> Result<()> {
     scatter(&o[0], &made)
 }
 
+/// The regularized incomplete gamma functions, in which numbers too large for the dtype are infinite.
+fn incomplete_gamma(name: &str, c: &Call, o: &[Tensor], upper: bool) -> Result<()> {
+    let largest = if o[0].dtype() == Dtype::Float64 { f64::MAX } else { f64::from(f32::MAX) };
+    wide2(name, &c.args[0], &c.args[1], &o[0], &|a, x| special::incomplete_gamma(a, x, upper, largest))
+}
+
 /// Registers the kernels.
 pub fn register(t: &mut KernelTable) {
     for (name, ..) in UNARY {
@@ -140,8 +146,8 @@ pub fn register(t: &mut KernelTable) {
     for name in ["aten.special_zeta.default", "aten.special_zeta.self_scalar", "aten.special_zeta.other_scalar"] {
         t.fill(name, |c, o| wide2("zeta", &c.args[0], &c.args[1], &o[0], &special::zeta));
     }
-    t.fill("aten.igamma.default", |c, o| wide2("igamma", &c.args[0], &c.args[1], &o[0], &|a, x| special::incomplete_gamma(a, x, false)));
-    t.fill("aten.igammac.default", |c, o| wide2("igammac", &c.args[0], &c.args[1], &o[0], &|a, x| special::incomplete_gamma(a, x, true)));
+    t.fill("aten.igamma.default", |c, o| incomplete_gamma("igamma", c, o, false));
+    t.fill("aten.igammac.default", |c, o| incomplete_gamma("igammac", c, o, true));
     t.fill("aten.mvlgamma.default", |c, o| {
         let p = c.int("p")?;
         if values::<f64>(c.tensor("self")?)?.iter().any(|x| *x <= (p - 1) as f64 / 2.0) {

@@ -262,7 +262,10 @@ fn repeat_interleave_tensor(call: &Call) -> Result<Value> {
     } else {
         return Err(Error::runtime("repeats must be 0-dim or 1-dim tensor"));
     }
-    let index = t!("repeat_interleave.Tensor", repeats; output_size = call.get("output_size"))?;
+    let index = t!("repeat_interleave.Tensor", &repeats; output_size = call.get("output_size"))?;
+    // Counts may be shorter than what rows are selected by.
+    let is_index = matches!(repeats.dtype(), Dtype::Int32 | Dtype::Int64);
+    let index = if is_index { index } else { t!("to.dtype", index, Dtype::Int64)? };
     t!("index_select", input, dim, index).map(Value::from)
 }
 
