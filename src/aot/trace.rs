@@ -385,7 +385,7 @@ impl Tracer {
                 module_path: forward.module_path,
                 recompute: origin.recompute,
                 checkpoint_region: origin.checkpoint_region,
-                annotation: forward.annotation,
+                annotation: forward.annotation.filter(|_| !autograd::adding_up()),
                 own_source: is_own,
                 ..Meta::default()
             };

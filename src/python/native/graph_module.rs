@@ -356,6 +356,9 @@ impl Tell<'_> {
         if let Some(tag) = meta.recompute {
             dict.set_item("recompute", vm.ctx.new_str(graph::recompute_name(tag)).into(), vm)?;
         }
+        if let Some(annotation) = &meta.annotation {
+            dict.set_item("custom", vm.ctx.new_str(&*annotation.shown).into(), vm)?;
+        }
         if let Some(region) = meta.checkpoint_region {
             dict.set_item("ac_graph_id", vm.ctx.new_int(region).into(), vm)?;
         }

@@ -61,6 +61,7 @@ def python_graph(native, functions=()):
     """The graph, and the constants and subgraphs it names. `functions`: what stands behind names that are no paths."""
     from torch.fx.graph_module import of_native
     from torch.fx.passes.shape_prop import _extract_tensor_metadata
+    from torch.fx.traceback import annotation_shown_as
 
     graph = Graph()
 
@@ -89,6 +90,8 @@ def python_graph(native, functions=()):
         if "nn_module_stack" in meta:
             path = meta["nn_module_stack"]
             meta["nn_module_stack"] = {path: (path, torch.nn.Module)}
+        if "custom" in meta:
+            meta["custom"] = annotation_shown_as(meta["custom"])
         node._written = meta.pop("written", None)
         node.meta.update(meta)
         return node

@@ -6,11 +6,19 @@ from torch import _native_compile
 
 _MEMORY_BUDGET = "_region_activation_memory_budget"
 _current = {}
+# Annotations by what comments show of them.
+_shown = {}
 
 
 def _tell(annotation):
     shown = {name: value if len(str(value)) <= 40 else str(value)[:40] + "..." for name, value in annotation.items()}
+    _shown[str(shown)] = annotation
     _native_compile._annotate(str(shown) if annotation else None, annotation.get(_MEMORY_BUDGET))
+
+
+def annotation_shown_as(text):
+    """The annotation that comments show like this."""
+    return dict(_shown[text])
 
 
 @contextmanager
