@@ -257,6 +257,10 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                     return Tensor::fake(spec);
                 }
                 require_device(spec.device)?;
+                if entry.schema.position("pin_memory").is_some_and(|at| matches!(args.get(at), Some(Value::Bool(true)))) {
+                    // Memory is pinned for a GPU.
+                    require_device(tensor::Device { kind: DeviceType::Cuda, index: None })?;
+                }
                 // Strides of zero make more elements than there is memory for: kernels go through all of them.
                 if let Some(elements) = spec.geometry.numel().as_int()
                     && let Err(no_room) = tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())

@@ -265,9 +265,10 @@ impl TensorBase {
     }
     #[pymethod]
     fn is_contiguous(zelf: &Py<Self>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<bool> {
+        super::errors::check_taken("is_contiguous", &args, 0, &["memory_format"], vm)?;
         touched(zelf);
         let t = zelf.tensor();
-        let format = args.args.first().or_else(|| args.kwargs.get("memory_format")).and_then(|o| to_value(o, vm));
+        let format = args.kwargs.get("memory_format").and_then(|o| to_value(o, vm));
         match format {
             Some(Value::MemoryFormat(f)) if f != crate::tensor::MemoryFormat::Contiguous => {
                 let g = t.geometry();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use rustpython_vm::builtins::{PyBaseExceptionRef, PyStr};
-use rustpython_vm::{AsObject, PyObjectRef, VirtualMachine};
+use rustpython_vm::{AsObject, PyObjectRef, PyResult, VirtualMachine};
 
 use crate::error::{Error, ErrorKind};
 use crate::python::native::calls::imported;
@@ -64,4 +64,34 @@ pub fn raised(exception: PyBaseExceptionRef) -> Error {
     let is_data_dependent = &*exception.class().name() == "DataDependentOutputException";
     let kind = if is_data_dependent { ErrorKind::DataDependent } else { ErrorKind::Runtime };
     Error { kind, message, foreign: Some(Rc::new(exception)) }
+}
+
+/// The first keyword that is none of those a function takes.
+pub fn unexpected(args: &rustpython_vm::function::FuncArgs, taken: &[&str]) -> Option<String> {
+    args.kwargs.keys().map(|name| name.to_string()).find(|name| !taken.contains(&name.as_str()))
+}
+
+/// Refuses arguments of `function`, which takes so many by position and these by name.
+pub fn check_taken(
+    function: &str,
+    args: &rustpython_vm::function::FuncArgs,
+    positional: usize,
+    taken: &[&str],
+    vm: &VirtualMachine,
+) -> PyResult<()> {
+    let count = args.args.len();
+    if count > positional {
+        // What has to be given has no range.
+        let said = match (positional, taken.contains(&"data")) {
+            (1, true) => "1 positional argument".to_owned(),
+            (0, _) => "0 positional arguments".to_owned(),
+            (n, _) => format!("from 0 to {n} positional arguments"),
+        };
+        let were = if count == 1 { "was" } else { "were" };
+        return Err(vm.new_type_error(format!("{function}() takes {said} but {count} {were} given")));
+    }
+    match unexpected(args, taken) {
+        Some(name) => Err(vm.new_type_error(format!("{function}() got an unexpected keyword argument '{name}'"))),
+        None => Ok(()),
+    }
 }

@@ -128,6 +128,12 @@ fn of_symbols(flat: &[Value], shape: &[i64], dtype: Dtype) -> crate::error::Resu
 /// What the constructors of older code make: `torch.FloatTensor(data)`, `torch.Tensor(2, 3)`.
 pub fn legacy_tensor(dtype: Dtype, args: &FuncArgs, vm: &VirtualMachine) -> PyResult<Tensor> {
     let empty = |sizes: Vec<i64>| crate::t!("empty.memory_format", sizes; dtype = dtype).map_err(|e| raise(e, vm));
+    if super::errors::unexpected(args, &["data", "device", "other", "size"]).is_some() {
+        let positional = args.args.iter().map(|o| o.class().name().to_string());
+        let named = args.kwargs.iter().map(|(name, o)| format!("{name}={}", o.class().name()));
+        let said = positional.chain(named).collect::<Vec<_>>().join(", ");
+        return Err(vm.new_type_error(format!("new() received an invalid combination of arguments - got ({said})")));
+    }
     if let Some(size) = args.kwargs.get("size") {
         return empty(sizes(&items(size).unwrap_or_default(), vm)?);
     }
@@ -188,13 +194,27 @@ fn flat_numbers(values: &[Value]) -> Vec<crate::tensor::Number> {
         .collect()
 }
 
+/// Refuses what `torch.tensor` does not take.
+fn check_arguments(args: &FuncArgs, vm: &VirtualMachine) -> PyResult<()> {
+    super::errors::check_taken("tensor", args, 1, &["data", "dtype", "device", "pin_memory", "requires_grad"], vm)?;
+    let is_of = |name: &str, expected: &str, fits: &dyn Fn(&PyObjectRef) -> bool| match args.kwargs.get(name).filter(|o| !fits(o)) {
+        Some(o) => Err(vm.new_type_error(format!("tensor(): argument '{name}' must be {expected}, not {}", o.class().name()))),
+        None => Ok(()),
+    };
+    is_of("requires_grad", "bool", &|o| o.class().is(vm.ctx.types.bool_type))?;
+    is_of("pin_memory", "bool", &|o| vm.is_none(o) || o.class().is(vm.ctx.types.bool_type))?;
+    let is_device = |o: &PyObjectRef| matches!(to_value(o, vm), Some(Value::Device(_) | Value::Str(_) | Value::Int(_)));
+    is_of("device", "torch.device", &|o| vm.is_none(o) || is_device(o))
+}
+
 /// What `torch.tensor` makes of its arguments.
 pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
+    check_arguments(args, vm)?;
     let data = args
         .args
         .first()
         .or_else(|| args.kwargs.get("data"))
-        .ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional argument: 'data'"))?;
+        .ok_or_else(|| vm.new_type_error("tensor() missing 1 required positional arguments: \"data\""))?;
     let dtype = args.kwargs.get("dtype").filter(|o| !vm.is_none(o)).map(|o| match to_value(o, vm) {
         Some(Value::Dtype(d)) => Ok(d),
         _ => PyDtype::of_python_type(o, vm)
@@ -220,8 +240,10 @@ pub fn new_tensor(args: &FuncArgs, vm: &VirtualMachine) -> PyResult {
     };
     // One that was computed is no constant.
     let t = if t.is_fake() { t } else { crate::t!("lift_fresh", t).map_err(|e| raise(e, vm))? };
+    let is_pinned = args.kwargs.get("pin_memory").is_some_and(|o| o.is(&vm.ctx.true_value));
     if !t.is_fake() {
-        crate::dispatch::require_device(device).map_err(|e| raise(e, vm))?;
+        let gpu = crate::tensor::Device { kind: crate::tensor::DeviceType::Cuda, index: None };
+        crate::dispatch::require_device(if is_pinned { gpu } else { device }).map_err(|e| raise(e, vm))?;
     }
     if args.kwargs.get("requires_grad").is_some_and(|o| o.is(&vm.ctx.true_value)) {
         packet::made_to_require_grad(&t).map_err(|e| raise(e, vm))?;

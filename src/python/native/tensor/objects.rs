@@ -313,8 +313,17 @@ impl std::fmt::Debug for PyGenerator {
 
 impl Constructor for PyGenerator {
     type Args = FuncArgs;
-    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, _args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
+    fn py_new(_cls: &Py<rustpython_vm::builtins::PyType>, args: FuncArgs, vm: &VirtualMachine) -> PyResult<Self> {
         crate::dynamo::tracing::leave(|| crate::dynamo::Unsupported::opaque("torch._C.Generator"), vm)?;
+        super::errors::check_taken("Generator", &args, 1, &["device"], vm)?;
+        let device = match args.args.first().or_else(|| args.kwargs.get("device")).and_then(|o| super::to_value(o, vm)) {
+            Some(crate::dispatch::Value::Str(text)) => parse_device(&text).map_err(|e| raise(e, vm))?,
+            other => other.and_then(|v| v.device().ok().flatten()).unwrap_or(Device::CPU),
+        };
+        if device != Device::CPU {
+            let said = format!("torch.Generator(device='{device}'): generators of the CPU alone are supported");
+            return Err(raise(Error::new(crate::error::ErrorKind::NotImplemented, said), vm));
+        }
         Ok(PyGenerator(Rc::new(Generator::default())))
     }
 }
