@@ -108,6 +108,15 @@ def check_backward_validity(inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
+def _autocast_options():
+    """How autocast is set, as options of a block that sets it so again."""
+    return {
+        "dtype": torch.get_autocast_dtype("cpu"),
+        "enabled": torch.is_autocast_enabled("cpu"),
+        "cache_enabled": torch.is_autocast_cache_enabled(),
+    }
+
+
 @contextlib.contextmanager
 def _random_state(state):
     """The generator as it was in the forward."""
@@ -130,6 +139,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.rng_state = torch.get_rng_state() if preserve_rng_state else None
+        ctx.autocast_options = _autocast_options()
         ctx.tensor_indices = [place for place, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         ctx.inputs = [None if isinstance(arg, torch.Tensor) else arg for arg in args]
         ctx.save_for_backward(*(args[place] for place in ctx.tensor_indices))
@@ -143,7 +153,7 @@ class CheckpointFunction(Function):
             inputs[place] = tensor
         with _random_state(ctx.rng_state):
             detached = detach_variable(tuple(inputs))
-            with torch.enable_grad():
+            with torch.enable_grad(), torch.autocast("cpu", **ctx.autocast_options):
                 outputs = ctx.run_function(*detached)
         outputs = (outputs,) if isinstance(outputs, torch.Tensor) else outputs
         wanted = [
@@ -303,9 +313,10 @@ def _call(function, args, kwargs, context_fn, preserve, early_stop, check):
         return function(*args, **kwargs)
     forward_context, recompute_context = context_fn()
     state = torch.get_rng_state() if preserve else None
+    options = _autocast_options()
 
     def recompute():
-        with _random_state(state), recompute_context:
+        with _random_state(state), torch.autocast("cpu", **options), recompute_context:
             function(*args, **kwargs)
 
     frame = _Frame(recompute, early_stop, check)
