@@ -60,11 +60,18 @@ _EPOCH = _days_before_year(1970)
 
 
 def gmtime(seconds=None):
-    seconds = int((time() if seconds is None else seconds) // 1)
-    days, rest = divmod(seconds, 86400)
-    year = 1970 + days // 366 if days >= 0 else 1970 + days // 365
+    seconds = time() if seconds is None else seconds
+    if seconds != seconds:
+        raise ValueError("Invalid value NaN (not a number)")
+    if not -(2**63) <= seconds < 2**63:
+        raise OverflowError("timestamp out of range for platform time_t")
+    days, rest = divmod(int(seconds // 1), 86400)
+    # The mean year of the calendar gives the year, or the one before or after it.
+    year = 1970 + days * 400 // 146097 - 1
     while _days_before_year(year + 1) - _EPOCH <= days:
         year += 1
+    if not -(2**31) <= year - 1900 < 2**31:
+        raise OSError(75, "Value too large for defined data type")
     yday = days - (_days_before_year(year) - _EPOCH) + 1
     month = 12
     while _day_of_year(year, month, 1) > yday:
