@@ -7,7 +7,7 @@
 
 use super::functional_inverses::inverse;
 use super::trace::{origin, set_replayed};
-use crate::autograd::ViewStep;
+use crate::autograd::ViewSteps;
 use crate::dispatch::{Exclude, Key, OpRef, Value, modes};
 use crate::error::{Error, Result};
 use crate::span::Source;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// What aliases share.
 pub struct FunctionalStorage {
     base: RefCell<Tensor>,
-    updates: RefCell<Vec<(Tensor, Vec<ViewStep>)>>,
+    updates: RefCell<Vec<(Tensor, ViewSteps)>>,
     generation: Cell<u64>,
     /// How many writes there were.
     pub writes: Cell<u64>,
@@ -37,7 +37,7 @@ pub struct Functional {
     /// Shared with its aliases.
     pub storage: Rc<FunctionalStorage>,
     /// From the base to this tensor.
-    pub steps: Vec<ViewStep>,
+    pub steps: ViewSteps,
     /// The generation of the storage that the value belongs to.
     pub(super) generation: u64,
     /// Whether its geometry was changed in place.
@@ -49,7 +49,7 @@ pub struct Functional {
 impl Functional {
     /// Whether it was reached through an operator with several views as results.
     pub fn is_multi_output_view(&self) -> bool {
-        self.steps.iter().any(|step| step.result.is_some())
+        self.steps.has_several_results()
     }
 }
 
@@ -76,7 +76,14 @@ pub fn wrap(value: &Tensor) -> Result<Tensor> {
     });
     set_state(
         &outer,
-        Functional { value: value.clone(), storage, steps: Vec::new(), generation: 0, metadata_mutated: false, data_replaced: false },
+        Functional {
+            value: value.clone(),
+            storage,
+            steps: ViewSteps::default(),
+            generation: 0,
+            metadata_mutated: false,
+            data_replaced: false,
+        },
     );
     Ok(outer)
 }
@@ -112,7 +119,7 @@ pub fn sync(t: &Tensor) -> Result<()> {
     Ok(())
 }
 
-fn replay_below(steps: &[ViewStep], base: &Tensor) -> Result<Tensor> {
+fn replay_below(steps: &ViewSteps, base: &Tensor) -> Result<Tensor> {
     let _guard = Exclude::down_to(Key::Functionalize);
     crate::autograd::replay(steps, base)
 }
@@ -123,6 +130,7 @@ fn apply_updates(storage: &FunctionalStorage) -> Result<()> {
     for (value, steps) in updates {
         let base = storage.base.borrow().clone();
         // Every intermediate view of the old base, then scatter back from the innermost.
+        let steps: Vec<_> = steps.iter().collect();
         let mut views = vec![base];
         for step in steps.iter().take(steps.len().saturating_sub(1)) {
             let next = step.apply(&views[views.len() - 1])?;
@@ -174,13 +182,13 @@ pub fn replace(target: &Tensor, value: Tensor) -> Result<()> {
 }
 
 /// Refuses a write through `as_strided` of another view: where its elements lie, the view below does not say.
-fn check_chain(steps: &[ViewStep]) -> Result<()> {
+fn check_chain(steps: &ViewSteps) -> Result<()> {
     static AS_STRIDED: OpRef = OpRef::new("as_strided");
     match steps.iter().skip(1).position(|step| AS_STRIDED.is(step.entry)) {
         None => Ok(()),
         Some(at) => Err(Error::runtime(format!(
             "During torch.compile, encountered a mutation on a view chain of length {}, where view {} was an as_strided() call. as_strided() is non-compositional, and therefore is not possible to functionalize properly today,so this behavior is banned in compile. As a workaround, you can either remove the mutation from the model code, or you can insert a graph break right before the mutation with torch._dynamo.graph_break(). If you would like this behavior to work properly, please comment on https://github.com/pytorch/pytorch/issues/104505.",
-            steps.len(),
+            steps.iter().len(),
             at + 1,
         ))),
     }

@@ -119,8 +119,7 @@ fn view(entry: &'static OpEntry, args: Vec<Value>, copies: bool, stale: bool) ->
         } else {
             of.view_dtype((*value.geometry()).clone(), value.dtype())
         };
-        let mut steps = base.steps.clone();
-        steps.push(ViewStep { entry: below, args: kept.clone(), result: several.then_some(index) });
+        let steps = base.steps.and(ViewStep { entry: below, args: kept.clone(), result: several.then_some(index) });
         index += 1;
         set_state(
             &outer,
@@ -242,7 +241,7 @@ fn inplace_view(entry: &'static OpEntry, args: Vec<Value>) -> Result<Value> {
     let value = call_inner(view, inner)?.into_tensor()?;
     let mut kept = args;
     kept[0] = Value::None;
-    s.steps.push(ViewStep { entry: view, args: kept, result: None });
+    s.steps = s.steps.and(ViewStep { entry: view, args: kept, result: None });
     target.set_geometry((*value.geometry()).clone());
     s.value = value;
     s.metadata_mutated = true;

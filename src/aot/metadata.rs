@@ -10,7 +10,7 @@ use super::higher_order::hook::take_is_used;
 use super::schemas::{InputInfo, InputSpec, MutationType, OutputInfo, OutputType, Switches, ViewAndMutationMeta};
 use super::subclass::{self, SubclassCreationMeta};
 use super::trace::Pushed;
-use crate::autograd::{Body, Node, meta};
+use crate::autograd::{Body, Node, ViewSteps, meta};
 use crate::dispatch::{Modes, Value, modes, set_modes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::span::Source;
@@ -192,7 +192,7 @@ fn storage_key(t: &Tensor) -> u64 {
 fn is_multi_output_view(t: &Tensor) -> bool {
     match state(t) {
         Some(state) => state.is_multi_output_view(),
-        None => meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.steps.iter().any(|step| step.result.is_some()))),
+        None => meta::peek(t, |m| m.view.as_ref().is_some_and(|v| v.steps.has_several_results())),
     }
 }
 
@@ -225,7 +225,7 @@ fn classify(inputs: &[Tensor], outputs: &[Value]) -> Result<Vec<OutputInfo>> {
                 base_idx: None,
                 requires_grad: false,
                 requires_grad_for_backward: false,
-                steps: Vec::new(),
+                steps: ViewSteps::default(),
                 spec: None,
                 base: None,
             });

@@ -2,7 +2,7 @@
 //! the next. Stages import these and the stages below them, never one above.
 
 use super::subclass::{self, MaybeSubclass, SubclassCreationMeta};
-use crate::autograd::{ViewStep, meta};
+use crate::autograd::{ViewSteps, meta};
 use crate::decompositions::Table;
 use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
@@ -446,7 +446,7 @@ pub struct OutputInfo {
     /// Whether a tangent is traced for it.
     pub requires_grad_for_backward: bool,
     /// View operators that regenerate it from what it aliases.
-    pub steps: Vec<ViewStep>,
+    pub steps: ViewSteps,
     /// Its tensor, where it is one.
     pub spec: Option<TensorSpec>,
     /// The intermediate that is returned for its sake.

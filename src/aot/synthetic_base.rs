@@ -3,7 +3,7 @@
 
 use super::schemas::{Adapt, Adapted, Function, Identity, InputInfo, InputSpec, MutationType, OutputInfo, OutputType, ViewAndMutationMeta};
 use super::tangents::tangent_positions;
-use crate::autograd::meta;
+use crate::autograd::{ViewSteps, meta};
 use crate::dispatch::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::shape::SymInt;
@@ -222,7 +222,7 @@ fn merged_metadata(
         match groups.iter().position(|g| g.contains(&i)) {
             // An output that was an input is a view of the base.
             Some(base) if o.output_type == OutputType::IsInput => {
-                OutputInfo { output_type: OutputType::AliasOfInput, base_idx: Some(base), steps: Vec::new(), ..o.clone() }
+                OutputInfo { output_type: OutputType::AliasOfInput, base_idx: Some(base), steps: ViewSteps::default(), ..o.clone() }
             }
             Some(base) => OutputInfo { base_idx: Some(base), ..o.clone() },
             None => OutputInfo { base_idx: others.iter().position(|other| *other == i).map(|p| groups.len() + p), ..o.clone() },

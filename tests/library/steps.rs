@@ -60,6 +60,13 @@ const FAMILIES: &[Family] = &[
         },
     },
     Family {
+        name: "views of views",
+        length: 100,
+        program: |n| {
+            format!("def f(x):\n    y = x * 2\n    for _ in range({n}): y = y.t()\n    return y.sum()\nmake = lambda: [torch.ones(3, 2)]\n")
+        },
+    },
+    Family {
         name: "transformer",
         length: 2,
         program: |n| {

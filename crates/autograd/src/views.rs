@@ -68,9 +68,72 @@ impl ViewStep {
     }
 }
 
+/// View operators one after the other, from a base to a view. A view of a view shares those of what it views: a chain of views takes
+/// time and memory by its length alone.
+#[derive(Clone, Default)]
+pub struct ViewSteps(Option<Rc<Link>>);
+
+/// The last of several view operators, and those before it.
+struct Link {
+    step: ViewStep,
+    before: ViewSteps,
+    /// Whether one of them has several results.
+    several: bool,
+}
+
+impl ViewSteps {
+    /// These and one more.
+    #[must_use]
+    pub fn and(&self, step: ViewStep) -> Self {
+        let several = step.result.is_some() || self.has_several_results();
+        ViewSteps(Some(Rc::new(Link { step, before: self.clone(), several })))
+    }
+
+    /// The operator that made the view.
+    pub fn last(&self) -> Option<&ViewStep> {
+        self.0.as_deref().map(|link| &link.step)
+    }
+
+    /// Whether the view is its base.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether one of the operators has several results.
+    pub fn has_several_results(&self) -> bool {
+        self.0.as_deref().is_some_and(|link| link.several)
+    }
+
+    /// From the base on.
+    pub fn iter(&self) -> std::vec::IntoIter<&ViewStep> {
+        let mut steps: Vec<_> = std::iter::successors(self.0.as_deref(), |link| link.before.0.as_deref()).map(|link| &link.step).collect();
+        steps.reverse();
+        steps.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a ViewSteps {
+    type Item = &'a ViewStep;
+    type IntoIter = std::vec::IntoIter<&'a ViewStep>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Drop for ViewSteps {
+    /// One after the other: a chain may be longer than the stack is deep.
+    fn drop(&mut self) {
+        let mut last = self.0.take();
+        while let Some(link) = last {
+            last = Rc::into_inner(link).and_then(|mut link| link.before.0.take());
+        }
+    }
+}
+
 /// Applies view operators one after the other.
-pub fn replay(steps: &[ViewStep], base: &Tensor) -> Result<Tensor> {
-    steps.iter().try_fold(base.clone(), |t, step| step.apply(&t))
+pub fn replay<'a>(steps: impl IntoIterator<Item = &'a ViewStep>, base: &Tensor) -> Result<Tensor> {
+    steps.into_iter().try_fold(base.clone(), |t, step| step.apply(&t))
 }
 
 /// What a view knows of its base.
@@ -79,7 +142,7 @@ pub struct ViewInfo {
     /// The tensor it views, which is no view itself.
     pub base: Tensor,
     /// How to get from the base to the view.
-    pub steps: Vec<ViewStep>,
+    pub steps: ViewSteps,
     /// How it came about.
     pub creation: CreationMeta,
     /// Whether gradients flow through it (not through `detach()`).
@@ -93,12 +156,11 @@ pub fn make_view(view: &Tensor, of: &Tensor, step: ViewStep, creation: CreationM
     let info = meta::peek(of, |m| m.view.clone());
     let info = match info {
         Some(parent) if parent.differentiable => {
-            let mut steps = parent.steps;
-            steps.push(step);
+            let steps = parent.steps.and(step);
             let creation = if creation == CreationMeta::Default { parent.creation } else { creation };
             ViewInfo { base: parent.base, steps, creation, differentiable, version: view.version() }
         }
-        _ => ViewInfo { base: of.clone(), steps: vec![step], creation, differentiable, version: view.version() },
+        _ => ViewInfo { base: of.clone(), steps: ViewSteps::default().and(step), creation, differentiable, version: view.version() },
     };
     meta::with(view, |m| m.view = Some(info));
 }
@@ -251,7 +313,7 @@ pub fn rebase_history(target: &Tensor, node: &Rc<Node>) -> Result<()> {
 struct CopySlices {
     base: Geometry,
     view: Geometry,
-    steps: Option<Vec<ViewStep>>,
+    steps: Option<ViewSteps>,
     inner: Rc<Node>,
 }
 
