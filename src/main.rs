@@ -11,7 +11,7 @@ use aot_playground::catalogue;
 use aot_playground::export;
 use aot_playground::python::{Counted, RunOptions, supervised};
 use aot_playground::report::protocol::GraphFormat;
-use aot_playground::report::{Answer, Event, PYTORCH_VERSION, Question, Report};
+use aot_playground::report::{Answer, Check, Event, PYTORCH_VERSION, Question, Report};
 
 /// Compiling makes many small objects, which the system's allocator takes a third of the time for.
 #[global_allocator]
@@ -19,7 +19,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 const HELP: &str = r#"Runs a PyTorch script and shows what AOTAutograd makes of it.
 
-Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [LIMITS]
+Usage: aot-playground run SCRIPT.py [--backend NAME] [--check] [--emit WHAT] [LIMITS]
        aot-playground operators [--markdown | --json]
        aot-playground ask SCRIPT.py QUESTION [--compilation N] [--backend NAME] [LIMITS]
        aot-playground --help | --version
@@ -27,6 +27,9 @@ Usage: aot-playground run SCRIPT.py [--backend NAME] [--emit WHAT] [LIMITS]
   SCRIPT.py             a file, or - for standard input
   --backend NAME        what a plain torch.compile stands for: aot_eager (the default),
                         aot_eager_default_partitioner, eager or inductor
+  --check               compare what every call of a compiled function gives (outputs, inputs that it writes
+                        to, gradients) with what eager mode gives, and say at the end what differs and at
+                        which node. The exit status is then 1 where something does
   --emit WHAT           print this instead of what the script prints: json (one report), logs (every
                         graph, as TORCH_LOGS shows them), or of one graph python (a file that runs
                         by itself), dot (for Graphviz), table
@@ -115,6 +118,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Command, lexopt::Error> {
                 }
                 options.backend = name;
             }
+            Long("check") => options.check = true,
             Long("json") => emit = Some("json".to_owned()),
             Long("emit") => emit = Some(parser.value()?.string()?),
             Long("graph") => {
@@ -176,14 +180,19 @@ fn what_to_emit(what: Option<&str>, stage: Option<String>, compilation: Option<u
 
 fn run(script: &OsString, options: &RunOptions, emit: Option<&Emit>) -> Result<u8, String> {
     let (program, filename) = source(script)?;
-    let mut known = emit.is_some().then(Known::default);
+    let mut known = (emit.is_some() || options.check).then(|| Known { shows_output: emit.is_none(), ..Known::default() });
     let status = supervised(program, filename, options.clone(), |event| take(&mut known, event), |_, status| status);
     // Without one, a limit was passed.
     let status = status.map_err(|error| error.to_string())?.unwrap_or(1);
-    if let (Some(emit), Some(known)) = (emit, known) {
-        print(&emitted(emit, &known)?)?;
+    let mut differs = false;
+    if let Some(known) = known {
+        if let Some(emit) = emit {
+            print(&emitted(emit, &known)?)?;
+        }
+        differs = known.report.checks.iter().any(|check| !check.differences.is_empty());
+        drop(std::io::stderr().write_all(checks(&known.report).as_bytes()));
     }
-    Ok(u8::try_from(status).unwrap_or(1))
+    Ok(if differs && status == 0 { 1 } else { u8::try_from(status).unwrap_or(1) })
 }
 
 /// What became known of a run.
@@ -192,6 +201,21 @@ struct Known {
     report: Report,
     /// By compilation.
     bundles: HashMap<u32, Bundle>,
+    /// Whether what the script prints is printed.
+    shows_output: bool,
+}
+
+/// What the comparison with eager mode found, a line each.
+fn checks(report: &Report) -> String {
+    let function = |compilation: u32| {
+        let region = report.compilations.iter().find(|c| c.id == compilation)?.region?;
+        report.regions.iter().find(|r| r.id == region).map(|r| r.function.as_str())
+    };
+    let of_one = |check: &Check| {
+        let whose = function(check.compilation).map_or_else(String::new, |name| format!(" ({name})"));
+        check.sentences.iter().map(|line| format!("check: compilation {}{whose}: {line}\n", check.compilation)).collect::<String>()
+    };
+    report.checks.iter().map(of_one).collect()
 }
 
 fn emitted(emit: &Emit, known: &Known) -> Result<String, String> {
@@ -253,7 +277,12 @@ fn take(known: &mut Option<Known>, event: Event) {
     }
     match (known, event) {
         (Some(known), Event::Runnable { bundle }) => drop(known.bundles.insert(bundle.compilation, bundle)),
-        (Some(known), event) => known.report.fold(event),
+        (Some(known), event) => {
+            if let (true, Event::Stdout { text }) = (known.shows_output, &event) {
+                drop(print(text));
+            }
+            known.report.fold(event);
+        }
         (None, Event::Stdout { text }) => drop(print(&text)),
         (None, _) => {}
     }

@@ -12,6 +12,8 @@ mod aot_aliasing;
 mod arguments;
 #[path = "library/catalogue.rs"]
 mod catalogue;
+#[path = "library/checks.rs"]
+mod checks;
 #[path = "library/command_line.rs"]
 mod command_line;
 #[path = "library/decompositions.rs"]

@@ -1,5 +1,6 @@
 //! The pipeline: analyse, trace, partition, compile, wrap.
 
+use super::check::Check;
 use super::dedupe::{dedupe, leave_unwritten};
 use super::effects;
 use super::epilogue::Epilogue;
@@ -7,12 +8,13 @@ use super::higher_order;
 use super::joint::{trace_inference, trace_joint};
 use super::metadata::collect;
 use super::runtime::{Runtime, views_of};
-use super::schemas::{Adapt, Artifacts, Config, Function, GraphCallable, GraphPass, InputSpec, OutputInfo, ViewAndMutationMeta};
+use super::schemas::{Adapt, Artifacts, Checking, Config, Function, GraphCallable, GraphPass, InputSpec, OutputInfo, ViewAndMutationMeta};
 use super::synthetic_base;
 use super::tensorify::tensorify;
 use crate::dispatch::{Exclude, Key, Modes, Value, modes, set_modes};
 use crate::error::{Error, Result};
 use crate::graph::Graph;
+use crate::partition::op_sets::is_seeded;
 use crate::partition::{Partitioned, Study, partition};
 use crate::tensor::{Dtype, Tensor};
 use std::rc::Rc;
@@ -28,7 +30,11 @@ pub struct Compiled {
 impl Compiled {
     /// Calls it on real tensors; mutations and aliases come out as the function's own.
     pub fn call(&self, inputs: Vec<Tensor>) -> Result<Vec<Value>> {
-        self.runtime.call(self.adapt.iter().try_fold(inputs, |given, adapt| adapt(given))?)
+        let call = |inputs| self.runtime.call(self.adapt.iter().try_fold(inputs, |given, adapt| adapt(given))?);
+        match &self.runtime.check {
+            Some(check) => check.around(inputs, &call),
+            None => call(inputs),
+        }
     }
 }
 
@@ -96,6 +102,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
             || metadata.input_info.iter().any(|i| {
                 i.requires_grad && i.mutates_data && !i.mutations_hidden_from_autograd && !i.mutations_under_no_grad_or_inference_mode
             }));
+    let function = f;
     let (mut f, mut inputs, mut adapt, mut prologue) = (f.clone(), inputs.to_vec(), Vec::new(), Vec::new());
     if let Some(adapted) = dedupe(&f, &inputs, &metadata) {
         (f, inputs) = (adapted.function, adapted.inputs);
@@ -121,6 +128,14 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let (f, inputs) = (&f, &inputs[..]);
     metadata.switches = config.switches;
     config.switches.check(inputs, &metadata)?;
+    let check = |metadata: &ViewAndMutationMeta, traced: &Rc<Graph>, is_joint: bool| {
+        let refusal =
+            draws_otherwise(config, traced).then(|| "random numbers are drawn otherwise than in eager mode, as in PyTorch".to_owned());
+        let checking =
+            config.check.as_ref().map(|checking| Checking { refusal: checking.refusal.clone().or(refusal), ..checking.clone() })?;
+        let (metadata, traced) = (metadata.clone(), traced.clone());
+        Some(Rc::new(Check { checking, function: function.clone(), adapted: f.clone(), metadata, traced, is_joint }))
+    };
     if differentiates {
         let (joint, gradients) = trace_joint(f, inputs, &metadata, config)?;
         let joint = Rc::new(joint);
@@ -130,6 +145,7 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         if let Some(pass) = &config.custom_passes.joint {
             of_tensors = Rc::new(pass(Rc::unwrap_or_clone(of_tensors))?);
         }
+        let check = check(&metadata, &joint, true);
         let examples: Vec<Value> = joint.placeholders().map(example).collect::<Result<_>>()?;
         let tokens = metadata.num_tokens();
         let num_fwd = tokens + metadata.num_forward_returns();
@@ -174,13 +190,15 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
         let forward = (config.fw_compiler)(forward, &examples[..num_inputs.min(examples.len())])?;
         let forward = with_symbols(effects::hide_token(forward, metadata.has_token), inputs, &metadata);
         let at_once = num_saved_symints > 0 || config.switches.force_non_lazy_backward_lowering;
-        let runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), at_once, config.bw_compiler.clone())?;
+        let mut runtime = Runtime::joint(metadata, forward, views, (id, backward, gradients), at_once, config.bw_compiler.clone())?;
+        runtime.check = check;
         return Ok(Compiled { runtime, adapt });
     }
     let graph = Rc::new(trace_inference(f, inputs, &metadata, config)?);
     config.switches.check_graph(&graph)?;
     let of_tensors = tensorify(&graph)?;
     config.stop_if_outdated(&graph, false, &metadata)?;
+    let check = check(&metadata, &graph, false);
     let examples: Vec<Value> = graph.placeholders().map(example).collect::<Result<_>>()?;
     if let Some(observer) = &config.observer {
         let (prologue, epilogue) = around(prologue, &graph, &metadata, false);
@@ -198,7 +216,14 @@ fn compile_inner(f: &Function, inputs: &[InputSpec], config: &Config) -> Result<
     let graph = Rc::unwrap_or_clone(with_passes(of_tensors, config, &[])?);
     let callable = effects::hide_token((config.inference_compiler)(graph, &examples)?, metadata.has_token);
     let callable = with_symbols(callable, inputs, &metadata);
-    Ok(Compiled { runtime: Runtime::inference(metadata, callable), adapt })
+    let mut runtime = Runtime::inference(metadata, callable);
+    runtime.check = check;
+    Ok(Compiled { runtime, adapt })
+}
+
+/// Whether Inductor's random numbers stand for those of eager mode.
+fn draws_otherwise(config: &Config, traced: &Graph) -> bool {
+    config.passes.as_ref().is_some_and(|passes| !passes.fallback_random) && traced.nodes().any(is_seeded)
 }
 
 /// The graph as it is split or compiled: what was traced is reported, and Inductor's passes come after.

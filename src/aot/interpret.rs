@@ -2,6 +2,7 @@
 
 use super::functional_tensor::unwrap;
 use super::higher_order::operator::{self as higher_order, HigherOrderCall, operator};
+use super::like::copied;
 use super::tensorify::convert_element_type;
 use super::trace::{Origin, current_tracer, origin, set_origin};
 use crate::autograd::anomaly;
@@ -9,8 +10,38 @@ use crate::dispatch::{Modes, Naming, Value, call, compare_sizes, fill_args, fill
 use crate::error::{Error, ErrorKind, Result};
 use crate::graph::{Arg, FakeValue, Graph, Node, NodeId, Opcode, Shown, Target, WrittenCall};
 use crate::shape::{FUNCTIONS, FloatExpr, Relation, Rounding, ShapeEnv, SymFloat, SymInt};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
+
+/// A run of a graph: copies of what its nodes gave, made when they gave it.
+pub(super) struct Watched {
+    /// The graph.
+    pub graph: Graph,
+    /// Values by the names of nodes.
+    pub values: HashMap<Rc<str>, Value>,
+}
+
+thread_local! {
+    /// Whether the next graph that runs is watched.
+    static WATCHES: Cell<bool> = const { Cell::new(false) };
+    static WATCHED: RefCell<Option<Watched>> = const { RefCell::new(None) };
+}
+
+/// Makes a call; gives the first graph that ran to its end meanwhile, and none that ran inside of it.
+pub(super) fn watch<R>(call: impl FnOnce() -> R) -> (R, Option<Watched>) {
+    WATCHES.set(true);
+    let result = call();
+    WATCHES.set(false);
+    (result, WATCHED.take())
+}
+
+impl Watched {
+    fn note(&mut self, node: &Node, value: &Value) {
+        let copy = value.map_tensors(&mut |t| Ok(copied(t).unwrap_or_else(|_| t.clone())));
+        self.values.insert(node.name.clone(), copy.unwrap_or_default());
+    }
+}
 
 /// A graph to be run often, with what can be known of it beforehand.
 pub struct Program {
@@ -76,6 +107,7 @@ fn reads_data(node: &Node) -> bool {
 }
 
 fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -> Result<Vec<Value>> {
+    let mut watched = WATCHES.take().then(|| Watched { graph: graph.clone(), values: HashMap::new() });
     let mut values: Vec<Value> = vec![Value::None; graph.arena_len()];
     let mut given = std::mem::take(inputs).into_iter();
     for (at, node) in graph.nodes().enumerate() {
@@ -90,6 +122,9 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
                 }
             }
             Opcode::Output => {
+                if watched.is_some() {
+                    WATCHED.set(watched);
+                }
                 let out = node.args.first().map(|a| value(a, &values)).transpose()?.unwrap_or_default();
                 return Ok(match out {
                     Value::List(items) => items,
@@ -128,6 +163,9 @@ fn run_with(graph: &Graph, drops: &Drops, inputs: &mut Vec<Value>, tell: bool) -
                 watch_for_nan(node, &result);
                 values[node.id.0 as usize] = result;
             }
+        }
+        if let Some(watched) = &mut watched {
+            watched.note(node, &values[node.id.0 as usize]);
         }
         for input in &drops.0[at] {
             values[input.0 as usize] = Value::None;

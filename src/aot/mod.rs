@@ -8,6 +8,7 @@
 //!
 //! Invariants: compiling needs no tensor data; two compilations of one program give identical graphs.
 
+pub mod check;
 pub mod compile;
 mod dedupe;
 mod effects;

@@ -4,6 +4,7 @@
 //! forward's outputs get a node whose backward runs the compiled backward. Saved values are handed to it in a list that it
 //! empties.
 
+use super::check::{Check, Gradients};
 use super::epilogue::Epilogue;
 use super::higher_order::hook::{BackwardState, backward_state, requires_compiled_autograd};
 use super::schemas::{GraphCallable, GraphCompiler, ViewAndMutationMeta};
@@ -85,6 +86,8 @@ pub struct Runtime {
     epilogue: Epilogue,
     /// Per value that a joint graph's forward returns, whether a view operator made it.
     views: Vec<bool>,
+    /// Holds its calls against eager mode.
+    pub check: Option<Rc<Check>>,
 }
 
 /// Per output of a forward, whether a view operator makes it.
@@ -106,7 +109,7 @@ impl Runtime {
     /// Without a backward.
     pub fn inference(metadata: ViewAndMutationMeta, graph: Rc<dyn GraphCallable>) -> Self {
         let epilogue = Epilogue::new(&metadata, false);
-        Runtime { metadata, kind: Kind::Inference(graph), epilogue, views: Vec::new() }
+        Runtime { metadata, kind: Kind::Inference(graph), epilogue, views: Vec::new(), check: None }
     }
 
     /// With a backward. It is compiled at once where symbolic integers are saved for it, so that its guards are not too late; where that
@@ -125,7 +128,7 @@ impl Runtime {
             drop(backward.get(false));
         }
         let epilogue = Epilogue::new(&metadata, true);
-        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue, views })
+        Ok(Runtime { metadata, kind: Kind::Joint { forward, backward }, epilogue, views, check: None })
     }
 
     /// Calls the function.
@@ -144,6 +147,7 @@ impl Runtime {
 
     fn run_joint(&self, forward: &Rc<dyn GraphCallable>, backward: &Rc<Backward>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         let num_returns = self.metadata.num_forward_returns();
+        let gradients = self.check.as_ref().and_then(|check| check.remember(inputs));
         let mut all = {
             let _no_grad = Grad::set(false);
             forward.call(&mut self.given_to_graph(inputs)?)?
@@ -192,6 +196,7 @@ impl Runtime {
             donated,
             state: self.metadata.state_place().and_then(|place| Some((backward_state()?, place))),
             inputs: inputs.iter().map(InputMeta::of).collect(),
+            gradients,
         };
         let node = Node::new("CompiledFunctionBackward", edges, Box::new(body));
         let (mut tangents, mut views) = (Vec::new(), Vec::<(u64, Tensor)>::new());
@@ -219,7 +224,13 @@ impl Runtime {
             }
             if positions.contains(&p) {
                 let output = p.checked_sub(first_output).filter(|o| *o < self.metadata.output_info.len());
-                tangents.push(Tangent { slot: node.inputs.borrow().len(), spec: t.spec(), made_of: made_of[p].clone(), output });
+                tangents.push(Tangent {
+                    slot: node.inputs.borrow().len(),
+                    spec: t.spec(),
+                    made_of: made_of[p].clone(),
+                    output,
+                    position: p,
+                });
             }
             meta::set_history(t, &node);
         }
@@ -299,6 +310,8 @@ struct Tangent {
     made_of: MaybeSubclass,
     /// The function's output that it belongs to.
     output: Option<usize>,
+    /// Which of the values that the forward returns it is the gradient of.
+    position: usize,
 }
 
 /// The backward of a compiled function.
@@ -312,6 +325,8 @@ struct CompiledBackward {
     state: Option<(Rc<dyn BackwardState>, usize)>,
     /// What the function was given.
     inputs: Vec<InputMeta>,
+    /// Compares its gradients with eager mode's.
+    gradients: Option<Gradients>,
 }
 
 /// Inputs of a backward graph: symbolic integers, saved tensors, and tangents from the gradients that come.
@@ -371,11 +386,18 @@ impl Body for CompiledBackward {
         }
         let create_graph = modes().grad;
         let _no_grad = Grad::set(false);
+        let arrived = self.gradients.as_ref().map(|_| grads.clone());
         let mut inputs = prologue(&self.backward.graph, &self.tangents.borrow(), numbers, tensors, grads)?;
         let sources: Vec<Tensor> = if create_graph { inputs.iter().filter_map(|v| v.as_tensor().cloned()).collect() } else { Vec::new() };
+        let given = self.gradients.as_ref().map(|_| inputs.clone());
         let out = super::interpret::watched(|| compiled.call(&mut inputs))?;
         let out = subclass::wrap_values(out, &self.backward.gradients)?;
         let grads: Vec<Option<Tensor>> = out.into_iter().map(|v| v.as_tensor().cloned()).collect();
+        if let (Some(gradients), Some(arrived), Some(given)) = (&self.gradients, arrived, given) {
+            let tangents = self.tangents.borrow();
+            let tangents: Vec<_> = tangents.iter().map(|t| (t.position, arrived.get(t.slot).cloned().flatten())).collect();
+            gradients.compare(&tangents, &grads, &|| compiled.call(&mut given.clone()));
+        }
         // Whatever they come from, so that the mistake shows where they are differentiated.
         if create_graph {
             let edges = sources.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?;

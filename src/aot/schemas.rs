@@ -8,6 +8,7 @@ use crate::dispatch::{OpEntry, Value};
 use crate::error::{Error, Result};
 use crate::graph::{FakeValue, Graph};
 use crate::partition::{PartitionConfig, Partitioned, Study};
+use crate::report::Difference;
 use crate::shape::SymInt;
 use crate::span::Source;
 use crate::tensor::{Device, Dtype, MathBits, Tensor, TensorSpec};
@@ -119,9 +120,13 @@ impl InputSpec {
         }
     }
 
-    /// What a traced function is called with where the input is `t`.
+    /// What a function is called with where the input is `t`: for a size, while it is traced, its symbol; where it runs, the number.
     pub fn argument(&self, t: &Tensor) -> Value {
-        self.symbol.clone().map_or_else(|| Value::from(t), Value::Int)
+        match &self.symbol {
+            None => Value::from(t),
+            Some(size) if t.is_fake() => Value::Int(size.clone()),
+            Some(size) => t.with_slice(|held: &[i64]| held.first().copied()).ok().flatten().map_or(Value::Int(size.clone()), Value::from),
+        }
     }
 }
 
@@ -223,6 +228,29 @@ pub struct CustomPasses {
     pub joint_post: Option<GraphPass>,
 }
 
+/// How compiled functions are held against eager mode.
+#[derive(Clone)]
+pub struct Checking {
+    /// Why calls of this function are not made again, where they are not.
+    pub refusal: Option<String>,
+    /// Why none is made again now.
+    pub refusal_now: fn() -> Option<String>,
+    /// Whether graphs are run again where they differ, to find the node: a script's own compiler is not called twice.
+    pub runs_graphs_again: bool,
+    /// Is told of every call: whether it is the backward's, and what came of it.
+    pub tell: Rc<dyn Fn(bool, Outcome)>,
+}
+
+/// What came of one call.
+pub enum Outcome {
+    /// Every value is eager mode's.
+    Same,
+    /// The first that is not.
+    Different(Difference),
+    /// It was not made again, and why.
+    NotCompared(String),
+}
+
 /// How to compile.
 #[derive(Clone)]
 pub struct Config {
@@ -252,6 +280,8 @@ pub struct Config {
     pub inference_compiler: GraphCompiler,
     /// Asked when a graph is traced: whether it will be traced again, and is of no use.
     pub is_outdated: Option<Rc<dyn Fn() -> bool>>,
+    /// Holds what is compiled against eager mode.
+    pub check: Option<Checking>,
     /// Sees what was made, as soon as it is.
     pub observer: Option<Rc<dyn Fn(&Artifacts)>>,
 }

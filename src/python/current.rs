@@ -22,6 +22,8 @@ pub type Sink = Rc<dyn Fn(Event)>;
 pub struct RunOptions {
     /// PyTorch's name of the backend that a plain `torch.compile` stands for.
     pub backend: String,
+    /// Whether what compiled functions give is compared with eager mode.
+    pub check: bool,
     /// How long it may run. Kept natively; in the browser, whoever started the worker ends it.
     pub time_limit: Option<Duration>,
     /// How many bytes it may use at a time: tensors, Python's objects, graphs and all else. Kept natively, in a program whose
@@ -31,7 +33,7 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        RunOptions { backend: "aot_eager".to_owned(), time_limit: None, memory_limit: None }
+        RunOptions { backend: "aot_eager".to_owned(), check: false, time_limit: None, memory_limit: None }
     }
 }
 

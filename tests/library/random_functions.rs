@@ -254,6 +254,7 @@ fn compiled(program: &Rc<Program>, inputs: &[Tensor]) -> Result<Vec<Value>> {
         bw_compiler: compiler.clone(),
         inference_compiler: compiler,
         is_outdated: None,
+        check: None,
         observer: None,
         script_decompositions: None,
         decompositions: None,

@@ -16,6 +16,7 @@ pub const PYTORCH_VERSION: &str = "2.15.0";
 
 pub mod bundle;
 mod cache_entry;
+mod check;
 mod partition;
 pub mod protocol;
 /// The same file once more, so that the place in the script has a TypeScript type where those of this crate have theirs.
@@ -29,6 +30,7 @@ mod typescript;
 pub use cache_entry::{
     CacheEntryCondition, CacheEntryInput, CacheEntryMark, CacheEntrySymbol, CacheEntryView, Recompile, Trial, Verdict, WhatIf,
 };
+pub use check::{Check, Difference, DifferingNode};
 #[cfg(not(test))]
 pub use diagnostics::span::Span;
 pub use partition::*;
@@ -461,6 +463,11 @@ pub enum Event {
         /// Which.
         run: GraphRun,
     },
+    /// A compiled graph's values were compared with eager mode's, or could not be.
+    Checked {
+        /// What the calls of its compilation came to; one of a compilation seen before replaces it.
+        check: Check,
+    },
     /// A compilation's forward ran for the first time, or its backward did: what it takes to run them elsewhere.
     Runnable {
         /// Text, inputs and what the CPU computed; one of a compilation seen before replaces it.
@@ -503,6 +510,10 @@ pub struct Report {
     pub breaks: Vec<GraphBreak>,
     /// Compiled graphs that ran, in order.
     pub runs: Vec<GraphRun>,
+    /// By compilation, how its values compare with eager mode's, where the run was to compare them.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<Check>>"))]
+    pub checks: Vec<Check>,
     /// Whether the script ended.
     pub finished: bool,
     /// How long it ran, in seconds; 0 while it runs.
@@ -524,6 +535,7 @@ impl Default for Report {
             recompiles: Vec::new(),
             breaks: Vec::new(),
             runs: Vec::new(),
+            checks: Vec::new(),
             finished: false,
             seconds: 0.0,
         }
@@ -562,6 +574,10 @@ impl Report {
                 self.tapes.iter_mut().filter(|known| known.id == tape).for_each(|known| known.hits = known.hits.saturating_add(1))
             }
             Event::Ran { run } => self.runs.push(run),
+            Event::Checked { check } => match self.checks.iter_mut().find(|known| known.compilation == check.compilation) {
+                Some(known) => *known = check,
+                None => self.checks.push(check),
+            },
             Event::Runnable { .. } => {}
             Event::Finished { exception, seconds } => {
                 self.exception = exception;

@@ -11,6 +11,9 @@ use crate::{Answer, CapturedGraph, Event, GraphView, Question, Report, Trial, Wh
 pub struct ScriptOptions {
     /// What a plain `torch.compile` stands for.
     pub backend: String,
+    /// Whether what compiled functions give is compared with eager mode.
+    #[serde(default)]
+    pub check: bool,
 }
 
 /// To the interpreter's worker.

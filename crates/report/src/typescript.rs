@@ -12,7 +12,7 @@ use ts_rs::TS;
 use crate::bundle::{BUNDLE_VERSION, Bundle, Recipe, RunError, RunResult, Training};
 use crate::protocol::{FromExport, FromGpu, FromInterpreter, ToExport, ToGpu, ToInterpreter};
 use crate::{
-    Answer, CapturedGraph, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
+    Answer, CapturedGraph, Check, Compilation, Event, Exception, GraphBreak, GraphRun, GraphView, NodeView, PYTORCH_VERSION, Question,
     REPORT_VERSION, Report, Span, Tape, Trial, WhatIf,
 };
 
@@ -83,6 +83,8 @@ fn typescript_fold_sample_is_current() {
         },
         Event::TapeHit { tape: 0 },
         Event::Ran { run: GraphRun { compilation: 0, part: "forward".to_owned() } },
+        Event::Checked { check: Check { compared: [1, 0], ..Check::default() } },
+        Event::Checked { check: Check { compared: [1, 1], ..Check::default() } },
         Event::Runnable { bundle: Bundle { version: BUNDLE_VERSION, ..Bundle::default() } },
         Event::Stderr { text: "warning\n".to_owned() },
         Event::Stdout { text: "two\n".to_owned() },

@@ -1,6 +1,7 @@
 //! Backends: those that have a name, with what each makes of a graph before it runs, and those of the script.
 
 pub(super) mod bundle;
+pub(crate) mod checked;
 pub(crate) mod config;
 pub(crate) mod scripted;
 pub(crate) mod studies;
@@ -13,6 +14,7 @@ use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult};
 
 use super::cache::compiled_function::{CompiledFunction, next_compilation};
+use crate::aot::check::runs_again;
 use crate::aot::passes::Passes;
 use crate::aot::replay_graph;
 use crate::aot::schemas::{Config, GraphCallable, GraphCompiler, InputSpec};
@@ -49,7 +51,9 @@ struct Interpreted {
 impl GraphCallable for Interpreted {
     fn call(&self, inputs: &mut Vec<Value>) -> Result<Vec<Value>> {
         let _below = (self.part != "inference").then(|| Exclude::down_to(Key::Autograd));
-        emit(Event::Ran { run: GraphRun { compilation: self.compilation, part: self.part.to_owned() } });
+        if !runs_again() {
+            emit(Event::Ran { run: GraphRun { compilation: self.compilation, part: self.part.to_owned() } });
+        }
         bundle::run(self.compilation, self.part, self.program.graph(), inputs, |inputs| self.program.run(inputs))
     }
 }
@@ -84,6 +88,7 @@ pub fn config(backend: &Pipeline, keep_input_mutations: bool, captured: Option<u
         fw_compiler: compiler("forward"),
         bw_compiler: compiler("backward"),
         inference_compiler: compiler("inference"),
+        check: checked::checking(number.clone()),
         observer: Some(Rc::new(move |artifacts| {
             let id = next_compilation();
             seen.set(id);
@@ -180,7 +185,8 @@ pub fn compile_graph(function: &CompiledFunction, captured: &CapturedGraph, numb
                     unread.iter().for_each(SymFloat::needs_numbers);
                     !env.needed_floats().is_empty()
                 }));
-                let config = Config { is_outdated, ..config(&pipeline, true, Some(number)) };
+                let mut config = Config { is_outdated, ..config(&pipeline, true, Some(number)) };
+                checked::look_at(&mut config, Some(&captured.graph));
                 let compiled = aot::compile(&f, &specs, &config)?;
                 Ok(Rc::new(move |inputs| compiled.call(as_tensors(inputs)?)))
             }

@@ -178,7 +178,9 @@ mod native {
         let (Some(function), Some(inputs)) = (args.args.first().cloned(), args.args.get(1)) else {
             return Err(vm.new_type_error("_aot_compile() takes a function and its inputs"));
         };
-        let attributes = graph_module::native(&function, vm).map(|m| m.attributes.clone()).unwrap_or_default();
+        let module = graph_module::native(&function, vm);
+        let attributes = module.as_ref().map(|m| m.attributes.clone()).unwrap_or_default();
+        let captured = module.map(|m| m.graph.borrow().clone());
         let (f, mut specs) = traced_function(function, inputs, vm)?;
         if option(&args, "dynamic", vm).is_some_and(|o| o.is(&vm.ctx.true_value)) {
             let inputs = crate::python::native::make_fx::values_of(&inputs.try_to_value::<Vec<PyObjectRef>>(vm)?, vm)?;
@@ -203,6 +205,7 @@ mod native {
             let table = table.downcast().map_err(|_| vm.new_type_error("decompositions must be a dict"))?;
             config.script_decompositions = Some(crate::python::native::make_fx::decompose_by(&table, vm)?);
         }
+        backends::checked::look_at(&mut config, captured.as_ref());
         // A compiler of the script's own gets PyTorch's graphs as they are.
         config.replay_random = option(&args, "fw_compiler", vm).is_none() && option(&args, "bw_compiler", vm).is_none();
         if let Some(c) = option(&args, "fw_compiler", vm) {
@@ -215,6 +218,10 @@ mod native {
         }
         if let Some(c) = option(&args, "inference_compiler", vm) {
             config.inference_compiler = super::python_compiler(c, true);
+        }
+        if let Some(check) = &mut config.check {
+            check.runs_graphs_again =
+                ["fw_compiler", "bw_compiler", "inference_compiler"].iter().all(|name| option(&args, name, vm).is_none());
         }
         let compiled = aot::compile(&f, &specs, &config).map_err(|e| raise(e, vm))?;
         Ok(PyAot(compiled, attributes).into_pyobject(vm))

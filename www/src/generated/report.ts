@@ -305,6 +305,35 @@ span: Span | null,
 tape?: number, };
 
 /**
+ * What the calls of a compilation came to.
+ */
+export type Check = {
+/**
+ * Which compilation.
+ */
+compilation: number,
+/**
+ * Forwards that were compared, and backwards.
+ */
+compared: [number, number],
+/**
+ * Why calls were not compared, and how many.
+ */
+not_compared: Array<[string, number]>,
+/**
+ * The first differences.
+ */
+differences: Array<Difference>,
+/**
+ * How many more there are.
+ */
+more: number,
+/**
+ * All of that in sentences.
+ */
+sentences: Array<string>, };
+
+/**
  * One AOTAutograd compilation.
  */
 export type Compilation = {
@@ -620,6 +649,56 @@ features: Array<string>,
 limits: Record<string, number>, };
 
 /**
+ * A value of a compiled call that is not eager mode's.
+ */
+export type Difference = {
+/**
+ * The graph that ran: `forward`, `backward` or `inference`.
+ */
+part: string,
+/**
+ * Which value: `output 0`, `input 1 after the call`, `gradient of input 0`.
+ */
+value: string,
+/**
+ * How it differs.
+ */
+how: string,
+/**
+ * The first node that differs, where it could be found.
+ */
+node: DifferingNode | null, };
+
+/**
+ * Where two runs part: the first node whose value differs.
+ */
+export type DifferingNode = {
+/**
+ * The graph it belongs to: `captured`, `forward`, `backward` or `inference`.
+ */
+graph: string,
+/**
+ * Its name there.
+ */
+name: string,
+/**
+ * What it calls: `aten.cos.default`.
+ */
+target: string,
+/**
+ * Its arguments: `(primals_1,)`.
+ */
+args: string,
+/**
+ * The node of the graph as it was traced whose place it took, where a pass put it in.
+ */
+in_place_of?: string,
+/**
+ * Where in the script it comes from.
+ */
+span: Span | null, };
+
+/**
  * One dispatch of a kernel.
  */
 export type Dispatch = {
@@ -679,7 +758,11 @@ tape: number, } | { "event": "ran",
 /**
  * Which.
  */
-run: GraphRun, } | { "event": "runnable",
+run: GraphRun, } | { "event": "checked",
+/**
+ * What the calls of its compilation came to; one of a compilation seen before replaces it.
+ */
+check: Check, } | { "event": "runnable",
 /**
  * Text, inputs and what the CPU computed; one of a compilation seen before replaces it.
  */
@@ -1491,6 +1574,10 @@ breaks: Array<GraphBreak>,
  */
 runs: Array<GraphRun>,
 /**
+ * By compilation, how its values compare with eager mode's, where the run was to compare them.
+ */
+checks?: Array<Check>,
+/**
  * Whether the script ended.
  */
 finished: boolean,
@@ -1582,7 +1669,11 @@ export type ScriptOptions = {
 /**
  * What a plain `torch.compile` stands for.
  */
-backend: string, };
+backend: string,
+/**
+ * Whether what compiled functions give is compared with eager mode.
+ */
+check: boolean, };
 
 /**
  * A range of the visitor's script: lines count from 1, columns (in characters) from 0, the end is exclusive.

@@ -48,6 +48,13 @@ export function OutputPane(): JSX.Element {
         </p>
       ))}
       {report.breaks.length > MOST_BREAKS && <p class="note">{plural(report.breaks.length - MOST_BREAKS, "more graph break")}.</p>}
+      {report.checks?.flatMap(({ compilation, sentences, differences }) =>
+        sentences.map((sentence, index) => (
+          <p key={`${compilation} ${index}`} class={differences.length > 0 ? "note stopped" : "note"}>
+            Compilation {compilation}: {sentence}.
+          </p>
+        )),
+      )}
       {outcome.kind === "stopped" && (
         <p class="note stopped" role="status">
           {outcome.why} What was known by then is shown.

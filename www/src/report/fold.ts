@@ -32,6 +32,7 @@ export function fold(report: Report, events: readonly Event[]): Report {
     recompiles: [...report.recompiles],
     breaks: [...report.breaks],
     runs: [...report.runs],
+    ...(report.checks && { checks: [...report.checks] }),
   };
   for (const event of events) take(next, event);
   return next;
@@ -67,6 +68,14 @@ function take(report: Report, event: Event): void {
     case "ran":
       report.runs.push(event.run);
       break;
+    case "checked": {
+      const { check } = event;
+      report.checks ??= [];
+      const known = report.checks.findIndex(({ compilation }) => compilation === check.compilation);
+      if (known >= 0) report.checks[known] = check;
+      else report.checks.push(check);
+      break;
+    }
     case "runnable":
       break;
     case "finished":

@@ -11,11 +11,13 @@ export const LIMITS = [5, 10, 30, 60, 300] as const;
 export interface Options {
   backend: (typeof BACKENDS)[number];
   limit: (typeof LIMITS)[number];
+  /** Whether what compiled functions give is compared with eager mode. */
+  check: boolean;
 }
 
-export const DEFAULTS: Options = { backend: "aot_eager", limit: 10 };
+export const DEFAULTS: Options = { backend: "aot_eager", limit: 10, check: false };
 
-const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS };
+const CHOICES: { readonly [K in keyof Options]: readonly Options[K][] } = { backend: BACKENDS, limit: LIMITS, check: [false, true] };
 
 /** The partitioner of a backend; `undefined` where nothing is partitioned. */
 export function partitionerOf(backend: Options["backend"]): (typeof PARTITIONERS)[number] | undefined {

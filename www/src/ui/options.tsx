@@ -7,7 +7,7 @@ import { options, setOption } from "../state/script";
 import { Popover } from "./popover";
 
 export function OptionsMenu(): JSX.Element {
-  const { backend, limit } = options.value;
+  const { backend, limit, check } = options.value;
   const partitioner = partitionerOf(backend);
   return (
     <Popover button="Options" label="Options">
@@ -31,6 +31,16 @@ export function OptionsMenu(): JSX.Element {
         disabled={!partitioner || backend === "inductor"}
         choices={PARTITIONERS.map((name) => [name, name === "min-cut" ? "min-cut (the usual one)" : "default (saves what is there)"])}
         onChoose={(value) => setOption("backend", withPartitioner(value))}
+      />
+      <Choice
+        label="Check"
+        help="Calls every compiled function in eager mode, too, and says under the output what differs and at which node. Takes twice as long."
+        value={check}
+        choices={[
+          [false, "off"],
+          [true, "compare with eager mode"],
+        ]}
+        onChoose={(value) => setOption("check", value)}
       />
       <Choice
         label="Time limit"

@@ -138,6 +138,7 @@ fn trace(function: patterns::Function, candidate: &Candidate, trains: bool, args
         bw_compiler: never.clone(),
         inference_compiler: never,
         is_outdated: None,
+        check: None,
         observer: None,
     };
     let before = modes();
