@@ -1,6 +1,7 @@
 //! Running a graph node by node: replaying a captured graph through the whole dispatch stack, or a compiled graph on values.
 
 use super::functional_tensor::unwrap;
+use super::higher_order::mod_index::{ZEROS_AND_SCATTER, zeros_and_scatter};
 use super::higher_order::operator::{self as higher_order, HigherOrderCall, operator};
 use super::like::copied;
 use super::tensorify::convert_element_type;
@@ -274,7 +275,15 @@ fn step(graph: &Graph, node: &Node, values: &[Value], tell: bool) -> Result<Valu
         Target::HigherOrder(name) => {
             let operator = node.args.iter().enumerate().find_map(|(i, a)| if let Arg::Op(op) = a { Some((i, &**op)) } else { None });
             let keywords = keywords(node, values)?;
-            higher_order::call(&HigherOrderCall { name, subgraphs: subgraphs(graph, node), args, keywords, operator, tell })
+            higher_order::call(&HigherOrderCall {
+                name,
+                subgraphs: subgraphs(graph, node),
+                args,
+                written: &node.args,
+                keywords,
+                operator,
+                tell,
+            })
         }
         Target::Name(name) => Err(Error::runtime(format!("{name} is no call"))),
     }
@@ -425,7 +434,9 @@ fn subgraphs<'g>(graph: &'g Graph, node: &Node) -> Vec<&'g Graph> {
         (Opcode::GetAttr, Target::Name(name)) => graph.subgraphs.iter().find(|(n, _)| n == name).map(|(_, g)| g),
         _ => None,
     };
-    node.args.iter().filter_map(|a| if let Arg::Node(id) = a { named(id) } else { None }).collect()
+    let mut found = Vec::new();
+    node.args.iter().for_each(|a| a.for_each_node(&mut |id| found.extend(named(&id))));
+    found
 }
 
 /// Calls of a captured or traced graph that are no operators of the catalogue.
@@ -435,6 +446,7 @@ fn special(name: &str, args: &[Value]) -> Option<Result<Value>> {
             let t = args[0].tensor()?;
             Ok(Value::Int(t.size(crate::ops::shapes::wrap_dim(args[1].int()?, t.dim())?)))
         })()),
+        ZEROS_AND_SCATTER => Some((|| zeros_and_scatter(&args[0].sym_ints()?, args[1].list()?, args[2].tensor()?).map(Value::Tensor))()),
         COUNT => Some(args[0].tensor().map(|t| Value::Int(t.numel()))),
         "prims.convert_element_type.default" => Some(convert_element_type(args)),
         "_C._set_grad_enabled" => Some((|| {
@@ -544,7 +556,7 @@ fn arithmetic(name: &str, args: &[Value]) -> Result<Value> {
 
 fn value(arg: &Arg, values: &[Value]) -> Result<Value> {
     Ok(match arg {
-        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Op(_) => Value::None,
+        Arg::None | Arg::Ellipsis | Arg::Slice(_) | Arg::Dict(_) | Arg::Op(_) => Value::None,
         Arg::Bool(b) => Value::Bool(*b),
         Arg::Int(i) => Value::from(*i),
         Arg::Float(f) => Value::Float(*f),

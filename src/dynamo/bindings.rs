@@ -17,6 +17,7 @@ mod native {
     use crate::dynamo::graph_breaks::kinds;
     use crate::dynamo::guards::explain;
     use crate::dynamo::variables::control_flow;
+    use crate::dynamo::variables::flex_attention::{Given, flex_attention};
     use crate::python::native::graph_module::{self};
 
     use crate::dispatch::{Modes, Value, modes, set_modes};
@@ -500,6 +501,22 @@ mod native {
     #[pyfunction]
     fn _scan(function: PyObjectRef, first: PyTupleRef, rows: PyTupleRef, together: PyObjectRef, vm: &VirtualMachine) -> PyResult {
         control_flow::scan(&recorded(vm)?, &function, first.as_slice(), rows.as_slice(), &together, vm)
+    }
+
+    /// `flex_attention` of what is recorded: the functions of leaves that change and mask a score, queries, keys and values, the mask by
+    /// blocks without its function, the scale, and what kernels are told.
+    #[pyfunction]
+    fn _flex_attention(
+        score: PyObjectRef,
+        mask: PyObjectRef,
+        tensors: PyTupleRef,
+        blocks: PyTupleRef,
+        scale: PyObjectRef,
+        options: PyObjectRef,
+        vm: &VirtualMachine,
+    ) -> PyResult {
+        let given = Given { tensors: tensors.as_slice(), blocks: blocks.as_slice(), scale: &scale, options: &options };
+        flex_attention(&recorded(vm)?, [&score, &mask], &given, vm)
     }
 
     fn recorded(vm: &VirtualMachine) -> PyResult<Rc<crate::dynamo::output_graph::tracer::Recorder>> {

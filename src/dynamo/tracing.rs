@@ -22,6 +22,7 @@ pub(crate) use super::guards::manager::touch_numbers;
 pub(crate) use super::resume_functions::{symbol_number, symbol_numbers};
 pub(crate) use super::symbolic_convert::asserts::record as record_assert;
 pub(crate) use super::variables::autograd_function::context_of;
+pub(crate) use super::variables::flex_attention::indexes_by_position;
 pub(crate) use super::variables::torch::{Callee, as_written};
 
 /// A hook on a value of the captured graph: whether it is part of the graph now. Where it cannot be, the graph breaks,

@@ -20,7 +20,7 @@ const PARTS: &str = "\
     torch.accelerator torch.ao torch.contrib torch.distributed.algorithms torch.distributed.checkpoint torch.distributed.device_mesh \
     torch.distributed.elastic torch.distributed.fsdp torch.distributed.nn torch.distributed.optim torch.distributed.pipelining \
     torch.distributed.rpc torch.distributed.tensor torch.export torch.futures torch.monitor torch.mtia \
-    torch.multiprocessing torch.nested torch.nn.attention.bias torch.nn.attention.flex_attention torch.nn.intrinsic torch.nn.qat \
+    torch.multiprocessing torch.nested torch.nn.attention.bias torch.nn.intrinsic torch.nn.qat \
     torch.nn.quantizable torch.nn.quantized torch.onnx torch.package torch.quantization torch.quasirandom \
     torch.storage torch.utils._python_dispatch torch.utils.benchmark torch.utils.bottleneck torch.utils.collect_env \
     torch.utils.cpp_extension torch.utils.dlpack torch.utils.flop_counter torch.utils.mobile_optimizer torch.utils.tensorboard";

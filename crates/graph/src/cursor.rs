@@ -99,6 +99,10 @@ impl<'a> Cursor<'a> {
                 self.eat("[");
                 Ok(Arg::List(self.items("]", names)?))
             }
+            Some('{') => {
+                self.eat("{");
+                self.entries(names).map(Arg::Dict)
+            }
             Some('\'' | '"') => Ok(Arg::Str(self.string()?.into())),
             Some(c) if c.is_ascii_digit() || c == '-' => self.number(),
             _ => self.word(names),
@@ -115,6 +119,20 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok(items)
+    }
+
+    /// `'key': value`, separated by commas, up to the closing brace, which is taken.
+    fn entries(&mut self, names: &HashMap<String, NodeId>) -> Result<Vec<(std::rc::Rc<str>, Arg)>> {
+        let mut entries = Vec::new();
+        while !self.eat("}") {
+            let key = self.string()?;
+            self.expect(": ")?;
+            entries.push((key.into(), self.value(names)?));
+            if !self.eat(", ") && !self.starts_with("}") {
+                return Err(self.expected("`,` or `}`"));
+            }
+        }
+        Ok(entries)
     }
 
     /// Positional and keyword arguments up to the closing parenthesis, which is taken.

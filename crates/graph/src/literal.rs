@@ -109,6 +109,15 @@ fn write_arg(graph: &Graph, arg: &Arg, mark: &str, out: &mut String) {
         }
         Arg::List(list) => items("[", list, "]", out),
         Arg::Tuple(tuple) => items("(", tuple, if tuple.len() == 1 { ",)" } else { ")" }, out),
+        Arg::Dict(entries) => {
+            for (i, (key, value)) in entries.iter().enumerate() {
+                out.push_str(if i == 0 { "{" } else { ", " });
+                out.push_str(&if listing { key.to_string() } else { str_repr(key) });
+                out.push_str(": ");
+                write_arg(graph, value, mark, out);
+            }
+            out.push_str(if entries.is_empty() { "{}" } else { "}" });
+        }
         Arg::Slice(parts) => items("slice(", &parts[..], ")", out),
         Arg::Ellipsis => out.push_str("Ellipsis"),
     }

@@ -109,6 +109,8 @@ pub enum Arg {
     List(Vec<Arg>),
     /// A tuple.
     Tuple(Vec<Arg>),
+    /// A dict whose keys are strings.
+    Dict(Vec<(Rc<str>, Arg)>),
     /// `slice(start, stop, step)`
     Slice(Box<[Arg; 3]>),
     /// `...`
@@ -121,6 +123,7 @@ impl Arg {
         match self {
             Arg::Node(n) => f(*n),
             Arg::List(items) | Arg::Tuple(items) => items.iter().for_each(|a| a.for_each_node(f)),
+            Arg::Dict(entries) => entries.iter().for_each(|(_, a)| a.for_each_node(f)),
             Arg::Slice(parts) => parts.iter().for_each(|a| a.for_each_node(f)),
             _ => {}
         }
@@ -132,6 +135,7 @@ impl Arg {
             Arg::Node(n) => f(*n),
             Arg::List(items) => Arg::List(items.iter().map(|a| a.map_nodes(f)).collect()),
             Arg::Tuple(items) => Arg::Tuple(items.iter().map(|a| a.map_nodes(f)).collect()),
+            Arg::Dict(entries) => Arg::Dict(entries.iter().map(|(key, a)| (key.clone(), a.map_nodes(f))).collect()),
             Arg::Slice(parts) => Arg::Slice(Box::new([parts[0].map_nodes(f), parts[1].map_nodes(f), parts[2].map_nodes(f)])),
             other => other.clone(),
         }

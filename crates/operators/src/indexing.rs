@@ -29,6 +29,8 @@ pub enum IndexItem {
     Tensor(Tensor),
     /// Such a tensor that a list between the brackets gave: a constant of what is captured.
     Constant(Tensor),
+    /// A tensor without dimensions that stays one: its number is never read.
+    Position(Tensor),
 }
 
 /// A mask rather than positions.
@@ -123,7 +125,7 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
     let specified: usize = items
         .iter()
         .map(|item| match item {
-            IndexItem::Tensor(t) | IndexItem::Constant(t) => spans(t),
+            IndexItem::Tensor(t) | IndexItem::Constant(t) | IndexItem::Position(t) => spans(t),
             IndexItem::Int(_) | IndexItem::Slice(..) => 1,
             _ => 0,
         })
@@ -164,7 +166,7 @@ fn apply(tensor: &Tensor, items: &[IndexItem], collected: &mut Collected) -> Res
                     result = select(&result, dim, &item_of(index)?.sym_int()?, position)?;
                 }
             }
-            IndexItem::Tensor(index) => {
+            IndexItem::Tensor(index) | IndexItem::Position(index) => {
                 collected.tensors.push((dim, index.clone()));
                 dim += spans(index);
             }

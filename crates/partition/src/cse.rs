@@ -105,6 +105,14 @@ fn write_key(arg: &Arg, now: &[NodeId], key: &mut String) {
         }
         Arg::List(list) => items('[', list, key),
         Arg::Tuple(tuple) => items('(', tuple, key),
+        Arg::Dict(entries) => {
+            key.push('{');
+            entries.iter().for_each(|(name, a)| {
+                let _ = write!(key, "{name:?}:");
+                write_key(a, now, key);
+            });
+            key.push('}');
+        }
         Arg::Slice(parts) => items(':', &parts[..], key),
         other => {
             let _ = write!(key, "{other:?},");

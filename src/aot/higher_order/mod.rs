@@ -4,8 +4,11 @@ pub(super) mod auto_functionalized;
 mod autograd_function;
 mod checkpoint;
 mod cond;
+mod flex_attention;
+pub(in crate::aot) mod flex_math;
 pub(in crate::aot) mod hook;
 mod map;
+pub(super) mod mod_index;
 pub(super) mod operator;
 mod random_state;
 mod rows;
@@ -22,9 +25,12 @@ pub(super) fn register() {
             &auto_functionalized::AUTO_FUNCTIONALIZED,
             &checkpoint::TAG_ACTIVATION_CHECKPOINT,
             &cond::COND,
+            &flex_attention::FLEX_ATTENTION,
+            &flex_attention::FLEX_ATTENTION_BACKWARD,
             &hook::REGISTER_HOOK,
             &hook::REGISTER_HOOK_TRAMPOLINE,
             &map::MAP,
+            &mod_index::MOD_INDEX,
             &random_state::RUN_AND_SAVE_RNG_STATE,
             &random_state::RUN_WITH_RNG_STATE,
             &scan::SCAN,

@@ -5,7 +5,7 @@
 
 use crate::dispatch::{OpEntry, Value, fill_args, lookup, modes};
 use crate::error::{Error, Result};
-use crate::graph::Graph;
+use crate::graph::{Arg, Graph};
 use std::sync::OnceLock;
 
 /// What a call comes to.
@@ -30,6 +30,8 @@ pub struct HigherOrderCall<'g> {
     pub subgraphs: Vec<&'g Graph>,
     /// Its arguments; nothing stands for bodies and operators.
     pub args: Vec<Value>,
+    /// The same as the graph has them.
+    pub written: &'g [Arg],
     /// Those that are given by name.
     pub keywords: Vec<(&'g str, Value)>,
     /// The operator among its arguments, and where it stands.

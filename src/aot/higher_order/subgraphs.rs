@@ -1,5 +1,6 @@
 //! Bodies of control flow, traced: a function's calls as a subgraph of the call, and its backward as another.
 
+use super::mod_index::{index, with_own_gradient};
 use crate::aot::functional_tensor::{unwrap, wrap};
 use crate::aot::functionalize::FunctionalizeLayer;
 use crate::aot::interpret::run;
@@ -163,6 +164,54 @@ pub(super) fn joint_of(body: &Graph, like: &[Value], requires_grad: &[bool]) -> 
     Ok((tracer.finish_as_called(&outputs)?, specs.len()))
 }
 
+/// The gradients of a function that changes a score: its inputs, with the result's gradient before what it reads besides; a gradient
+/// for the score and for each of the tensors that it reads and that require grad.
+pub(super) fn gradient_of_body(body: &Graph, examples: Vec<Value>, buffers: &[Value], requires_grad: &[bool]) -> Result<Graph> {
+    let specs = result_specs(&calls_of(&|inputs| run(body, &mut inputs.to_vec(), false), &[&examples[..], buffers].concat())?)?;
+    let Some(Some(spec)) = specs.first() else { return Err(Error::runtime("Expected output of score_mod to be a tensor.")) };
+    let like = [&examples[..], &[Tensor::fake(spec)?.into()], buffers].concat();
+    let tracer = Tracer::as_called("<lambda>");
+    tracer.decompose(None);
+    let inputs = inputs_like(&tracer, "arg", &like)?;
+    let (given, rest) = inputs.split_at(examples.len());
+    let (Some((grad, read)), Some(score)) = (rest.split_first(), given.first()) else {
+        return Err(Error::runtime("a function of flex_attention takes a score"));
+    };
+    let mut asked = vec![score.tensor()?.clone()];
+    for (t, _) in read.iter().zip(requires_grad).filter(|(_, wanted)| **wanted) {
+        asked.push(t.tensor()?.clone());
+    }
+    asked.iter().try_for_each(|t| meta::set_requires_grad(t, true))?;
+    let outputs = {
+        let _tracing = Tracing::start(&tracer);
+        set_modes(Modes { grad: true, ..modes() });
+        let mut primals = given.to_vec();
+        for (value, wanted) in read.iter().zip(requires_grad) {
+            let is_number = |t: &&Tensor| *wanted && t.dim() == 0;
+            primals
+                .push(value.as_tensor().filter(is_number).map(|t| index(t, &[])).transpose()?.map_or_else(|| value.clone(), Value::from));
+        }
+        let results = run(&with_own_gradient(body), &mut primals, false)?;
+        tracer.enter_backward();
+        let edge = results.first().and_then(Value::as_tensor).map(gradient_edge).transpose()?.flatten();
+        let roots = vec![(edge.ok_or_else(no_gradient)?, grad.tensor()?.clone())];
+        let edges: Vec<Edge> = asked.iter().map(gradient_edge).collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+        let mut found = run_backward(roots, Some(&edges), BackwardOptions::default())?.into_iter();
+        let of_score = found.next().flatten().ok_or_else(no_gradient)?;
+        let mut outputs = vec![Value::Tensor(of_score)];
+        outputs.extend(given.iter().skip(1).map(|_| Value::None));
+        outputs.extend(requires_grad.iter().map(|wanted| if *wanted { found.next().flatten().into() } else { Value::None }));
+        outputs.iter().map(|v| v.map_tensors(&mut unwrap)).collect::<Result<Vec<_>>>()?
+    };
+    tracer.finish(&outputs)
+}
+
+fn no_gradient() -> Error {
+    Error::runtime(
+        "flex_attention backward requires the output of score_mod to depend on score. Got a score_mod whose output does not require gradients with respect to score.",
+    )
+}
+
 /// The gradients of the tensors among a body's inputs, zeros where they have none.
 fn gradients_of(primals: &[Value], roots: Vec<(Edge, Tensor)>) -> Result<Vec<Tensor>> {
     let asked: Vec<&Tensor> = primals.iter().filter_map(Value::as_tensor).collect();
@@ -207,20 +256,26 @@ pub(super) fn result_specs(graph: &Graph) -> Result<Vec<Option<TensorSpec>>> {
 
 /// Records the call of a higher-order operator where a graph is traced; gives its results.
 pub(super) fn record(op: &str, pieces: Vec<Piece>, results: &[Option<TensorSpec>]) -> Result<Vec<Option<Tensor>>> {
-    let inner: Vec<Option<Tensor>> = results.iter().map(|s| s.as_ref().map(Tensor::fake).transpose()).collect::<Result<_>>()?;
+    let inner = results.iter().map(|s| Ok(s.as_ref().map(Tensor::fake).transpose()?.into())).collect::<Result<_>>()?;
+    record_values(op, pieces, inner)?.into_iter().map(|v| if v.is_none() { Ok(None) } else { v.into_tensor().map(Some) }).collect()
+}
+
+/// The same where results may be lists; `inner` are fake tensors for them.
+pub(super) fn record_values(op: &str, pieces: Vec<Piece>, inner: Vec<Value>) -> Result<Vec<Value>> {
     if let Some(tracer) = current_tracer() {
-        let mut unwrapped = Vec::new();
-        for piece in pieces {
-            unwrapped.push(match piece {
-                Piece::One(value) => Piece::One(value.map_tensors(&mut unwrap)?),
-                Piece::Tuple(values) => Piece::Tuple(unwrap_all(&values)?),
-                Piece::List(values) => Piece::List(unwrap_all(&values)?),
-                body => body,
-            });
-        }
-        tracer.record_higher_order(op, unwrapped, &inner)?;
+        tracer.record_higher_order(op, pieces.into_iter().map(unwrapped).collect::<Result<_>>()?, &inner)?;
     }
-    inner.iter().map(|t| t.as_ref().map(wrap).transpose()).collect()
+    inner.iter().map(|v| v.map_tensors(&mut wrap)).collect()
+}
+
+fn unwrapped(piece: Piece) -> Result<Piece> {
+    Ok(match piece {
+        Piece::One(value) => Piece::One(value.map_tensors(&mut unwrap)?),
+        Piece::Tuple(values) => Piece::Tuple(unwrap_all(&values)?),
+        Piece::List(values) => Piece::List(unwrap_all(&values)?),
+        Piece::Nested(pieces) => Piece::Nested(pieces.into_iter().map(unwrapped).collect::<Result<_>>()?),
+        body => body,
+    })
 }
 
 fn unwrap_all(values: &[Value]) -> Result<Vec<Value>> {

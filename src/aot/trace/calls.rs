@@ -20,6 +20,12 @@ pub enum Piece {
     Tuple(Vec<Value>),
     /// Several values.
     List(Vec<Value>),
+    /// Several parts, in a tuple.
+    Nested(Vec<Piece>),
+    /// As the graph has it, without nodes in it.
+    Written(Arg),
+    /// A subgraph of the first number that is free for its kind.
+    Fresh(&'static str, Graph),
 }
 
 impl Tracer {
@@ -83,30 +89,48 @@ impl Tracer {
     }
 
     /// Records the call of a higher-order operator, its bodies as subgraphs of one number: the first that is free for the first of them.
-    pub fn record_higher_order(&self, op: &str, pieces: Vec<Piece>, results: &[Option<Tensor>]) -> Result<()> {
+    pub fn record_higher_order(&self, op: &str, pieces: Vec<Piece>, results: &[Value]) -> Result<()> {
         let meta = self.meta();
         let kind = pieces.iter().find_map(|p| if let Piece::Body(kind, _) = p { Some(*kind) } else { None }).unwrap_or_default();
         let taken = |i: &usize| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *format!("{kind}_{i}"));
         let number = (0..).find(|i| !taken(i)).unwrap_or(0);
-        let all = |values: &[Value]| values.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>();
-        let mut args = Vec::new();
-        for piece in pieces {
-            args.push(match piece {
-                Piece::One(value) => self.argument(&value)?,
-                Piece::Tuple(values) => Arg::Tuple(all(&values)?),
-                Piece::List(values) => Arg::List(all(&values)?),
-                Piece::Body(kind, body) => {
-                    let name = format!("{kind}_{number}");
-                    let mut graph = self.graph.borrow_mut();
-                    graph.subgraphs.push((name.as_str().into(), body));
-                    Arg::Node(graph.get_attr(&name, meta.clone()))
-                }
-            });
-        }
-        let results: Vec<Value> = results.iter().cloned().map(Value::from).collect();
+        let args = pieces.into_iter().map(|piece| self.piece(piece, number, &meta)).collect::<Result<Vec<_>>>()?;
         let call_meta = Meta { value: Some(FakeValue::List(results.iter().map(fake_value).collect())), ..meta.clone() };
         let call = self.graph.borrow_mut().call(op, Target::HigherOrder(op.into()), args, Vec::new(), call_meta);
-        self.record_items(call, &results, &meta)?;
+        self.record_items(call, results, &meta)?;
+        Ok(())
+    }
+
+    /// A part of the arguments as the graph keeps it; bodies that are numbered together have this number.
+    fn piece(&self, piece: Piece, number: usize, meta: &Meta) -> Result<Arg> {
+        let all = |values: &[Value]| values.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>();
+        let subgraph = |name: String, body: Graph| {
+            let mut graph = self.graph.borrow_mut();
+            graph.subgraphs.push((name.as_str().into(), body));
+            Arg::Node(graph.get_attr(&name, meta.clone()))
+        };
+        Ok(match piece {
+            Piece::One(value) => self.argument(&value)?,
+            Piece::Tuple(values) => Arg::Tuple(all(&values)?),
+            Piece::List(values) => Arg::List(all(&values)?),
+            Piece::Nested(pieces) => Arg::Tuple(pieces.into_iter().map(|p| self.piece(p, number, meta)).collect::<Result<_>>()?),
+            Piece::Written(arg) => arg,
+            Piece::Body(kind, body) => subgraph(format!("{kind}_{number}"), body),
+            Piece::Fresh(kind, body) => {
+                let taken = |name: &String| self.graph.borrow().subgraphs.iter().any(|(n, _)| **n == *name.as_str());
+                let name = (0..).map(|i| format!("{kind}{i}")).find(|name| !taken(name)).unwrap_or_default();
+                subgraph(name, body)
+            }
+        })
+    }
+
+    /// Records the call of an operator that is in no catalogue, by its text; `named` is what its node is named after.
+    pub(in crate::aot) fn record_by_text(&self, op: &str, named: &str, args: &[Value], result: &Tensor) -> Result<()> {
+        let args = args.iter().map(|v| self.argument(v)).collect::<Result<Vec<_>>>()?;
+        let meta = Meta { value: Some(FakeValue::Tensor(result.spec())), ..self.meta() };
+        let node = self.graph.borrow_mut().call(named, Target::Op(op.into()), args, Vec::new(), meta);
+        self.nodes.borrow_mut().insert(result.id(), node);
+        self.note_sizes(result, node);
         Ok(())
     }
 

@@ -118,6 +118,10 @@ fn same_arg(a: &Side, b: &Side, left: &Arg, right: &Arg) -> bool {
         },
         (Arg::List(l) | Arg::Tuple(l), Arg::List(r) | Arg::Tuple(r)) => same_args(a, b, l.iter(), r.iter()),
         (Arg::Slice(l), Arg::Slice(r)) => same_args(a, b, l.iter(), r.iter()),
+        (Arg::Dict(l), Arg::Dict(r)) => {
+            l.iter().map(|(key, _)| key).eq(r.iter().map(|(key, _)| key))
+                && same_args(a, b, l.iter().map(|(_, v)| v), r.iter().map(|(_, v)| v))
+        }
         (Arg::None, Arg::None) | (Arg::Ellipsis, Arg::Ellipsis) => true,
         (Arg::Bool(l), Arg::Bool(r)) => l == r,
         (Arg::Float(l), Arg::Float(r)) => l.to_bits() == r.to_bits(),

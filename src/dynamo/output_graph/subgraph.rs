@@ -83,6 +83,11 @@ fn free_values(graph: &Graph, part: &Part) -> Vec<NodeId> {
     found
 }
 
+/// Whether the end of a name tells it from others.
+fn is_number(end: &str) -> bool {
+    end.strip_prefix('_').is_some_and(|number| number.bytes().all(|b| b.is_ascii_digit()))
+}
+
 fn body_of(graph: &Graph, part: &Part) -> Body {
     let mut takes = part.takes.clone();
     takes.extend(free_values(graph, part));
@@ -91,7 +96,15 @@ fn body_of(graph: &Graph, part: &Part) -> Body {
     for id in &takes {
         let node = graph.node(*id);
         let meta = Meta { value: node.meta.value.clone(), ..Meta::default() };
-        ids.insert(*id, body.placeholder(&node.name, meta));
+        // An input of the body's own is called as it would be in a graph of its own.
+        let name = match &node.target {
+            Target::Name(own) if node.name.strip_prefix(&**own).is_some_and(is_number) => own,
+            _ => &node.name,
+        };
+        let input = body.placeholder(name, meta);
+        let name = body.node(input).name.clone();
+        body.node_mut(input).target = Target::Name(name);
+        ids.insert(*id, input);
     }
     for node in nodes_of(graph, part) {
         let id = body.copy_node(node, &mut |n| ids.get(&n).map_or(Arg::None, |n| Arg::Node(*n)));

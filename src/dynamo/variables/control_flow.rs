@@ -19,14 +19,14 @@ use crate::python::native::tensor::{raise, to_tensor, wrap};
 use crate::tensor::{Dtype, Tensor, TensorSpec};
 
 /// A function that was run on what is recorded.
-struct Traced {
-    part: Part,
+pub(super) struct Traced {
+    pub part: Part,
     /// What it returned; nothing where it returned `None`.
-    results: Vec<Option<Tensor>>,
+    pub results: Vec<Option<Tensor>>,
 }
 
 /// Runs one of the functions of an operator. `takes` are nodes of what it is given, which its body takes first.
-fn trace(
+pub(super) fn trace(
     recorder: &Rc<Recorder>,
     mark: &Mark,
     (name, function): (&str, &PyObjectRef),
@@ -60,7 +60,10 @@ fn trace(
     let node = |t: &Option<Tensor>| t.as_ref().map_or(Ok(Arg::None), |t| recorder.node_of(t).map(Arg::Node));
     let returned = results.iter().map(node).collect::<Result<Vec<_>>>().map_err(error)?;
     let traced = Traced { part: Part { range: start..recorder.position(), takes, returns: Arg::Tuple(returned) }, results };
-    check_memory(recorder, name, &traced, &before, vm)?;
+    // A function of an attention may give back what it is given.
+    if name != "flex_attention" {
+        check_memory(recorder, name, &traced, &before, vm)?;
+    }
     Ok(traced)
 }
 
@@ -147,7 +150,7 @@ fn lifted(recorder: &Recorder, traced: &[Traced]) -> Vec<NodeId> {
 }
 
 /// Fresh inputs of a body that look like these, with their nodes.
-fn fresh(
+pub(super) fn fresh(
     recorder: &Recorder,
     like: &[TensorSpec],
     given: &mut Vec<NodeId>,
@@ -174,17 +177,17 @@ fn result_like(t: &Option<Tensor>, spec: impl Fn(&Tensor) -> Result<TensorSpec>)
 }
 
 /// A recorded operator whose results are still to be given to the script.
-struct Made<'a> {
-    recorder: &'a Recorder,
-    name: &'a str,
+pub(super) struct Made<'a> {
+    pub recorder: &'a Recorder,
+    pub name: &'a str,
     /// What has a derivative through it.
-    operands: Vec<Tensor>,
-    results: Vec<Option<Tensor>>,
+    pub operands: Vec<Tensor>,
+    pub results: Vec<Option<Tensor>>,
 }
 
 impl Made<'_> {
     /// Gives the results as the script's function would: with a history, in its containers, under its names.
-    fn give(self, together: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    pub(super) fn give(self, together: &PyObjectRef, vm: &VirtualMachine) -> PyResult {
         let Made { recorder, name, operands, results } = self;
         if modes().grad && operands.iter().any(meta::requires_grad) {
             let edges = operands.iter().map(gradient_edge).collect::<Result<Vec<_>>>().map_err(|e| raise(e, vm))?;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDictRef, PyList, PySlice, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyDict, PyDictRef, PyList, PySlice, PyStr, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::graph_module::{PyGraphModule, native};
@@ -130,6 +130,10 @@ impl Reader<'_> {
         }
         if let Some(tuple) = object.downcast_ref::<PyTuple>() {
             return Ok(Arg::Tuple(items(tuple.as_slice())?));
+        }
+        if let Some(dict) = object.downcast_ref::<PyDict>() {
+            let entry = |(key, value): (PyObjectRef, PyObjectRef)| Ok((Rc::from(&*key.str(vm)?.to_string_lossy()), self.arg(&value)?));
+            return Ok(Arg::Dict(dict.into_iter().map(entry).collect::<PyResult<_>>()?));
         }
         if object.downcast_ref::<PySlice>().is_some() {
             let part = |name: &'static str| self.arg(&*object.get_attr(name, vm)?);

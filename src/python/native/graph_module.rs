@@ -256,6 +256,13 @@ impl Tell<'_> {
             Arg::Node(id) => return Ok(self.made[id.0 as usize].clone().unwrap_or_else(|| vm.ctx.none())),
             Arg::List(list) => return Ok(vm.ctx.new_list(items(list)?).into()),
             Arg::Tuple(tuple) => return Ok(vm.ctx.new_tuple(items(tuple)?).into()),
+            Arg::Dict(entries) => {
+                let dict = vm.ctx.new_dict();
+                for (key, value) in entries {
+                    dict.set_item(&**key, self.arg(value)?, vm)?;
+                }
+                return Ok(dict.into());
+            }
             Arg::Slice(parts) => return vm.ctx.types.slice_type.to_owned().as_object().call(items(&parts[..])?, vm),
             Arg::Ellipsis => return Ok(vm.ctx.ellipsis.clone().into()),
         };

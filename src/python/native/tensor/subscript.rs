@@ -70,6 +70,9 @@ fn index_item(o: &PyObject, vm: &VirtualMachine) -> PyResult<IndexItem> {
         Some(Value::None) => Ok(IndexItem::NewAxis),
         Some(Value::Bool(b)) => Ok(IndexItem::Bool(b)),
         Some(Value::Int(i)) => Ok(IndexItem::Int(i)),
+        Some(Value::Tensor(t)) if t.dim() == 0 && t.dtype() != Dtype::Bool && crate::dynamo::tracing::indexes_by_position() => {
+            Ok(IndexItem::Position(t))
+        }
         Some(Value::Tensor(t)) => Ok(IndexItem::Tensor(t)),
         // A string is a sequence, of which PyTorch would make a tensor.
         Some(Value::Str(_)) => Err(vm.new_type_error("new(): invalid data type 'str'")),
@@ -100,6 +103,9 @@ fn index_items(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<IndexItem>> {
 /// Ends the graph that is captured before a subscript that it cannot hold: whether it did. Python makes the call then.
 fn ends_graph(t: &Tensor, needle: &PyObject, value: Option<&PyObject>, vm: &VirtualMachine) -> PyResult<bool> {
     let Some(recorder) = crate::dynamo::tracing::recorder() else { return Ok(false) };
+    if crate::dynamo::tracing::indexes_by_position() {
+        return Ok(false);
+    }
     read_bounds(&recorder, needle, vm)?;
     let indices: Vec<Tensor> = match needle.downcast_ref::<rustpython_vm::builtins::PyTuple>() {
         Some(parts) => parts.iter().filter_map(|part| super::convert::to_tensor(part)).collect(),
