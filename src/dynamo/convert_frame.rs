@@ -144,7 +144,7 @@ fn run_compiled(function: &Rc<CompiledFunction>, mut captured: CapturedGraph, pl
     let (stance, has_ended) = (stance(), function.ended.borrow().contains(&place));
     // Where nothing is compiled any more, nobody asks why.
     let most = if has_ended && stance != "fail_on_recompile" { 0 } else { MOST_REASONS };
-    let found = function.cache.borrow().find(place, &captured, &verdict.unmet, most);
+    let found = function.cache.borrow().find(place, &captured, (&verdict.unmet, &verdict.others), most);
     let reasons = match found {
         Lookup::Hit(entry) => return run_entry(function, place, &entry, &captured.inputs, &entry.values(&captured)),
         Lookup::Miss(reasons) => verdict.counted(reasons),

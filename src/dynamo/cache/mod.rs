@@ -98,9 +98,15 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Looks up a captured graph. `unmet` says per entry which facts about Python values the call does not meet; a miss says of the first
-    /// `most` entries which guard failed.
-    pub fn find(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>], most: usize) -> Lookup {
+    /// Looks up a captured graph. `unmet` says per entry which facts about Python values the call does not meet, `others` which variables
+    /// are no tensors; a miss says of the first `most` entries which guard failed.
+    pub fn find(
+        &self,
+        place: usize,
+        captured: &CapturedGraph,
+        (unmet, others): (&[Vec<Unmet>], &HashMap<String, String>),
+        most: usize,
+    ) -> Lookup {
         let entries = self.entries.get(place).map_or(&[][..], Vec::as_slice);
         let hints = captured.hints();
         let meets = |i: usize| unmet.get(i).is_none_or(Vec::is_empty);
@@ -112,7 +118,7 @@ impl Cache {
             let e = &entries[*i];
             let serves = meets(*i) && e.is_guarded_for(captured) && e.captured.repeats(&e.values(captured), captured, &hints);
             if !serves && failed.len() < most {
-                failed.push(e.failed_guard(captured, unmet.get(*i).unwrap_or(&none)));
+                failed.push(e.failed_guard(captured, unmet.get(*i).unwrap_or(&none), others));
             }
             serves
         };
@@ -158,7 +164,7 @@ impl Cache {
     /// What a call that an exception ends says of the entries of a place: per entry, newest first, the guard that failed. Nothing where
     /// one may have been hit.
     pub fn missed(&self, place: usize, captured: &CapturedGraph, unmet: &[Vec<Unmet>]) -> Vec<String> {
-        match self.find(place, captured, unmet, MOST_REASONS) {
+        match self.find(place, captured, (unmet, &HashMap::new()), MOST_REASONS) {
             Lookup::Miss(reasons) if reasons.iter().all(|r| !r.ends_with(GRAPH_DIFFERS)) => reasons,
             _ => Vec::new(),
         }

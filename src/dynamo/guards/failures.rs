@@ -105,7 +105,7 @@ impl Failures {
 
 impl CacheEntry {
     /// What is said of the first guard that a call fails; counts the failure.
-    pub(in crate::dynamo) fn failed_guard(&self, captured: &CapturedGraph, unmet: &[Unmet]) -> String {
+    pub(in crate::dynamo) fn failed_guard(&self, captured: &CapturedGraph, unmet: &[Unmet], others: &HashMap<String, String>) -> String {
         if let Some(invalid) = unmet.iter().find(|u| u.invalidates) {
             return invalid.text.clone();
         }
@@ -123,6 +123,10 @@ impl CacheEntry {
             };
             if let Some(text) = captured.input_named(&want.source.name).and_then(check) {
                 failed.push(Failed { source: want.source.source.clone(), text, alias_of: None });
+            } else if let (None, Some(class)) = (captured.input_named(&want.source.name), others.get(&want.source.source)) {
+                let source = want.source.source.clone();
+                let text = format!("expected type of '{}' to be <class 'torch.Tensor'>, but found {class}", strip_locals(&source));
+                failed.push(Failed { source, text, alias_of: None });
             }
         }
         let held = |source: &str| self.captured.touched.iter().any(|t| t.source.is_static && t.source.source == source);

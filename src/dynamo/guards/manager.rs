@@ -36,6 +36,8 @@ pub struct Verdict {
     pub needs: Rc<Needs>,
     /// The same as `unmet` of what was traced before the first entry, and computed nothing.
     pub idle: Vec<Vec<Unmet>>,
+    /// Variables that are no tensors where a function goes on, with their classes as Python shows them.
+    pub others: HashMap<String, String>,
 }
 
 impl Verdict {
@@ -54,6 +56,12 @@ impl Verdict {
         let all: Option<Vec<String>> = self.unmet.iter().enumerate().rev().map(first).collect();
         all.unwrap_or_default()
     }
+}
+
+/// The classes of variables that are no tensors, by where guards find them.
+fn classes(resumed: &Resumed, vm: &VirtualMachine) -> HashMap<String, String> {
+    let class = |o: &PyObject| o.class().as_object().repr(vm).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+    resumed.locals.iter().map(|(name, value)| (format!("L['{name}']"), class(value))).collect()
 }
 
 /// The fact that is checked first.
@@ -376,7 +384,7 @@ impl Values {
                 Rc::new(Needs { realized, ..self.needs(place, locals, facts, (function, dynamic), vm) })
             }
         };
-        Verdict { unmet: failed, needs, idle: idle_unmet }
+        Verdict { unmet: failed, needs, idle: idle_unmet, others: HashMap::new() }
     }
 
     /// Whether a number that an entry was made for has varied since.
@@ -402,7 +410,8 @@ impl Values {
 
     /// What they mean at the start of a function that is recorded on its own because another calls it.
     pub fn at_entry(&self, entered: &Resumed, function: (&CompiledFunction, Option<bool>), vm: &VirtualMachine) -> Verdict {
-        self.judge(0, &entered.locals, || read_from(entered, vm), function, vm)
+        let verdict = self.judge(0, &entered.locals, || read_from(entered, vm), function, vm);
+        Verdict { others: classes(entered, vm), ..verdict }
     }
 
     /// What the values of a call meant at its beginning, where entries were made since: what those depend on is compared with what it
@@ -433,7 +442,8 @@ impl Values {
 
     /// What they mean where a function goes on.
     pub fn at_break(&self, place: usize, resumed: &Resumed, function: &CompiledFunction, vm: &VirtualMachine) -> Verdict {
-        self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm)
+        let verdict = self.judge(place, &resumed.locals, || read_from(resumed, vm), (function, function.dynamic()), vm);
+        Verdict { others: classes(resumed, vm), ..verdict }
     }
 
     /// What a cache entry is guarded on where some floats were specialized.
