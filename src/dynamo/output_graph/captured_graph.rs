@@ -267,6 +267,7 @@ impl Recorder {
             (_, crate::graph::Opcode::Placeholder) => !unused(n.id) || given.contains(&n.id),
             _ => true,
         });
+        attributes_first(&mut graph, &mut inputs);
         place_backward_state(&mut graph);
         let backward_state = self.output().backward_state.take().map(|state| state as Rc<dyn BackwardState>);
         let grad = self.grad.get();
@@ -305,6 +306,18 @@ impl Recorder {
             witnesses,
         })
     }
+}
+
+/// What is an attribute of the graph's module comes before its inputs.
+fn attributes_first(graph: &mut Graph, inputs: &mut [GraphArg]) {
+    let attributes: HashSet<NodeId> = inputs.iter().filter(|i| i.source.attribute.is_some()).map(|i| i.node).collect();
+    if attributes.is_empty() {
+        return;
+    }
+    inputs.sort_by_key(|input| !attributes.contains(&input.node));
+    let mut order: Vec<NodeId> = graph.nodes().map(|n| n.id).collect();
+    order.sort_by_key(|id| !attributes.contains(id));
+    graph.reorder(order);
 }
 
 /// Hooks that stay calls are in a state that stands among the inputs where the first of them was registered.

@@ -313,6 +313,7 @@ class _Names:
         while self.optimizers:
             optimizer, *place = self.optimizers.pop(0)
             if (optimizer := optimizer()) is not None:
+                self._parameters(optimizer, *place)
                 self._object(optimizer, *place)
         if id(tensor) in self.known:
             return self.known[id(tensor)]
@@ -328,6 +329,15 @@ class _Names:
                             return f"L_self_param_groups_{i}_params_{j}_grad", f"L['self'].param_groups[{i}]['params'][{j}].grad", False
                 self.known.update(_of_optimizer(owner))
         return self.known.get(id(tensor))
+
+    def _parameters(self, optimizer, name, source, depth):
+        """What an optimizer updates are attributes of the graph."""
+        for i, group in enumerate(optimizer.param_groups):
+            for j, param in enumerate(group["params"]):
+                if id(param) not in self.known:
+                    where = f"{name}_param_groups_{i}_params_{j}_", f"{source}.param_groups[{i}]['params'][{j}]"
+                    self.known[id(param)] = (*where, True, True)
+                    self.owners.append((weakref.ref(param), *where))
 
     def _name(self, tensor, name, source, is_static):
         self.known.setdefault(id(tensor), (name, source, is_static))
