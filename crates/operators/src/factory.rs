@@ -98,7 +98,11 @@ pub(super) fn memory_format(c: &Call, or: MemoryFormat) -> MemoryFormat {
 /// Of `self`'s sizes and order, with dtype and device unless given.
 pub(super) fn like(c: &Call) -> Specs {
     let x = c.tensor("self")?;
-    let strides = copy_strides(x, memory_format(c, MemoryFormat::Preserve))?;
+    let strides = match memory_format(c, MemoryFormat::Preserve) {
+        // Of a dimension of one element a fake tensor does not keep the stride.
+        MemoryFormat::Preserve if x.is_fake() => pointwise_strides(&x.sizes(), &[x])?,
+        format => copy_strides(x, format)?,
+    };
     let dtype = c.dtype("dtype")?.unwrap_or(x.dtype());
     Ok(vec![Some(TensorSpec::strided(x.sizes(), strides, dtype, c.get("device").device()?.unwrap_or(x.device())))])
 }

@@ -157,7 +157,21 @@ fn layer_norm_spec(c: &Call) -> Result<Vec<Option<TensorSpec>>> {
     let mut stats = sizes[..lead].to_vec();
     stats.extend(shape.iter().map(|_| SymInt::Int(1)));
     let make = |sizes| Some(TensorSpec::contiguous(sizes, input.dtype(), input.device()));
-    Ok(vec![make(sizes), make(stats.clone()), make(stats)])
+    let out = if input.is_fake() { Some(traced_layer_norm(c, input, &stats)?) } else { make(sizes) };
+    Ok(vec![out, make(stats.clone()), make(stats)])
+}
+
+/// What a fake layer norm gives: what PyTorch takes it apart into. A dimension of one element keeps the stride of the input.
+fn traced_layer_norm(c: &Call, input: &Tensor, stats: &[SymInt]) -> Result<TensorSpec> {
+    let sizes = input.sizes();
+    let contiguous = TensorSpec::contiguous(sizes.clone(), input.dtype(), input.device());
+    let mut out = if input.is_contiguous()? { input.clone() } else { Tensor::fake(&contiguous)? };
+    let stats = Tensor::fake(&TensorSpec::contiguous(stats.to_vec(), input.dtype(), input.device()))?;
+    for by in [Some(&stats), Some(&stats), c.opt_tensor("weight"), c.opt_tensor("bias")].into_iter().flatten() {
+        let strides = pointwise_strides(&sizes, &[&out, by])?;
+        out = Tensor::fake(&TensorSpec::strided(sizes.clone(), strides, input.dtype(), input.device()))?;
+    }
+    Ok(out.spec())
 }
 
 fn same(a: &[SymInt], b: &[SymInt]) -> Result<bool> {
