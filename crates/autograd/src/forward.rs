@@ -433,7 +433,7 @@ fn by_formula(
     let derivative = entry.derivative.as_ref().ok_or_else(missing)?;
     let specs = super::layer::specs_of(original);
     let result_specs: Vec<_> = results.iter().map(|r| r.as_ref().map(Tensor::spec)).collect();
-    let backward = Backward { entry, args, specs: &specs, results, result_specs: &result_specs, grads, needs };
+    let backward = Backward { entry, args, specs: &specs, results, result_specs: &result_specs, grads, needs, numel: None };
     Ok(dispatch::contained(backward.entry.name, || (derivative.formula)(&backward))?.0)
 }
 

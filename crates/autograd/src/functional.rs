@@ -337,10 +337,12 @@ impl Functional for FunctionalDerivative {
         let lists = self.fields.inputs.iter().filter(|(_, is_list)| *is_list).count();
         let mut given = given.iter().skip(lists);
         let missing = || Error::type_error(format!("{}: too few arguments", self.fields.node));
+        let mut numel = None;
         let mut said: Vec<(usize, Part, &Value)> = Vec::new();
         for field in &self.fields.fields {
             let value = given.next().ok_or_else(missing)?;
             match (place_of(self.entry, &self.specs, &self.result_specs, field), field.kind) {
+                (Place::Derived, FieldKind::Sizes) if field.name.ends_with("_sym_numel") => numel = Some(value.sym_int()?),
                 (Place::Nowhere | Place::ResultSize(..), _) => {}
                 (Place::Result(i), FieldKind::Tensors) => {
                     for (slot, value) in results.iter_mut().skip(i).zip(value.list()?) {
@@ -417,7 +419,7 @@ impl Functional for FunctionalDerivative {
                 wanted[at] = *needed;
             }
         }
-        let formula = super::layer::Formula { entry: self.entry, derivative: self.derivative, shapes: &self.shapes };
+        let formula = super::layer::Formula { entry: self.entry, derivative: self.derivative, shapes: &self.shapes, numel };
         let by_slot = formula.run(&args, &specs, &results, &result_specs, grads.to_vec(), &wanted)?;
         // In the order of the node's inputs, which have gradients.
         let ranges = ranges(&self.shapes);

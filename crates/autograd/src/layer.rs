@@ -461,6 +461,8 @@ pub(super) struct Formula<'a> {
     pub(super) entry: &'static OpEntry,
     pub(super) derivative: &'static Derivative,
     pub(super) shapes: &'a [Shape],
+    /// How many elements `self` has, where a tape says so.
+    pub(super) numel: Option<shape::SymInt>,
 }
 
 impl Formula<'_> {
@@ -486,7 +488,7 @@ impl Formula<'_> {
         let holomorphic = complex && self.entry.tags.has(Tags::HOLOMORPHIC);
         let conjugate = |grad: Tensor| if grad.dtype().is_complex() { t!("conj", grad) } else { Ok(grad) };
         let grads = if holomorphic { grads.into_iter().map(|g| g.map(conjugate).transpose()).collect::<Result<_>>()? } else { grads };
-        let backward = Backward { entry: self.entry, args, specs, results, result_specs, grads: &grads, needs };
+        let backward = Backward { entry: self.entry, args, specs, results, result_specs, grads: &grads, needs, numel: self.numel.clone() };
         let computed = dispatch::contained(backward.entry.name, || (self.derivative.formula)(&backward))?;
         let mut out = Vec::with_capacity(slots);
         for (shape, grad) in self.shapes.iter().zip(computed.0) {
@@ -538,7 +540,7 @@ impl Body for OpBody {
             needs[i] = (slot..slot + shape.count()).any(|s| node.should_compute(s));
             slot += shape.count();
         }
-        let formula = Formula { entry: self.entry, derivative: self.derivative, shapes: &self.shapes };
+        let formula = Formula { entry: self.entry, derivative: self.derivative, shapes: &self.shapes, numel: None };
         formula.run(&args, &self.specs, &results, &self.result_specs.borrow(), grads, &needs)
     }
 

@@ -461,6 +461,8 @@ pub struct Backward<'a> {
     pub grads: &'a [Option<Tensor>],
     /// Per argument, whether its gradient is asked for.
     pub needs: &'a [bool],
+    /// How many elements `self` has, where that was saved beside its sizes.
+    pub numel: Option<SymInt>,
 }
 
 impl Backward<'_> {

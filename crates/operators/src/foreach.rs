@@ -84,6 +84,7 @@ fn derivative(b: &Backward) -> Result<Grads> {
                 result_specs: &b.result_specs[i..=i],
                 grads: &b.grads[i..=i],
                 needs: &needs,
+                numel: None,
             })?;
             found.push(match computed.0.into_iter().nth(position) {
                 Some(Grad::Tensor(t)) => Some(t),

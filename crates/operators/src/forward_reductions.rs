@@ -76,6 +76,7 @@ fn with_dims_kept(d: &Dual, formula: impl FnOnce(&Backward) -> Result<Tensor>) -
         result_specs: &result_specs,
         grads: &[],
         needs: &needs,
+        numel: None,
     })
 }
 

@@ -156,7 +156,7 @@ fn spread(b: &Backward, grad: &Tensor) -> Result<Tensor> {
 fn reduced_count(b: &Backward) -> Result<SymInt> {
     let sizes = b.sizes("self")?;
     if no_dims(b.arg("dim")) {
-        return Ok(dispatch::counted(&sizes));
+        return Ok(b.numel.clone().unwrap_or_else(|| dispatch::counted(&sizes)));
     }
     let dims = wrap_dims(&b.arg("dim").ints()?, sizes.len())?;
     let reduced: Vec<SymInt> = dims.iter().filter_map(|d| sizes.get(*d)).cloned().collect();

@@ -225,8 +225,8 @@ impl Recorder {
         graph.node_mut(output).written = Some(graph::Written { call: 0, says: Some(Box::new(call)), gives: None });
         let symbols = self.output().symbols.take();
         drop_known_sizes(&mut graph);
-        unify_sizes(&mut graph);
         let held = find_holders(&mut graph, &self.output().sizes_without_holder.take(), &symbols.env);
+        unify_sizes(&mut graph, !self.output().holders.borrow().is_empty());
         let items = self.output().items.take();
         drop_whole_slices(&mut graph, &items, &symbols.env);
         let recorded = graph.nodes().map(|n| n.id).collect();
@@ -447,20 +447,24 @@ fn readers(graph: &Graph) -> Vec<usize> {
     readers
 }
 
-/// Symbols that turned out to be the same number are one input, the first.
-fn unify_sizes(graph: &mut Graph) {
-    let mut first: HashMap<Expr, NodeId> = HashMap::new();
-    let mut again = HashMap::new();
-    for node in graph.nodes().filter(|n| n.opcode == crate::graph::Opcode::Placeholder) {
-        let Some(FakeValue::Int(size)) = &node.meta.value else { continue };
-        if size.expr().as_int().is_none() {
-            continue;
-        }
-        match first.get(&size.expr()) {
-            Some(known) => drop(again.insert(node.id, Arg::Node(*known))),
-            None => drop(first.insert(size.expr(), node.id)),
+/// Symbols that turned out to be the same number are one input, the first. Those of a tape that turned out to be equal are the one whose
+/// own symbol stands for all of them.
+fn unify_sizes(graph: &mut Graph, is_of_tape: bool) {
+    let size_of = |node: &graph::Node| match &node.meta.value {
+        Some(FakeValue::Int(size)) => Some(size.expr()).filter(|size| is_of_tape || size.as_int().is_some()),
+        _ => None,
+    };
+    let mut kept: HashMap<Expr, NodeId> = HashMap::new();
+    for node in graph.placeholders() {
+        let Some(size) = size_of(node) else { continue };
+        let is_own = size.as_symbol().is_some_and(|symbol| *symbol.0 == *node.target.text());
+        let known = kept.entry(size).or_insert(node.id);
+        if is_own {
+            *known = node.id;
         }
     }
+    let other = |node: &graph::Node| Some((node.id, *kept.get(&size_of(node)?).filter(|known| **known != node.id)?));
+    let again: HashMap<NodeId, Arg> = graph.placeholders().filter_map(other).map(|(id, known)| (id, Arg::Node(known))).collect();
     graph.replace_all(&again);
     graph.retain(|n| !again.contains_key(&n.id));
 }
