@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import sample from "../src/generated/fold.sample.json";
 import type { Event, Report } from "../src/generated/report";
 import { emptyReport, fold } from "../src/report/fold";
-import { units } from "../src/report/stages";
+import { tapeOf, units } from "../src/report/stages";
 
 const events = sample.events as unknown as Event[];
 
@@ -41,4 +41,6 @@ it("puts a tape before the graphs that were captured for its backward", () => {
     ["c1", []],
   ]);
   expect(found[0]?.stages.tape?.readable).toBe("tape");
+  // What a forward of its own saves comes first; a tape alone shows what it reads.
+  expect([tapeOf(found[0]), tapeOf(units(report).at(-1))?.name]).toEqual([undefined, "CompiledAutograd0"]);
 });

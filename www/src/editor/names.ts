@@ -1,6 +1,6 @@
 // Colours the names of values in a graph's text: saved, recomputed, chosen; and what matters of an operator's long name.
 // Only what can be seen is looked at.
-import { type Extension, RangeSetBuilder, StateEffect, StateField } from "@codemirror/state";
+import { type Extension, RangeSetBuilder, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
 
 export interface NameClasses {
@@ -34,15 +34,20 @@ const NAME = /"[^"]*"|(?<![\w.])(torch\.ops\.)(\w+\.\w+)(\.\w+)?|(?<![\w.])[A-Za
 const namespace = Decoration.mark({ class: "cm-namespace" });
 const operator = Decoration.mark({ class: "cm-operator" });
 
-function decorate(view: EditorView): DecorationSet {
+/** The marks of the ranges of a text that can be seen. Of a long line those may be several: whole lines are read, so that a string or name
+ * that a range cuts is one, and marked from where the range before ended. */
+export function marksOf(doc: Text, ranges: readonly { from: number; to: number }[], classes: NameClasses): DecorationSet {
   const builder = new RangeSetBuilder<Decoration>();
-  const classes = view.state.field(names);
-  for (const { from, to } of view.visibleRanges) {
-    const start = view.state.doc.lineAt(from).from;
-    const text = view.state.sliceDoc(start, to);
+  let marked = 0;
+  for (const { from, to } of ranges) {
+    const start = doc.lineAt(from).from;
+    const text = doc.sliceString(start, doc.lineAt(to).to);
     for (const match of text.matchAll(NAME)) {
       const [whole, prefix, name, overload] = match;
       const at = start + match.index;
+      if (at < marked) continue;
+      if (at >= to) break;
+      marked = at + whole.length;
       if (prefix && name) {
         const nameAt = at + prefix.length;
         builder.add(at, nameAt, namespace);
@@ -63,11 +68,11 @@ export const nameMarks: Extension = [
     class {
       decorations: DecorationSet;
       constructor(view: EditorView) {
-        this.decorations = decorate(view);
+        this.decorations = marksOf(view.state.doc, view.visibleRanges, view.state.field(names));
       }
       update(update: ViewUpdate): void {
         const changed = update.startState.field(names) !== update.state.field(names);
-        if (changed || update.docChanged || update.viewportChanged) this.decorations = decorate(update.view);
+        if (changed || update.docChanged || update.viewportChanged) this.decorations = marksOf(update.state.doc, update.view.visibleRanges, update.state.field(names));
       }
     },
     { decorations: (plugin) => plugin.decorations },
