@@ -99,8 +99,8 @@ pub(super) fn memory_format(c: &Call, or: MemoryFormat) -> MemoryFormat {
 pub(super) fn like(c: &Call) -> Specs {
     let x = c.tensor("self")?;
     let strides = match memory_format(c, MemoryFormat::Preserve) {
-        // Of a dimension of one element a fake tensor does not keep the stride.
-        MemoryFormat::Preserve if x.is_fake() => pointwise_strides(&x.sizes(), &[x])?,
+        // Of a dimension of one element a fake tensor does not keep the stride, but for a conversion.
+        MemoryFormat::Preserve if x.is_fake() && c.entry.base_name() != "_to_copy" => pointwise_strides(&x.sizes(), &[x])?,
         format => copy_strides(x, format)?,
     };
     let dtype = c.dtype("dtype")?.unwrap_or(x.dtype());

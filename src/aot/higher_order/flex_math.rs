@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::graph::Graph;
 use crate::shape::SymInt;
 use crate::tensor::{Dtype, Geometry, Layout, Tensor};
-use crate::transforms::levels::{self, Kind, Level, Randomness};
+use crate::transforms::levels::{self, Level, Randomness};
 use crate::{aten, t};
 use std::f64::consts::LN_2;
 
@@ -27,7 +27,7 @@ impl Levels {
     fn begin(sizes: &[i64]) -> Result<Self> {
         let mut begun = Levels(Vec::new());
         for size in sizes {
-            let number = levels::push(Kind::Vmap(*size, Randomness::Error));
+            let number = levels::push_vmap(SymInt::from(*size), Randomness::Error);
             let level = levels::level(number).ok_or_else(|| Error::runtime("a level of vmap did not begin"))?;
             begun.0.push((level, *size));
         }

@@ -23,8 +23,8 @@ def flex_attention(
     if not _native_compile._is_capturing():
         functions = (_with(score_mod, score_mod_other_buffers), _with(mask_mod, mask_mod_other_buffers))
         return _attend(query, key, value, *functions, scale)
-    score = Flat(_with(score_mod, score_mod_other_buffers), tuple)
-    mask = Flat(_with(mask_mod, mask_mod_other_buffers), tuple)
+    score = Flat("torch.ops.higher_order.flex_attention", _with(score_mod, score_mod_other_buffers), tuple)
+    mask = Flat("torch.ops.higher_order.flex_attention", _with(mask_mod, mask_mod_other_buffers), tuple)
     return _native_compile._flex_attention(score, mask, (query, key, value), tuple(blocks), scale, kernel_options)
 
 
