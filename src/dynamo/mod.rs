@@ -12,6 +12,7 @@ pub(crate) mod backends;
 pub(crate) mod bindings;
 mod bytecode_analysis;
 pub mod cache;
+mod containers;
 mod convert_frame;
 mod dynamic_shapes;
 mod eval_frame;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyStr, PyTuple};
 use rustpython_vm::frame::{FrameObject, current_thread_frame_materialize};
 use rustpython_vm::{AsObject, Py, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
@@ -10,6 +10,7 @@ use super::resumption::{self, Resumption, Scope};
 use crate::dispatch::{Exclude, Key, Value};
 use crate::dynamo::bytecode_analysis::decoded::{Chain, decoded, place_of};
 use crate::dynamo::bytecode_analysis::instruction::{Operation, Step};
+use crate::dynamo::containers::for_each_leaf;
 use crate::dynamo::resume_functions::ResumeFunction;
 use crate::dynamo::side_effects::escapes;
 use crate::dynamo::source::{Locals, own_attribute, set_variable};
@@ -52,23 +53,16 @@ pub struct Frame {
 }
 
 /// Tensors and symbolic sizes in a variable's value, in order.
-fn tensors(o: &PyObject, depth: usize, found: &mut Vec<Held>, vm: &VirtualMachine) {
-    if o.downcast_ref::<TensorBase>().is_some() {
-        found.push(Held { id: o.get_id(), number: None });
-    } else if let Some(size) = symbolic(o, vm) {
-        found.push(Held { id: o.get_id(), number: Some(Value::Int(size)) });
-    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
-        found.push(Held { id: o.get_id(), number: Some(Value::SymFloat(float)) });
-    } else if depth < 4 {
-        if let Some(items) = o.downcast_ref::<PyTuple>() {
-            items.as_slice().iter().for_each(|i| tensors(i, depth + 1, found, vm));
-        } else if let Some(items) = o.downcast_ref::<PyList>() {
-            let items = items.borrow_vec().to_vec();
-            items.iter().for_each(|i| tensors(i, depth + 1, found, vm));
-        } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-            dict.into_iter().for_each(|(_, v)| tensors(&v, depth + 1, found, vm));
+fn tensors(o: &PyObject, found: &mut Vec<Held>, vm: &VirtualMachine) {
+    for_each_leaf(o, |o| {
+        if o.downcast_ref::<TensorBase>().is_some() {
+            found.push(Held { id: o.get_id(), number: None });
+        } else if let Some(size) = symbolic(o, vm) {
+            found.push(Held { id: o.get_id(), number: Some(Value::Int(size)) });
+        } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none()) {
+            found.push(Held { id: o.get_id(), number: Some(Value::SymFloat(float)) });
         }
-    }
+    });
 }
 
 /// The tensors of a list, tuple or dictionary that nothing else holds than what holds it: they go when it goes. `owners` are the
@@ -162,7 +156,7 @@ pub fn standing(base: FrameMark, vm: &VirtualMachine) -> PyResult<Vec<Frame>> {
             for (slot, name) in plain.varnames.iter().enumerate() {
                 let Some(value) = values.get_item_opt(name.as_str(), vm)? else { continue };
                 let mut found = Vec::new();
-                tensors(&value, 0, &mut found, vm);
+                tensors(&value, &mut found, vm);
                 if slot < arguments {
                     given.extend(found.iter().map(|h| h.id));
                 }
@@ -388,7 +382,7 @@ pub fn stored_result(frame: &Frame, call: u32, vm: &VirtualMachine) -> PyResult<
         }
         for name in stored.iter().filter_map(|slot| code.varnames.get(*slot as usize)) {
             if let Some(value) = variables.get_item_opt(name.as_str(), vm)? {
-                tensors(&value, 0, &mut found, vm);
+                tensors(&value, &mut found, vm);
             }
         }
     }

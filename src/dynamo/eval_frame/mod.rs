@@ -137,7 +137,7 @@ pub fn call(
             None => e,
         }),
         (Ok(_), Err(e)) => Err(raise(e, vm)),
-        (Ok(value), Ok(())) => numbers_for_sizes(value, 0, vm),
+        (Ok(value), Ok(())) => numbers_for_sizes(value, vm),
     }
 }
 

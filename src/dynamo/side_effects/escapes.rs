@@ -4,10 +4,11 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyList, PyStr, PyStrInterned, PyTuple, PyType};
+use rustpython_vm::builtins::{PyCode, PyDict, PyDictRef, PyFunction, PyStr, PyStrInterned, PyTuple, PyType};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, VirtualMachine};
 
 use crate::dynamo::bytecode_analysis::decoded::decoded;
+use crate::dynamo::containers::elements_of;
 use crate::dynamo::source::{Locals, cell, own_attribute};
 use crate::python::native::tensor::TensorBase;
 
@@ -158,16 +159,6 @@ fn stored_in_order(o: &PyObject, written: &[&str], vm: &VirtualMachine) -> Vec<&
         written.iter().all(|name| names.contains(name)).then_some(names)
     };
     o.class().get_attributes(&vm.ctx).into_iter().find_map(|(name, method)| stores((name, method))).unwrap_or_default()
-}
-
-/// What a tuple, a list or a dictionary holds.
-fn elements_of(o: &PyObject) -> Option<Vec<PyObjectRef>> {
-    match (o.downcast_ref::<PyTuple>(), o.downcast_ref::<PyList>(), o.downcast_ref::<PyDict>()) {
-        (Some(tuple), ..) => Some(tuple.as_slice().to_vec()),
-        (_, Some(list), _) => Some(list.borrow_vec().to_vec()),
-        (.., Some(dict)) => Some(dict.into_iter().map(|(_, v)| v).collect()),
-        _ => None,
-    }
 }
 
 /// Names that a function's calls give arguments by, and those of the functions in it.

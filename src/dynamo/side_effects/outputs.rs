@@ -1,11 +1,14 @@
 //! What a function's last graph gives back: values that it returns, and those that it left elsewhere.
 
+use std::collections::HashMap;
+
 use rustpython_vm::builtins::{PyDict, PyList, PyTuple};
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
 use super::escapes;
 use crate::dispatch::Value;
 use crate::dynamo::Recorder;
+use crate::dynamo::containers::for_each_leaf;
 use crate::dynamo::guards::manager;
 use crate::dynamo::guards::needs::{Needs, guarded};
 use crate::dynamo::source::Locals;
@@ -15,68 +18,82 @@ use crate::tensor::Tensor;
 
 /// Fake tensors and symbolic sizes in a returned structure, in order, each once.
 pub fn returned(o: &PyObject, recorder: &Recorder, found: &mut Vec<Value>, vm: &VirtualMachine) {
-    if let Some(t) = o.downcast_ref::<TensorBase>() {
-        let t = t.tensor();
-        if recorder.is_traced(&t) {
-            if !is_among(&t, found) {
-                found.push(Value::Tensor(t));
+    for_each_leaf(o, |o| {
+        if let Some(t) = o.downcast_ref::<TensorBase>() {
+            let t = t.tensor();
+            if recorder.is_traced(&t) {
+                if !is_among(&t, found) {
+                    found.push(Value::Tensor(t));
+                }
+            } else if let Some((fake_tensor, times)) = recorder.given_again(&t) {
+                // Each call that gave it again is a value of its own to Dynamo.
+                let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&fake_tensor))).count();
+                found.extend((known < times).then_some(Value::Tensor(fake_tensor)));
             }
-        } else if let Some((fake_tensor, times)) = recorder.given_again(&t) {
-            // Each call that gave it again is a value of its own to Dynamo.
-            let known = found.iter().filter(|v| v.as_tensor().is_some_and(|t| t.is(&fake_tensor))).count();
-            found.extend((known < times).then_some(Value::Tensor(fake_tensor)));
+        } else if let Some(size) = symbolic(o, vm) {
+            let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
+            found.extend(is_new.then_some(Value::Int(size)));
+        } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
+            let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
+            found.extend(is_new.then_some(Value::SymFloat(float)));
         }
-    } else if let Some(size) = symbolic(o, vm) {
-        let is_new = recorder.has_size(&size) && !recorder.is_number(&size) && !is_known(&Value::Int(size.clone()), found);
-        found.extend(is_new.then_some(Value::Int(size)));
-    } else if let Some(float) = symbolic_float(o, vm).filter(|f| f.hint().is_none() || !matches!(*f.expr, FloatExpr::Symbol(_))) {
-        let is_new = recorder.has_float(&float) && !is_known(&Value::SymFloat(float.clone()), found);
-        found.extend(is_new.then_some(Value::SymFloat(float)));
-    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
-        items.as_slice().iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(items) = o.downcast_ref::<PyList>() {
-        let items = items.borrow_vec().to_vec();
-        items.iter().for_each(|i| returned(i, recorder, found, vm));
-    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-        dict.into_iter().for_each(|(_, v)| returned(&v, recorder, found, vm));
-    }
+    });
 }
 
 /// A returned structure with symbolic sizes as the numbers they are in this call.
-pub fn numbers_for_sizes(o: PyObjectRef, depth: usize, vm: &VirtualMachine) -> PyResult {
-    if let Some(number) = symbolic_hint(&o, vm) {
-        return Ok(vm.ctx.new_int(number).into());
+pub fn numbers_for_sizes(o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+    Settled::default().settle(o, vm)
+}
+
+/// Containers that were looked into, and what they have become. The first of each pair is kept, so that its address stays its own.
+#[derive(Default)]
+struct Settled(HashMap<usize, (PyObjectRef, PyObjectRef)>);
+
+impl Settled {
+    fn settle(&mut self, o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        if let Some(number) = symbolic_hint(&o, vm) {
+            return Ok(vm.ctx.new_int(number).into());
+        }
+        if let Some(number) = float_hint(&o, vm) {
+            return Ok(vm.ctx.new_float(number).into());
+        }
+        if let Some((_, settled)) = self.0.get(&o.get_id()) {
+            return Ok(settled.clone());
+        }
+        vm.with_recursion("", || self.elements(o, vm))
     }
-    if let Some(number) = float_hint(&o, vm) {
-        return Ok(vm.ctx.new_float(number).into());
-    }
-    if depth > 4 {
-        return Ok(o);
-    }
-    if o.class().is(vm.ctx.types.tuple_type) {
-        let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
-        let new = items.as_slice().iter().map(|i| numbers_for_sizes(i.clone(), depth + 1, vm)).collect::<PyResult<Vec<_>>>()?;
-        let is_same = new.iter().zip(items.as_slice()).all(|(a, b)| a.is(b));
-        return Ok(if is_same { o } else { vm.ctx.new_tuple(new).into() });
-    }
-    if let Some(list) = o.downcast_ref::<PyList>() {
-        let items = list.borrow_vec().to_vec();
-        for (i, item) in items.into_iter().enumerate() {
-            let new = numbers_for_sizes(item, depth + 1, vm)?;
-            if let Some(slot) = list.borrow_vec_mut().get_mut(i) {
-                *slot = new;
+
+    /// A container with its elements settled; anything else as it is.
+    fn elements(&mut self, o: PyObjectRef, vm: &VirtualMachine) -> PyResult {
+        if o.class().is(vm.ctx.types.tuple_type) {
+            let Some(items) = o.downcast_ref::<PyTuple>() else { return Ok(o) };
+            let new = items.as_slice().iter().map(|i| self.settle(i.clone(), vm)).collect::<PyResult<Vec<_>>>()?;
+            let is_same = new.iter().zip(items.as_slice()).all(|(a, b)| a.is(b));
+            let settled = if is_same { o.clone() } else { vm.ctx.new_tuple(new).into() };
+            self.0.insert(o.get_id(), (o, settled.clone()));
+            return Ok(settled);
+        }
+        if let Some(list) = o.downcast_ref::<PyList>() {
+            self.0.insert(o.get_id(), (o.clone(), o.clone()));
+            let items = list.borrow_vec().to_vec();
+            for (i, item) in items.into_iter().enumerate() {
+                let new = self.settle(item, vm)?;
+                if let Some(slot) = list.borrow_vec_mut().get_mut(i) {
+                    *slot = new;
+                }
             }
         }
-    }
-    if let Some(dict) = o.downcast_ref::<PyDict>() {
-        for (key, value) in dict {
-            let new = numbers_for_sizes(value.clone(), depth + 1, vm)?;
-            if !new.is(&value) {
-                dict.set_item(&*key, new, vm)?;
+        if let Some(dict) = o.downcast_ref::<PyDict>() {
+            self.0.insert(o.get_id(), (o.clone(), o.clone()));
+            for (key, value) in dict {
+                let new = self.settle(value.clone(), vm)?;
+                if !new.is(&value) {
+                    dict.set_item(&*key, new, vm)?;
+                }
             }
         }
+        Ok(o)
     }
-    Ok(o)
 }
 
 /// A tensor of the caller's that is all that a function returns: Dynamo returns it from the graph, which does more.
@@ -97,7 +114,7 @@ impl Left {
     /// Puts numbers in their place.
     pub fn settle(self, vm: &VirtualMachine) -> PyResult<()> {
         for (holder, symbol) in self.0 {
-            let number = numbers_for_sizes(symbol.clone(), 0, vm)?;
+            let number = numbers_for_sizes(symbol.clone(), vm)?;
             let dict = holder.clone().downcast::<PyDict>().ok().or_else(|| holder.dict());
             if let Some(list) = holder.downcast_ref::<PyList>() {
                 list.borrow_vec_mut().iter_mut().filter(|slot| slot.is(&symbol)).for_each(|slot| *slot = number.clone());

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use rustpython_vm::builtins::{PyDict, PyList, PyStr, PyTuple};
+use rustpython_vm::builtins::PyStr;
 use rustpython_vm::function::FuncArgs;
 use rustpython_vm::{AsObject, PyObject, PyObjectRef, PyResult, VirtualMachine};
 
@@ -14,6 +14,7 @@ use super::torch::name_results;
 use crate::aot::trace::add_checkpoint_policy;
 use crate::autograd::{Body, Node, gradient_edge, meta, rebase_history};
 use crate::dispatch::{Modes, Value, modes, set_modes};
+use crate::dynamo::containers::for_each_leaf;
 use crate::dynamo::eval_frame::call::{break_graph, in_body, is_whole};
 use crate::dynamo::settings::switch;
 use crate::dynamo::symbolic_convert::side_effect;
@@ -25,18 +26,7 @@ use crate::tensor::Tensor;
 
 /// Tensors in a structure of Python's, in order, each once.
 pub(in crate::dynamo) fn tensors_in(o: &PyObject, found: &mut Vec<Tensor>) {
-    if let Some(t) = to_tensor(o) {
-        if !found.iter().any(|f| f.is(&t)) {
-            found.push(t);
-        }
-    } else if let Some(items) = o.downcast_ref::<PyTuple>() {
-        items.as_slice().iter().for_each(|i| tensors_in(i, found));
-    } else if let Some(items) = o.downcast_ref::<PyList>() {
-        let items = items.borrow_vec().to_vec();
-        items.iter().for_each(|i| tensors_in(i, found));
-    } else if let Some(dict) = o.downcast_ref::<PyDict>() {
-        dict.into_iter().for_each(|(_, v)| tensors_in(&v, found));
-    }
+    for_each_leaf(o, |o| found.extend(to_tensor(o).filter(|t| !found.iter().any(|f| f.is(t)))));
 }
 
 pub(in crate::dynamo) fn nodes(ids: impl IntoIterator<Item = NodeId>) -> Vec<Arg> {

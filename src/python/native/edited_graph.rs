@@ -124,7 +124,8 @@ impl Reader<'_> {
         if let Some(entry) = overload_entry(object) {
             return Ok(Arg::Op(entry.name.into()));
         }
-        let items = |items: &[PyObjectRef]| items.iter().map(|o| self.arg(o)).collect::<PyResult<Vec<Arg>>>();
+        // A list may hold itself.
+        let items = |items: &[PyObjectRef]| vm.with_recursion("", || items.iter().map(|o| self.arg(o)).collect::<PyResult<Vec<Arg>>>());
         if let Some(list) = object.downcast_ref::<PyList>() {
             return Ok(Arg::List(items(&list.borrow_vec())?));
         }

@@ -1,5 +1,6 @@
 """`torch.Tensor`: what of it is written in Python, over the native `TensorBase` with a method for every operator."""
 
+import operator
 import sys
 from collections import OrderedDict
 
@@ -8,10 +9,30 @@ from torch._native import TensorBase
 from torch.overrides import asks, get_default_nowrap_functions, overridable
 
 
+def _size(at, size):
+    """A number that is no plain integer, as one of several sizes."""
+    is_tensor = isinstance(size, TensorBase)
+    if type(size).__name__ == "SymInt":
+        return size
+    if not hasattr(size, "__index__") or is_tensor and (size.dim() > 0 or size.is_floating_point() or size.is_complex()):
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {at} is '{type(size).__name__}')")
+    size = operator.index(size)
+    if not _is_size(size):
+        raise ValueError("Overflow when unpacking long long")
+    return size
+
+
+def _is_size(size):
+    return type(size) is int and -(2**63) <= size < 2**63
+
+
 class Size(tuple):
     """The sizes of a tensor."""
 
     __module__ = "torch"
+
+    def __new__(cls, sizes=(), /):
+        return tuple.__new__(cls, [size if _is_size(size) else _size(at, size) for at, size in enumerate(tuple(sizes))])
 
     def numel(self):
         n = 1

@@ -15,7 +15,7 @@ def _only_list(tensors):
 @overridable
 def broadcast_tensors(*tensors):
     """The tensors expanded to one shape."""
-    return _VF.broadcast_tensors(_only_list(tensors))
+    return _VF.broadcast_tensors(tensors)
 
 
 def broadcast_shapes(*shapes):

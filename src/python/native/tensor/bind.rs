@@ -80,6 +80,7 @@ pub fn bind(name: &str, overloads: &[&'static OpEntry], args: &FuncArgs, method:
         failures.retain(|(plausible, _)| *plausible);
     }
     Err(match &failures[..] {
+        [(_, reason)] if reason.starts_with("expected Tensor as element") => Error::type_error(reason.clone()),
         [(_, reason)] if reason.starts_with("argument") => Error::type_error(format!("{name}(): {reason}")),
         [(_, reason)] => Error::type_error(format!("{name}() {reason}")),
         _ => invalid_combination(name, &shown, args, method),
@@ -217,10 +218,10 @@ fn bind_one(
                 // A None where the schema has a default but no optional type stands for the default.
                 None if vm.is_none(o) && default.is_some() => default.as_ref().map(crate::dispatch::Default::value).unwrap_or_default(),
                 None => {
-                    let position =
-                        if argument.kwarg_only { String::new() } else { format!(" (position {})", i + 1 - usize::from(method).min(i)) };
+                    let at = i - usize::from(method).min(i);
+                    let position = if argument.kwarg_only { String::new() } else { format!(" (position {})", at + 1) };
                     let name = if argument.name == "self" { "input" } else { &argument.name };
-                    return Err(mismatch(name, &position, &argument.ty, o, vm));
+                    return Err(mismatch((name, at), &position, &argument.ty, o, vm));
                 }
             },
             (None, Some(default)) => default.value(),
@@ -238,8 +239,8 @@ fn bind_one(
     Ok(values)
 }
 
-/// What is wrong with an object that stands for an argument.
-fn mismatch(name: &str, position: &str, ty: &Type, o: &PyObject, vm: &VirtualMachine) -> String {
+/// What is wrong with an object that stands for an argument, the one `at` that place.
+fn mismatch((name, at): (&str, usize), position: &str, ty: &Type, o: &PyObject, vm: &VirtualMachine) -> String {
     let wanted = python_type(ty);
     let inner = match ty {
         Type::List(inner, _) => Some(inner),
@@ -254,9 +255,7 @@ fn mismatch(name: &str, position: &str, ty: &Type, o: &PyObject, vm: &VirtualMac
         Some((i, items[i].class().name().to_string(), matches!(**inner, Type::Tensor)))
     });
     match wrong {
-        Some((i, got, true)) if i > 0 => {
-            format!("argument '{name}'{position} must be {wanted}, but found element of type {got} at pos {i}")
-        }
+        Some((i, got, true)) => format!("expected Tensor as element {i} in argument {at}, but got {got}"),
         Some((i, got, false)) if i > 0 => {
             format!("argument '{name}' failed to unpack the object at pos {} with error \"type must be {wanted},but got {got}\"", i + 1)
         }

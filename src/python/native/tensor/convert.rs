@@ -20,8 +20,16 @@ pub fn to_int(object: &PyObject) -> Option<i64> {
     object.downcast_ref::<PyInt>().and_then(|i| i.as_bigint().to_i64())
 }
 
+/// Lists that an operator takes are not nested deeper. One that holds itself is.
+const DEEPEST_LIST: usize = 8;
+
 /// The value of any Python object that an operator could take; `None` for others.
 pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
+    value_in(object, 0, vm)
+}
+
+/// The same for an object in so many lists.
+fn value_in(object: &PyObject, depth: usize, vm: &VirtualMachine) -> Option<Value> {
     if vm.is_none(object) {
         return Some(Value::None);
     }
@@ -58,7 +66,8 @@ pub fn to_value(object: &PyObject, vm: &VirtualMachine) -> Option<Value> {
         return Some(Value::Str(s.to_string_lossy().as_ref().into()));
     }
     if let Some(items) = items(object) {
-        return items.iter().map(|o| to_value(o, vm)).collect::<Option<Vec<_>>>().map(Value::List);
+        let items = (depth < DEEPEST_LIST).then_some(items)?;
+        return items.iter().map(|o| value_in(o, depth + 1, vm)).collect::<Option<Vec<_>>>().map(Value::List);
     }
     if let Some(d) = object.downcast_ref::<PyDtype>() {
         return Some(Value::Dtype(d.0));

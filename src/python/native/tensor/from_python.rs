@@ -31,7 +31,7 @@ fn nested_shape(o: &PyObject, vm: &VirtualMachine) -> PyResult<Vec<i64>> {
     let (mut shape, mut inner) = (Vec::new(), o.to_owned());
     while let Some(list) = sequence(&inner, vm)? {
         if shape.len() > 64 {
-            return Err(vm.new_value_error("too many dimensions"));
+            return Err(vm.new_value_error(format!("too many dimensions '{}'", inner.class().name())));
         }
         shape.push(list.len() as i64);
         match list.into_iter().next() {

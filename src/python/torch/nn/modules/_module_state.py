@@ -181,10 +181,16 @@ class ModuleState:
             module._load_from_state_dict(
                 state, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs
             )
+            children = {}
+            if module._modules:
+                # By child in one go: a model may have as many children as its state has tensors.
+                for key, value in state.items():
+                    name, is_of_child, _ = key[len(prefix) :].partition(".")
+                    if is_of_child and key.startswith(prefix):
+                        children.setdefault(name, {})[key] = value
             for name, child in module._modules.items():
                 if child is not None:
-                    inner = f"{prefix}{name}."
-                    load(child, {key: value for key, value in state.items() if key.startswith(inner)}, inner)
+                    load(child, children.get(name, {}), f"{prefix}{name}.")
             incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, incompatible) is not None:
