@@ -74,6 +74,33 @@ for _ in range(3):
     await shows(page.locator(".graph-text"), "torch__dynamo_external_utils_call_accumulate_grad");
   });
 
+  it("say of a captured tape which line and which compiled forward its tensors come from", async () => {
+    const page = await pages.open();
+    const script = `import torch
+from torch._dynamo import compiled_autograd
+
+@torch.compile(backend="aot_eager")
+def f(x, w):
+    return torch.tanh(x @ w)
+
+w = torch.ones(3, 3, requires_grad=True)
+loss = (f(torch.ones(2, 3), w) * w[:2]).sum()
+with compiled_autograd._enable(torch.compile(backend="aot_eager")):
+    loss.backward()
+`;
+    await write(page, script);
+    await settled(page);
+    await page.getByLabel("Compilation", { exact: true }).selectOption({ index: 1 });
+    await stage(page, "Compiled autograd");
+    await page.getByRole("tab", { name: /^Saved/ }).click();
+    const rows = page.getByRole("region", { name: "Inputs of the tape" }).locator("tbody tr");
+    await shows(rows.filter({ hasText: "MulBackward0" }).first(), /getitem_1MulBackward0\d+9the node, in eager mode/);
+    const ofForward = rows.filter({ hasText: "CompiledFunctionBackward0" }).first();
+    await shows(ofForward, /of the forward of f \(graph 0\)/);
+    await ofForward.getByRole("button", { name: "detach_1" }).click();
+    await shows(page.locator(".graph-text[data-stage=forward]"), "torch.ops.aten.tanh.default");
+  });
+
   it("draw the numbers a script prints, and list them", async () => {
     const page = await pages.open();
     await example(page, "A training loop");

@@ -8,7 +8,7 @@ import { goTo } from "../src/state/place";
 import { KEPT } from "./links";
 
 const COUNT = Number(process.env.LINKS ?? 3000);
-const FIRST = Number(process.env.SEED ?? Date.now());
+const FIRST = Number(process.env.SEED ?? (process.env.LINKS ? Date.now() : 1));
 
 /** SplitMix32-like draws: the same seed gives the same links. */
 function draw(seed) {

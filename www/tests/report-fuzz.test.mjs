@@ -10,7 +10,7 @@ import { units } from "../src/report/stages";
 import { EMPTY, extend, linesOf } from "../src/report/timeline";
 
 const COUNT = Number(process.env.REPORTS ?? 3000);
-const FIRST = Number(process.env.SEED ?? Date.now());
+const FIRST = Number(process.env.SEED ?? (process.env.REPORTS ? Date.now() : 1));
 
 /** SplitMix32-like draws: the same seed gives the same events. */
 function draw(seed) {

@@ -7,6 +7,7 @@
 use super::annotation::{Symbols, annotation};
 use super::cursor::Cursor;
 use super::literal::operator_of;
+use super::print::{on_one_line, recompute_name};
 use super::{Arg, FakeValue, Graph, Meta, NodeId, Opcode, Recompute, Shown, Target};
 use diagnostics::error::{Error, Result};
 use diagnostics::source::Source;
@@ -461,7 +462,7 @@ fn comment(text: &str) -> Option<Place> {
     let tag = |name: &str| {
         [Recompute::MustSave, Recompute::PreferSave, Recompute::MustRecompute, Recompute::PreferRecompute]
             .into_iter()
-            .find(|t| super::print::recompute_name(*t) == name)
+            .find(|t| recompute_name(*t) == name)
     };
     if let Some(after) = rest.strip_prefix("ac_graph_id: ") {
         let (number, after) = after.split_once(' ')?;
@@ -492,7 +493,9 @@ fn comment(text: &str) -> Option<Place> {
     let (file, line) = location.rsplit_once(':')?;
     let line = line.parse().ok()?;
     let span = Span { line, column: 0, end_line: line, end_column: 0 };
-    place.source = Some(Source { span, file: file.into(), function: function.into(), code: code.into(), indent: 0, library_line: None });
+    // As it is printed: characters that end a line, or turn what follows around, are blanks, and a line ends in none.
+    let code = on_one_line(code).trim_end().into();
+    place.source = Some(Source { span, file: file.into(), function: function.into(), code, indent: 0, library_line: None });
     Some(place)
 }
 

@@ -1,7 +1,7 @@
 //! Copies, fills and conversions; views that only autograd tells from their base.
 
 use super::common::*;
-use super::factory::{copy_strides, like, memory_format, number_dtype};
+use super::factory::{converted, copy_strides, memory_format, number_dtype};
 use diagnostics::error::{Error, Result};
 use dispatch::{Batch, Call, Complex, Grads, OpBuilder, OpClasses, Rule, Tags, Value};
 use dispatch::{aten, t};
@@ -165,7 +165,7 @@ fn register_conversions(b: &mut OpBuilder) {
     b.op(
         "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
         Rule::Fresh(|c| match c.get("self") {
-            Value::Tensor(_) => like(c),
+            Value::Tensor(x) => converted(c, x),
             // A number that is made a tensor of another dtype.
             number => {
                 let dtype = c.dtype("dtype")?.unwrap_or(number_dtype(number));

@@ -98,11 +98,19 @@ pub(super) fn memory_format(c: &Call, or: MemoryFormat) -> MemoryFormat {
 /// Of `self`'s sizes and order, with dtype and device unless given.
 pub(super) fn like(c: &Call) -> Specs {
     let x = c.tensor("self")?;
-    let strides = match memory_format(c, MemoryFormat::Preserve) {
-        // Of a dimension of one element a fake tensor does not keep the stride, but for a conversion.
-        MemoryFormat::Preserve if x.is_fake() && c.entry.base_name() != "_to_copy" => pointwise_strides(&x.sizes(), &[x])?,
-        format => copy_strides(x, format)?,
-    };
+    match memory_format(c, MemoryFormat::Preserve) {
+        // Of a dimension of one element a fake tensor does not keep the stride.
+        MemoryFormat::Preserve if x.is_fake() => with_strides(c, x, pointwise_strides(&x.sizes(), &[x])?),
+        _ => converted(c, x),
+    }
+}
+
+/// What a conversion of `x` gives: its sizes and strides, with dtype and device unless given.
+pub(super) fn converted(c: &Call, x: &Tensor) -> Specs {
+    with_strides(c, x, copy_strides(x, memory_format(c, MemoryFormat::Preserve))?)
+}
+
+fn with_strides(c: &Call, x: &Tensor, strides: Vec<SymInt>) -> Specs {
     let dtype = c.dtype("dtype")?.unwrap_or(x.dtype());
     Ok(vec![Some(TensorSpec::strided(x.sizes(), strides, dtype, c.get("device").device()?.unwrap_or(x.device())))])
 }

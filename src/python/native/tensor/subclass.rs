@@ -46,7 +46,7 @@ pub fn forget() {
     MODES.take();
     KEPT.take();
     while DISABLED.with_borrow_mut(Vec::pop).is_some() {}
-    IS_INSTALLED.take();
+    IS_INSTALLED.set(false);
 }
 
 fn install() {
