@@ -17,12 +17,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
+/// Said where one object would be larger than any in this memory can be: Python's own error has no words.
+const TOO_LARGE: &str = "MemoryError: a single object of more than 2 GiB, which WebAssembly has no memory for";
+
 /// Makes panics readable in the browser's console, and has the page told. A panic is a bug, and ends the instance.
 #[wasm_bindgen(start)]
 fn start() {
     std::panic::set_hook(Box::new(|panic| {
         console_error_panic_hook::hook(panic);
-        failed(panic.to_string());
+        // What no allocation can hold, Rust does not ask the allocator for.
+        let is_memory = panic.payload_as_str().is_some_and(|words| words == "capacity overflow");
+        failed(if is_memory { TOO_LARGE.to_owned() } else { panic.to_string() });
     }));
     // Nothing catches it: the memory that the browser gives is used up.
     #[cfg(feature = "python")]

@@ -155,7 +155,7 @@ pub fn register(t: &mut KernelTable) {
         }
         // PyTorch sums over a tensor of so many terms.
         let x = c.tensor("self")?;
-        tensor::check_room(x.concrete()?.numel().saturating_mul(p as usize), x.dtype().itemsize())?;
+        tensor::check_room((x.concrete()?.numel() as u64).saturating_mul(p as u64), x.dtype().itemsize())?;
         wide1("mvlgamma", &c.args[0], &o[0], &|x| special::mvlgamma(x, p))
     });
     t.fill("aten.nextafter.default", |c, o| match o[0].dtype() {

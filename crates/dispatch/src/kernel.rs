@@ -122,7 +122,7 @@ fn missing(entry: &OpEntry) -> Error {
 fn check_room(args: &[Value]) -> Result<()> {
     let mut room = Ok(());
     let mut check = |t: &Tensor| {
-        let elements = t.geometry().sizes.iter().try_fold(1, |n: usize, size| Some(n.saturating_mul(size.as_int()?.max(0) as usize)));
+        let elements = t.geometry().sizes.iter().try_fold(1, |n: u64, size| Some(n.saturating_mul(size.as_int()?.max(0) as u64)));
         if let (Ok(()), Some(elements)) = (&room, elements) {
             room = tensor::check_room(elements, t.dtype().itemsize());
         }
@@ -263,7 +263,7 @@ fn run(entry: &'static OpEntry, args: &[Value], fake: bool) -> Result<Value> {
                 }
                 // Strides of zero make more elements than there is memory for: kernels go through all of them.
                 if let Some(elements) = spec.geometry.numel().as_int()
-                    && let Err(no_room) = tensor::check_room(elements.max(0) as usize, spec.dtype.itemsize())
+                    && let Err(no_room) = tensor::check_room(elements.max(0) as u64, spec.dtype.itemsize())
                 {
                     // What nobody could count is refused in other words.
                     return spec.storage_bytes().and(Err(no_room));

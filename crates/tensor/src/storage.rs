@@ -58,8 +58,8 @@ fn room() -> usize {
 ///
 /// # Errors
 /// PyTorch's where there is no memory.
-pub fn check_room(elements: usize, itemsize: usize) -> Result<()> {
-    let bytes = elements as u128 * itemsize as u128;
+pub fn check_room(elements: u64, itemsize: usize) -> Result<()> {
+    let bytes = u128::from(elements) * itemsize as u128;
     if bytes > room() as u128 { Err(not_enough_memory(bytes)) } else { Ok(()) }
 }
 
@@ -70,7 +70,7 @@ pub fn check_room(elements: usize, itemsize: usize) -> Result<()> {
 pub fn check_count(tensors: i64) -> Result<()> {
     // What a tensor's description takes, with its sizes and strides.
     const DESCRIPTION: usize = 512;
-    check_room(tensors.max(0) as usize, DESCRIPTION)
+    check_room(tensors.max(0) as u64, DESCRIPTION)
 }
 
 /// Bytes aligned for every element type, counted against the budget.
@@ -189,7 +189,8 @@ impl Storage {
     /// Grows or shrinks it, keeping what fits.
     pub fn resize(&self, nbytes: SymInt) -> Result<()> {
         if self.0.buffer.borrow().is_some() {
-            let mut grown = Buffer::zeroed(nbytes.guard_int()?.max(0) as usize)?;
+            let wanted = nbytes.guard_int()?.max(0);
+            let mut grown = Buffer::zeroed(usize::try_from(wanted).map_err(|_| not_enough_memory(wanted as u128))?)?;
             let mut slot = self.0.buffer.borrow_mut();
             if let Some(old) = slot.as_ref() {
                 let n = old.len.min(grown.len);

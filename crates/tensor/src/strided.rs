@@ -63,7 +63,7 @@ pub fn dense_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let bytes = storage.bytes()?;
     check(&c, n, bytes.len())?;
     let count = c.numel();
-    super::storage::check_room(count, n)?;
+    super::storage::check_room(count as u64, n)?;
     if c.is_contiguous() {
         let start = if count == 0 { 0 } else { c.offset * n };
         return Ok(bytes[start..start + count * n].to_vec());
