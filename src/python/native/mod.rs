@@ -99,7 +99,7 @@ const UNKNOWN_TO_DYNAMO: &[(&str, &[&str])] = &[
 ];
 
 /// Modules of the interpreter that ours or frozen ones replace, or that have no business in a script.
-pub(super) const REPLACED: &[&str] = &["time", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
+pub(super) const REPLACED: &[&str] = &["time", "errno", "_interpreters", "_interpchannels", "_interpqueues", "_testinternalcapi"];
 
 /// Lets go of what the Python files of `torch` gave native code; importing them gives it anew.
 pub(super) fn forget() {

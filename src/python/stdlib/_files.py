@@ -4,9 +4,8 @@ A path names a folder or a file below the root. A file that is open for writing 
 
 import io
 import posixpath
+from errno import EEXIST, EISDIR, ENOENT, ENOSPC, ENOTDIR, ENOTEMPTY
 
-# In a browser `errno` names no errors.
-ENOENT, EEXIST, ENOTDIR, EISDIR, ENOSPC, ENOTEMPTY = 2, 17, 20, 21, 28, 39
 MESSAGES = {
     ENOENT: "No such file or directory",
     EEXIST: "File exists",

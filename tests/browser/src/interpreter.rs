@@ -67,6 +67,30 @@ pub fn imports_what_is_not_carried() {
     assert_eq!((report.exception, report.stdout.as_str()), (None, "2026-01-02 torch.distributions.normal torch.distributions.normal\n"));
 }
 
+/// What the system gives natively, the library must have in itself here: every module is imported, and those that read `errno`,
+/// environment, files and clocks are used.
+pub fn has_the_standard_library() {
+    interpreter::set_library_source(|| Err("asked".to_owned()));
+    let listed = include_str!("../../../src/python/stdlib.txt").lines().filter(|line| line.ends_with(".py"));
+    let names = listed.map(|line| line.trim_end_matches(".py").trim_end_matches("/__init__").replace('/', "."));
+    let imports: String =
+        names.map(|name| format!("try:\n    import {name}\nexcept BaseException as e:\n    print('{name}', type(e), e)\n")).collect();
+    let report = run(&imports);
+    assert_eq!((report.exception, report.stdout.as_str()), (None, ""));
+    let report = run(include_str!("../../cases/python/errno_argparse.py"));
+    let expected = include_str!("../../cases/python/errno_argparse.expected");
+    assert_eq!(report.exception, None);
+    let body = expected.split_once("=== stdout").and_then(|(_, rest)| rest.split_once('\n')).map_or("", |(_, body)| body);
+    assert_eq!(report.stdout.trim_end(), body.split("\n=== ").next().unwrap_or_default().trim_end());
+}
+
+/// Sizes that no address of 32 bits reaches are refused with their bytes, as in PyTorch.
+pub fn says_which_memory_is_not_there() {
+    let program = "import torch\nfor n in (10**10, 2**32, 2**60):\n    try:\n        torch.zeros(n)\n    except RuntimeError as e:\n        print(str(e).rpartition('allocate ')[2])\n";
+    let words = |bytes: u64| format!("{bytes} bytes. Error code 12 (Cannot allocate memory)\n");
+    assert_eq!(run(program).stdout, [40_000_000_000, 4 << 32, 4 << 60].map(words).concat());
+}
+
 pub fn compiles() {
     let program =
         "import torch\n@torch.compile\ndef f(x):\n    return (x.sin() * 2).sum()\nf(torch.ones(3, requires_grad=True)).backward()\n";

@@ -37,6 +37,16 @@ fn what_is_not_carried_is_imported() {
 }
 
 #[wasm_bindgen_test]
+fn the_standard_library_is_whole() {
+    interpreter::has_the_standard_library();
+}
+
+#[wasm_bindgen_test]
+fn memory_that_is_not_there_is_named() {
+    interpreter::says_which_memory_is_not_there();
+}
+
+#[wasm_bindgen_test]
 fn what_is_no_message_is_refused() {
     interpreter::refuses_what_is_no_message();
 }
