@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { PaneId } from "../panes/panes";
 import { embedded } from "./embedded";
+import { looked } from "./looked";
 import { loadLayout, saveLayout } from "./storage";
 
 export interface Group {
@@ -63,7 +64,11 @@ export const kept = signal<Record<string, unknown>>(embedded ? {} : loadLayout()
 export const narrow = signal(false);
 export const arrangement = computed(() => (narrow.value ? NARROW : embedded ? FRAME : WIDE));
 
+/** The pane that the visitor opened last. */
+export const front = looked<PaneId | undefined>("front", undefined, (raw) => groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === raw));
+
 export function keepLayout(id: string, value: unknown): void {
+  front.value = groups(NARROW).flatMap(({ panes }) => panes).find((pane) => pane === value) ?? front.value;
   kept.value = { ...kept.value, [id]: value };
   if (!embedded) saveLayout(kept.value);
 }

@@ -30,6 +30,8 @@ export interface Place {
   fold?: boolean;
   /** Groups of the picture that are closed or open, by path. */
   collapsed?: Readonly<Record<string, boolean>>;
+  /** What views are turned to, as `keptLooks` gives it. */
+  look?: Readonly<Record<string, unknown>>;
   /** What is chosen, as `keptSelection` gives it. */
   selection?: unknown;
 }
@@ -112,7 +114,7 @@ async function decode(body: string, version: number): Promise<Link> {
 function readPlace(view: unknown, selection: unknown): Place {
   const place: Place = {};
   if (isObject(view)) {
-    const { panes, wrap, fold, collapsed } = view;
+    const { panes, wrap, fold, collapsed, look } = view;
     if (isNames(panes)) place.panes = panes;
     for (const key of ["unit", "stage", "graphs"] as const) {
       const word = view[key];
@@ -120,6 +122,7 @@ function readPlace(view: unknown, selection: unknown): Place {
     }
     if (typeof wrap === "boolean") place.wrap = wrap;
     if (typeof fold === "boolean") place.fold = fold;
+    if (isObject(look)) place.look = look;
     if (isObject(collapsed) && Object.values(collapsed).every((value) => typeof value === "boolean")) {
       place.collapsed = Object.fromEntries(Object.entries(collapsed as Record<string, boolean>).slice(0, MOST_NAMES));
     }

@@ -3,8 +3,9 @@ import { PANES, type PaneId } from "../panes/panes";
 import { quote, quoteAll } from "../report/quote";
 import { STAGES } from "../report/stages";
 import { embedded } from "./embedded";
-import { panesInFront, showPane } from "./layout";
+import { front, panesInFront, showPane } from "./layout";
 import type { Place } from "./link";
+import { bringLooks, keptLooks } from "./looked";
 import { bringSelection, keptSelection, select } from "./selection";
 import { selectedStage, selectedUnit, wantedStage, wantedUnit } from "./unit";
 import { collapsed, foldGraphs, GRAPH_VIEWS, graphView, wrapGraphs } from "./view";
@@ -15,6 +16,7 @@ export function currentPlace(): Place {
   const unit = selectedUnit.value?.key;
   const stage = selectedStage.value;
   const chosen = keptSelection();
+  const looks = keptLooks();
   return {
     ...(panes.length > 0 ? { panes } : {}),
     ...(unit === undefined ? {} : { unit }),
@@ -23,6 +25,7 @@ export function currentPlace(): Place {
     ...(wrapGraphs.value ? { wrap: true } : {}),
     ...(foldGraphs.value ? { fold: true } : {}),
     ...(Object.keys(collapsed.value).length > 0 ? { collapsed: collapsed.value } : {}),
+    ...(Object.keys(looks).length > 0 ? { look: looks } : {}),
     ...(chosen ? { selection: chosen } : {}),
   };
 }
@@ -36,12 +39,14 @@ export function goTo(place: Place): string[] {
     if (name !== undefined && found === undefined) notes.push(`It shows ${what} this page does not have: ${quote(name)}.`);
     return found;
   };
-  // A frame has fewer groups, and begins with script and graphs.
+  // A frame has fewer groups: it begins with script and graphs, or with the pane that was opened last.
   for (const name of embedded ? [] : (place.panes ?? [])) {
     if (Object.hasOwn(PANES, name)) showPane(name as PaneId);
     else unknown.push(name);
   }
   if (unknown.length > 0) notes.push(`It shows ${unknown.length > 1 ? "views" : "a view"} this page does not have: ${quoteAll(unknown)}.`);
+  bringLooks(place.look ?? {});
+  if (embedded && front.value) showPane(front.value);
   wantedUnit.value = place.unit;
   wantedStage.value = known(place.stage, STAGES, "a stage") ?? wantedStage.value;
   graphView.value = known(place.graphs, GRAPH_VIEWS, "graphs in a way") ?? graphView.value;
